@@ -18,7 +18,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// The loosest limit that any comparison of losses in this project has, relative: goldens on another CPU
+/// The loosest relative limit of any comparison of losses in this project: golden files on another CPU
 /// (docs/exactness.md).
 constexpr double loosest_limit = 2e-5;
 
@@ -26,7 +26,7 @@ double relative_distance(double value, double from) {
   return from == 0 ? 0 : std::abs(value - from) / std::abs(from);
 }
 
-/// "By far more than any limit": ten times the loosest.
+/// "By far more than any limit" means ten times the loosest.
 double least_distance(const BenchRequest& request) {
   return 10 * std::max(loosest_limit, request.loosest_loss.value_or(0));
 }
@@ -49,7 +49,7 @@ class Bench {
     if (sizes_asked_for()) look_at_sizes(of_step_);
   }
 
-  /// What the training lacks; empty when it lacks nothing.
+  /// The missing properties of the training; empty if there are none.
   std::vector<std::string> lacking() {
     std::vector<std::string> missing;
     if (reference_.steps() < 2) missing.push_back("it has one step: what is kept or lost between steps cannot be seen");
@@ -79,7 +79,7 @@ class Bench {
     return found.empty() ? nullptr : found.front().row;
   }
 
-  /// Two equal microbatches of one step would hide a swap.
+  /// Two equal microbatches of one step would hide that they were swapped.
   void look_for_twins(std::int64_t step, std::vector<std::string>& missing) {
     std::map<std::string, std::int64_t> seen;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
@@ -121,8 +121,8 @@ class Bench {
   }
 
   /// Relative distance of the mean of the microbatches' mean losses from the token-weighted loss of the step. In the
-  /// calibrated tier each microbatch's own loss is measured too: then also the largest distance that a mean over its
-  /// own tokens has from its share of the step's.
+  /// mode calibrated each microbatch's loss is measured, too: then also the largest distance between a mean over its
+  /// own tokens and its share of the step's.
   double weighting_told() {
     double weighted = 0, means = 0, valid_of_step = 0, counted = 0, with_tokens = 0;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
@@ -158,12 +158,12 @@ class Bench {
 
   const Record& reference_;
   const Manifest& manifest_;
-  RecordIndex rows_;  ///< of the step in hand
+  RecordIndex rows_;  ///< of the current step
   const BenchRequest& request_;
   Judgement& judgement_;
   bool moves_ = false;
-  double told_ = 0;                   ///< by the step that tells most
-  std::vector<std::string> of_step_;  ///< of the first step that lacks anything: the next mostly lack the same
+  double told_ = 0;                   ///< the largest over all steps
+  std::vector<std::string> of_step_;  ///< of the first step with missing properties; later steps usually miss the same
 };
 
 CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
@@ -207,7 +207,7 @@ CheckResult judge_bench(RecordReading reference, const BenchRequest& request) {
     } else {
       result = bench_of(reference, request);
     }
-  } catch (const std::exception& error) {  // a record that says what cannot be
+  } catch (const std::exception& error) {  // a record with impossible values
     result = without_looking("bench", Outcome::not_run, error.what()).result;
   }
   result.requirement = request.requirement;

@@ -12,7 +12,7 @@ namespace plumbline {
 struct LauncherSight {
   std::string launcher;        ///< "mpirun"
   std::string program;         ///< the started program: "plumbline-pipeline"
-  std::int64_t asked = 0;      ///< ranks
+  std::int64_t asked = 0;      ///< requested ranks
   std::int64_t processes = 0;  ///< observed processes of the program
   bool any_rank = false;       ///< a rank left traces in the record
   /// Number of ranks in the record if they are processes; nullopt if they are threads or it is unknown.

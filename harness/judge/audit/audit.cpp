@@ -15,7 +15,7 @@
 namespace plumbline::auditing {
 namespace {
 
-/// Kinds of rows that updates are computed again from.
+/// Kinds of rows from which updates are recomputed.
 const std::vector<std::string>& of_updates() {
   static const std::vector<std::string> kinds = {"gradients", "norm", "parameters", "moments", "rates"};
   return kinds;
@@ -45,7 +45,7 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
   if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
 }
 
-/// A rank that did not end well: its tables stop somewhere, and what they should add up to is not known.
+/// A rank that did not end well: its tables are incomplete, so their sums are unknown.
 bool RecordAudit::incomplete() {
   bool any = false;
   for (const RankRecord& rank : record_.ranks) {
@@ -67,7 +67,7 @@ bool RecordAudit::incomplete() {
 void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before) {
   if (no_rows_) return;
   for (std::size_t i = 0; i < rows_before_.size() && step < 0; ++i) {
-    rows_before_[i] = record_.ranks[i].left_out;  // which is known once the start was read
+    rows_before_[i] = record_.ranks[i].left_out;  // known after the start was read
   }
   const AuditedStep audited(record_, step, before, rows_before_);
   audit_step_rows(audited, rows_);
@@ -81,7 +81,7 @@ void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before)
   for (std::size_t i = 0; i < rows_before_.size(); ++i) rows_before_[i].add(record_.ranks[i]);
 }
 
-/// With one tensor that cannot be recomputed, none is: what was found so far says nothing.
+/// If one tensor cannot be recomputed, none is: earlier findings are void.
 void RecordAudit::note_unknown_dtype() {
   if (unknown_dtype_) return;
   for (const RankRecord& rank : record_.ranks) {
@@ -97,7 +97,7 @@ void RecordAudit::note_unknown_dtype() {
 void RecordAudit::of_values(const AuditedStep& audited) {
   audit_first_moments(audited, values_);
   audit_masters_by_rows(audited, values_);
-  if (!dumps_) return audit_still_tensors(audited, values_);  // dumped values tell each element
+  if (!dumps_) return audit_still_tensors(audited, values_);  // dumped values cover each element
   values_.from_values = true;
   audit_rows_by_values(audited, *dumps_, values_);
   audit_masters_by_values(audited, *dumps_, values_);

@@ -21,7 +21,8 @@ std::vector<double> right_coefficients(double norm, const Manifest& manifest) {
   std::vector<double> right;
   for (const Storage storage : computed) {
     const double sum = rounded(storage, norm + rounded(storage, manifest.clip_epsilon));
-    for (const double limit : {*manifest.clip_norm, rounded(storage, *manifest.clip_norm)}) {  // torch rounds it too
+    for (const double limit :
+         {*manifest.clip_norm, rounded(storage, *manifest.clip_norm)}) {  // torch rounds the limit, too
       right.push_back(std::min(1.0, rounded(storage, limit / sum)));
       right.push_back(std::min(1.0, rounded(storage, rounded(storage, 1 / sum) * limit)));
     }

@@ -10,10 +10,10 @@
 namespace plumbline::auditing {
 namespace {
 
-/// What a size may be off by, in shares of the sum of its terms.
+/// Relative error bound of a size, as a share of the sum of its terms.
 double relative_error(Storage storage) {
-  // Each element: the clipped gradient and what is made of it are stored, the latter up to twice (SGD), beside the
-  // roundings of computing. `max_abs` is recorded in float32, and its square is off by twice that.
+  // Per element: the clipped gradient and the result are stored, the latter up to twice (SGD), in addition to the
+  // roundings of the computation. `max_abs` is recorded in float32, and its square has twice its error.
   return roundings * unit_roundoff(computed_in(storage)) + 3 * unit_roundoff(storage) +
          4 * unit_roundoff(Storage::float32) + 1e-10;
 }
@@ -45,11 +45,11 @@ class FirstMoments {
   }
 
  private:
-  /// `beside`: the size of what is added in a direction that the tables do not tell.
+  /// `beside`: the size of a term whose direction the tables do not show.
   void size(const TensorPlace& place, const std::string& what, double expected, double beside, double got) {
     audit_.count("numbers");
     const double tiny = root_of_elements_ * 4 * (smallest(storage_) + smallest(computed_in(storage_)));
-    // a square is off by twice as much as what is squared
+    // a square has twice the relative error
     const double error = beside + 2 * relative_error(storage_) * (expected + beside) + tiny;
     if (std::abs(got - expected) <= error) return;
     Finding finding = at_tensor(place, what + " of " + place.row->kind + " " + place.row->name);
@@ -63,7 +63,7 @@ class FirstMoments {
   const OptimizerForm& form_;
   double coefficient_;
   Audit& audit_;
-  double root_of_elements_ = 1;  ///< what tiny errors of each make of an l2
+  double root_of_elements_ = 1;  ///< factor from an absolute error per element to that of an l2
   Storage storage_ = Storage::float32;
 };
 

@@ -18,7 +18,7 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   double elements = 0;
   for (const auto& [rank, row] : gradients_once(audited.record())) {
     const SafetensorsEntry* tensor = dumps.find(rank, step, "gradient/" + row->name);
-    if (!tensor) return;  // audit_rows_by_values says so
+    if (!tensor) return;  // audit_rows_by_values reports it
     const std::vector<double> values = values_of(*tensor);
     for (const double value : values) squares += static_cast<long double>(value) * static_cast<long double>(value);
     elements += static_cast<double>(values.size());
@@ -27,7 +27,7 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   const auto by_rows = norm_by_rows(audited.record());
   if (by_rows && summed_by_rank(audited.manifest())) allowed = std::max(allowed, by_rows->limit);
   const auto norm = static_cast<double>(std::sqrt(squares));
-  const RankRecord& rank = audited.record().ranks.front();  // all ranks have the same, which audit_step_rows demands
+  const RankRecord& rank = audited.record().ranks.front();  // audit_step_rows checks that all ranks agree
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {
     const auto& recorded = rank.steps[i].gradient_norm;
     if (!recorded) continue;
@@ -46,7 +46,7 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   }
 }
 
-/// The sum as one addition gives it: in float32 for bfloat16, then rounded.
+/// The sum by one addition: in float32 for bfloat16, then rounded.
 double sum_of_uses(Storage storage, double one, double other) {
   if (storage == Storage::float64) return one + other;
   const auto sum = static_cast<double>(static_cast<float>(one) + static_cast<float>(other));
@@ -89,7 +89,7 @@ class TiedWeight {
   void compare(const TensorPlace& place, Storage storage, const std::vector<std::vector<double>>& uses,
                const std::vector<double>& sums) {
     audit_.count("tied_sums");
-    if (sums.size() != uses[0].size()) return;  // another shape, which audit_rows_by_values says
+    if (sums.size() != uses[0].size()) return;  // another shape: audit_rows_by_values reports it
     std::int64_t wrong = 0;
     Finding finding = at_tensor(place, "gradient " + place.row->name);
     for (std::size_t i = 0; i < sums.size(); ++i) {

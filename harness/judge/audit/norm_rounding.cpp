@@ -12,8 +12,7 @@ namespace {
 
 constexpr const char* embedding = "model.embed_tokens.weight";
 
-/// Names that tying makes another name of a weight: of each group all but the embedding's, or but the first one that
-/// has a gradient.
+/// Secondary names of tied weights: of each group all but the embedding's, or but the first one with a gradient.
 std::set<std::string> other_names(const Record& record) {
   std::set<std::string> with_gradient, others;
   for (const RankRecord& rank : record.ranks) {
@@ -32,8 +31,8 @@ std::set<std::string> other_names(const Record& record) {
   return others;
 }
 
-/// Relative: what one rounding to `dtype` is off by at most. Gradients in float16 are recorded, though no optimiser's
-/// step in it is recomputed.
+/// Largest relative error of one rounding to `dtype`. float16 gradients are recorded, though no optimiser step in
+/// float16 is recomputed.
 double rounding_to(const std::string& dtype) {
   if (dtype == "float16") return 0x1p-11;
   return unit_roundoff(is_storage(dtype) ? storage_of(dtype) : Storage::float32);
@@ -42,8 +41,8 @@ double rounding_to(const std::string& dtype) {
 }  // namespace
 
 double norm_rounding(const NormTerms& terms) {
-  // Roundings of a square count half in its root. A sum in blocks errs as the root of its terms do, never as their
-  // number; the tensors' squares are added one after another.
+  // Roundings of a square count half in its root. The error of a blocked sum grows with the root of the number of
+  // terms; the tensors' squares are added sequentially.
   const double accumulated = rounding_to(terms.dtype == "float64" ? "float64" : "float32");
   const double sums = (std::sqrt(terms.largest / 2) + terms.tensors / 2) * accumulated;
   const double of_tensor = 1 + 0.5, of_rank = 0.5, over_ranks = std::sqrt(terms.ranks - 1) / 2, in_all = 1;

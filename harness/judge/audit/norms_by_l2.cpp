@@ -8,23 +8,23 @@
 namespace plumbline::auditing {
 namespace {
 
-/// Recorded norms and l2 are of the same values in double precision. A sum of n squares errs as sqrt(n) 2^-53 there: by
-/// 3e-12 at 5e8 elements, and by their number, 5e-8, in no order of adding.
+/// Recorded norms and l2 derive from the same values in double precision. The error of a sum of n squares is sqrt(n)
+/// 2^-53 there: 3e-12 at 5e8 elements. A bound by the number of terms, 5e-8, is reached by no order of adding.
 constexpr double allowed_share = 1e-10;
 
 }  // namespace
 
 void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
-  if (audited.external() && !audited.manifest().clip_norm) return;  // audit_record says so
+  if (audited.external() && !audited.manifest().clip_norm) return;  // audit_record reports it
   const auto by_rows = norm_by_rows(audited.record());
   if (!by_rows) return;
   const double allowed = audited.external() ? by_rows->limit : allowed_share;
-  if (allowed > widest_norm_limit) return;                  // gradient_norm says so
-  const RankRecord& rank = audited.record().ranks.front();  // all have the same norm, which audit_step_rows demands
+  if (allowed > widest_norm_limit) return;                  // gradient_norm reports it
+  const RankRecord& rank = audited.record().ranks.front();  // audit_step_rows checks that all ranks agree
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {
     const StepRow& row = rank.steps[i];
     if (!row.gradient_norm) continue;
-    if (!std::isfinite(by_rows->norm) && !std::isfinite(*row.gradient_norm)) continue;  // told as not finite
+    if (!std::isfinite(by_rows->norm) && !std::isfinite(*row.gradient_norm)) continue;  // reported as not finite
     audit.count("numbers");
     if (std::abs(*row.gradient_norm - by_rows->norm) <= allowed * by_rows->norm) continue;
     const RowPlace place{row.step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i};

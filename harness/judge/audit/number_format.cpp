@@ -16,7 +16,7 @@ namespace {
 constexpr int bfloat16_digits = 8;
 constexpr int bfloat16_smallest = -133;
 
-/// Scaled so that the last digit kept is the unit, rounded there, and scaled back: exact but for that one rounding.
+/// Scales so that the last kept digit is the unit, rounds, and scales back: exact except for that rounding.
 double rounded_to_bfloat16(double value) {
   if (!std::isfinite(value) || value == 0) return value;
   int exponent = 0;  // value = fraction x 2^exponent with a fraction from 0.5 to 1

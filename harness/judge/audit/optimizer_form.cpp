@@ -125,7 +125,7 @@ ElementBounds StepForm<Real>::bounds(const Element<Real>& before, Real gradient,
   return form_.fused ? fused_adamw_bounds(before, gradient) : adamw_bounds(before, gradient, recorded);
 }
 
-/// What may be stored of a number between the two.
+/// Bounds of the stored value of a number between the two.
 template <typename Real>
 Bounds StepForm<Real>::stored(Real lowest, Real highest, Real magnitudes) const {
   return {bounds_of(storage_, Sum<Real>{lowest, magnitudes}).lowest,
@@ -133,7 +133,7 @@ Bounds StepForm<Real>::stored(Real lowest, Real highest, Real magnitudes) const 
 }
 
 /// torch.optim's single_tensor and foreach: mul, lerp, mul, addcmul, sqrt, div, add, addcdiv, each of which stores its
-/// result. Numbers that scale are used as they are.
+/// result. Scalars are not rounded.
 template <typename Real>
 ElementBounds StepForm<Real>::adamw_bounds(const Element<Real>& before, Real gradient,
                                            std::optional<Element<Real>> recorded) const {
@@ -159,10 +159,9 @@ ElementBounds StepForm<Real>::adamw_bounds(const Element<Real>& before, Real gra
   return after;
 }
 
-/// LibTorch computes beta^t and 1 - beta^t in double, whatever the dtype: of a float64 step a rounding of beta^t is one
+/// LibTorch computes beta^t and 1 - beta^t in double, whatever the dtype: in a float64 step a rounding of beta^t is one
 /// of the difference, times beta^t / (1 - beta^t), 500 and more in the first steps. It writes m as m + (1 - beta1)(g -
-/// m), whose terms are larger: those are the magnitudes here. In bfloat16 the parameter follows from moments that are
-/// not rounded yet.
+/// m), whose terms are larger: those are the magnitudes here. In bfloat16 the parameter follows from unrounded moments.
 template <typename Real>
 ElementBounds StepForm<Real>::fused_adamw_bounds(const Element<Real>& before, Real gradient) const {
   const Element<Real> after = exact(before, gradient);
@@ -174,16 +173,16 @@ ElementBounds StepForm<Real>::fused_adamw_bounds(const Element<Real>& before, Re
           bounds_of(storage_, Sum<Real>{after.moment2, after.moment2})};
 }
 
-/// LibTorch rounds the rate and the decay of SGD to bfloat16 on CPUs, as it does any number that scales what is added,
-/// and not on GPUs: both are admitted, and what lies between.
+/// LibTorch rounds SGD's rate and decay to bfloat16 on CPUs, as any scalar factor of an added term, but not on GPUs:
+/// both, and values between them, are admitted.
 template <typename Real>
 Bounds StepForm<Real>::factor(Real number) const {
   const double stored = rounded(storage_, number), as_it_is = static_cast<double>(number);
   return {std::min(stored, as_it_is), std::max(stored, as_it_is)};
 }
 
-/// What may be stored for one + factor x other, where all three lie within bounds. LibTorch's code for no instruction
-/// set in particular (aten_capability DEFAULT) rounds the product before it adds, the others do not: both are admitted.
+/// Bounds of the stored value of one + factor x other, where all three are within bounds. LibTorch's code without an
+/// instruction set (aten_capability DEFAULT) rounds the product before it adds, the others do not: both are admitted.
 template <typename Real>
 Bounds StepForm<Real>::add(const Bounds& one, const Bounds& factor, const Bounds& other) const {
   const auto product = [](double left, double right) { return static_cast<Real>(left) * static_cast<Real>(right); };
@@ -197,8 +196,8 @@ Bounds StepForm<Real>::add(const Bounds& one, const Bounds& factor, const Bounds
   return stored(one_low + low, one_high + high, magnitudes);
 }
 
-/// Each operation stores its result, so that in bfloat16 each rounds to bfloat16: bounds are carried from one to the
-/// next. The momentum is never rounded: LibTorch is given it as a tensor.
+/// Each operation stores its result, so that each rounds to bfloat16: bounds are propagated from one to the next. The
+/// momentum is never rounded, because LibTorch gets it as a tensor.
 template <typename Real>
 ElementBounds StepForm<Real>::sgd_bounds(const Element<Real>& before, Real gradient,
                                          std::optional<Element<Real>> recorded) const {

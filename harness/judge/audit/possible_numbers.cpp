@@ -22,7 +22,7 @@ class NumbersOfStep {
         audit_(audit),
         cross_entropy_(judging::says_llama(audited.manifest()) && audited.manifest().recorded({"inputs", "labels"})) {}
 
-  /// Whether all numbers are finite.
+  /// True if all numbers are finite.
   bool look() {
     for (const RankRecord& rank : audited_.record().ranks) {
       const RowsBefore& before = audited_.rows_before(rank.rank);
@@ -93,7 +93,7 @@ class NumbersOfStep {
 
   void evaluation(const RankRecord& rank, std::map<std::int64_t, EvaluationRow>& first) {
     const std::size_t before = audited_.rows_before(rank.rank).evaluation;
-    std::map<std::int64_t, std::int64_t> rows;  ///< by microbatch; -1: the whole
+    std::map<std::int64_t, std::int64_t> rows;  ///< by microbatch; -1: the sum
     std::vector<const EvaluationRow*> microbatches;
     const EvaluationRow* whole = nullptr;
     RowPlace whole_place;

@@ -34,7 +34,7 @@ void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
     const std::string name = "copy " + copy.row->name;
     if (master == nullptr) return report(copy, name, "a master beside it", "none", audit);
     if (!is_storage(copy.row->dtype) || master->nan + master->inf > 0) return;
-    // Rounding keeps the order of numbers: the largest of the copy is the master's largest, rounded.
+    // Rounding is monotonic: the copy's largest element is the master's largest, rounded.
     const double expected = rounded(storage_of(copy.row->dtype), static_cast<double>(master->max_abs));
     audit.count("numbers");
     if (expected == static_cast<double>(copy.row->max_abs)) return;
@@ -48,7 +48,7 @@ void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& au
       return dumps.find(copy.rank, audited.step(), kind + "/" + copy.row->name);
     };
     const SafetensorsEntry *master = dumped("parameter"), *narrow = dumped("copy");
-    if (!master || !narrow || master->shape != narrow->shape) return;  // audit_rows_by_values tells
+    if (!master || !narrow || master->shape != narrow->shape) return;  // audit_rows_by_values reports it
     const Storage storage = storage_of(narrow->dtype);
     const std::vector<double> wide = values_of(*master), values = values_of(*narrow);
     audit.count("elements", static_cast<std::int64_t>(values.size()));

@@ -12,12 +12,12 @@
 namespace plumbline::auditing {
 namespace {
 
-/// What a row of tensors.csv says of its values.
+/// The facts of a row of tensors.csv about its values.
 struct Facts {
   double l2 = 0;
   float max_abs = 0;
   std::int64_t nonzero = 0, nan = 0, inf = 0;
-  std::optional<std::int64_t> nonzero_rows;  ///< of matrices
+  std::optional<std::int64_t> nonzero_rows;  ///< only of matrices
 };
 
 Facts facts_of(const std::vector<double>& values, const Shape& shape) {
@@ -66,7 +66,7 @@ class RowAudit {
     equal("max_abs", to_text(facts.max_abs), to_text(row_.max_abs));
     audit_.count("numbers");
     const double allowed = (static_cast<double>(values.size()) + 2) * 0x1p-53;
-    const bool same = to_text(facts.l2) == to_text(row_.l2);  // not finite, say
+    const bool same = to_text(facts.l2) == to_text(row_.l2);  // for example, not finite
     if (!same && !(std::abs(row_.l2 - facts.l2) <= allowed * facts.l2))
       report("l2", to_text(facts.l2), to_text(row_.l2));
   }
@@ -80,7 +80,7 @@ class RowAudit {
   }
 
  private:
-  /// Texts are the shortest that read back to the same bits, so they are equal only for equal numbers.
+  /// Texts are shortest round-trip forms, so they are equal only for equal numbers.
   void equal(const std::string& column, const std::string& expected, const std::string& got) {
     audit_.count("numbers");
     if (expected != got) report(column, expected, got);

@@ -48,7 +48,7 @@ class StepRows {
       valid += row.valid_tokens;
       losses[row.microbatch] = row.loss;
     }
-    /// From left to right in float32, in which every dtype's losses are recorded; nothing where one is absent.
+    /// Summed from left to right in float32, the dtype of all recorded losses; nullopt if one is missing.
     std::optional<float> loss() const {
       float sum = 0;
       for (const auto& [microbatch, one] : losses) {

@@ -12,14 +12,14 @@
 namespace plumbline::auditing {
 namespace {
 
-/// What a tensor may move by and still keep its bits, in shares of the sizes that are added. Wider than any rounding,
-/// so that what is found is no question of it: four times what one update rounds by.
+/// The largest change that can leave all bits unchanged, as a share of the sizes added: four times the rounding of one
+/// update, so that findings are not due to rounding.
 double kept_share(Storage storage) {
   return 4 * ((roundings + 3) * unit_roundoff(computed_in(storage)) + 3 * unit_roundoff(storage) +
               4 * unit_roundoff(Storage::float32) + 1e-10);
 }
 
-/// How far the tables say that the step moves a tensor at least, and the sizes that it adds to do so.
+/// Lower bound of a tensor's change in the step by the tables, and the sizes of the terms.
 struct Movement {
   double least = 0;
   double sizes = 0;
@@ -71,12 +71,12 @@ class StillTensors {
     return moved(rate * direction, 0, rate * beside, before.l2);
   }
 
-  /// What is added less what is taken away, by the triangle's inequality; of `beside` the direction is not told.
+  /// Lower bound by the triangle inequality; the direction of `beside` is unknown.
   static Movement moved(double added, double taken, double beside, double size) {
     return {std::abs(added - taken) - beside, size + added + taken + beside};
   }
 
-  /// l2 of moment1 over the root, the largest that there is.
+  /// l2 of moment1 over the largest root.
   double adamw(const TensorPlace& place) const {
     const TensorRow *first = audited_.beside("moment1", place), *second = audited_.beside("moment2", place);
     if (!first || !second) return 0;

@@ -11,12 +11,12 @@
 namespace plumbline::auditing {
 namespace {
 
-/// The values of one parameter that a step begins and ends with.
+/// The values of one parameter before and after a step.
 struct Values {
   std::vector<double> parameter, moment1, moment2;
 };
 
-/// Elements of one tensor that are not admitted; the first is told.
+/// Rejected elements of one tensor; the first is reported.
 struct Refused {
   std::int64_t number = 0;
   std::size_t first = 0;
@@ -57,7 +57,7 @@ class ParameterUpdate {
  private:
   static constexpr std::array moment_kinds = {"moment1", "moment2"};
 
-  /// What was found of an update.
+  /// Result for an update.
   template <typename Real>
   struct Found {
     Refused parameter, moment1, moment2;
@@ -69,14 +69,14 @@ class ParameterUpdate {
     return dumps_.find(place_.rank, step, kind + ("/" + place_.row->name));
   }
 
-  /// Empty where it was not dumped, or in another shape.
+  /// Empty if it was not dumped, or has another shape.
   std::vector<double> dumped_values(const char* kind, std::int64_t step) {
     const SafetensorsEntry* tensor = dumped(kind, step);
     if (!tensor || tensor->dtype != place_.row->dtype || tensor->shape != place_.row->shape) return {};
     return values_of(*tensor);
   }
 
-  /// Nothing where one of them was not dumped, or not in one shape. Without moments they are 0.
+  /// nullopt if one of them was not dumped, or shapes differ. Missing moments are 0.
   std::optional<Values> values(std::int64_t step, bool moments) {
     Values found{dumped_values("parameter", step), {}, {}};
     const std::size_t size = found.parameter.size();
@@ -92,7 +92,7 @@ class ParameterUpdate {
     audit_.count("updated_elements", static_cast<std::int64_t>(after.size()));
     const auto& frozen = audited_.manifest().frozen;
     const Refused moved = difference(before, after);
-    // Of another trainer it may be one that no loss of the step depends on, which its optimiser passes over.
+    // In an external trainer possibly a parameter that no loss of the step depends on, which its optimiser skips.
     const bool passed_over = audited_.manifest().role == "external" && moved.number == 0;
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
       Finding finding = at_tensor(place_, "parameter " + place_.row->name);
@@ -108,7 +108,7 @@ class ParameterUpdate {
     }
   }
 
-  /// Elements that are not what they were; none where there are none on one side.
+  /// Number of changed elements; none if one side has no elements.
   static Refused difference(const std::vector<double>& before, const std::vector<double>& after) {
     Refused moved;
     for (std::size_t i = 0; i < after.size() && i < before.size(); ++i) {
@@ -143,7 +143,7 @@ class ParameterUpdate {
     report("parameter", found.parameter, from);
   }
 
-  /// `updates`: before this one.
+  /// `updates`: number of earlier updates.
   template <typename Real>
   Found<Real> update(const Values& before, const std::vector<double>& raw, const Values& after, std::int64_t updates) {
     const Storage storage = storage_of(place_.row->dtype);
@@ -160,7 +160,7 @@ class ParameterUpdate {
       found.parameter.look(i, after.parameter[i], bounds.parameter);
       if (form_.keeps_moment1()) found.moment1.look(i, after.moment1[i], bounds.moment1);
       if (form_.keeps_moment2()) found.moment2.look(i, after.moment2[i], bounds.moment2);
-      // With recorded moments taken for granted no mistake before them would show in the parameter.
+      // If recorded moments were assumed to be correct, no mistake before them would show in the parameter.
       found.mistakes.weigh(element, static_cast<Real>(raw[i]), gradient,
                            form_.adamw && form_.fused ? bounds : step.bounds(element, gradient, std::nullopt));
     }
@@ -195,7 +195,7 @@ class ParameterUpdate {
   std::int64_t step_before_;
 };
 
-/// Nothing where the rank's row lacks one of them.
+/// nullopt if the rank's row lacks one of them.
 std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankRecord& rank) {
   StepNumbers numbers;
   numbers.step = audited.step();
@@ -203,8 +203,7 @@ std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankReco
     numbers.last_rate = row.learning_rate;
   for (const StepRow& row : rank.steps) {
     std::optional<double> coefficient = row.clip_coefficient;
-    if (!audited.manifest().clip_norm)
-      coefficient = coefficient.value_or(1.0);  // which an external record may leave out
+    if (!audited.manifest().clip_norm) coefficient = coefficient.value_or(1.0);  // optional in external records
     if (!row.learning_rate || !coefficient) continue;
     numbers.rate = *row.learning_rate;
     numbers.coefficient = *coefficient;

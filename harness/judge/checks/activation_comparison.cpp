@@ -19,7 +19,7 @@ SavedTable saved_table(const Record& reference) {
   return table;
 }
 
-/// The candidate's rank, or the reference, against the peaks that the law gives it.
+/// Compares a rank of the candidate, or the reference, with its predicted peaks.
 class PeakComparison {
  public:
   PeakComparison(std::string whose, const RankRecord& rank, std::vector<PredictedPeak> peaks, bool may_lack,
@@ -31,7 +31,7 @@ class PeakComparison {
     }
   }
 
-  /// Of the rows in hand.
+  /// Compares the current rows.
   void step() {
     std::vector<const ActionRow*> rows;
     for (const auto& row : rank_.actions) {
@@ -44,7 +44,8 @@ class PeakComparison {
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
       most = std::max(most, peaks_[i].bytes);
       exact = exact && peaks_[i].exact;
-      if (i >= rows.size() || rows[i]->action != actions_[i]) return;  // conformance names it; the floor fails here
+      if (i >= rows.size() || rows[i]->action != actions_[i])
+        return;  // reported by conformance; the minimum of comparisons fails here
       compare(*rows[i], peaks_[i]);
     }
     for (const auto& row : rank_.memory) compare_peak_of_step(row, most, exact);
@@ -96,14 +97,14 @@ class PeakComparison {
   std::string whose_;
   const RankRecord& rank_;
   std::vector<PredictedPeak> peaks_;
-  std::vector<std::string> actions_;  ///< of the peaks, as a table has them
+  std::vector<std::string> actions_;  ///< actions of the peaks, as in a table
   std::int64_t most_ = 0;
   bool may_lack_;
   Judgement& judgement_;
   bool lacking_ = false;
 };
 
-/// One device, one microbatch after the other.
+/// The list of one device, one microbatch after the other.
 ActionList one_by_one(std::int64_t microbatches) {
   ActionList list;
   for (std::int32_t m = 0; m < static_cast<std::int32_t>(microbatches); ++m) {
@@ -125,7 +126,7 @@ class SavedBytesPart : public MemoryPart {
     if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
   }
 
-  /// saved.csv is of the first step.
+  /// saved.csv describes the first step.
   void step(const StepEvidence& now, const BothMemories&) override {
     if (now.step != evidence_.first_step()) return;
     if (!evidence_.model.llama) return;
@@ -208,7 +209,7 @@ class ActivationsPart : public MemoryPart {
       findings.judgement.leave_out(
           "whether split backward passes keep less than an upper limit (the reference's saved.csv has no input_bytes: "
           "record it without --without-split-backward)");
-    // The reference's actions are compared too, and must not stand for those that a rank lacks.
+    // The reference's actions count as well and must not replace those that a rank lacks.
     const bool of_reference = evidence_.reference.manifest.role == "reference";
     std::int64_t actions = of_reference ? 2 * evidence_.microbatches() : 0;
     for (const auto& list : evidence_.compute_list->ranks) actions += std::ssize(list);
@@ -232,7 +233,7 @@ class ActivationsPart : public MemoryPart {
     }
     judgement_.predicted_peaks(std::move(predicted));
     if (evidence_.reference.manifest.role != "reference") return;
-    // The law holds for the reference as well.
+    // The model also predicts the reference.
     ranks_.emplace_back("reference, ", evidence_.reference.ranks.at(0),
                         predict_peaks(one_by_one(evidence_.microbatches()), evidence_.reference_stages, saved_, bytes_),
                         false, judgement_);
@@ -241,11 +242,11 @@ class ActivationsPart : public MemoryPart {
   const CellEvidence& evidence_;
   std::optional<std::string> other_kernels_;
   SavedTable saved_;
-  std::vector<std::int64_t> bytes_;  ///< of a boundary in the first step, by microbatch
+  std::vector<std::int64_t> bytes_;  ///< of a boundary tensor in the first step, by microbatch
   bool same_shapes_ = true;
   std::vector<std::string> lacking_;
   Judgement judgement_ = part();
-  std::vector<PeakComparison> ranks_;  ///< the candidate's, then the reference's
+  std::vector<PeakComparison> ranks_;  ///< the candidate's ranks, then the reference
 };
 
 }  // namespace

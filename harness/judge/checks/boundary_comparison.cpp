@@ -43,7 +43,7 @@ class BoundaryComparison::Rows {
   bool records_its_cuts() const { return records_its_cuts_; }
 
  private:
-  /// Where the candidate records its cuts in any step, it does so in all.
+  /// If the candidate records its stage boundaries in any step, it does so in all.
   void cuts() {
     const auto& rows = now_->candidate_rows.all_boundaries();
     const bool alone = evidence_.reference.manifest.world_size == 1 && evidence_.candidate.manifest.world_size == 1 &&
@@ -89,8 +89,8 @@ class BoundaryComparison::Rows {
     report(BoundaryEnd::sent, rank, "the reference's tensor", "no row", "the reference records no tensor at this cut");
   }
 
-  /// Whether the candidate's recorder could not see rows of this side. What is handed on within a rank is told by the
-  /// one that takes it.
+  /// True if the candidate's recorder could not see rows of this side. The receiver records tensors passed within a
+  /// rank.
   bool may_lack(const std::string& side) const {
     const Manifest& manifest = evidence_.candidate.manifest;
     if (!manifest.recorded({"boundaries"})) return true;
@@ -119,7 +119,7 @@ class BoundaryComparison::Rows {
     if (!crossing.local()) end({"receive", to_rank, from_rank}, BoundaryEnd::received, *computed, first);
   }
 
-  /// The candidate's own tensor at a cut, of a record of one rank that calls them `computed` as a reference does.
+  /// The candidate's tensor at a stage boundary, in a record of one rank that calls it `computed`, as a reference does.
   void computed(std::int64_t microbatch, const std::string& direction, std::size_t unit) {
     at_cut(microbatch, direction, unit);
     const BoundaryRow* mine = nullptr;
@@ -134,7 +134,7 @@ class BoundaryComparison::Rows {
     if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, BoundaryEnd::sent, *evidence_.values);
   }
 
-  /// Rows of the candidate that no crossing asked for. What it calls `computed` is compared with the reference's.
+  /// Rows of the candidate beyond the expected ones. `computed` ones are compared with the reference's.
   void rest() {
     for (const auto& placed : now_->candidate_rows.all_boundaries()) {
       const BoundaryRow& row = *placed.row;
@@ -148,7 +148,8 @@ class BoundaryComparison::Rows {
         continue;
       }
       const auto* theirs = reference_boundary(now_->reference_rows, row.microbatch, row.direction, row.cut);
-      if (!theirs && evidence_.reference.manifest.world_size > 1) continue;  // a cut that only one of the two has
+      if (!theirs && evidence_.reference.manifest.world_size > 1)
+        continue;  // a stage boundary that only one of them has
       if (!theirs) {
         report_no_reference(placed.rank);
         continue;
@@ -166,21 +167,21 @@ class BoundaryComparison::Rows {
     });
   }
 
-  /// A gradient that no trained parameter needs: one device computes none, and a pipeline may send one all the same.
+  /// A gradient that no trainable parameter needs: one device does not compute it, but a pipeline may send it.
   void unneeded(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
     judgement_.look_at("crossings");
     if (now_->candidate_rows.boundaries(microbatch_, direction_, cut_).empty()) return;
     arrives(crossing, from_rank, to_rank);
   }
 
-  /// At a cut that the reference, a pipeline itself, does not have.
+  /// At a stage boundary that the reference, itself a pipeline, does not have.
   void carried(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
     judgement_.look_at("crossings");
     judgement_.look_at("crossings_of_the_candidate_alone");
     arrives(crossing, from_rank, to_rank);
   }
 
-  /// What arrives is what was sent.
+  /// The received tensor equals the sent one.
   void arrives(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
     if (crossing.local()) {
       find({"local", to_rank, to_rank}, BoundaryEnd::sent);
@@ -196,7 +197,7 @@ class BoundaryComparison::Rows {
     const BoundaryRow* found = find(expected, side);
     if (!found) return nullptr;
     const bool gradient = direction_ == "backward";
-    // What was computed may differ within limits; what was carried may not.
+    // Computed tensors may differ within limits, transferred ones may not.
     const bool carried = sent && !evidence_.values->exact();
     if ((!gradient || compare_gradients_) && !carried) {
       compare(*found, computed, expected.rank, side, *evidence_.values);
@@ -206,7 +207,7 @@ class BoundaryComparison::Rows {
     return found;
   }
 
-  /// The candidate's row of one end of a crossing; reports it where it is missing.
+  /// The candidate's row of one end of a stage boundary; reports it if missing.
   const BoundaryRow* find(const Expectation& expected, BoundaryEnd side) {
     const BoundaryRow* found = nullptr;
     for (const auto& placed : now_->candidate_rows.boundaries(microbatch_, direction_, cut_)) {
@@ -243,7 +244,7 @@ class BoundaryComparison::Rows {
       report(side, rank, wrong->expected, wrong->got, wrong->why + end + whose_it_is(row));
   }
 
-  /// A wrong tensor that is right elsewhere: another microbatch's, or the step before's.
+  /// Finds where a wrong tensor would be right: another microbatch, or the previous step.
   std::string whose_it_is(const BoundaryRow& row) const {
     for (const auto& [rows, step] :
          {std::pair(&now_->reference_rows, row.step), std::pair(&now_->reference_rows_before, row.step - 1)}) {
@@ -282,7 +283,7 @@ class BoundaryComparison::Rows {
   const CellEvidence& evidence_;
   bool compare_gradients_;
   Judgement& judgement_;
-  bool reference_may_lack_;  ///< its recorder could not see all that crosses
+  bool reference_may_lack_;  ///< its recorder could not see all boundary tensors
   const StepEvidence* now_ = nullptr;
   bool records_its_cuts_ = false;
   std::set<const BoundaryRow*> seen_;
@@ -294,7 +295,7 @@ class BoundaryComparison::Rows {
 
 namespace {
 
-/// A reference has a tensor at every cut of its model, also where this candidate has none.
+/// A reference has a tensor at every boundary of its units, also where this candidate has none.
 void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
   const CellEvidence& evidence = now.cell;
   if (evidence.reference.manifest.role != "reference") return;

@@ -21,7 +21,7 @@ struct Timed {
   Action action;
 };
 
-/// A tensor on its way: direction (forward or not), receiving stage, microbatch.
+/// A message: direction (forward or not), receiving stage, microbatch.
 using MessageKey = std::tuple<bool, std::int64_t, std::int64_t>;
 
 std::optional<MessageKey> key_of(const Action& action) {
@@ -76,9 +76,9 @@ class TimesComparison::Times {
   }
 
  private:
-  /// What one rank's clock tells alone.
+  /// Demands on one rank's clock.
   void own_order(const RankRecord& rank, std::int64_t& last_step_end) {
-    std::vector<const ActionRow*> rows;  // in the order of their index, whatever that of the table
+    std::vector<const ActionRow*> rows;  // sorted by index
     for (const ActionRow& row : rank.actions) rows.push_back(&row);
     std::ranges::stable_sort(rows, {}, &ActionRow::index);
     const ActionRow *before = nullptr, *compute_before = nullptr, *update = nullptr;
@@ -94,7 +94,7 @@ class TimesComparison::Times {
       } else if (row.wait_ns > row.end_ns - row.start_ns) {
         report_row("a wait within the action", "waits longer than it lasts");
       }
-      // On a GPU a message is issued while the computations in front of it still wait for their turn.
+      // On a GPU a message is issued while earlier computations are still queued.
       const bool of_host = on_gpu_ && action && is_communication(action->type);
       const ActionRow* in_front = of_host ? nullptr : before;
       if (row.start_ns < (in_front ? in_front->start_ns : last_step_end))
@@ -114,7 +114,7 @@ class TimesComparison::Times {
     duration(rank, rank.actions);
   }
 
-  /// A step takes no less than its actions; half a microsecond is the rounding of seconds.
+  /// A step lasts at least as long as its actions; half a microsecond is the rounding of seconds.
   void duration(const RankRecord& rank, const std::vector<ActionRow>& rows) {
     const auto& of_step = rank.steps;
     if (rows.empty() || of_step.empty() || !of_step.front().seconds) return;
@@ -185,7 +185,7 @@ class TimesComparison::Times {
     contradicting_ = "ranks " + std::to_string(one) + " and " + std::to_string(other);
   }
 
-  /// By more than the clocks may differ.
+  /// True if the times differ by more than the clocks may.
   bool before(std::int64_t one, std::int64_t other) const {
     return static_cast<double>(one) + *skew_ < static_cast<double>(other);
   }
@@ -202,12 +202,12 @@ class TimesComparison::Times {
   std::string whose_;
   Judgement& judgement_;
   bool on_gpu_;
-  std::optional<double> skew_;  ///< absent: unknown
+  std::optional<double> skew_;  ///< nullopt: unknown
   std::int64_t step_ = 0;
-  std::int64_t contradiction_ = 0;           ///< the largest, in nanoseconds
-  std::string contradicting_;                ///< the ranks
+  std::int64_t contradiction_ = 0;           ///< largest contradiction in nanoseconds
+  std::string contradicting_;                ///< its ranks
   std::vector<std::int64_t> last_step_end_;  ///< by rank
-  std::vector<Timed> timed_;                 ///< of the step, rank by rank
+  std::vector<Timed> timed_;                 ///< of the step, ordered by rank
 };
 
 TimesComparison::TimesComparison(const Record& record, const std::string& whose, Judgement& judgement) {

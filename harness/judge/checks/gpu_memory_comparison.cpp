@@ -34,7 +34,7 @@ class OfRecord {
   void conclude() {
     for (const Rank& rank : ranks_)
       if (!rank.any) lack("gpu_memory.csv of the " + whose_);
-    // Of ranks that are threads of one process the sum of their peaks is known behind the last step alone.
+    // If ranks are threads of one process, the sum of their peaks is known only after the last step.
     const auto most = peaks_of_all();
     for (const Open& open : open_) {
       if (open.own_peak <= open.asked && (!most || open.asked <= *most)) continue;
@@ -64,13 +64,13 @@ class OfRecord {
   std::int64_t rows_wanted() const { return std::ssize(record_.ranks) * record_.steps(); }
 
  private:
-  /// Largest of the steps so far.
+  /// Maxima over the steps so far.
   struct Rank {
-    bool any = false;       ///< a row of gpu_memory.csv
-    std::int64_t peak = 0;  ///< by memory.csv
+    bool any = false;       ///< has a row of gpu_memory.csv
+    std::int64_t peak = 0;  ///< from memory.csv
     std::int64_t asked = 0, reserved = 0, beside = 0;
   };
-  /// A row of one process that can be judged when all peaks are known.
+  /// A row of one process, judged when all peaks are known.
   struct Open {
     std::int64_t step = 0, rank = 0;
     std::int64_t asked = 0, own_peak = 0;
@@ -107,13 +107,13 @@ class OfRecord {
             "the allocator's own peak against peak_bytes of memory.csv, two counts of the same bytes");
   }
 
-  /// Lets go of what holds whatever comes: peaks only grow.
+  /// Drops rows that hold in any case, because peaks only grow.
   void settle() {
     const auto most = peaks_of_all();
     std::erase_if(open_, [&](const Open& open) { return open.own_peak <= open.asked && most && open.asked <= *most; });
   }
 
-  /// Nothing where a rank does not say its peaks.
+  /// nullopt if a rank's peaks are missing.
   std::optional<std::int64_t> peaks_of_all() const {
     if (!tells_all_peaks_) return std::nullopt;
     std::int64_t sum = 0;

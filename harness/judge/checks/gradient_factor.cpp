@@ -26,7 +26,7 @@ std::int64_t valid_tokens_of_step(const StepEvidence& now) {
   return sum;
 }
 
-/// "as many as microbatches"; empty where the number is none of those that trainers divide by.
+/// "as many as microbatches"; empty for numbers by which trainers do not divide.
 std::string what_it_counts(const StepEvidence& now, double factor) {
   const Manifest& manifest = now.cell.candidate.manifest;
   const std::int64_t pipelines = manifest.mesh ? std::ssize(manifest.mesh->replicas) : 1;
@@ -43,7 +43,7 @@ std::string what_it_counts(const StepEvidence& now, double factor) {
   return fitting.empty() ? "" : ": as many as " + join(fitting, ", or as ");
 }
 
-/// A whole number where it is one.
+/// Formats a whole number as such.
 std::string factor_text(double factor) {
   const double whole = std::round(factor);
   return to_text(whole > 0 && near(factor, whole) ? whole : factor);
@@ -72,7 +72,7 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
     one = one && usable && near(ratio, found.ratio);
   }
   if (differing == 0) return std::nullopt;
-  if (!one || differing < 2 || near(found.ratio, 1)) {  // of one tensor its own size is given
+  if (!one || differing < 2 || near(found.ratio, 1)) {  // for a single tensor its own size is reported
     found.ratio = 0;
     return found;
   }

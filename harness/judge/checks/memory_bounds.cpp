@@ -36,7 +36,7 @@ class Bounds {
              "parameters, gradients and the activations' peak");
     at_least("peak_bytes", row.peak_bytes, row.live_bytes, "what is alive at the step's end");
     if (memory.counts_owners()) {
-      // Behind the owners' own limits: an owner that has too much says more than a peak that has too little.
+      // Ordered after the owners' limits: an owner's excess is more specific than a peak that is too low.
       const Bytes tables = sum(state, row.table_bytes);
       const Bytes beside = std::max(*row.activation_peak_bytes, *row.other_peak_bytes);
       at_least("peak_bytes", row.peak_bytes, sum(tables, beside),

@@ -65,7 +65,7 @@ class ModelStatePart : public MemoryPart {
     }
   }
 
-  /// The reference's own figure and what the second copy of a tied weight costs.
+  /// The reference's bytes plus the second copy of a tied weight.
   void sums(const MemorySteps& reference, const MemorySteps& candidate) {
     for (const auto& column : state_columns) {
       const auto one = sum(reference, column), all = sum(candidate, column);
@@ -124,7 +124,7 @@ class ModelStatePart : public MemoryPart {
 
   const CellEvidence& evidence_;
   std::vector<StateRange> of_reference_, of_candidate_;  ///< by rank
-  StateRange beyond_;                                    ///< the reference's, in all ranks together
+  StateRange beyond_;                                    ///< the sum over ranks minus the reference's
   Judgement judgement_ = part();
   MemoryFindings findings_{judgement_, {}, {}, {}};
   std::vector<std::string> left_out_;

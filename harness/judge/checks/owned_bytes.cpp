@@ -18,14 +18,14 @@ constexpr Column columns_of_what_lives[] = {
     {"optimizer_bytes", &MemoryRow::optimizer_bytes}, {"table_bytes", &MemoryRow::table_bytes},
     {"data_bytes", &MemoryRow::data_bytes},           {"other_bytes", &MemoryRow::other_bytes},
 };
-/// Held in each step against the reference's own figure.
+/// Columns compared in each step with the reference's.
 constexpr Column bounded_columns[] = {
     {"data_bytes", &MemoryRow::data_bytes},
     {"other_bytes", &MemoryRow::other_bytes},
     {"other_peak_bytes", &MemoryRow::other_peak_bytes},
 };
 
-/// The scalar that starts every backward pass, kept from the first on.
+/// The scalar that starts every backward pass, kept from the first one on.
 constexpr std::int64_t root_of_backward_bytes = 4;
 
 std::int64_t longest_row(const StepEvidence& now) {
@@ -61,18 +61,18 @@ class RecordBytes {
     });
   }
 
-  /// What its own arithmetic needs, of the run on one device.
+  /// Bytes that the arithmetic of the single-device run needs.
   void of_one_device(std::int64_t longest_row) const {
     const Manifest& manifest = memory_.record().manifest;
     const auto size = static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
     const std::int64_t tables = 2 * longest_row * evidence_.model.head_dim * size;
-    // One parameter's gradient in float64 for its norm, and each norm and its copy.
+    // One parameter's gradient in float64 for its norm, and each norm with its copy.
     const std::int64_t norms =
         8 * (largest_parameter(evidence_.model) + 2 * static_cast<std::int64_t>(evidence_.model.parameters.size()));
     for_each([&](std::int64_t rank, const MemoryRow& row) {
       at_most(rank, row.step, "table_bytes", tables, *row.table_bytes,
               "cosine and sine of the longest row's positions");
-      if (manifest.device != "cpu") return;  // libraries of a GPU keep workspaces
+      if (manifest.device != "cpu") return;  // GPU libraries keep workspaces
       at_most(rank, row.step, "data_bytes", 0, *row.data_bytes, "ids and labels end with their microbatch");
       at_most(rank, row.step, "other_bytes", root_of_backward_bytes, *row.other_bytes,
               "tensors that nobody owns, at the step's end");
@@ -126,14 +126,14 @@ class RecordBytes {
   Judgement& judgement_;
 };
 
-/// Each demand is judged apart: whether a record divides its bytes by owner is known only of all its rows.
+/// Judges each demand separately: only all rows show whether a record divides its bytes by owner.
 class OwnedBytesPart : public MemoryPart {
  public:
   explicit OwnedBytesPart(const CellEvidence& evidence) : evidence_(evidence) {}
 
   void step(const StepEvidence& now, const BothMemories& memory) override {
     if (now.step == evidence_.first_step())
-      longest_row_ = longest_row(now);  // as in every step of a run whose tables are cut to it
+      longest_row_ = longest_row(now);  // as in every step of a run whose tables have this length
     const bool reference = memory.reference.counts_owners(), candidate = memory.candidate.counts_owners();
     if (reference) {
       const RecordBytes one(evidence_, memory.reference, evidence_.reference_stages, of_reference_);

@@ -6,7 +6,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Why the growth of the processes cannot be judged; empty where it can.
+/// The reason why the growth of the processes cannot be judged; empty if it can.
 std::string why_not(const CellEvidence& evidence) {
   const Manifest& manifest = evidence.candidate.manifest;
   if (manifest.role == "external") return "another program's";
@@ -74,7 +74,7 @@ void ProcessGrowth::step(const MemoryRow& row) {
 std::int64_t ProcessGrowth::median() const {
   auto sorted = growths_;
   std::ranges::sort(sorted);
-  return sorted[(sorted.size() - 1) / 2];  // of two, the smaller: one step may grow
+  return sorted[(sorted.size() - 1) / 2];  // of two, the smaller, because one step may grow
 }
 
 std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence) {

@@ -19,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 using Key = std::pair<std::string, std::string>;  // kind, name
-/// A stage's tensor of one step, by its digest in each replica.
+/// Digests of a stage's tensor of one step, by replica.
 using Digests = std::map<std::size_t, std::string>;
 
 struct OneTensor {
-  const TensorRow* row = nullptr;  ///< of the first replica that has it
+  const TensorRow* row = nullptr;  ///< row of the first replica that has it
   Digests digests;
 };
 
@@ -88,14 +88,14 @@ class ReplicaComparison {
     before_ = std::move(now);
   }
 
-  /// A moment that some replicas do not hold is their optimiser's affair (a sharded one); a parameter is the census's.
+  /// Moments may be missing in some replicas (a sharded optimiser); missing parameters are the check census's.
   void compare(std::int64_t step, const OneTensor& tensor) {
     std::map<std::string, std::set<std::size_t>> by_digest;
     for (const auto& [replica, digest] : tensor.digests) by_digest[digest].insert(replica);
     if (tensor.digests.size() < 2) return;
     judgement_.compare("tensors", std::ssize(tensor.digests) - 1);
     if (by_digest.size() == 1) return;
-    // What most have is taken for right; of as many, what the lowest number has.
+    // The majority's digest counts as correct; in a tie, that of the lowest number.
     const auto most = std::ranges::max_element(by_digest, {}, [](const auto& group) {
       return std::pair(group.second.size(), -static_cast<std::int64_t>(*group.second.begin()));
     });
@@ -115,7 +115,7 @@ class ReplicaComparison {
                        named(others) + (others.size() == 1 ? " has" : " have") + " other bits than " +
                        named(most->second) + " (" + divergence.got + ", not " + divergence.expected + ")" +
                        why(row, step, tensor.digests);
-    // The same place as where a replica is held against its reference, which says more.
+    // The point at which a replica is compared with its reference, which explains more.
     const auto position = position_of(model_, records_.front().record()->manifest, row.kind, row.name);
     judgement_.diverge(tensor_point(step, row.kind, position, row.stage), std::move(divergence));
   }
@@ -132,8 +132,8 @@ class ReplicaComparison {
     return unchanged.empty() ? "" : "; in " + named(unchanged) + " it is what it was before the step";
   }
 
-  /// A whole step that is another replica's too: its gradients then add nothing, and nothing else sees it. Single
-  /// microbatches may be alike where data are drawn.
+  /// A whole step with another replica's data: its gradients add nothing, and no other check detects it. Single
+  /// microbatches may be equal if data are sampled.
   void data(std::int64_t step) {
     std::map<std::vector<std::string>, std::size_t> fed;
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {
@@ -149,7 +149,7 @@ class ReplicaComparison {
     }
   }
 
-  /// Digests of the microbatches of the step in hand, or nothing where one is not told.
+  /// Digests of the microbatches of the current step; nullopt if one is missing.
   std::vector<std::string> fed_to(std::size_t replica) const {
     const Record& record = *records_[replica].record();
     if (!record.manifest.recorded({"inputs", "labels"})) return {};
@@ -181,7 +181,7 @@ class ReplicaComparison {
   std::vector<RecordReading> records_;
   Judgement judgement_;
   ExpectedModel model_;
-  std::map<Key, Digests> before_;  ///< parameters after the step before
+  std::map<Key, Digests> before_;  ///< parameters after the previous step
   bool own_gradients_ = false;
   bool untold_data_ = false;
 };

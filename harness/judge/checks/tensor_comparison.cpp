@@ -25,7 +25,7 @@ FirstDivergence at_tensor(std::int64_t step, std::int64_t stage, std::optional<s
   return divergence;
 }
 
-/// How the two compare in size, by what the tables say of them.
+/// Comparison of their sizes, from the tables.
 std::string size_words(const TensorRow& theirs, const TensorRow& mine) {
   const auto ratio = [](double got, double expected) {
     return expected == 0 ? to_text(got) + " against 0" : to_text(got / expected) + " times";
@@ -40,8 +40,8 @@ std::string place(const FirstDivergence& divergence, const std::string& kind) {
          (divergence.stage ? ", stage " + std::to_string(*divergence.stage) : "");
 }
 
-/// Why two rows of one digest cannot both be right; empty when they can. The sum of squares is added in an order of the
-/// writer's own: of n terms each addition and product rounds once, as do root and division of it.
+/// The reason why two rows with one digest cannot both be correct; empty if they can. A writer may sum the squares in
+/// any order: for n terms each addition and product rounds once, and so do root and division.
 std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine) {
   const auto differ = [](const std::string& what, auto expected, auto got) {
     return "the bits are the same, yet " + what + " is " + to_text(expected) + " in the reference and " + to_text(got) +
@@ -98,8 +98,8 @@ class RowComparison {
   const std::set<const TensorRow*>& seen() const { return seen_; }
 
  private:
-  /// Whether this is a moment of an optimiser whose formula is not known, or of one that has several: it may have
-  /// another shape than the parameter, and another parameter none.
+  /// True for a moment of an optimiser with an unknown formula or with variants: its shape may differ from the
+  /// parameter's, and it may be missing.
   bool has_moments_of_its_own() const {
     if (kind_ == "gradient" || kind_ == "parameter" || kind_ == "copy") return false;
     const Json& optimizer = evidence_.reference.manifest.json.at("optimizer");
@@ -137,7 +137,7 @@ class RowComparison {
       const std::string why = why_not_of_one_tensor(theirs, mine);
       if (!why.empty()) return report("the statistics of the same tensor", "others", why);
     }
-    // The start is the same in bits or nothing after it says anything.
+    // If the start differs in bits, nothing later is comparable.
     ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
     const auto wrong = judgement_.take(values.tensor(divergence_.rank.value_or(0), theirs, mine));
     if (!wrong) return;
@@ -183,7 +183,7 @@ void report_rows_too_many(const StepEvidence& now, const std::string& kind, cons
   }
 }
 
-/// The reference's rows are looked up by the model's names; one of another name would never be asked for.
+/// Finds rows of the reference with unknown names, which no lookup by the model's names would reach.
 void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   const std::int64_t step = now.step;
   for (const auto& placed : now.reference_rows.all_tensors()) {
@@ -218,11 +218,12 @@ std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candi
       if (other) parameter = std::min(parameter, static_cast<std::size_t>(*other));
     }
   }
-  // In the order of computing, which is another than that of a Llama's names: norms stand behind what they precede.
+  // In the order of computation, which differs from the order of a Llama's names: norms are listed after what they
+  // precede.
   static const std::vector<std::string> of_layer = {"input_layernorm",  "self_attn.q_proj", "self_attn.k_proj",
                                                     "self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm",
                                                     "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
-  constexpr std::int64_t apart = 32;  // more than a layer has kinds of parameters
+  constexpr std::int64_t apart = 32;  // more than the kinds of parameters in a layer
   const std::string& unit = parameters[parameter].unit;
   if (!model.llama || !is_layer(unit)) return apart * static_cast<std::int64_t>(parameter);
   std::size_t first = parameter;
@@ -331,7 +332,8 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
 void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   const CellEvidence& evidence = now.cell;
   const std::int64_t step = now.step;
-  if (!evidence.values->exact() && several_gpu_models(evidence.candidate.manifest)) return;  // each has met its limit
+  if (!evidence.values->exact() && several_gpu_models(evidence.candidate.manifest))
+    return;  // each is already compared with its limit
   for (auto names : evidence.candidate.manifest.tied) {
     std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
       return now.cell.model.parameter_position(a) < now.cell.model.parameter_position(b);

@@ -18,7 +18,7 @@ std::int64_t dumped_bytes(const RankRecord& rank) {
   return bytes;
 }
 
-/// What the peak of a step may be.
+/// Upper bound of a step's peak.
 class LargestPeak {
  public:
   LargestPeak(const CellEvidence& evidence, const Record& record)
@@ -31,7 +31,7 @@ class LargestPeak {
       one_copy_ = std::max(one_copy_, elements(parameter.shape) * size);
     }
     if (evidence.model.tied) tied_uses_ = 2 * evidence.model.vocabulary * evidence.model.hidden * size;
-    // A peer thread frees what it was handed while this one adds: of two counts one may be ahead of the other.
+    // A peer thread frees received tensors concurrently: one of the two counts may be ahead of the other.
     if (record.manifest.transport == "threads") buffers_counted_ = 2;
   }
 
@@ -59,7 +59,7 @@ class LargestPeak {
   std::int64_t hidden_, size_;
   bool dumps_;
   std::int64_t one_copy_ = 0, buffers_counted_ = 1;
-  std::int64_t tied_uses_ = 0;  ///< dumped beside what tensors.csv lists: the gradient of either use
+  std::int64_t tied_uses_ = 0;  ///< dumped in addition to the rows of tensors.csv: the gradient of either use
   std::int64_t data_ = 0;       ///< ids, labels and losses of the step
 };
 
@@ -70,7 +70,7 @@ class TotalPeaks {
       : of_candidate_(&record == &evidence.candidate), largest_(evidence, record), judgement_(std::move(judgement)) {}
 
   void step(const StepEvidence& now, const MemorySteps& memory) {
-    if (!memory.counts_owners()) return;  // told where owners are compared
+    if (!memory.counts_owners()) return;  // reported by the comparison of owners
     largest_.go_to(now);
     for (const auto& rank : memory.record().ranks) {
       const MemoryRow* row = memory.find(rank.rank);

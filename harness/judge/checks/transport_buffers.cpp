@@ -12,7 +12,7 @@ class TransportBuffersPart : public MemoryPart {
  public:
   explicit TransportBuffersPart(const CellEvidence& evidence)
       : evidence_(evidence),
-        // REDUCE: one tied gradient on its way in, one on its way out.
+        // REDUCE: one tied gradient received and one sent.
         tied_(2 * evidence.model.vocabulary * evidence.model.hidden *
               static_cast<std::int64_t>(dtype_size(trained_dtype(evidence.candidate.manifest.dtype)))) {}
 
@@ -46,7 +46,7 @@ class TransportBuffersPart : public MemoryPart {
   }
 
  private:
-  /// Mostly the sizes are those of the step before.
+  /// Sizes usually equal those of the previous step.
   void bound(std::vector<std::int64_t> bytes) {
     if (!bounds_.empty() && bytes == bytes_) return;
     bytes_ = std::move(bytes);
@@ -58,8 +58,8 @@ class TransportBuffersPart : public MemoryPart {
   const CellEvidence& evidence_;
   const std::int64_t tied_;
   Judgement judgement_ = part();
-  std::vector<std::int64_t> bytes_;   ///< of a boundary, by microbatch
-  std::vector<std::int64_t> bounds_;  ///< by rank, where `bytes_` cross
+  std::vector<std::int64_t> bytes_;   ///< of a boundary tensor, by microbatch
+  std::vector<std::int64_t> bounds_;  ///< by rank, for `bytes_`
   std::int64_t largest_buffer_ = 0, largest_bound_ = 0;
   bool cells_lack_ = false;
 };

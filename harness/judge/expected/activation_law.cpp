@@ -52,7 +52,7 @@ class ActivationLaw {
       live_ -= saved.saved_bytes;
       reach(*saved.input_bytes, saved.unit);
       live_ += *saved.retained_bytes;
-    } else if (type == ActionType::backward_input) {  // saved stays until W: an upper limit
+    } else if (type == ActionType::backward_input) {  // saved tensors stay until W: an upper bound
       ++unmeasured_;
       peak_.exact = false;
       reach(saved.backward_bytes, saved.unit);
@@ -78,7 +78,7 @@ class ActivationLaw {
 
   const SavedTable& saved_;
   std::int64_t live_ = 0;
-  std::int64_t unmeasured_ = 0;  ///< units between I and W: while there are any, live_ is an upper limit
+  std::int64_t unmeasured_ = 0;  ///< units between I and W: while there are any, live_ is an upper bound
   PredictedPeak peak_;
 };
 

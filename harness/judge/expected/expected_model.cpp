@@ -18,7 +18,7 @@ std::int64_t size_of(const Json& config, const char* key, std::optional<std::int
     throw InputError(std::string("manifest.json, model: key `") + key +
                      "` is missing; a Hugging Face config.json has it");
   }
-  // Beyond 32 bits a shape's elements could not be counted.
+  // With larger sizes a shape's number of elements could overflow.
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   const bool fits = found->is_number_integer() && *found > 0 && *found <= largest;
   if (!fits) {
@@ -30,7 +30,7 @@ std::int64_t size_of(const Json& config, const char* key, std::optional<std::int
 
 bool flag_of(const Json& config, const char* key) {
   const auto found = config.find(key);
-  if (found == config.end() || found->is_null()) return false;  // transformers' default for all three flags of Llama
+  if (found == config.end() || found->is_null()) return false;  // transformers' default for all three flags of a Llama
   if (!found->is_boolean()) {
     throw InputError(std::string("manifest.json, model: `") + key + "` is " + json_text(*found) +
                      ", not true or false");
@@ -60,7 +60,7 @@ void add_layer(ExpectedModel& model, std::int64_t layer) {
   model.parameters.push_back({prefix + "post_attention_layernorm.weight", unit, {model.hidden}});
 }
 
-/// Other families are Llamas where what sets them apart is said to be off (docs/getting-started.md).
+/// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
 bool is_llama(const Json& model_type, const Json& config) {
   static const std::map<std::string, Json> off = {
       {"llama", Json::object()},

@@ -35,14 +35,14 @@ Message message_of(ActionType type) {
   }
 }
 
-/// The action that takes what `receive` brings.
+/// The action that consumes the tensor of `receive`.
 bool consumes(const Action& action, const Action& receive) {
   if (action.stage != receive.stage || action.microbatch != receive.microbatch) return false;
   if (receive.type == ActionType::receive_forward) return action.type == ActionType::forward;
   return action.type == ActionType::backward || action.type == ActionType::backward_input;
 }
 
-/// Whether the stage beside this one lies on the same rank, so that a tensor passes without a message.
+/// True if the neighbouring stage is on the same rank, so that a tensor passes without a message.
 bool neighbour_on_rank(const StageMap& stages, std::int64_t stage, std::int64_t along) {
   const StageEntry *here = stages.find(stage), *neighbour = stages.find(stage + along);
   return here != nullptr && neighbour != nullptr && here->rank == neighbour->rank;
@@ -79,10 +79,10 @@ std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, con
           lowered[before].type == ActionType::receive_forward || lowered[before].type == ActionType::receive_backward;
       if (receive && consumes(action, lowered[before])) live -= bytes_of(lowered[before], bytes);
     }
-    if (action.type == ActionType::backward_weight) continue;  // takes and gives nothing
+    if (action.type == ActionType::backward_weight) continue;  // has no boundary tensors
     const std::int64_t along = action.type == ActionType::forward ? 1 : -1;
     if (neighbour_on_rank(stages, action.stage, -along)) live -= bytes_of(action, bytes);
-    // Kept for the neighbour from here on, however late its SEND stands.
+    // Kept for the neighbour from here on, however late its SEND is.
     if (stages.find(action.stage + along) != nullptr) live += bytes_of(action, bytes);
     most = std::max(most, live);
   }

@@ -10,11 +10,11 @@
 namespace plumbline::judging {
 namespace {
 
-/// Of another's optimiser, a parameter: a scalar of 64 bits at most.
+/// Bytes per parameter of an external optimiser's step count: at most a scalar of 64 bits.
 constexpr std::int64_t most_step_count_bytes = 8;
-/// LibTorch's fused AdamW counts steps in one fp32 scalar per parameter.
+/// LibTorch's fused AdamW counts steps in one float32 scalar per parameter.
 constexpr std::int64_t step_count_bytes = 4;
-/// Flash attention on a GPU makes and saves three numbers of 64 bits for its dropout, also where there is none.
+/// Flash attention on a GPU saves three numbers of 64 bits for dropout, also without dropout.
 constexpr std::int64_t dropout_generator_bytes = 24;
 
 std::optional<std::int64_t> moment_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
@@ -30,7 +30,7 @@ std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t 
   return *moments + (optimizer.value("name", "") == "adamw" ? step_count_bytes : 0);
 }
 
-/// Bytes of all uses of tied weights but the first of each.
+/// Bytes of all uses of tied weights except the first of each.
 std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& manifest) {
   const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
   if (model.llama) return model.tied ? model.vocabulary * model.hidden * size : 0;
@@ -44,7 +44,7 @@ std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& ma
   return bytes;
 }
 
-/// In mixed precision, of what is computed with beside what is trained.
+/// Bytes of the computation's copies in mixed precision, besides the trained parameters.
 std::int64_t copy_bytes(const Manifest& manifest, std::int64_t elements) {
   if (manifest.dtype != mixed_precision) return 0;
   return elements * static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
@@ -54,7 +54,7 @@ bool holds(const std::vector<std::string>& units, const std::string& unit) {
   return std::find(units.begin(), units.end(), unit) != units.end();
 }
 
-/// Whether the same weight stands, or of a model of one's own may stand, on these units under another name too.
+/// True if a weight exists under two names on these units or, in an unknown model, may.
 bool is_second_use(const ExpectedModel& model, const Manifest& manifest, const std::vector<std::string>& units,
                    const std::string& name) {
   if (model.llama) return model.tied && name == "lm_head.weight" && holds(units, "embed_tokens");
@@ -148,7 +148,7 @@ StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manif
 AttentionKernel attention_kernel(const Manifest& manifest) {
   const bool on_cpu = manifest.device == "cpu";
   const Json environment = manifest.json.value("environment", Json());
-  const Json named = environment.is_object() ? environment.value("attention", Json()) : Json();  // of any kind
+  const Json named = environment.is_object() ? environment.value("attention", Json()) : Json();  // of any JSON type
   if (named == "math") return AttentionKernel::math;
   if (on_cpu) return AttentionKernel::cpu_flash;
   return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;

@@ -12,7 +12,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// A row may claim any shape: no such tensor is ever made, and none beyond this is digested.
+/// Limit for shapes, which a row may claim arbitrarily: larger tensors are not digested, and none is allocated.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 36;
 
 std::string digest_of_zeros(const std::string& dtype, const Shape& shape) {

@@ -38,7 +38,7 @@ class Measuring {
       if (!truth.entries().contains(key)) lacks(shadow_, key + " in " + name);
     }
     for (const auto& [key, entry] : truth.entries()) {
-      if (key.starts_with("gradient_use/")) continue;  // the gradient is their sum
+      if (key.starts_with("gradient_use/")) continue;  // their sum is the gradient, an item
       if (!mine.entries().contains(key)) lacks(run_, key + " in " + name);
       const std::string item = key.ends_with(computed) ? key.substr(0, key.size() - computed.size()) : key;
       add({step, item}, relative_error(mine.at(key), entry), all_zero(entry));

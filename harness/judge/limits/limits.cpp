@@ -20,15 +20,15 @@ bool is_evaluation(const std::string& item) {
   return item == "evaluation" || item.starts_with("evaluation/");
 }
 
-/// Single numbers of a kind are pooled; a tensor stands for itself.
+/// Key of the pool: single numbers of a kind share one, each tensor has its own.
 std::string pool_of(const std::string& item) {
   if (is_loss(item)) return "loss";
   if (is_evaluation(item)) return "evaluation";
   return item == "gradient_norm" ? item : "";
 }
 
-/// What no error can be told from: one rounding to the dtype in which the record holds the item. Losses are float32 in
-/// every run; a norm's float64 is that of gradients in the run's dtype.
+/// Smallest meaningful error: one rounding to the dtype in which the record stores the item. Losses are float32 in
+/// every run; a norm is stored in float64, but its gradients have the run's dtype.
 double one_rounding(const std::string& item, const std::string& dtype) {
   return auditing::unit_roundoff(auditing::storage_of(is_loss(item) || is_evaluation(item) ? "float32" : dtype));
 }
@@ -37,7 +37,7 @@ double factor_of(double left_out) {
   return std::max(left_out, other_kernels) / largest_null_margin;
 }
 
-/// Limit and reason from the other numbers; where the shadow is zero the reason says so beforehand.
+/// Sets limit and reason from the other numbers; if the float64 reference is zero the reason is already set.
 void set_limit(const Item& item, const Calibration& calibration, Limit& limit) {
   if (limit.by == LimitBy::zero) {
     limit.limit = 0;
@@ -79,7 +79,7 @@ class LimitMaker {
   }
 
  private:
-  /// The item's error in the reference and in each perturbed run.
+  /// The item's errors in the reference and in each perturbed run.
   std::vector<double> pooled(const Item& item) {
     std::vector<double> errors = {own_.at(item).error};
     for (const auto& run : null_) errors.push_back(run.at(item).error);
@@ -143,7 +143,7 @@ std::string why_not_its_own(const Calibration& calibration) {
     return "its factor is " + short_text(calibration.factor) + ", its left_out makes " +
            short_text(factor_of(calibration.left_out));
   }
-  std::map<std::string, double> pools;  // by kind, the largest so far; items come in the order of steps
+  std::map<std::string, double> pools;  // largest so far by kind; items are in the order of steps
   std::map<std::pair<std::string, std::int64_t>, double> largest;
   for (const auto& [item, limit] : calibration.limits) {
     double& so_far = pools[pool_of(item.name)];

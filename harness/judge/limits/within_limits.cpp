@@ -35,7 +35,7 @@ ComparedValue outcome(Measured measured, const std::string& got) {
   return compared;
 }
 
-/// Of a tensor, which has no value of its own to show.
+/// The difference of a tensor, which has no single value to show.
 ComparedValue outcome(const Measured& measured) {
   return outcome(measured, short_text(measured.error));
 }

@@ -13,7 +13,7 @@ using Counts = std::vector<std::int64_t>;
 
 Counts evenly(std::int64_t layers, std::int64_t stages) {
   Counts counts(static_cast<std::size_t>(stages), 0);
-  // More stages than layers: the first holds the embedding, the layers follow one by one.
+  // More stages than layers: the first has only the embedding, the next ones one layer each.
   const bool few = stages > layers;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     ++counts[static_cast<std::size_t>(few ? layer + 1 : layer % stages)];
@@ -33,8 +33,7 @@ Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vecto
     layer += 2 * weights * length + 2 * length * length * queries;
     head += (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * length;
   }
-  // Whatever lies beside the head, the rest is best spread evenly: the number of layers beside it is all there is to
-  // choose.
+  // For any number of layers besides the head, the rest is best spread evenly: this number is the only choice.
   Counts best;
   double least = 0;
   for (std::int64_t last = model.layers; last >= 0; --last) {

@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-/// The library's own conversion cuts off fractions and wraps what does not fit.
+/// The library's conversion truncates fractions and wraps around on overflow.
 template <class Integer>
 Integer whole(const Json& json) {
   const bool whole = json.is_number_integer();
@@ -104,10 +104,10 @@ std::optional<RequestedEvaluation> evaluation_from(const Json& json) {
                              data_from(json.at("data"))};
 }
 
-/// One key of the schema: how it is written, and how it is read back.
+/// One key of the schema: how it is written and read.
 struct Field {
   const char* key;
-  std::function<Json(const Request&)> write;  ///< discarded: not asked
+  std::function<Json(const Request&)> write;  ///< discarded: not requested
   std::function<void(Request&, const Json&)> read;
 };
 

@@ -41,7 +41,7 @@ TokenFile::TokenFile(const fs::path& path, std::int64_t bytes, const std::string
   tokens_ = (bytes_ - begin_) / width_;
 }
 
-/// The index's byte 17 is the type of the ids, by Megatron's numbers.
+/// Byte 17 of the index is the type of the ids, by Megatron's numbers.
 void TokenFile::set_type_by_index(const fs::path& index) {
   static const std::map<int, std::pair<std::int64_t, bool>> types = {{1, {1, false}}, {2, {1, true}}, {3, {2, true}},
                                                                      {4, {4, true}},  {5, {8, true}}, {8, {2, false}}};
@@ -53,7 +53,7 @@ void TokenFile::set_type_by_index(const fs::path& index) {
   std::tie(width_, signed_) = type->second;
 }
 
-/// That of llm.c, 256 numbers of 32 bits: magic, version, count.
+/// llm.c's header of 256 numbers of 32 bits: magic, version, count.
 bool TokenFile::take_header() {
   if (bytes_ < 4 * header_ints) return false;
   const auto head = read(0, 12);

@@ -28,9 +28,9 @@ std::int64_t size_of(const fs::path& file, std::int64_t asked) {
   return asked;
 }
 
-/// docs/data.md, "Windows in another order": which window comes at `place` of an epoch of `all`.
+/// The window at index `place` of an epoch of `all` windows (docs/data.md, "Windows in another order").
 std::int64_t shuffled(std::uint64_t seed, std::int64_t epoch, std::int64_t place, std::int64_t all) {
-  std::uint64_t bits = 0;  // of each half
+  std::uint64_t bits = 0;  // bits of each half
   while (bits < 32 && std::uint64_t{1} << (2 * bits) < static_cast<std::uint64_t>(all)) ++bits;
   const std::uint64_t size = std::uint64_t{1} << bits;
   for (;;) {
@@ -100,7 +100,7 @@ std::string TokenSource::data_digest(std::int64_t step, std::int64_t microbatch)
   std::int64_t before = 0;
   for (std::int64_t row = 0; row < batch; ++row) {
     const std::int64_t length = asked.lengths[static_cast<std::size_t>(row)];
-    const auto tokens = ids(begin(step, microbatch, row, before), length + 1);  // the last label is one token further
+    const auto tokens = ids(begin(step, microbatch, row, before), length + 1);  // labels need one token more
     const auto place = static_cast<std::ptrdiff_t>(row * sequence);
     std::copy_n(tokens.begin(), length, numbers.begin() + place);
     if (!asked.masked)
