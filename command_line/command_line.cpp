@@ -121,10 +121,7 @@ void read_command_line(CLI::App& app, int argc, const char* const* argv) {
 std::string help_end(const std::vector<std::string>& examples, const ExitWords& words) {
   std::string text = examples.size() == 1 ? "Example:\n" : "Examples:\n";
   for (const std::string& example : examples) {
-    const std::string lines = wrapped_command(example, help_width - 2);
-    text += "  ";
-    for (const char c : lines) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
-    text += "\n";
+    text += wrapped_command(example, help_width, 2) + "\n";
   }
   std::string codes = codes_text(words);
   codes.pop_back();

@@ -50,13 +50,13 @@ std::string failing_cells(const Verdict& verdict, std::size_t width) {
     const auto& [cause, cells] = causes[i];
     const auto shown = std::min(std::ssize(cells), most_cells);
     for (const CellVerdict* cell : std::vector(cells.begin(), cells.begin() + shown)) text += "  " + cell->id + "\n";
-    if (shown < std::ssize(cells)) text += "  and " + count_text(std::ssize(cells) - shown, "more cell") + "\n";
+    if (shown < std::ssize(cells)) text += "  and " + count_text(std::ssize(cells) - shown, "more case") + "\n";
     text += cause;
   }
   if (std::ssize(causes) > most_causes)
     text += "  and " + count_text(std::ssize(causes) - most_causes, "other cause") + ", in the report\n";
   if (!causes.empty() && !causes.front().second.front()->command.empty())
-    text += "the first of them again:\n  " + wrapped_command(causes.front().second.front()->command, width - 2) + "\n";
+    text += "the first of them again:\n" + wrapped_command(causes.front().second.front()->command, width, 2) + "\n";
   return text;
 }
 

@@ -125,7 +125,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return by_line(text, [&](std::string_view line, std::string& to) { wrap_line(line, width, to); });
 }
 
-std::string wrapped_command(const std::string& command, std::size_t width) {
+std::string wrapped_command(const std::string& command, std::size_t width, std::size_t indent) {
   constexpr char quoted_blank = '\x01';
   std::string words = command, text;
   bool quoted = false;
@@ -133,7 +133,7 @@ std::string wrapped_command(const std::string& command, std::size_t width) {
     if (c == '\'') quoted = !quoted;
     if (c == ' ' && quoted) c = quoted_blank;
   }
-  for (const char c : wrapped(words, width - 2)) {
+  for (const char c : wrapped(std::string(indent, ' ') + words, width - 2)) {
     if (c == '\n') text += " \\";
     text += c == quoted_blank ? ' ' : c;
   }

@@ -20,7 +20,7 @@ std::size_t line_width(std::FILE* out);
 std::string wrapped(const std::string& text, std::size_t width);
 
 /// Breaks a longer command with backslashes, so that a shell reads it as one line.
-std::string wrapped_command(const std::string& command, std::size_t width);
+std::string wrapped_command(const std::string& command, std::size_t width, std::size_t indent = 0);
 
 /// Removes " (expected <digest>, got <digest>)" and truncates other digests to 8 digits.
 std::string without_digests(const std::string& text);

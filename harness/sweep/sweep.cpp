@@ -84,8 +84,8 @@ class Sweep {
       } catch (const Error&) {
       }
       const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
-                               " cells are finished and kept; go on with:\n  " +
-                               wrapped_command(resume_command(options_, folder_.path()), line_width(stderr) - 2);
+                               " cases are finished and kept; go on with:\n" +
+                               wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2);
       if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
       throw SystemError(stopped_by_ + kept);
     }

@@ -29,6 +29,7 @@ TEST(Wrapped, KeepsALongWordWholeAndCountsLettersNotBytes) {
 TEST(WrappedCommand, IsOneCommandToAShell) {
   EXPECT_EQ(wrapped_command("plumbline sweep 'a b  c' --out there", 20),
             "plumbline sweep \\\n  'a b  c' --out \\\n  there");
+  EXPECT_EQ(wrapped_command("one two three", 10, 2), "  one \\\n    two \\\n    three");
 }
 
 TEST(WithoutDigests, LeavesWhatPeopleRead) {

@@ -86,7 +86,7 @@ TEST_F(SweepFailures, ARunFileThatIsRefusedWhenTheSweepIsGoneOnWithRemovesNothin
   options_.resume = true;
 
   EXPECT_THAT(error_of<InputError>([&] { run(); }),
-              AllOf(HasSubstr("no such model. 1 of 2 cells are finished and kept"), HasSubstr("--resume")));
+              AllOf(HasSubstr("no such model. 1 of 2 cases are finished and kept"), HasSubstr("--resume")));
 
   EXPECT_TRUE(read_verdict(out_ / "cells/a-1f1b-w1/cell.json").holds);
   const auto stopped = read_verdict(out_ / "verdict.json");
@@ -120,7 +120,7 @@ TEST_F(SweepFailures, AJudgeThatRefusesARecordStopsTheSweepAndKeepsWhatWasJudged
   };
 
   EXPECT_THAT(error_of<InputError>([&] { run(); }),
-              AllOf(HasSubstr("tensors.csv: no number. 3 of 4 cells are finished and kept"), HasSubstr("--resume")));
+              AllOf(HasSubstr("tensors.csv: no number. 3 of 4 cases are finished and kept"), HasSubstr("--resume")));
 
   const auto stopped = read_verdict(out_ / "verdict.json");
   EXPECT_THAT(finished(stopped), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1"));
@@ -158,7 +158,7 @@ TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
   };
 
   EXPECT_THAT(error_of<SystemError>([&] { run(); }),
-              HasSubstr("stopped by SIGTERM before a-1f1b-w2 was run once more. 1 of 1 cells"));
+              HasSubstr("stopped by SIGTERM before a-1f1b-w2 was run once more. 1 of 1 cases"));
 
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline a-1f1b-w2"));
 }

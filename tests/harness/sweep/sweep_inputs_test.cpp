@@ -95,7 +95,7 @@ TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
   const std::string said = error_of<SystemError>([&] { run(); });
 
   EXPECT_THAT(said, AllOf(HasSubstr("plumbline-pipeline is no longer what it was when the sweep began"),
-                          HasSubstr("1 of 4 cells are finished")));
+                          HasSubstr("1 of 4 cases are finished")));
   const Verdict verdict = read_verdict(folder_ / "out/verdict.json");
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(finished(verdict), ElementsAre("a-1f1b-w1"));

@@ -347,7 +347,7 @@ TEST_F(RunSweep, ALauncherThatGoesStopsTheSweepAndKeepsWhatHadFinished) {
 
   const auto message = error_of<SystemError>([&] { run(); });
 
-  EXPECT_THAT(message, AllOf(HasSubstr("fake-mpirun"), HasSubstr("1 of 4 cells"),
+  EXPECT_THAT(message, AllOf(HasSubstr("fake-mpirun"), HasSubstr("1 of 4 cases"),
                              HasSubstr("go on with:\n  plumbline sweep " + options_.sweep_file.string() + " --out " +
                                        (folder_ / "out").string() + " --resume")));
   const auto verdict = read_verdict(folder_ / "out/verdict.json");
@@ -364,7 +364,7 @@ TEST_F(RunSweep, CtrlCKeepsFinishedCellsLeavesNoProcessAndResumeRunsOnlyTheRest)
 
   const auto message = error_of<SystemError>([&] { run(); });
 
-  EXPECT_THAT(message, AllOf(HasSubstr("stopped by SIGINT while a-1f1b-w2 ran"), HasSubstr("1 of 4 cells")));
+  EXPECT_THAT(message, AllOf(HasSubstr("stopped by SIGINT while a-1f1b-w2 ran"), HasSubstr("1 of 4 cases")));
   for (const std::string file : {"pid-0", "pid-1"})
     EXPECT_FALSE(process_state(std::atoi(bytes_of(folder_ / file).c_str())));
   const auto stopped = read_verdict(folder_ / "out/verdict.json");
