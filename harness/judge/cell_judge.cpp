@@ -15,7 +15,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Why the rows after the start say nothing; empty when both runs start from the same finite parameters.
+/// The reason why rows after the start are not comparable; empty if both runs start from the same finite parameters.
 std::string why_not_the_same_start(const StepEvidence& start) {
   const CellEvidence& evidence = start.cell;
   if (evidence.reference.manifest.level < RecordLevel::full || evidence.candidate.manifest.level < RecordLevel::full)
@@ -42,7 +42,7 @@ Judged not_comparable(const std::vector<std::string>& differences) {
   return judgement.conclude_as(Outcome::fails, "");
 }
 
-/// A record that says what cannot be: never the end of the sweep.
+/// A record with impossible values fails the check, and never ends the sweep.
 Judged failed_by(const std::string& check, const std::exception& error) {
   Judgement judgement(check, check, "");
   FirstDivergence divergence;
@@ -66,7 +66,7 @@ std::vector<Judged> CellJudge::run() {
   return conclude();
 }
 
-/// What the manifests and exit files alone decide.
+/// Everything that manifests and exit files decide.
 void CellJudge::prepare() {
   as_asked_.emplace(plan_, reference_, candidate_);
   if (plan_.calibration && readable()) tier_.emplace(*plan_.calibration, *reference_.record(), *candidate_.record());
@@ -138,7 +138,7 @@ void CellJudge::prepare_check(const CheckDescriptor& check) {
   guard(running, [&] { running.object = check.make(*evidence_); });
 }
 
-/// Each step of the records once: first the start, then in their order.
+/// Reads each step of the records once, in order from the start.
 void CellJudge::walk() {
   RecordIndex before;
   for (std::optional<std::int64_t> step = -1; step && readable();) {
@@ -193,12 +193,12 @@ void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
     return std::nullopt;
   };
   const auto theirs = coefficient(now.reference_rows), mine = coefficient(now.candidate_rows);
-  // Further apart they are no roundings: gradient_norm is red, and so is what follows from them.
+  // Larger differences are no roundings: gradient_norm fails, and with it its consequences.
   const bool near = theirs && mine && std::abs(*mine / *theirs - 1) <= 2 * auditing::widest_norm_limit;
   if (theirs != mine && near) evidence_->parted = now.step;
 }
 
-/// To what a comparison of values shows.
+/// Adds this to the result of a comparison of values.
 void CellJudge::say_where_they_part(const CheckDescriptor& check, CheckResult& result) const {
   if (!evidence_ || !evidence_->parted || check.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
     return;
@@ -214,8 +214,7 @@ void CellJudge::note_gradient_factor(const StepEvidence& now) {
   if (!factor_ && now.step >= 0 && evidence_->values->exact()) factor_ = gradient_factor(now);
 }
 
-/// To the size of what differs first in the step where all gradients have one factor: gradients, a gradient at a
-/// boundary, a loss.
+/// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
 void CellJudge::tell_gradient_factor(CheckResult& result) const {
   if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
   FirstDivergence& divergence = *result.first_divergence;
@@ -241,8 +240,8 @@ void CellJudge::end_where_starts_differ(const StepEvidence& start) {
   }
 }
 
-/// A record that cannot be read ends all but what is asked of the other one alone. That one is read to its end, to see
-/// whether it can be, and then once more for as_asked: a reading that fails is not worth a second way of judging.
+/// A record that cannot be read ends all checks but the other record's request. That one is read to its end, to see
+/// whether it can be, and then again for as_asked: a failing read does not justify a second implementation.
 void CellJudge::read_what_is_left() {
   checks_.clear();
   evidence_.reset();
@@ -272,7 +271,7 @@ std::vector<Judged> CellJudge::conclude() {
   judged.push_back(as_asked_->conclude());
   Judged completion = check_completion(plan_, reference_, candidate_);
   if (const std::string late = why_blocked(completion); !late.empty() && blocked_ != late) {
-    // What ended a run shows only at the end of its tables: what was found on the way counts for nothing.
+    // The cause of a run's end is known only at the end of its tables: earlier findings are discarded.
     blocked_ = late;
     differences_.clear();
     checks_.clear();

@@ -53,7 +53,7 @@ Json rope_object(const Json& config) {
   return rope.is_object() ? rope : Json::object();
 }
 
-/// Both spellings of the RoPE parameters, as one object: base and scaling.
+/// The RoPE parameters in either spelling, as one object: base and scaling.
 Json rope_of(const Json& config) {
   const Json rope = rope_object(config);
   Json plain;
@@ -65,8 +65,8 @@ Json rope_of(const Json& config) {
   return plain;
 }
 
-/// Keys of a Llama's config that are compared by name above, or that decide nothing of what is computed here: how it
-/// was saved, and what generating text uses.
+/// Keys of a Llama's config that are compared by name above, or that do not affect the computation: settings of storage
+/// and of text generation.
 const std::set<std::string>& settled_keys() {
   static const std::set<std::string> keys = {"vocab_size",
                                              "hidden_size",
@@ -95,7 +95,7 @@ const std::set<std::string>& settled_keys() {
   return keys;
 }
 
-/// What a key says that is absent, by transformers' Llama; nothing where that is not known.
+/// Default of an absent key in transformers' Llama; nullopt if it is unknown.
 std::optional<Json> value_of_absent(const std::string& key) {
   static const Json values = {{"attention_dropout", 0},
                               {"initializer_range", 0.02},
@@ -106,13 +106,13 @@ std::optional<Json> value_of_absent(const std::string& key) {
   return found == values.end() ? std::nullopt : std::optional<Json>(*found);
 }
 
-/// Layers that all attend to everything before them are a Llama's.
+/// Full attention in all layers equals a Llama's.
 bool is_neutral(const std::string& key, const Json& value) {
   return key == "layer_types" && value.is_array() &&
          std::ranges::all_of(value, [](const Json& type) { return type == Json("full_attention"); });
 }
 
-/// Keys that are not compared by name, those within RoPE's too.
+/// Keys that are not compared by name, including those within RoPE.
 Json other_keys(const Json& config) {
   Json others = Json::object();
   for (const auto& [key, value] : config.items()) {
@@ -125,8 +125,8 @@ Json other_keys(const Json& config) {
   return others;
 }
 
-/// Every other key of a Llama: what both give, and what one gives where it is known what its absence says. `alone` are
-/// told the others.
+/// Compares every other key of a Llama: those that both have, and those that one has if the default is known. Adds the
+/// others to `alone`.
 void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences,
                         std::vector<std::string>& alone) {
   const Json one = other_keys(reference), other = other_keys(candidate);
@@ -169,7 +169,7 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
   compare_other_keys(reference, candidate, differences, alone);
 }
 
-/// Of a model that is no Llama: every key of its config, but what a library notes of itself.
+/// Compares every key of the config of another model, except a library's own notes.
 void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
   std::set<std::string> keys;
   for (const Json* config : {&reference, &candidate}) {
@@ -194,7 +194,7 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
   }
 }
 
-/// Where one does not tell (an external one, one of schema 1), the rates of the steps speak alone.
+/// If one lacks it (an external record, schema 1), only the rates of the steps are compared.
 void compare_learning_rate_schedules(const Manifest& one, const Manifest& other, Differences& differences) {
   if (!one.learning_rate_schedule || !other.learning_rate_schedule) return;
   const auto &mine = *one.learning_rate_schedule, &theirs = *other.learning_rate_schedule;
@@ -205,7 +205,7 @@ void compare_learning_rate_schedules(const Manifest& one, const Manifest& other,
   differences.demand_equal(of + "total_steps", to_text(mine.total_steps), to_text(theirs.total_steps));
 }
 
-/// Nothing where the manifest does not speak of its machine.
+/// nullopt if the manifest does not describe its machine.
 std::optional<std::string> gpu_models(const Manifest& manifest) {
   const Json machine = value_or(manifest.json, "machine", nullptr);
   if (!machine.is_object() || machine.empty()) return std::nullopt;
@@ -213,7 +213,7 @@ std::optional<std::string> gpu_models(const Manifest& manifest) {
   return models.is_null() ? "none" : json_text(models);
 }
 
-/// "cuda" of "cuda:0".
+/// "cuda" for "cuda:0".
 std::string device_kind(const Manifest& manifest) {
   return manifest.device.substr(0, manifest.device.find(':'));
 }
@@ -223,7 +223,7 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
   return names;
 }
 
-/// Model, data, hyperparameters. `dtype`: what the first is said to be in.
+/// Compares model, data and hyperparameters. `dtype`: the dtype to assume for the first.
 void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
   try {
     const Json &config = one.json.at("model"), &theirs = other.json.at("model");
@@ -232,7 +232,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   } catch (const InputError& error) {
     differences.words.push_back(error.what());
   }
-  // From schema 2 on a digest is of what was fed, and the data check names the microbatch in which two differ.
+  // From schema 2 on the digest is that of each rank's data, and the data check names the differing microbatch.
   if (one.schema == 1 && other.schema == 1) differences.demand_equal("data digest", one.data_digest, other.data_digest);
   differences.demand_equal("microbatches a step", to_text(one.microbatches), to_text(other.microbatches));
   differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
@@ -244,7 +244,8 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
                              to_text(std::ssize(other.mesh->replicas)));
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
-  // The bits are the same, but not what is kept: that counts where both records are held to the memory law.
+  // Recomputation does not change bits, only the kept activations: it matters if both records are compared with the
+  // activation memory model.
   if (one.role != "external" && other.role != "external")
     differences.demand_equal("recompute", one.recompute, other.recompute);
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
@@ -264,7 +265,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
 
 constexpr std::size_t chunk = std::size_t{1} << 16;
 
-/// Compared in chunks, up to the first that differs.
+/// Compares in chunks, up to the first difference.
 bool same_bytes(const std::filesystem::path& one, const std::filesystem::path& other) {
   if (!std::filesystem::exists(one) || !std::filesystem::exists(other)) return false;
   const std::size_t size = file_bytes(one);
@@ -277,7 +278,7 @@ bool same_bytes(const std::filesystem::path& one, const std::filesystem::path& o
   return true;
 }
 
-/// Whether anything stands behind the header.
+/// True if there are rows after the header.
 bool has_rows(const std::filesystem::path& table) {
   std::vector<char> bytes(chunk);
   const std::size_t got = read_file_at(table, 0, bytes);
@@ -298,7 +299,7 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   }
 }
 
-/// A reference may begin earlier: it is read from where the candidate begins.
+/// A reference may begin earlier: it is read from the candidate's first step.
 void compare_starts(const Record& reference, const Record& candidate, Tier tier, Differences& differences) {
   if (reference.first_step != candidate.first_step) {
     differences.words.push_back("the reference begins at step " + to_text(reference.first_step) +
@@ -320,8 +321,7 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
   compare_trainings(one, one.dtype, other, differences);
   if (tier == Tier::bits) {
     differences.demand_equal("device", device_kind(one), device_kind(other));
-    // Kernels differ between models of GPUs, and so may bits. What one of the two does not say cannot be held against
-    // it.
+    // Kernels, and so bits, may differ between GPU models. Missing information is not counted as a difference.
     const auto models = gpu_models(one), others = gpu_models(other);
     const bool other_models = models && others && *models != *others;
     if (other_models) differences.demand_equal("GPU models", *models, *others);
@@ -375,7 +375,7 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
       {"environment", {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"}}};
   for (const auto& [table, keys] : told) {
     const Json one = value_or(reference.json, table, nullptr), other = value_or(candidate.json, table, nullptr);
-    if (!one.is_object() || !other.is_object() || one.empty() || other.empty()) continue;  // one of them does not say
+    if (!one.is_object() || !other.is_object() || one.empty() || other.empty()) continue;  // unknown for one of them
     for (const auto& key : keys) {
       const Json mine = value_or(one, key, nullptr), theirs = value_or(other, key, nullptr);
       if (mine != theirs) return key + " " + json_text(mine) + " against " + json_text(theirs);

@@ -34,7 +34,7 @@ Json versions_of(const RecordReading& reading) {
   return versions;
 }
 
-/// Of a sweep that starts other people's commands its plan does not know it.
+/// From the manifest, because the plan of users' commands does not know it.
 std::string optimizer_of(const RecordReading& reading) {
   if (!reading.record()) return "";
   const Json& manifest = reading.record()->manifest.json;
@@ -48,7 +48,7 @@ bool is_external(const RecordReading& reading) {
   return reading.record() && reading.record()->manifest.role == "external";
 }
 
-/// Where two records can be compared at all, what an external one may lack stands in nobody's way.
+/// If two records are comparable, missing parts that external records may lack are not required.
 void tell_what_externals_lack(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!is_external(reference) && !is_external(candidate)) return;
   const bool comparable = std::ranges::none_of(verdict.checks, [](const CheckResult& check) {
@@ -59,8 +59,8 @@ void tell_what_externals_lack(const RecordReading& reference, const RecordReadin
   }
 }
 
-/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)". Empty where all is
-/// the same.
+/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)". Empty if all is
+/// equal.
 std::string words_on_machines(const Record& reference, const Record& candidate) {
   std::vector<std::string> words;
   const auto torch = why_other_torch(reference.manifest, candidate.manifest);
@@ -73,8 +73,8 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
   return join(words, "; ");
 }
 
-/// Where bits differ, other libraries, instructions and variables are the first things to ask about; and where a run
-/// ended because of it, as where copies of a tied weight did.
+/// If bits differ, libraries, instruction sets and variables are the first suspects; also if a run ended for that
+/// reason, as with differing copies of a tied weight.
 void name_other_machines(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   FirstDivergence& first = *verdict.first_divergence;
@@ -86,8 +86,7 @@ void name_other_machines(const RecordReading& reference, const RecordReading& ca
   first.words = of_values ? kernels + "; " + first.words : first.words + "; " + kernels;
 }
 
-/// What a recorder noticed may be the cause: parameters that were replaced, units that run in another order than
-/// listed.
+/// A recorder's notes may explain the cause: replaced parameters, units that run in another order than listed.
 void tell_notes(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   for (const auto& [whose, reading] : {std::pair("reference", &reference), std::pair("candidate", &candidate)}) {
@@ -96,7 +95,7 @@ void tell_notes(const RecordReading& reference, const RecordReading& candidate, 
   }
 }
 
-/// By its number in the run, where not each step was recorded.
+/// Adds the step's number in the run if not every step was recorded.
 void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
   if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
 }
@@ -106,7 +105,7 @@ void tell_what_was_not_recorded(const char* whose, const Manifest& manifest, Cel
     verdict.not_recorded.push_back({whose, what, why, manifest.version_of("torch")});
 }
 
-/// A check that lacks what a recorder could not see keeps no cell from holding; the headline names what that was.
+/// A check without the rows that a recorder could not see is not required; the headline names what is missing.
 void tell_checks_without_records(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
   tell_what_was_not_recorded("reference", reference, verdict);
   tell_what_was_not_recorded("candidate", candidate, verdict);
@@ -117,7 +116,7 @@ void tell_checks_without_records(const Manifest& reference, const Manifest& cand
   }
 }
 
-/// Where neither record holds a gradient the headline says so, as of what a recorder could not see.
+/// If neither record has gradients, the headline says so, as for other rows that a recorder could not see.
 void tell_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict) {
   const bool none = std::ranges::any_of(verdict.checks, [](const CheckResult& check) {
     return check.name == "gradients" && check.outcome == Outcome::not_applicable;
@@ -127,7 +126,7 @@ void tell_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict
     verdict.not_recorded.push_back({whose, "gradients", no_gradient_compared, candidate.version_of("torch")});
 }
 
-/// Steps between those that are recorded, and what the recorder could not see.
+/// Reports steps that were not recorded, and what the recorder could not see.
 void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
   for (const auto& [what, why] : manifest.not_recorded)
@@ -154,7 +153,7 @@ void tell_model_keys_not_judged(const Manifest& reference, const Manifest& candi
   }
 }
 
-/// Of replicas that are one run the first; else the folder, which cannot be read for the reason why they are not.
+/// The first replica of a run; else the folder, whose reading reports why its replicas are not one run.
 std::filesystem::path readable_part(const std::filesystem::path& folder) {
   try {
     const auto replicas = replica_folders(folder);
@@ -182,7 +181,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   verdict.command = plan.command;
   if (plan.launch) verdict.seconds = plan.launch->seconds;
 
-  // Once the values had been audited; their tables are still, where the records could be compared at all.
+  // Dumps are removed after the values were recomputed; the tables still are, if the records are comparable.
   const bool values_removed = dumps_were_removed(reference.path()) || dumps_were_removed(candidate.path());
   std::optional<ExecutionPoint> earliest;
   for (auto& judged : CellJudge(plan, reference, candidate, repeated).run()) {

@@ -19,7 +19,7 @@ Judgement::Judgement(std::string name, std::string rung, std::string limit) : ru
   result_.limit = std::move(limit);
 }
 
-/// Only those of the earliest group and step are ever told, so that no others are kept.
+/// Only items of the earliest group and step are reported; no others are kept.
 void Judgement::note_item(const ExecutionPoint& point, const std::string& item) {
   const auto key = [](const ExecutionPoint& of) { return std::pair(of.group, of.step); };
   if (point_ && key(*point_) < key(point)) return;

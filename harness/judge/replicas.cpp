@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_told = 3;
 
-/// A launch counts the ranks of the whole run; in this pipeline the culprit has another number, or none.
+/// Converts the culprit's global rank to this pipeline's; nullopt if it belongs to another.
 CellPlan with_ranks_of_pipeline(CellPlan plan, const Record* candidate) {
   if (!candidate || !candidate->manifest.mesh || !plan.launch || !plan.launch->culprit_rank) return plan;
   const Mesh& mesh = *candidate->manifest.mesh;
@@ -39,11 +39,11 @@ JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unr
   throw_unreadable();
   JudgedCell judged =
       judge_records(with_ranks_of_pipeline(plan, other.record()), one, other, again ? &*again : nullptr);
-  throw_unreadable();  // of what shows further down in its tables
+  throw_unreadable();  // for errors further down in the tables
   return judged;
 }
 
-/// The more it keeps the cell from holding, the larger.
+/// Severity of an outcome for the case.
 int weight(const CheckResult& check) {
   switch (check.outcome) {
     case Outcome::fails:
@@ -96,7 +96,7 @@ class OneCheck {
   }
 
  private:
-  /// Of those that ended as the worst did.
+  /// Words of the replicas with the worst outcome.
   std::string reason() const {
     std::vector<std::string> reasons;
     std::set<std::string> distinct;
@@ -150,7 +150,7 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
   std::optional<ExecutionPoint> earliest = replicas.point;
   whole.first_divergence = replicas.result.first_divergence;
   for (std::size_t number = judged.size();
-       number-- > 0;) {  // at one place the lowest number, and against the reference
+       number-- > 0;) {  // at one point the lowest number, and the comparison with the reference
     const auto& [verdict, point] = judged[number];
     if (!verdict.first_divergence || (earliest && point && *earliest < *point)) continue;
     earliest = point;
@@ -185,7 +185,7 @@ std::vector<RecordsOfPipeline> pipelines_of(const fs::path& reference, const fs:
   std::vector<RecordsOfPipeline> pipelines;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);
-    // Of a reference with fewer the first: what is said of its mesh does not agree, and is told.
+    // If the reference has fewer, its first one: the differing mesh is reported.
     const fs::path beside = references.empty() ? reference : references[i < references.size() ? i : 0];
     pipelines.push_back(
         {number, beside, replicas[i], repeated ? std::optional(record_of_replica(*repeated, number)) : std::nullopt});

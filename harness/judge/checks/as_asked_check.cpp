@@ -18,10 +18,10 @@
 namespace plumbline::judging {
 namespace {
 
-/// Relative: four roundings of float64.
+/// Relative limit of a rate: four roundings of float64.
 constexpr double rate_limit = 1e-15;
-/// Of the peak: two last bits of a cosine, of which another program's library may have others than ours. Behind it 1 +
-/// cosine cancels near the schedule's end, so that no relative limit would hold there.
+/// As a share of the peak: two last bits of a cosine, which may differ in another program's library. Near the
+/// schedule's end 1 + cosine cancels, so that no relative limit would hold.
 constexpr double cosine_limit = 0x1p-53;
 
 std::string text(const Json& json) {
@@ -42,13 +42,13 @@ std::string stage_words(const std::vector<StageEntry>& stages) {
   return join(parts, "; ");
 }
 
-/// One device has no stages and no transport; a pipeline sums in the order that follows from its list.
+/// One device has no stages and no transport; a pipeline's order of sums follows from its list.
 bool belongs_to_another_role(const std::optional<std::string>& role, const std::string& key) {
   if (role == "reference") return key == "schedule" || key == "stages" || key == "transport";
   return role == "pipeline" && key == "accumulation_digest";
 }
 
-/// The rates that were asked for.
+/// The requested rates.
 std::optional<auditing::LearningRateForm> asked_rates(const Request& request) {
   if (!request.learning_rate_schedule || !request.optimizer) return std::nullopt;
   return auditing::learning_rate_form(*request.optimizer, *request.learning_rate_schedule);
@@ -56,7 +56,7 @@ std::optional<auditing::LearningRateForm> asked_rates(const Request& request) {
 
 }  // namespace
 
-/// One record against its request.
+/// Compares one record with its request.
 class AsAskedCheck::OfRecord {
  public:
   OfRecord(std::string whose, const Request& request, const Record& record, Judgement& judgement)
@@ -79,7 +79,7 @@ class AsAskedCheck::OfRecord {
   }
 
  private:
-  /// In the order in which they are told, of the reference and then of the candidate.
+  /// In the order of reporting, for the reference and then for the candidate.
   enum class Part : std::int8_t { manifest, rates, microbatches, data, parts };
 
   void manifest() {
@@ -89,7 +89,7 @@ class AsAskedCheck::OfRecord {
     demand("model_digest", request_.model_digest, model_digest(value_or_null(manifest.json, "model")));
     if (request_.seed) demand_equal("seed", *request_.seed, manifest.seed);
     demand("dtype", request_.dtype, manifest.dtype);
-    if (request_.steps)  // of which one in `every` is recorded
+    if (request_.steps)  // one in `every` steps is recorded
       demand_equal("steps", (*request_.steps + manifest.every - 1) / manifest.every, manifest.steps);
     demand("first_step", request_.first_step, manifest.first_step);
     demand("device", request_.device, manifest.device);
@@ -112,8 +112,8 @@ class AsAskedCheck::OfRecord {
                    Part::microbatches);
   }
 
-  /// A candidate is asked for as many ranks as its command starts, those of all its pipelines. A reference is asked for
-  /// one device, beside which there may be as many others as there are replicas.
+  /// The request counts all ranks that a candidate's command starts, those of all its pipelines. It gives a reference
+  /// one device, although there may be one per replica.
   std::int64_t ranks_of_run() const {
     const Manifest& manifest = record_.manifest;
     return candidate_ && manifest.mesh ? manifest.mesh->world_size() : manifest.world_size;
@@ -135,7 +135,7 @@ class AsAskedCheck::OfRecord {
     const Json ran = value_or_null(record_.manifest.json, key);
     for (const auto& [name, value] : asked->items()) {
       Json told = ran.is_object() ? value_or_null(ran, name.c_str()) : Json();
-      if (name == "decay" && told.is_null()) told = "all";  // which is what a manifest without it says
+      if (name == "decay" && told.is_null()) told = "all";  // the default of the manifest
       demand_equal(std::string(key) + "." + name, value, told);
     }
   }
@@ -161,7 +161,7 @@ class AsAskedCheck::OfRecord {
   void stages() {
     if (!request_.stages) return;
     judgement_.compare_or_look_at(candidate_, "facts", std::ssize(*request_.stages));
-    const auto& ran = record_.manifest.stages;  // in order: the manifest's reader demands it
+    const auto& ran = record_.manifest.stages;  // in order, as the manifest's reader demands
     const auto same = [](const StageEntry& one, const StageEntry& other) {
       return one.stage == other.stage && one.rank == other.rank && one.units == other.units;
     };
@@ -188,7 +188,7 @@ class AsAskedCheck::OfRecord {
     const auto& asked = *request_.microbatches;
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.microbatches) {
-        if (row.microbatch < 0 || row.microbatch >= std::ssize(asked)) continue;  // told of the manifest
+        if (row.microbatch < 0 || row.microbatch >= std::ssize(asked)) continue;  // reported for the manifest
         const auto& one = asked[static_cast<std::size_t>(row.microbatch)];
         const auto tokens = std::accumulate(one.lengths.begin(), one.lengths.end(), std::int64_t{0});
         const auto demand_size = [&](const char* what, std::int64_t size, std::int64_t ran) {
@@ -198,7 +198,7 @@ class AsAskedCheck::OfRecord {
         demand_size("batch", std::ssize(one.lengths), row.batch);
         demand_size("sequence_length", std::ranges::max(one.lengths), row.sequence_length);
         demand_size("tokens", tokens, row.tokens);
-        // Of somebody's own data any position may lack a label; docs/data.md gives every unmasked one of ours one.
+        // Users' data may lack labels at any position; docs/data.md gives every unmasked position of ours a label.
         const auto valid = one.masked      ? 0
                            : request_.data ? tokens
                                            : std::clamp<std::int64_t>(row.valid_tokens, 1, tokens);
@@ -207,12 +207,12 @@ class AsAskedCheck::OfRecord {
     }
   }
 
-  /// Where not each step was recorded.
+  /// Converts a step of the record to a step of the run.
   std::int64_t step_of_run(std::int64_t step) const { return step * record_.manifest.every; }
 
   bool data_recorded() const { return record_.manifest.recorded({"inputs", "labels"}); }
 
-  /// The ids and labels themselves, read again from where they were to come from.
+  /// Opens the token source to read the ids and labels again.
   void open_source() {
     if (!data_recorded())
       judgement_.leave_out(whose_ + "'s ids and labels: the recorder could not see them");
@@ -227,7 +227,7 @@ class AsAskedCheck::OfRecord {
     });
   }
 
-  /// All evaluations are of the same data: those of step 0.
+  /// All evaluations use the same data, those of step 0.
   void evaluated_data() {
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.evaluation) {
@@ -275,7 +275,7 @@ class AsAskedCheck::OfRecord {
                         (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
                         ", asked for was " + asked;
     const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
-    const int position = before + static_cast<int>(part);  // of one part the first that is met
+    const int position = before + static_cast<int>(part);  // of each part the first one found
     judgement_.diverge(at_structure(Structure::as_asked, position), step, rank, item, asked, ran, words);
   }
 

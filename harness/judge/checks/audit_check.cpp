@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// audit: both records, each alone, recomputed by formulas of the judge's own. What both trainers do wrong alike leaves
-// two equal records, and is seen here alone.
+// audit: recomputes both records, each alone, by the judge's own formulas. Only this check detects errors that both
+// trainers share, which leave two equal records.
 #include <map>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Beyond every item of its kind: where a comparison of records sees the same, it says more.
+/// Ordered after every item of its kind: if a comparison of records finds the same, it is more specific.
 constexpr std::int64_t after_comparisons = 1'000'000;
 
 ExecutionPoint behind(ExecutionPoint point) {
@@ -31,7 +31,7 @@ ExecutionPoint point_of(const auditing::Finding& finding) {
       return at_forward(finding.step, finding.microbatch.value_or(0), after_comparisons, BoundaryEnd::sent);
     case auditing::Place::loss:
       return at_step_loss(finding.step);
-    case auditing::Place::backward:  // these run from the last cut to the first
+    case auditing::Place::backward:  // ordered from the last stage boundary to the first
       return at_backward(finding.step, finding.microbatch.value_or(0), -after_comparisons, BoundaryEnd::sent);
     case auditing::Place::gradient:
       return at_gradient(finding.step, -after_comparisons, 0);
@@ -138,7 +138,7 @@ class AuditCheck : public StepCheck {
   bool at_level_dump_, reference_removed_, candidate_removed_, values_;
   Judgement judgement_;
   auditing::RecordAudit reference_, candidate_;
-  std::set<std::string> said_;  ///< what neither record has is said once
+  std::set<std::string> said_;  ///< report only once what both records lack
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boundaries (R2): every tensor that crosses a cut, at both ends, is the reference's own tensor at that cut; and the
-// transport moved exactly what the list says.
+// boundaries (R2): every boundary tensor is, at both ends, the reference's tensor there; and the transport moved
+// exactly what the list demands.
 #include "harness/judge/checks/boundary_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
@@ -37,7 +37,7 @@ std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
   return traffic;
 }
 
-/// traffic.csv of the candidate against its lowered list.
+/// Compares the candidate's traffic.csv with its lowered list.
 class TrafficComparison {
  public:
   TrafficComparison(const CellEvidence& evidence, Judgement& judgement)
@@ -74,10 +74,10 @@ class TrafficComparison {
   }
 
  private:
-  /// Of the others conformance speaks.
+  /// conformance reports the others.
   bool is_listed(const RankRecord& rank) const { return rank.rank < std::ssize(evidence_.lowered_list->ranks); }
 
-  /// Mostly the sizes are those of the step before.
+  /// Sizes usually equal those of the previous step.
   void expect(std::vector<std::int64_t> bytes) {
     if (!expected_.empty() && bytes == bytes_) return;
     bytes_ = std::move(bytes);
@@ -89,8 +89,8 @@ class TrafficComparison {
   const CellEvidence& evidence_;
   Judgement& judgement_;
   bool lacking_;
-  std::vector<std::int64_t> bytes_;                     ///< of a boundary, by microbatch
-  std::vector<std::map<TrafficEdge, Moved>> expected_;  ///< by rank, where `bytes_` cross
+  std::vector<std::int64_t> bytes_;                     ///< of a boundary tensor, by microbatch
+  std::vector<std::map<TrafficEdge, Moved>> expected_;  ///< by rank, for `bytes_`
 };
 
 class BoundariesCheck : public StepCheck {
@@ -117,7 +117,7 @@ class BoundariesCheck : public StepCheck {
   Judged conclude() override {
     if (tensors_.candidate_records_its_cuts()) return conclude_cuts();
     if (evidence_.stages.crossings.empty()) {
-      // One stage: the claim is that nothing crossed and nothing was moved, and what is looked at is the ranks' tables.
+      // One stage: the claim is that nothing was transferred, and only the ranks' tables are inspected.
       judgement_.look_at("tables", 2 * static_cast<std::int64_t>(evidence_.candidate.ranks.size()));
       return judgement_.conclude("one stage holds the whole model: no tensor crossed a cut and no byte was moved",
                                  {{"tables", 1}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// census: every unit of the model stands on exactly one stage, and every parameter is held where its unit stands and
-// nowhere else.
+// census: every unit of the model is on exactly one stage, and every parameter is on the stage of its unit and nowhere
+// else.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,14 +21,14 @@ class CensusCheck : public StepCheck {
         same_units_(external(evidence.candidate.manifest) &&
                     units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
-  /// All of it is of the start.
+  /// Judges only the start.
   void step(const StepEvidence& now) override {
     if (now.step >= 0) return;
     const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
     units(evidence_.reference_stages, one, "reference");
     parameters(now.reference_rows, evidence_.reference_stages, one, "reference");
     tied(one, "reference");
-    frozen(one);  // the candidate says the same, or is not compared
+    frozen(one);  // the candidate agrees, or is not compared
     units(evidence_.stages, other, "candidate");
     parameters(now.candidate_rows, evidence_.stages, other, "candidate");
     tied(other, "candidate");
@@ -49,14 +49,14 @@ class CensusCheck : public StepCheck {
     for (const StageEntry& stage : manifest.stages) units.insert(stage.units.begin(), stage.units.end());
     return units;
   }
-  /// A model without a head of its own is mostly one whose head is tied, and whose config does not say so.
+  /// A model without a head usually has a tied one, which its config does not state.
   std::string head_hint(const std::string& name) const {
     const bool untied_head = evidence_.model.llama && !evidence_.model.tied && name.starts_with("lm_head");
     return untied_head ? "; a head that is the embedding's own weight is said by tie_word_embeddings = true in the "
                          "model's config, and tied= names both"
                        : "";
   }
-  /// What makes names alike that differ by how modules are wrapped, or are counted from 0 in each stage.
+  /// Normalises names that differ by wrapped modules, or that count from 0 in each stage.
   static std::string names_hint(const Manifest& manifest) {
     return external(manifest) ? "; where the names alone differ, names= (and units=) of watch_model, watch_stage or "
                                 "watch_pipelining give the whole model's"
@@ -100,7 +100,7 @@ class CensusCheck : public StepCheck {
     }
   }
 
-  /// The parameters that a rank lists at step -1 are those of its units, each once.
+  /// A rank lists at step -1 exactly the parameters of its units, each once.
   void parameters(const RecordIndex& rows, const StageMap& map, const Manifest& manifest, const std::string& whose) {
     std::int64_t matched = 0;
     for (std::size_t i = 0; i < evidence_.model.parameters.size(); ++i) {
@@ -192,7 +192,8 @@ class CensusCheck : public StepCheck {
 
   const CellEvidence& evidence_;
   Judgement judgement_;
-  bool same_units_;  ///< in both records: where they are in another order, or grouped otherwise, values say more
+  bool same_units_;  ///< both records have the same units; if they are ordered or grouped differently, values are more
+                     ///< specific
 };
 
 }  // namespace

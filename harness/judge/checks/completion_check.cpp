@@ -9,7 +9,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// "rank 0 -> rank 1" when the rank's last action was a message, else "rank 1".
+/// "rank 0 -> rank 1" if the rank's last action was a message, else "rank 1".
 std::string edge_or_rank(const Record& record, std::int64_t rank, const std::string& last_action) {
   const std::string plain = "rank " + std::to_string(rank);
   const auto action = parse_action(last_action);
@@ -75,7 +75,7 @@ class Completion {
     look_at_last_action(rank);
   }
 
-  /// A rank that ended well did so behind its last action.
+  /// A rank that ended well ended after its last action.
   void look_at_last_action(const RankRecord& rank) {
     const std::string& told = rank.exit->last_action;
     const std::string& last = progress(rank.rank).last_action;
@@ -85,7 +85,7 @@ class Completion {
                ", the last of actions.csv " + last);
   }
 
-  /// In which a rank ended that did not end well: whole steps are in its table.
+  /// The step in which a failed rank ended: its table has only whole steps.
   std::int64_t last_step(std::int64_t rank) const {
     const Record& record = *reading_.record();
     return std::min(record.first_step + progress(rank).whole_steps, record.manifest.steps - 1);

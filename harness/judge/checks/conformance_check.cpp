@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// conformance: what each rank did, in order, is the list that the manifest's schedule lowers to, and that schedule is
-// the one named; what the clocks tell does not contradict it.
+// conformance: each rank executed, in order, the list that the manifest's schedule lowers to; that schedule is the one
+// named; and timestamps do not contradict it.
 #include <algorithm>
 
 #include "harness/judge/checks/causality.hpp"
@@ -13,10 +13,10 @@
 namespace plumbline::judging {
 namespace {
 
-/// What a rank did, as far as the list speaks of it.
+/// A rank's executed actions of the kinds that the list has.
 enum class Listed { all_actions, compute_alone };
 
-/// A rank's list, with its actions as text, which is how a table has them.
+/// A rank's list, with its actions as text, as in a table.
 struct ListedActions {
   explicit ListedActions(const ActionList& list) {
     for (const Action& action : list) texts.push_back(to_text(action));
@@ -36,7 +36,7 @@ class ConformanceCheck : public StepCheck {
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
     asked_for();
-    // Someone else's list may hold computations alone: where it has no messages, theirs are not held to ours.
+    // An external list may have only computations: then messages are not compared with it.
     const Manifest& manifest = evidence_.candidate.manifest;
     const bool messages_recorded = manifest.recorded({"sends", "receives"});
     if (!messages_recorded && evidence_.lists_messages)
@@ -94,7 +94,7 @@ class ConformanceCheck : public StepCheck {
                                {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
 
-  /// Each row says one action of the notation, and its cells for stage and microbatch say the same.
+  /// Each row is one action of the notation, with matching cells for stage and microbatch.
   void notation(const std::string& whose, const Record& record) {
     for (const RankRecord& rank : record.ranks) {
       judgement_.look_at("written_actions", std::ssize(rank.actions));
@@ -140,7 +140,7 @@ class ConformanceCheck : public StepCheck {
     }
   }
 
-  /// A pipeline sums as its list has the backward passes; both records could say another order alike.
+  /// A pipeline sums in the order of its list's backward passes; both records could agree on another order.
   void order_of_summing(const Schedule& list) {
     const Manifest& manifest = evidence_.candidate.manifest;
     if (manifest.role != "pipeline" || std::ssize(manifest.stages) != list.placement.stages()) return;
@@ -148,15 +148,15 @@ class ConformanceCheck : public StepCheck {
     for (const StageEntry& stage : manifest.stages) units.push_back(stage.units);
     const std::string order = accumulation_csv(list, units);
     const std::string expected = order.empty() ? "ascending" : "listed, " + hash_hex(order);
-    const bool listed = manifest.accumulation == "listed";  // of any other order the digest is optional
+    const bool listed = manifest.accumulation == "listed";  // for other orders the digest is optional
     const std::string told = manifest.accumulation + (listed ? ", " + manifest.accumulation_digest : "");
     if (expected != told)
       structure("schedule.accumulation", expected, told,
                 "the order of summing is not that of the list's backward passes");
   }
 
-  /// The list of a schedule that we know by name is made here, messages included; what else the record says of it is
-  /// not believed. Of someone else's trainer the name is a label, and the list its own.
+  /// Generates the list of a schedule known by name, including messages, instead of trusting the record. In an external
+  /// trainer the name is only a label, and the list is its own.
   std::vector<ActionList> lists() {
     const auto& manifest = evidence_.candidate.manifest;
     const bool known =
@@ -175,7 +175,7 @@ class ConformanceCheck : public StepCheck {
     return lower(named, evidence_.tied()).ranks;
   }
 
-  /// One device takes the microbatches one by one.
+  /// One device processes the microbatches one by one.
   void reference_list() {
     if (evidence_.reference.manifest.role != "reference") return;
     ActionList expected;
@@ -251,8 +251,8 @@ class ConformanceCheck : public StepCheck {
   const CellEvidence& evidence_;
   Judgement judgement_;
   TimesComparison reference_times_, candidate_times_;
-  std::optional<ListedActions> reference_list_;  ///< of a record that is one
-  std::vector<ListedActions> lists_;             ///< the candidate's, by rank
+  std::optional<ListedActions> reference_list_;  ///< set if the record has one
+  std::vector<ListedActions> lists_;             ///< the candidate's lists, by rank
   Listed listed_ = Listed::all_actions;
   std::int64_t planned_ = 0;
   const std::string the_end_ = "the end of the step";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// data: both runs were fed the same microbatches in the same order, on every rank that sees them.
+// data: both runs used the same microbatches in the same order, on every rank that sees them.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,21 +21,20 @@ struct Sizes {
   }
 };
 
-/// The one digest that a record gives of all its data, against the digests of its microbatches, which are digested as
-/// they go by.
+/// Compares a record's digest of all its data with the digests of its microbatches, hashed while they are read.
 class WholeDigest {
  public:
   WholeDigest(const Record& record, std::string whose)
       : record_(record), whose_(std::move(whose)), ranks_(record.ranks.size()) {}
 
-  /// Where the manifest has the digest: of the microbatches in order.
+  /// Schema 1, digest in the manifest: over the microbatches in order.
   void microbatch(const std::string& digest) {
     if (in_manifest()) all_.update(digest);
   }
 
   void step() {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      std::map<std::int64_t, std::string> in_order;  // by microbatch, whatever the order of the table
+      std::map<std::int64_t, std::string> in_order;  // by microbatch, for any order of the table
       for (const auto& row : record_.ranks[i].microbatches) in_order[row.microbatch] = row.data_digest;
       for (const auto& [microbatch, digest] : in_order) {
         ranks_[i].digests.update(digest);
@@ -64,7 +63,7 @@ class WholeDigest {
            "data.digest in the " + whose_ + "'s manifest");
   }
 
-  /// Of what its own table says that a rank was fed: all microbatches, or none.
+  /// Over a rank's data by its own table: all microbatches, or none.
   void of_rank(const RankRecord& rank, const Fed& fed, Judgement& judgement) const {
     const auto all = record_.steps() * record_.manifest.microbatches;
     const std::string name = whose_ + ", rank " + std::to_string(rank.rank);
@@ -73,7 +72,7 @@ class WholeDigest {
              name + ": digests in microbatches.csv" +
                  (must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
     }
-    if (record_.in_part()) return;  // exit.json tells the digest of all steps, and not all were read
+    if (record_.in_part()) return;  // exit.json has the digest of all steps, but not all were read
     const auto& told = rank.exit->data_digest;
     const auto computed = fed.fed > 0 ? std::optional(fed.digests.hex()) : std::nullopt;
     judgement.compare("whole_digests");
@@ -83,7 +82,7 @@ class WholeDigest {
     }
   }
 
-  /// Ids go into embed_tokens, labels into the loss behind lm_head.
+  /// Ids are inputs of embed_tokens, labels of the loss after lm_head.
   bool must_see(std::int64_t rank) const {
     const auto takes_data = [](const std::string& unit) { return unit == "embed_tokens" || unit == "lm_head"; };
     const auto& stages = record_.manifest.stages;
@@ -100,7 +99,7 @@ class WholeDigest {
     divergence.expected = expected;
     divergence.got = got;
     divergence.words = what + ": expected " + expected + ", got " + got;
-    // Behind the microbatches: where one of those differs, this only follows from it.
+    // Ordered after the microbatches: if one of those differs, this is a consequence.
     judgement.diverge(beside(-1, Beside::whole_record, rank.value_or(0)), std::move(divergence));
   }
 
@@ -137,7 +136,7 @@ class DataCheck : public StepCheck {
   }
 
  private:
-  /// `distinct`: digests of the step's microbatches that have a valid label.
+  /// `distinct`: digests of the step's microbatches with a valid label.
   void microbatch(const StepEvidence& now, std::int64_t number, std::set<std::string>& distinct) {
     const std::int64_t step = now.step;
     const auto& theirs = now.reference_rows.microbatches(number);
@@ -190,7 +189,7 @@ class DataCheck : public StepCheck {
     }
   }
 
-  /// Distinct ids at or before a valid label: there is one where there is such a label, and no more than ids.
+  /// Distinct ids at or before a valid label: at least one if there is such a label, at most the number of ids.
   void live_tokens(std::int64_t step, std::int64_t rank, std::int64_t valid, std::int64_t live) {
     if (!evidence_.model.llama) return;
     const std::int64_t least = valid > 0 ? 1 : 0, most = valid > 0 ? evidence_.model.vocabulary : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// empty_partitions: a stage without layers holds what its units need and nothing else; one without any unit holds no
-// parameter, keeps nothing for backward, and hands on what it got, bit for bit.
+// empty_partitions: a stage without layers has only what its units need; a stage without units has no parameter, keeps
+// nothing for backward, and passes tensors on unchanged.
 #include <algorithm>
 #include <set>
 
@@ -66,7 +66,7 @@ class EmptyStage {
   void relay(std::int64_t step, std::int64_t microbatch, const std::string& direction) {
     const bool between = std::any_of(evidence_.stages.crossings.begin(), evidence_.stages.crossings.end(),
                                      [&](const auto& crossing) { return crossing.from_stage == stage_->stage; });
-    if (!between) return;  // before the first or behind the last unit nothing is handed on
+    if (!between) return;  // nothing is sent before the first unit or after the last
     const auto *in = end(microbatch, direction, true), *out = end(microbatch, direction, false);
     const bool may_lack = !evidence_.candidate.manifest.recorded({"sends", "receives", "boundaries"});
     if (may_lack && (!in || !out)) return;
@@ -99,10 +99,10 @@ class EmptyStage {
   const StageEntry* stage_;
   Judgement& judgement_;
   const StepEvidence* now_ = nullptr;
-  std::set<std::string> names_, held_;  ///< of parameters: that its units have, and that it lists
+  std::set<std::string> names_, held_;  ///< names of parameters: expected from its units, and listed
 };
 
-/// A rank none of whose stages has a unit.
+/// A rank without units.
 class IdleRank {
  public:
   IdleRank(const RankRecord& rank, Judgement& judgement) : rank_(rank), judgement_(judgement) {
@@ -115,7 +115,7 @@ class IdleRank {
       demand_zero(row.step, "gradient_bytes", row.gradient_bytes);
       demand_zero(row.step, "optimizer_bytes", row.optimizer_bytes);
       if (!row.activation_peak_bytes || !now.cell.model.llama) continue;
-      // Nothing is saved, so the most that lives is one tensor on its way: the largest of the step.
+      // Nothing is saved, so at most one boundary tensor is alive: the largest of the step.
       const auto bytes = now.boundary_bytes();
       const auto most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
       judgement_.compare("activation_peaks");

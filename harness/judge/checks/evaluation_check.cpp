@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// evaluation (R1): the losses on data that is not trained on, bit for bit or within limits.
+// evaluation (R1): the losses on held-out data, bit for bit or within limits.
 #include <cmath>
 #include <map>
 #include <vector>
@@ -27,7 +27,7 @@ class EvaluationCheck : public StepCheck {
     if (now.step < 0 || !compared()) return;
     if (!evidence_.reference.manifest.evaluates_after(now.step)) return;
     for (std::int64_t m = 0; m < microbatches(); ++m) {
-      if (!compare(now, m)) break;  // what lacks behind it follows, and may be without end
+      if (!compare(now, m)) break;  // later missing rows are consequences and may be arbitrarily many
     }
     compare(now, {});
     demand_sum(now.step, now.reference_rows, "reference");
@@ -65,7 +65,7 @@ class EvaluationCheck : public StepCheck {
             to_text(got) + " in the candidate's: run both with the same [evaluate]");
   }
 
-  /// After whose steps bits are compared.
+  /// Steps after which bits are compared.
   std::int64_t evaluations() const {
     std::int64_t count = 0;
     const std::int64_t end = evidence_.parted.value_or(evidence_.last_step() + 1);
@@ -75,7 +75,7 @@ class EvaluationCheck : public StepCheck {
     return count;
   }
 
-  /// False where a record has no row of it.
+  /// False if a record has no row of it.
   bool compare(const StepEvidence& now, std::optional<std::int64_t> microbatch) {
     const std::int64_t step = now.step;
     const auto &theirs = now.reference_rows.evaluation(microbatch), &mine = now.candidate_rows.evaluation(microbatch);
@@ -123,7 +123,7 @@ class EvaluationCheck : public StepCheck {
       report(step, microbatch, rank, "data_digest", want.data_digest, have.data_digest, "");
   }
 
-  /// The microbatches are the same in every evaluation; those of the candidate are held against the reference's.
+  /// The microbatches are the same in every evaluation; the candidate's are compared with the reference's.
   void same_in_every_evaluation(std::int64_t step, std::int64_t microbatch, const EvaluationRow& row) {
     const auto [found, fresh] = first_.try_emplace(microbatch, row);
     if (fresh) return;
@@ -132,7 +132,7 @@ class EvaluationCheck : public StepCheck {
       report(step, microbatch, {}, cell.column, cell.expected, cell.got, why);
   }
 
-  /// Of loss and tokens; the loss within the roundings of its sum.
+  /// Sums of loss and tokens; the loss within the roundings of its sum.
   void demand_sum(std::int64_t step, const RecordIndex& rows, const std::string& whose) {
     std::vector<const EvaluationRow*> parts;
     for (std::int64_t m = 0; m < microbatches(); ++m) {
@@ -166,7 +166,7 @@ class EvaluationCheck : public StepCheck {
 
   const CellEvidence& evidence_;
   Judgement judgement_;
-  std::map<std::int64_t, EvaluationRow> first_;  ///< by microbatch: the reference's of its first evaluation
+  std::map<std::int64_t, EvaluationRow> first_;  ///< by microbatch: rows of the reference's first evaluation
   bool said_without_data_ = false;
 };
 

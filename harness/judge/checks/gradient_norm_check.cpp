@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gradient_norm (R4): the global norm before clipping and the coefficient that follows from it, on every rank.
+// gradient_norm (R4): the global norm before clipping and the resulting clip coefficient, on every rank.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -22,7 +22,7 @@ std::string text_of(const std::optional<double>& value) {
   return value ? to_text(*value) : "absent";
 }
 
-/// Neither the norm nor its square is a number of bfloat16, so that neither was stored as one.
+/// True if neither the norm nor its square is representable in bfloat16, so that neither was stored as one.
 bool is_wider_than_bfloat16(double norm) {
   const auto rounds = [](double value) {
     return std::abs(auditing::rounded(auditing::Storage::bfloat16, value) / value - 1) > 0x1p-22;
@@ -30,8 +30,8 @@ bool is_wider_than_bfloat16(double norm) {
   return rounds(norm) && rounds(norm * norm);
 }
 
-/// Of a norm whose gradients' rows are not recorded. `wider`: stored in float32; how a tensor's own norm is stored
-/// makes no difference between two records of the same gradients.
+/// Limit for a norm whose gradients' rows are not recorded. `wider`: stored in float32. The storage of single tensors'
+/// norms cancels between two records of the same gradients.
 double limit_by_model(const Record& record, const ExpectedModel& model, bool wider) {
   auditing::NormTerms terms;
   terms.dtype = trained_dtype(record.manifest.dtype);
@@ -74,7 +74,7 @@ class GradientNormCheck : public StepCheck {
       within_roundings(*expected, *own);
     } else if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
       report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why + ": ");
-    // Whatever it may be, every rank has the same, and the coefficient that follows from it.
+    // Whatever the norm is, all ranks must agree on it and on the resulting coefficient.
     for (const auto& placed : mine) row(placed, own->value, evidence_.candidate.manifest, "");
   }
 
@@ -106,7 +106,7 @@ class GradientNormCheck : public StepCheck {
     std::int64_t rank = 0;
     double value = 0;
   };
-  /// Of the first rank that tells it.
+  /// The norm of the first rank that has one.
   static std::optional<Norm> norm_of(const std::vector<Placed<StepRow>>& rows) {
     for (const auto& placed : rows) {
       if (placed.row->gradient_norm) return Norm{placed.rank, *placed.row->gradient_norm};
@@ -117,16 +117,16 @@ class GradientNormCheck : public StepCheck {
   std::int64_t compared_steps() const { return untold_ ? 0 : evidence_.compared_steps(); }
   std::string steps_words() const { return std::to_string(evidence_.compared_steps()) + " steps"; }
 
-  /// Someone else's optimiser without clipping has no use for a norm.
+  /// An external optimiser without clipping needs no norm.
   bool needs_no_norm() const {
     const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
     return !one.clip_norm && !other.clip_norm && (one.role == "external" || other.role == "external");
   }
 
-  /// Each norm against its own gradients; where one record has no rows of them, the two norms against each other.
+  /// Compares each norm with its own gradients or, if one record has no rows of them, the two norms.
   void within_roundings(const Norm& expected, const Norm& got) {
     const bool clips = evidence_.reference.manifest.clip_norm || evidence_.candidate.manifest.clip_norm;
-    if (!clips && same_bits(expected.value, got.value)) return;  // of whatever it is the norm, nothing follows from it
+    if (!clips && same_bits(expected.value, got.value)) return;  // without clipping nothing depends on it
     const auto theirs = auditing::norm_by_rows(evidence_.reference), mine = auditing::norm_by_rows(evidence_.candidate);
     if (theirs && mine) {
       hold({{}, theirs->norm}, expected, theirs->limit, "the reference: ", "the root of the sum of l2 squared");
@@ -185,12 +185,12 @@ class GradientNormCheck : public StepCheck {
   }
 
   const CellEvidence& evidence_;
-  bool by_rank_;  ///< one of the norms is summed rank by rank: another order of rounding
+  bool by_rank_;  ///< one of the norms is summed rank by rank, with other rounding
   Judgement judgement_;
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
   bool untold_ = false;
-  double nearest_ = -1;      ///< the largest share that a norm takes of its limit
-  double widest_limit_ = 0;  ///< of norms that no limit can judge; 0: there were none
+  double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
+  double widest_limit_ = 0;  ///< of norms whose limit is too wide; 0: there were none
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class GradientsCheck : public StepCheck {
  private:
   const CellEvidence& evidence_;
   Judgement judgement_;
-  bool looked_ = false, none_told_ = false;  ///< in the first step; a gradient in a later one is then one too many
+  bool looked_ = false, none_told_ = false;  ///< in the first step; then a gradient in a later step is unexpected
 };
 
 }  // namespace

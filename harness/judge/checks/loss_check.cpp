@@ -12,8 +12,8 @@
 namespace plumbline::judging {
 namespace {
 
-/// The commonest reason in trainers of others: one run tells its losses before they are divided by the microbatches,
-/// the other after. A ratio of two numbers rounded to fp32 is known to three halves of 2^-23.
+/// The most common cause in external trainers: one run records losses before they are divided by the number of
+/// microbatches, the other after. The ratio of two float32 numbers has a relative error of three halves of 2^-23.
 std::string factor_of_microbatches(double want, double have, std::int64_t microbatches) {
   const auto near = [&](double larger, double smaller) {
     return std::abs(larger / smaller / static_cast<double>(microbatches) - 1) < 2e-7;
@@ -103,7 +103,8 @@ class LossCheck : public StepCheck {
     }
   }
 
-  /// Of the rank that owns it. Other people's trainers send it to all ranks: one value told by several counts once.
+  /// Rows of the rank that owns the loss. External trainers send it to all ranks: equal values of several ranks count
+  /// once.
   template <class Row>
   static std::vector<Placed<Row>> values(const std::vector<Placed<Row>>& rows, const Record& record) {
     std::vector<Placed<Row>> result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory: model state equal to the byte to what shapes give, activations equal to the byte to the memory law, every
-// byte alive at a step's end owned, nothing kept from one step to the next, transport buffers, other bytes and
-// processes within their own limits; on GPUs also LibTorch's own count of the bytes.
+// memory: model state equals the bytes of the shapes, activations equal the activation memory model, every byte alive
+// at a step's end has an owner, nothing is kept from one step to the next, transport buffers, other bytes and processes
+// are within their limits; on GPUs LibTorch's own count of bytes, too.
 #include "harness/judge/checks/activation_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/gpu_memory_comparison.hpp"
@@ -68,7 +68,7 @@ class MemoryCheck : public StepCheck {
   const CellEvidence& evidence_;
   Judgement judgement_;
   MemorySteps reference_, candidate_;
-  std::vector<std::unique_ptr<MemoryPart>> parts_;  ///< in the order in which they are told
+  std::vector<std::unique_ptr<MemoryPart>> parts_;  ///< in the order of reporting
 };
 
 }  // namespace

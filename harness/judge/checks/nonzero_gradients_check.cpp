@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nonzero_gradients: in both records every parameter has a gradient in every step, finite and not all zero; of an
+// nonzero_gradients: in both records every parameter has a gradient in every step, finite and not all zero; in an
 // untied embedding exactly the rows of live tokens are non-zero; and no boundary gradient of a microbatch with valid
 // labels is all zero.
 #include <vector>
@@ -38,7 +38,8 @@ class NonzeroGradients {
     }
   }
 
-  /// C8's kind: the gradient of a cut dropped on the way. A microbatch without a valid label has zeros there, rightly.
+  /// Detects a boundary gradient that was lost in transfer. A microbatch without valid labels correctly has zeros
+  /// there.
   void boundaries() {
     for (const auto& placed : rows_->all_boundaries()) {
       const BoundaryRow& row = *placed.row;
@@ -80,7 +81,7 @@ class NonzeroGradients {
     }
     judgement_.compare_or_look_at(&record_ == &evidence_.candidate, "embedding_rows", *row.nonzero_rows);
     const auto live = *steps.front().row->live_tokens;
-    // Which tokens are live is not recorded, so whether the pad token is one of them cannot be known here.
+    // Live tokens are not recorded, so it is unknown whether the pad token is one of them.
     const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
     if (*row.nonzero_rows == live || *row.nonzero_rows == least) return;
     report(point, step, placed.rank, row.name,
@@ -89,8 +90,8 @@ class NonzeroGradients {
            std::to_string(*row.nonzero_rows));
   }
 
-  /// A token that attends to nothing but itself has attention 1 whatever query and key say: in a step whose rows all
-  /// have length 1 their gradients are zero, rightly.
+  /// A token that attends only to itself has attention 1 for any query and key: in a step whose rows all have length 1
+  /// their gradients are correctly zero.
   bool attends_to_itself_alone(const std::string& name) {
     const bool of_query_or_key =
         name.find(".self_attn.q_proj.") != std::string::npos || name.find(".self_attn.k_proj.") != std::string::npos;
@@ -103,8 +104,8 @@ class NonzeroGradients {
     return true;
   }
 
-  /// Of a model that is no Llama nobody knows which gradients must not be zero: an expert may be left out, a filter be
-  /// dead. Where the reference's are not, neither may the candidate's.
+  /// In other models than a Llama zero gradients may be correct: an unused expert, a dead filter. If the reference's
+  /// are non-zero, the candidate's must be, too.
   bool as_in_the_reference(const TensorRow& row) {
     if (evidence_.model.llama) return false;
     const auto& theirs = now_->reference_rows.tensors("gradient", row.name);
@@ -139,7 +140,7 @@ class NonzeroGradients {
   const CellEvidence& evidence_;
   const Record& record_;
   const StepEvidence* now_ = nullptr;
-  const RecordIndex* rows_ = nullptr;  ///< the record's, of the step
+  const RecordIndex* rows_ = nullptr;  ///< of the record's current step
   std::string whose_;
   Judgement& judgement_;
   ZeroDigests zeros_;

@@ -24,7 +24,7 @@ class ParametersCheck : public StepCheck {
       for (const auto& kind : parameter_kinds(now)) compare(kind, now);
       other_start_ = judgement_.diverged();
     }
-    if (now.step < 0 || other_start_) return;  // not the same start: what follows says nothing
+    if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
     if (kinds_.empty()) {
       kinds_ = parameter_kinds(now);
       const auto moments = moment_kinds(now);
@@ -58,7 +58,7 @@ class ParametersCheck : public StepCheck {
   }
 
  private:
-  /// Of an optimiser that may well keep some.
+  /// For an unknown optimiser, which may have some.
   static bool tells_no_state(const Manifest& manifest) {
     return manifest.json.at("optimizer").value("name", "") != "sgd";
   }
@@ -68,8 +68,8 @@ class ParametersCheck : public StepCheck {
     compare_tied_copies(now, kind, judgement_);
   }
 
-  /// The rate applied in a step: of each parameter where a record has several and both tell whose they are, else of
-  /// each rank, also of one that owns nothing.
+  /// Compares the rate applied in a step: of each parameter if a record has several and both assign them to parameters,
+  /// else of each rank, including ranks that own nothing.
   void compare_learning_rates(const StepEvidence& now) {
     const auto theirs = rates_of(now.reference_rows), mine = rates_of(now.candidate_rows);
     const auto several = [](const Rates& rates) {
@@ -110,7 +110,7 @@ class ParametersCheck : public StepCheck {
     judgement_.diverge(at_learning_rate(step), std::move(divergence));
   }
 
-  /// Of someone else's: a rank whose parameters are all frozen has no optimiser, and so no rate.
+  /// External: a rank whose parameters are all frozen has no optimiser, and so no rate.
   bool trains_nothing(const StepEvidence& now, std::int64_t rank) const {
     const Manifest& manifest = evidence_.candidate.manifest;
     return manifest.role == "external" &&
@@ -135,7 +135,7 @@ class ParametersCheck : public StepCheck {
     }
   }
 
-  /// Parameters of the reference that the step changed: only in these could a wrong update be seen.
+  /// Parameters that the reference's step changed: only these can show a wrong update.
   void count_moved(const StepEvidence& now) {
     for (const auto& parameter : evidence_.model.parameters) {
       const auto& before = now.reference_rows_before.tensors("parameter", parameter.name);

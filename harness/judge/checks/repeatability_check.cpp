@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// repeatability (R0): the same run done again gives the same bits, row by row.
+// repeatability (R0): a repeated run gives the same bits, row by row.
 #include <limits>
 #include <map>
 #include <tuple>
@@ -12,7 +12,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// A value of a run that has to repeat, under a key that sorts in execution order.
+/// A value that must repeat, with a key that sorts in execution order.
 struct Item {
   std::int64_t rank = 0;
   std::string name;
@@ -85,7 +85,7 @@ void report(const ExecutionPoint& point, const Item& item, const std::string& ex
   judgement.diverge(point, std::move(divergence));
 }
 
-/// Of the second run: by its launcher, and by what it left behind.
+/// Whether the second run ended well: by its launcher, and by its record.
 std::optional<std::string> why_it_did_not_end_well(const CellEvidence& evidence) {
   const auto& launch = evidence.plan.repeat_launch;
   if (launch && (launch->timed_out || launch->exit_code != 0))
@@ -106,7 +106,7 @@ class RepeatabilityCheck : public StepCheck {
     for (const auto& words : why_the_same_run(evidence_.candidate, *evidence_.repeated->record())) differ(words);
   }
 
-  /// Keys begin with the place in the execution order, and so with the step: each step's items are told apart alone.
+  /// Keys begin with the execution point, and so with the step: each step's items are reported separately.
   void step(const StepEvidence&) override {
     if (!evidence_.repeated || !evidence_.repeated->record()) return;
     const Items once = items_of(evidence_.candidate, evidence_.model);

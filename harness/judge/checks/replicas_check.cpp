@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replicas, of a record that is judged alone: the other pipelines of its run are not there to be held against it. Where
-// all are, replica_comparison.hpp.
+// replicas, for a record that is judged alone, without the other pipelines of its run. With all of them:
+// replica_comparison.hpp.
 #include "harness/judge/checks/checks.hpp"
 
 namespace plumbline::judging {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resume (R6): a run that was gone on with begins from the reference's own state and place in the data.
+// resume (R6): a resumed run begins with the reference's state and position in the data.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -19,7 +19,7 @@ class ResumeCheck : public StepCheck {
   }
 
   void step(const StepEvidence& now) override {
-    if (evidence_.first_step() == 0) return;  // it was to be gone on with, and began anew
+    if (evidence_.first_step() == 0) return;  // it should have resumed, and began anew
     if (now.step < 0) return start(now);
     if (now.step != evidence_.first_step()) return;
     const bool recorded = evidence_.sizes_recorded() && evidence_.candidate.manifest.recorded({"inputs", "labels"});
@@ -51,7 +51,7 @@ class ResumeCheck : public StepCheck {
     }
   }
 
-  /// Of the microbatches of the first step: a run that lost its place in the data has those of another.
+  /// Compares the microbatches of the first step: a run that lost its position in the data has others.
   void data(const StepEvidence& now) {
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
       std::set<std::string> theirs;

@@ -6,7 +6,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Of one record.
+/// Judges one record.
 class StepEnds {
  public:
   void step(const MemorySteps& memory, bool of_candidate, MemoryFindings& findings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// variable_lengths: what crossed a cut has the shape of its own microbatch, not of another's. Whether the lengths
-// differ in the ways that let the other checks see a mix-up is the bench's to say (harness/judge/bench.hpp).
+// variable_lengths: boundary tensors have the shape of their own microbatch. The check bench (harness/judge/bench.hpp)
+// states whether the lengths differ enough for other checks to detect a mix-up.
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
@@ -74,7 +74,7 @@ class VariableLengthsCheck : public StepCheck {
 
   const CellEvidence& evidence_;
   Judgement judgement_;
-  /// Among the microbatches: with one, a shape that belongs to another microbatch looks right.
+  /// Number of distinct shapes among the microbatches: with one, another microbatch's shape looks correct.
   std::set<std::pair<std::int64_t, std::int64_t>> shapes_;
 };
 

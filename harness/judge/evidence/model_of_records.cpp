@@ -15,7 +15,7 @@ std::vector<std::string> units_of(const Manifest& manifest) {
   return units;
 }
 
-/// Rows of step -1, by rank; none of a record that cannot be read, of which the reading that is judged says why.
+/// Rows of step -1, by rank; none for a record that cannot be read, which the judged reading reports.
 std::vector<TensorRow> start_of(const Record& record) {
   RecordReading reading(record.path);
   reading.go_to(-1);
@@ -29,7 +29,7 @@ std::vector<TensorRow> start_of(const Record& record) {
   return rows;
 }
 
-/// The longest unit whose name begins the parameter's; empty where there is none.
+/// The longest unit name that is a prefix of the parameter's; empty if there is none.
 std::string unit_by_name(const std::vector<std::string>& units, const std::string& parameter) {
   std::string longest;
   for (const auto& unit : units) {
@@ -38,7 +38,7 @@ std::string unit_by_name(const std::vector<std::string>& units, const std::strin
   return longest;
 }
 
-/// A unit of the stage that lists it; empty where none does.
+/// A unit of the stage that lists it; empty if none does.
 std::string unit_by_place(const std::vector<TensorRow>& rows, const Manifest& manifest, const std::string& parameter) {
   for (const auto& row : rows) {
     if (row.name != parameter || row.stage < 0 || row.stage >= std::ssize(manifest.stages)) continue;
@@ -68,7 +68,7 @@ ExpectedModel model_of_records(const Record& reference, const Record& candidate)
   model.units = units_of(reference.manifest);
   const auto elsewhere = start_of(candidate);
   for (const auto& row : rows) {
-    if (model.parameter_position(row.name)) continue;  // of a second rank: the census says so
+    if (model.parameter_position(row.name)) continue;  // also on a second rank: reported by census
     std::string unit = unit_by_name(model.units, row.name);
     if (unit.empty()) unit = unit_by_place(elsewhere, candidate.manifest, row.name);
     if (unit.empty()) unit = unit_by_place(rows, reference.manifest, row.name);

@@ -45,7 +45,7 @@ void RecordReading::go_to(std::int64_t step) {
   for (std::size_t i = 0; i < progress_.size(); ++i) {
     const RankRecord& rank = stream_->record().ranks[i];
     progress_[i].whole_steps += std::ssize(rank.steps);
-    const auto last = std::ranges::max_element(rank.actions, {}, &ActionRow::index);  // the table may have any order
+    const auto last = std::ranges::max_element(rank.actions, {}, &ActionRow::index);  // the table may be in any order
     if (last != rank.actions.end()) progress_[i].last_action = last->action;
   }
 }
