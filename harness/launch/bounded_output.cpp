@@ -16,7 +16,7 @@
 namespace plumbline {
 namespace {
 
-/// False where the disk takes no more.
+/// Returns false if writing fails.
 bool write_all(int file, const char* bytes, std::int64_t count) {
   while (count > 0) {
     const auto written = write(file, bytes, static_cast<std::size_t>(count));
@@ -74,7 +74,7 @@ void BoundedOutput::finish() {
   close_one(file_);
 }
 
-/// Until all who hold the inlet have gone, or finish() has been called and nothing is left to read.
+/// Reads until all write ends are closed, or until finish() was called and nothing is left.
 void BoundedOutput::read_to_the_end() {
   std::array<char, 1 << 16> bytes;
   for (bool stop = false;;) {
@@ -95,7 +95,7 @@ void BoundedOutput::keep(const char* bytes, std::int64_t count) {
   if (!write_all(file_, bytes, now)) close_one(file_);
   first_left_ -= now;
   last_.append(bytes + now, static_cast<std::size_t>(count - now));
-  if (std::ssize(last_) > 2 * most_last_) drop_all_but_last();  // seldom: each time moves what stays
+  if (std::ssize(last_) > 2 * most_last_) drop_all_but_last();  // rarely, because each call moves the kept bytes
 }
 
 void BoundedOutput::drop_all_but_last() {

@@ -13,7 +13,7 @@
 namespace plumbline {
 namespace {
 
-/// Nothing where there is no such program.
+/// nullopt if there is no such program.
 std::optional<std::string> version_told_by(const std::string& program) {
   LaunchFinding finding;
   std::string answer;
@@ -35,7 +35,7 @@ std::optional<std::string> version_told_by(const std::string& program) {
 
 std::string found_launcher() {
   for (const std::string program : {mpirun, "mpiexec", "srun"}) {
-    // Outside of a job srun would wait for one.
+    // Outside of a Slurm job srun would wait for an allocation.
     if (program == "srun" && std::getenv("SLURM_JOB_ID") == nullptr) continue;
     const auto version = version_told_by(program);
     if (!version) continue;

@@ -28,7 +28,7 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
   return text;
 }
 
-/// "in 2B3 of step 1": where a rank was.
+/// "in 2B3 of step 1": a rank's position.
 std::string place_text(const RankSight& rank) {
   if (!rank.seen && rank.found) return "at a place that its progress page does not tell";
   if (!rank.seen && rank.elsewhere) return "on another host, whose progress pages are not seen here";
@@ -66,7 +66,7 @@ Diagnosis blame(const std::vector<RankSight>& ranks, const RankSight& rank, cons
   return {rank.rank, rank_text(rank.rank) + " " + what + " " + place_text(rank) + waiters_text(ranks, rank.rank)};
 }
 
-/// The cycle that `start` runs into, in waiting order; empty when its chain ends.
+/// The cycle that the chain from `start` reaches, in waiting order; empty if the chain ends.
 std::vector<std::int64_t> cycle_from(const std::vector<RankSight>& ranks, std::int64_t start) {
   const auto chain = chain_from(ranks, start);
   const RankSight* last = find(ranks, chain.back());
@@ -74,8 +74,8 @@ std::vector<std::int64_t> cycle_from(const std::vector<RankSight>& ranks, std::i
   return entry == chain.end() ? std::vector<std::int64_t>{} : std::vector<std::int64_t>(entry, chain.end());
 }
 
-/// The one rank that says it waits and does not look for what it waits for, where the others that wait do look. Where
-/// none looks by polling (another program's ranks) nothing can be told.
+/// The single waiting rank that does not poll while other waiting ranks do. Without polling (another program's ranks)
+/// nothing can be concluded.
 const RankSight* hanging_in_its_wait(const std::vector<RankSight>& ranks) {
   const RankSight* hanging = nullptr;
   bool others_look = false;
@@ -112,7 +112,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
     }
     return {cycle.front(), words};
   }
-  // No cycle: every chain ends at a rank that waits for none. The one that most chains end at held the others up.
+  // No cycle: every chain ends at a rank that waits for none. The end of most chains held the others up.
   const RankSight* culprit = nullptr;
   std::ptrdiff_t most = -1;
   for (const auto& candidate : ranks) {
@@ -130,8 +130,8 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
   return told(blame(ranks, *culprit, "did not go on; it was last seen"));
 }
 
-/// The first that `pattern` finds behind `begin`, in as much as a launcher says at once: a regular expression calls
-/// itself for each character, and what ranks print may have any length.
+/// The first match of `pattern` after `begin`, limited to the length of a launcher's message: std::regex recurses per
+/// character, and ranks may print any amount.
 std::optional<NamedDeath> death_in(const std::string& output, const std::string& begin, const std::regex& pattern) {
   constexpr std::size_t at_once = 1000;
   for (auto at = output.find(begin); at != std::string::npos; at = output.find(begin, at + 1)) {
@@ -149,7 +149,7 @@ std::optional<NamedDeath> death_in(const std::string& output, const std::string&
 }  // namespace
 
 std::string signal_text(int signal) {
-  // sigabbrev_np asks for glibc 2.32, and clusters have older ones.
+  // sigabbrev_np needs glibc 2.32; clusters have older ones.
   static const std::map<int, const char*> signal_names = {
       {SIGHUP, "SIGHUP"},       {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
       {SIGTRAP, "SIGTRAP"},     {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
@@ -164,14 +164,14 @@ std::string signal_text(int signal) {
 }
 
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
-  // Each has the rank and then the signal, where one ended it.
+  // Each captures the rank, then the signal, if one ended it.
   static const std::vector<std::pair<std::string, std::regex>> sayings = {
       {"process rank", std::regex(R"(^process rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+)"
                                   R"(exited\s+on\s+signal\s+(\d+))")},
-      // torchrun's table; a code below 0 is a signal
+      // torchrun's table; a negative code is a signal
       {"Root Cause (first observed failure):",
        std::regex(R"(^[^]{0,400}?rank\s+: (\d+) [^\n]*\n\s+exitcode\s+: (?:-(\d+)|\d+) )")},
-      // Open MPI, of one that ended with a code of its own, and of one that left without MPI_Finalize
+      // Open MPI: a rank that ended with an exit code, and one that left without MPI_Finalize
       {"The first process to do so was:", std::regex(R"(^[^]{0,80}?Process name: \[\[\d+,\d+\],(\d+)\])")},
       {"has exited due to process rank", std::regex(R"(^has exited due to process rank (\d+) )")},
   };
@@ -199,7 +199,7 @@ Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed
     if (rank.still) still.push_back(rank.rank);
   }
   if (living.empty()) return {};
-  // MPI_Finalize waits for all ranks, and naps between two looks.
+  // MPI_Finalize waits for all ranks by polling, with voluntary switches.
   const auto& held = still.size() == 1 ? still : living;
   if (held.size() == 1) return {held.front(), rank_text(held.front()) + "'s process did not end"};
   return {std::nullopt, "the processes of " + ranks_text(held) + " did not end"};

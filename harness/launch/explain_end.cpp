@@ -24,7 +24,7 @@ std::string seconds_text(std::chrono::milliseconds time) {
   return text.str();
 }
 
-/// The rank that "plumbline-pipeline: rank 3: ..." is of; all ranks hear it, and rank 0 says it.
+/// The rank in "plumbline-pipeline: rank 3: ...". All ranks receive the message, and rank 0 prints it.
 std::optional<std::int64_t> rank_in(const std::string& said, const std::string& speaker) {
   const std::string start = speaker + ": rank ";
   if (speaker.empty() || !said.starts_with(start)) return std::nullopt;
@@ -32,8 +32,8 @@ std::optional<std::int64_t> rank_in(const std::string& said, const std::string& 
   return parse_integer(rest.substr(0, rest.find(':')));
 }
 
-/// What mpirun says of its ranks. It also names those that our own signal ended; they had been seen, and had not been
-/// gone before.
+/// Takes the failed rank from mpirun's output. mpirun also names ranks that our own signal ended; these had been found
+/// and were not gone before.
 void take_named_death(const std::string& output, std::vector<RankSight>& sights) {
   const auto named = death_in_launcher_output(output);
   if (!named || named->rank >= static_cast<std::int64_t>(sights.size())) return;
@@ -42,9 +42,8 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
   if (named->signal > 0 && (sight.gone || !sight.found)) sight.signal = named->signal;
 }
 
-/// Whether Open MPI's mpirun ended and said of no rank that it had failed, as it does when it is told to end (SIGTERM,
-/// SIGINT). Of a rank that fails it always speaks. Some of its ranks may have been seen to live: a loaded machine takes
-/// its time to end them.
+/// True if Open MPI's mpirun ended without reporting a failed rank, as it does after SIGTERM or SIGINT. It always
+/// reports ranks that fail. Some of its ranks may still have been alive: ending them takes time on a loaded machine.
 bool was_told_to_end(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
   const std::string name = std::filesystem::path(end.launch.command.front()).filename().string();
   if (!end.by_itself || finding.exit_code == 0 || name != mpirun) return false;
@@ -100,7 +99,7 @@ class Explanation {
                      (said_.empty() ? "" : ": " + said_);
   }
 
-  /// The record's folder was given back, or never holds such a page.
+  /// The record's folder was removed, or never has heartbeats.
   void of_ranks_that_tell_nothing() {
     finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
     if (is_own_line(said_, end_.launch.speaker)) {
@@ -112,7 +111,7 @@ class Explanation {
                      (said_.empty() ? "" : ". It said: " + said_);
   }
 
-  /// Their pages had been seen, and are no longer there.
+  /// The heartbeats had existed, and no longer do.
   void of_a_record_that_was_removed() {
     finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
     finding_.words = (finding_.timed_out ? limit() : ended() + "; ") + "the folder of its record, " +

@@ -13,7 +13,7 @@ bool is_own_line(const std::string& line, const std::string& program) {
 
 std::string last_words(const std::filesystem::path& output, const std::string& program, std::uintmax_t most_bytes) {
   std::ifstream in(output);
-  constexpr std::size_t most_characters = 400;  // of a line that ends up in a sentence
+  constexpr std::size_t most_characters = 400;  // of a line quoted in a sentence
   std::string own, any;
   std::uintmax_t begin = 0;
   for (std::string line; begin < most_bytes && std::getline(in, line);) {

@@ -11,7 +11,7 @@
 namespace plumbline {
 
 std::optional<std::int64_t> launched_rank(pid_t pid) {
-  // In this order: a launcher that runs within a job of Slurm has Slurm's number, too.
+  // The order matters: inside of a Slurm job, another launcher's ranks have Slurm's variable, too.
   constexpr std::array<const char*, 5> variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK",
                                                     "SLURM_PROCID"};
   std::array<std::optional<std::int64_t>, variables.size()> told;

@@ -40,13 +40,13 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds glance_interval{20};
-/// The most that the time between two glances counts: where it is more, this process has stood still, its ranks perhaps
-/// with it (a container that was paused).
+/// Upper bound of the counted time between two polls: if it is longer, this process was suspended, perhaps with its
+/// ranks (a paused container).
 constexpr milliseconds longest_between_glances{1000};
-/// A launcher that has ranks on other hosts ends them through what it has started here (ssh), and takes seconds to.
+/// A launcher with ranks on other hosts ends them through processes that it started here (ssh), which takes seconds.
 constexpr int times_the_grace_for_other_hosts = 5;
 
-/// Ours, with what runs need put in; what the user has set for Open MPI stays.
+/// Our environment with additions for runs; settings of the user for Open MPI take precedence.
 std::vector<std::string> run_environment(const Launch& launch, const std::string& scratch, const std::string& mark) {
   std::map<std::string, std::string> values;
   const std::string marked = mark.substr(0, mark.find('='));
@@ -73,8 +73,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return found;
 }
 
-/// Everything that the child does between fork and exec; only calls that are safe while other threads of the parent
-/// hold locks.
+/// The child's work between fork and exec: only calls that are safe while other threads of the parent hold locks.
 [[noreturn]] void become(const char* program, char** arguments, char** environment, const char* folder, int out,
                          int error, int report, pid_t parent) {
   setsid();
@@ -119,7 +118,7 @@ pid_t start(const Launch& launch, const fs::path& program, const std::string& sc
   return child;
 }
 
-/// Whatever is thrown while a launch is under way, nothing of it goes on.
+/// Ends the launch if an exception is thrown.
 struct UnderWay {
   explicit UnderWay(const ProcessTree& processes) : tree(processes) {}
   ~UnderWay() {
@@ -131,23 +130,23 @@ struct UnderWay {
   bool ended = false;
 };
 
-/// 128 + signal for a process that a signal ended, as shells say it.
+/// 128 + signal for a process that a signal ended, as in shells.
 int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// The world size that a record claims; nothing where its ranks are threads of one process, or where it does not tell.
+/// The world size in a record; nullopt if its ranks are threads of one process, or if it is unknown.
 std::optional<std::int64_t> claimed_world(const fs::path& record) {
   try {
     const Json manifest = read_json(record / "manifest.json");
     if (manifest.at("transport") == "threads") return std::nullopt;
     return manifest.at("world_size").get<std::int64_t>();
-  } catch (const std::exception&) {  // not written yet, or not as docs/record-format.md has it: the judge says so
+  } catch (const std::exception&) {  // not written yet, or invalid, which the judge reports
     return std::nullopt;
   }
 }
 
-/// Whether a rank, or the command itself while no rank was seen, has been stopped (SIGSTOP) for too long.
+/// Detects that a rank, or the command itself while no rank was seen, has been stopped (SIGSTOP) for too long.
 class StoppedStart {
  public:
   StoppedStart(const RankWatch& watch, pid_t child, milliseconds limit) : watch_(watch), child_(child), limit_(limit) {}
@@ -163,10 +162,10 @@ class StoppedStart {
   const RankWatch& watch_;
   pid_t child_;
   milliseconds limit_;
-  Clock::time_point running_until_ = Clock::now();  ///< when the command itself was last seen not to be stopped
+  Clock::time_point running_until_ = Clock::now();  ///< when the command was last seen not to be stopped
 };
 
-/// Throws SystemError where it was the launcher that kept the run from being.
+/// Throws SystemError if the launcher itself failed.
 void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, bool any_rank, std::int64_t processes) {
   LauncherSight sight;
   sight.launcher = launch.command.front();
@@ -207,7 +206,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   RankWatch watch(launch.record, launch.ranks, tree);
   StartedProcesses processes(launch.program, tree);
   const auto begin = Clock::now();
-  UnderWay under_way(tree);  // before the outputs, whose files are closed before it ends what is left
+  UnderWay under_way(tree);  // before the outputs, so that it is destroyed after them
   BoundedOutput out(launch.folder / "stdout.txt"), error(launch.folder / "stderr.txt");
   const pid_t child = start(launch, program, scratch.path(), tree, out, error);
 
@@ -224,7 +223,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   };
   for (;;) {
     watch.glance();
-    // Once all have been seen there is nothing more to count; looking at every process of a machine takes time.
+    // Stop counting after all ranks have been seen, because scanning all processes of a machine takes time.
     if (!launch.program.empty() && processes.count() < launch.ranks && !watch.all_seen()) processes.glance();
     take_status(WNOHANG);
     const auto now = Clock::now();
@@ -235,8 +234,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     if (lasted >= launch.time_limit) finding.timed_out = true;
     if (watch.trouble() && !trouble_since) trouble_since = now;
     if (finding.interrupted || finding.timed_out || stopped_start.lasts(now)) break;
-    // A launcher that noticed the death by itself ends the other ranks and then says whose it was: it gets the time to.
-    // Where it is slow to, the ranks are ended for it, and only then it.
+    // A launcher that notices a dead rank ends the others and then reports it: wait for that. If it is slow, end the
+    // ranks first, and then the launcher.
     const milliseconds grace = (watch.all_seen() ? 1 : times_the_grace_for_other_hosts) * launch.grace;
     if (trouble_since && now - *trouble_since >= grace && !seen_before_the_end) {
       seen_before_the_end = watch.sights();
@@ -254,13 +253,13 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const bool ended_itself = status.has_value();
   const auto state = process_state(child);
   const bool launcher_stopped = state && state->state == 'T' && !watch.is_rank(child);
-  // What the ranks do is looked at before the tree is ended: what they do then says nothing of what went wrong.
+  // Inspect the ranks before ending the tree: later actions do not explain the failure.
   watch.glance();
   const auto sights = seen_before_the_end.value_or(watch.sights());
   const bool any_seen = watch.any_seen();
   std::error_code unknown;
   const auto said_before = fs::file_size(launch.folder / "stderr.txt", unknown);
-  const auto behind = std::ssize(tree.living());  // the command's own process is not among them where it has ended
+  const auto behind = std::ssize(tree.living());  // excludes the command's own process if it has ended
   const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
   if (unkillable.empty()) take_status(0);
   tree.reap(child);
@@ -274,7 +273,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   if (finding.interrupted) {
     finding.words = std::string("stopped by ") + signals.name();
   } else if (launch.ranks > 0 && (!ended_itself || finding.exit_code != 0 || watch.trouble())) {
-    // What ended a launcher is not what ended its ranks.
+    // The signal that ended a launcher is not that of its ranks.
     const auto signal = ended_itself && WIFSIGNALED(*status) ? std::optional(WTERMSIG(*status)) : std::nullopt;
     LaunchEnd end{launch, sights, any_seen};
     (watch.is_rank(child) ? end.own_signal : end.launcher_signal) = signal;

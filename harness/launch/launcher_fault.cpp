@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* correct_it = "; correct the key launcher of the sweep file";
 
-/// The line that tells of too few slots: Open MPI's, or Slurm's.
+/// The message about too few slots of Open MPI or Slurm.
 std::optional<std::string> slots_line(const std::string& said) {
   constexpr std::array signs = {"not enough slots available", "allocated for this job are already filled",
                                 "More processors requested than permitted"};
@@ -25,16 +25,16 @@ std::optional<std::string> slots_line(const std::string& said) {
   return std::nullopt;
 }
 
-/// What our trainers say under the launcher of another MPI, without their name.
+/// Our trainers' message under the launcher of another MPI, without their name.
 std::optional<std::string> alone_line(const std::string& said) {
   const auto sign = said.find("each alone in its MPI world");
   if (sign == std::string::npos) return std::nullopt;
-  const auto begin = said.rfind('\n', sign) + 1;  // 0 where there is none
+  const auto begin = said.rfind('\n', sign) + 1;  // 0 if there is none
   const std::string line = said.substr(begin, said.find('\n', sign) - begin);
   return line.substr(line.find(": ") + 2);
 }
 
-/// Whether a launcher's own words, or the program's, tell that the program was started.
+/// True if the output of launcher or program shows that the program was started.
 bool tells_of_processes(const LauncherSight& sight) {
   // Open MPI, MPICH and Intel MPI, Slurm; and the dynamic linker in the program's name
   const std::array signs = {std::string("process returned"),     std::string("exited with non-zero status"),
@@ -43,7 +43,7 @@ bool tells_of_processes(const LauncherSight& sight) {
   return std::ranges::any_of(signs, [&](const std::string& sign) { return sight.said.find(sign) != sight.said.npos; });
 }
 
-/// What stands in a launcher's banner: its first lines, without rules of dashes.
+/// The content of a launcher's banner: its first lines, without lines of dashes.
 std::string banner_text(const std::string& said) {
   constexpr std::size_t most_characters = 400;
   std::istringstream lines(said);
@@ -75,7 +75,7 @@ std::string nothing_started(const LauncherSight& sight) {
          "/command.txt by hand, and correct the launcher or the key launcher" + " of the sweep file";
 }
 
-/// Over MPI, the record of a world that is not the one asked for.
+/// With MPI, the record has another world size than requested.
 std::string other_world(const LauncherSight& sight, std::int64_t world) {
   const std::string asked = std::to_string(sight.asked) + " were asked for";
   if (world > 1) return sight.launcher + " started " + count_text(world, "rank") + " where " + asked + correct_it;

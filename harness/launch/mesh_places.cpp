@@ -9,14 +9,14 @@
 namespace plumbline {
 namespace {
 
-/// Of any replica: their ranks write at different times.
+/// From any replica, because their ranks write at different times.
 std::optional<Mesh> mesh_of(const std::filesystem::path& record) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(record, none)) {
     if (!entry.path().filename().string().starts_with(replica_folder_prefix)) continue;
     try {
       if (const auto mesh = read_manifest(entry.path()).mesh) return mesh;
-    } catch (const InputError&) {  // it is being written
+    } catch (const InputError&) {  // being written
     }
   }
   return std::nullopt;

@@ -10,14 +10,14 @@ MpiLauncher mpi_launcher_of(const std::string& version) {
     return std::atoi(version.c_str() + at + open_mpi.size()) >= 5 ? MpiLauncher::open_mpi_5 : MpiLauncher::open_mpi_4;
   }
   if (version.starts_with("slurm")) return MpiLauncher::slurm;
-  // MPICH and those made of it start ranks by Hydra.
+  // MPICH and its derivatives start ranks with Hydra.
   const bool hydra = version.find("HYDRA") != std::string::npos || version.find("Intel(R) MPI") != std::string::npos;
   return hydra ? MpiLauncher::mpich : MpiLauncher::unknown;
 }
 
 std::string launcher_command(MpiLauncher kind, const std::string& program) {
-  // Ranks of one machine: shared memory only, so that Open MPI starts without looking for networks; no binding, as
-  // other work may share the cores.
+  // Ranks on one machine: only shared memory, so that Open MPI does not search for networks; no binding, because other
+  // jobs may share the cores.
   switch (kind) {
     case MpiLauncher::open_mpi_4:
       return program + " --oversubscribe --bind-to none --mca btl self,vader --mca pml ob1 --mca osc ^ucx -n {world}";
@@ -36,7 +36,7 @@ std::string launcher_command(MpiLauncher kind, const std::string& program) {
 
 std::map<std::string, std::string> launcher_environment(const std::string& scratch, bool as_root) {
   std::map<std::string, std::string> values;
-  // Open MPI 4 and 5 have other names for where they keep their session and their shared memory.
+  // Open MPI 4 and 5 use different variables for the folders of their session and shared memory.
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
                            "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
     values[name] = scratch;

@@ -25,9 +25,9 @@
 namespace plumbline {
 namespace {
 
-/// For a launcher that was asked to end its ranks, or a trainer that saves when it is asked to end.
+/// Time for a launcher to end its ranks, or for a trainer that saves after SIGTERM.
 constexpr std::chrono::seconds grace{2};
-/// What SIGKILL has not ended by then hangs inside the kernel.
+/// Processes that SIGKILL has not ended by then hang in the kernel.
 constexpr std::chrono::seconds give_up{10};
 
 void end_what_is_left_of(pid_t launcher) {
@@ -42,9 +42,9 @@ void end_what_is_left_of(pid_t launcher) {
   }
 }
 
-/// close_range asks for glibc 2.34 and Linux 5.9, and clusters have older ones.
+/// close_range needs glibc 2.34 and Linux 5.9; clusters have older ones.
 void close_all_but_input() {
-  close(STDOUT_FILENO);  // where all numbers are taken, one to read the folder with
+  close(STDOUT_FILENO);  // frees a descriptor for reading the folder, if all are in use
   std::vector<int> open_files;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
@@ -54,14 +54,14 @@ void close_all_but_input() {
   for (const int file : open_files) close(file);
 }
 
-/// In the new process. `life` can be read once no process holds its other end.
+/// Main function of the guard process. `life` becomes readable when no process has its write end open.
 [[noreturn]] void watch_over(pid_t launcher, int life) {
   setsid();
-  prctl(PR_SET_NAME, "orphan-guard");  // not "plumbline", which is what somebody may end by name
+  prctl(PR_SET_NAME, "orphan-guard");  // not "plumbline", so that killall plumbline spares it
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  // A pipe that plumbline writes to ends with plumbline, and its locks with it.
+  // Closes inherited descriptors, so that pipes and locks of plumbline end with plumbline.
   dup2(life, STDIN_FILENO);
   close_all_but_input();
   open("/dev/null", O_WRONLY);
@@ -70,7 +70,7 @@ void close_all_but_input() {
   while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) continue;
   try {
     end_what_is_left_of(launcher);
-  } catch (const SystemError&) {  // there is nobody to be told
+  } catch (const SystemError&) {  // there is nobody to report to
   }
   _exit(0);
 }
@@ -91,7 +91,7 @@ class OrphanGuard {
   }
   ~OrphanGuard() {
     close(life_);
-    if (getpid() != launcher_) return;  // a fork's copy
+    if (getpid() != launcher_) return;  // in a forked child
     kill(guard_, SIGKILL);
     waitpid(guard_, nullptr, 0);
   }

@@ -24,13 +24,13 @@
 namespace plumbline {
 namespace {
 
-/// What cannot be seen has not ended.
+/// Fails instead of treating invisible processes as ended.
 [[noreturn]] void fail_blind(int error) {
   throw SystemError(std::string("/proc cannot be read: ") + std::strerror(error) +
                     "; without it nobody knows which processes live. Raise the limit (ulimit -n), or free memory");
 }
 
-/// A process' own file. Throws SystemError where it cannot be opened whether or not there is such a process.
+/// A file of a process in /proc. Throws SystemError if it could not be opened even if the process existed.
 std::ifstream file_of(pid_t pid, const char* name) {
   errno = 0;
   std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
@@ -50,7 +50,7 @@ std::vector<ProcessState> all_processes() {
   return processes;
 }
 
-/// All trees of this process, and what guards them and what they have seen.
+/// All trees of this process, with their mutex and the processes seen.
 struct Trees {
   std::mutex mutex;
   std::set<const ProcessTree*> living;
@@ -64,7 +64,7 @@ Trees& trees() {
 
 const std::string mark_name = "LAUNCHED_BY_PLUMBLINE=";
 
-/// The one that a process was started with; empty where it has none, or is another user's.
+/// The mark that a process was started with; empty if it has none or belongs to another user.
 std::string mark_of(pid_t pid) {
   std::ifstream environment = file_of(pid, "environ");
   for (std::string each; std::getline(environment, each, '\0');) {
@@ -73,12 +73,12 @@ std::string mark_of(pid_t pid) {
   return "";
 }
 
-/// Of all trees that a process makes; what follows is a number for each.
+/// Prefix of the marks of all trees of a process; a number per tree follows.
 std::string marks_begin(pid_t maker) {
   return mark_name + std::to_string(maker) + "-";
 }
 
-/// Of a child of this process, all of its threads: one whose first thread alone has ended looks like a zombie.
+/// True if a child has ended with all its threads: if only its first thread has, it looks like a zombie.
 bool has_ended(pid_t child) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
@@ -90,7 +90,7 @@ std::optional<ProcessState> process_state(pid_t pid) {
   std::ifstream stat = file_of(pid, "stat");
   std::string line;
   std::getline(stat, line);
-  // "pid (name) state parent ...": the name may hold blanks and brackets, so the last bracket counts.
+  // "pid (name) state parent ...": the name may contain blanks and brackets, so search for the last bracket.
   const auto bracket = line.rfind(')');
   if (bracket == std::string::npos) return std::nullopt;
   std::istringstream rest(line.substr(bracket + 1));
@@ -141,7 +141,7 @@ void ProcessTree::begins_with(pid_t root) {
   root_ = root;
 }
 
-/// Of a child of this process that was not there before; the trees are locked.
+/// The tree of a new child of this process; requires the lock.
 bool ProcessTree::claims(pid_t child) const {
   if (child == root_ || seen_.contains(child)) return true;
   bool alone = true;
@@ -200,7 +200,7 @@ bool ProcessTree::only_root_is_left(pid_t root) const {
   return std::all_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
 }
 
-/// Also of one whose first thread has ended, which looks like a zombie though its others run.
+/// Includes processes whose first thread has ended, which look like zombies though other threads run.
 void ProcessTree::kill_all_but(pid_t but) const {
   for (const auto& process : members()) {
     if (process.pid != but) kill(process.pid, SIGKILL);
@@ -217,7 +217,7 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
     const auto left = living();
     reap(root);
     const auto now = Clock::now();
-    // A process whose first thread has ended stays until its others have, which takes time on a busy machine.
+    // A process whose first thread has ended remains until all others have, which takes time on a busy machine.
     const bool root_ended = has_ended(root);
     if (left.empty() && root_ended && (now >= kill_root_from || only_root_is_left(root))) return {};
     const bool root_lives =
@@ -247,7 +247,7 @@ void ProcessTree::abandon() const noexcept {
     try {
       if (end(std::chrono::milliseconds(0), root_).empty()) waitpid(root_, nullptr, 0);
       return;
-    } catch (const std::exception&) {  // what keeps it from being seen may pass
+    } catch (const std::exception&) {  // the cause may be temporary
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }

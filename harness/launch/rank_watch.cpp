@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whoever ends a job lets its stopped ranks go on first: one that was stopped until just now was so when it mattered.
+/// Job managers continue stopped ranks before ending them: a rank that was stopped within this time counts as stopped.
 constexpr std::chrono::seconds still_stopped{3};
-/// A rank that waits naps between two looks, thousands of times in this time; one that hangs in its wait does not.
+/// A waiting rank makes thousands of voluntary switches in this time; one that hangs in its wait makes none.
 constexpr std::chrono::seconds without_a_nap{1};
-/// Every process of the tree is looked at, which takes time.
+/// Interval for scanning all processes of the tree, which takes time.
 constexpr std::chrono::milliseconds between_looks_for_stopped{250};
 
-/// Nothing when there is none, or none that can be read: a rank that died while writing it has no exit file.
+/// nullopt if it does not exist or cannot be read: a rank that died while writing it has no exit file.
 std::optional<ExitFile> exit_of(const fs::path& folder) {
   try {
     return read_exit_file(folder / "exit.json");
@@ -32,7 +32,7 @@ std::optional<ExitFile> exit_of(const fs::path& folder) {
   }
 }
 
-/// Whom a rank of another host waits for is known from those that have heard it say so, and not from its page.
+/// The peer of a waiting rank on another host is known from ranks that received its message, not from its heartbeat.
 void take_what_ranks_heard(std::vector<RankSight>& sights) {
   const bool begun = std::ranges::any_of(sights, [](const RankSight& sight) { return sight.step >= 0; });
   for (RankSight& sight : sights) {
@@ -60,14 +60,14 @@ RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTr
   }
 }
 
-/// Whether the page is of a process that has died before it was seen. A page may come from a container: there its
-/// process id means nothing, as long as no other rank's does either.
+/// True if the heartbeat's process died before it was seen. The heartbeat may come from a container, where its process
+/// id has no meaning; then no other rank's id has one either.
 bool RankWatch::died_unseen(const ProgressSnapshot& page) const {
   return page.host == host_name() && !process_state(page.pid) &&
          std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.pid != 0; });
 }
 
-/// A reference's command may start more ranks than it was asked for, one for each replica: they are watched too.
+/// A reference's command may start more ranks than requested, one per replica: these are watched, too.
 void RankWatch::look_for_mesh() {
   if (ranks_.empty() || !ranks_.front().pipeline.empty() || fs::exists(ranks_.front().folder)) return;
   auto places = places_in_mesh(record_);
@@ -78,7 +78,7 @@ void RankWatch::look_for_mesh() {
   }
 }
 
-/// A rank without a page is known by what its launcher tells it of its number.
+/// Identifies ranks without a heartbeat by their launcher's variables.
 void RankWatch::look_for_stopped() {
   const auto now = std::chrono::steady_clock::now();
   if (all_seen() || now - last_look_for_stopped_ < between_looks_for_stopped) return;
@@ -118,7 +118,7 @@ void RankWatch::glance() {
       if (!page || page->pid <= 0 || page->of_another_host() || (!tree_.contains(page->pid) && !died_unseen(*page)))
         continue;
       rank.pid = page->pid;
-      rank.last_nap = std::chrono::steady_clock::now();  // seen now: it has hung for no time yet
+      rank.last_nap = std::chrono::steady_clock::now();  // first seen now, so its time without switches begins now
     }
     const auto state = process_state(rank.pid);
     if (state) note_stop(rank, state->state);
@@ -139,7 +139,7 @@ void RankWatch::glance() {
   if (lost_some) ++glances_with_losses_;
 }
 
-/// What a stopped rank was doing is read while it stands still: who ends it lets it go on first.
+/// Read the heartbeat of a stopped rank while it is stopped: job managers continue it before ending it.
 void RankWatch::note_stop(Rank& rank, char state) {
   if (state != 'T' && state != 't') return;
   const auto now = std::chrono::steady_clock::now();

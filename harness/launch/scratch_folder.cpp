@@ -26,7 +26,7 @@ bool exists(const std::string& folder) {
   return access(folder.c_str(), F_OK) == 0;
 }
 
-/// -1 when another holds it (with `or_fail`), when the folder is gone, or where there are no locks.
+/// Returns -1 if another process holds it (with `or_fail`), if the folder is gone, or without locks.
 int lock_of(const std::string& folder, int or_fail) {
   const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock >= 0 && flock(lock, LOCK_EX | or_fail) == 0 && exists(folder)) return lock;
@@ -40,7 +40,7 @@ void remove_left_behind(const fs::path& parent) {
     struct stat is {};
     const std::string folder = entry.path().string();
     if (entry.path().filename().string().rfind(prefix, 0) != 0 || stat(folder.c_str(), &is) != 0) continue;
-    // A young one may be about to be locked.
+    // A recent folder may be about to be locked.
     if (is.st_uid != getuid() || std::time(nullptr) - is.st_mtime < 2) continue;
     const int lock = lock_of(folder, LOCK_NB);
     if (lock < 0) continue;
@@ -56,7 +56,7 @@ std::vector<fs::path> ScratchFolder::default_parents() {
 }
 
 std::int64_t ScratchFolder::bytes_for(std::int64_t ranks) {
-  // Open MPI 4: 8.2 MiB were written for one rank of small messages, and each rank has a segment of 4 MiB.
+  // Open MPI 4: measured 8.2 MiB for one rank with small messages; each rank has a segment of 4 MiB.
   return (std::int64_t{16} << 20) + ranks * (std::int64_t{4} << 20);
 }
 
@@ -81,8 +81,7 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
       }
       if (before_lock) before_lock(path_);
       lock_ = lock_of(path_, 0);
-      // Where it is gone this process had to wait for its turn so long that another took the folder for one left
-      // behind.
+      // If it is gone, another process mistook it for an abandoned folder, because this one was delayed.
     } while (lock_ < 0 && !exists(path_));
     if (exists(path_)) return;
   }

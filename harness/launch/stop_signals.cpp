@@ -7,7 +7,7 @@
 namespace plumbline {
 namespace {
 
-/// A signal that is blocked is kept for whoever asks for it, even where it is ignored.
+/// A blocked signal stays pending, even if it is ignored.
 bool is_ignored(int signal) {
   struct sigaction action {};
   sigaction(signal, nullptr, &action);
@@ -30,14 +30,13 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
-  // Second presses of Ctrl-C are still pending: they asked for the stop that has been made, and must not kill the
-  // caller now.
+  // Repeated Ctrl-C may still be pending: it requested the stop that has been done, and must not kill the caller now.
   asked();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   sigaction(SIGCHLD, &child_before_, nullptr);
 }
 
-/// The one that asks first is kept.
+/// Keeps the first signal.
 void StopSignals::note(int signal) {
   int none = 0;
   if (signal > 0 && signal != SIGCHLD) stop_signal_.compare_exchange_strong(none, signal);

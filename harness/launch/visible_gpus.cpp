@@ -69,7 +69,7 @@ void take_assigned_gpus() {
     }
   }
   if (!chosen.empty()) setenv(visible_gpus_variable, join(chosen, ",").c_str(), 1);
-  unsetenv(count);  // the numbers count among those that were visible before
+  unsetenv(count);  // the numbers are indices into the previously visible GPUs
 }
 
 }  // namespace plumbline

@@ -89,7 +89,7 @@ class Calibrating {
  private:
   const fs::path& folder() const { return options_.folder; }
 
-  /// Everything that decides what the results are, but the number of perturbed runs: more can be added.
+  /// Everything that determines the results, except the number of perturbed runs, which can grow.
   std::string fingerprint() const {
     const fs::path config = read_run_facts(options_.run_file, options_.changes).config;
     std::error_code missing;
@@ -155,12 +155,12 @@ class Calibrating {
     const double seconds = start(name, record, arguments);
     const auto errors = measure_errors(read_record(record), shadow);
     write_json(errors_file, to_json(errors));
-    fs::remove_all(record, ignored);  // its dumps are large, and what they had to say is said
+    fs::remove_all(record, ignored);  // its dumps are large and no longer needed
     say(name, seconds, "largest error " + short_text(largest(errors)));
     return errors;
   }
 
-  /// Runs it to its end; returns its seconds.
+  /// Runs to the end; returns the seconds.
   double start(const std::string& name, const fs::path& record, const std::vector<std::string>& arguments) {
     if (signals_.asked()) throw stopped(std::string("stopped by ") + signals_.name() + " before " + name);
     const fs::path place = folder() / "launches" / name;
@@ -182,7 +182,7 @@ class Calibrating {
     launch.record = record;
     launch.ranks = 1;
     launch.speaker = reference_program;
-    launch.time_limit = std::chrono::hours(24);  // as long as training takes; Ctrl-C ends it at any moment
+    launch.time_limit = std::chrono::hours(24);  // effectively unlimited; Ctrl-C ends it at any time
     launch.at_glance = [this] { progress_.tick(); };
     progress_.begin(name, 1);
     const LaunchFinding finding = plumbline::launch(launch, signals_);
@@ -205,7 +205,7 @@ class Calibrating {
     const std::string words = options_.run_file.string() + ", " + name + ": " + (said.empty() ? finding.words : said);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
       if (ended_ == 0) {
-        // Nothing was found out: the folder is free for the corrected run file. One that the user made stays.
+        // There are no results: release the folder for the corrected run file. A folder made by the user remains.
         std::error_code ignored;
         const std::vector<fs::directory_entry> made(fs::directory_iterator(folder(), ignored), {});
         for (const fs::directory_entry& entry : made) fs::remove_all(entry.path(), ignored);
@@ -227,7 +227,7 @@ class Calibrating {
 
   const CalibrateOptions& options_;
   StopSignals& signals_;
-  bool was_there_ = false;  ///< the folder, empty
+  bool was_there_ = false;  ///< the folder existed and was empty
   std::string run_;
   std::size_t runs_, ended_ = 0;
   SweepProgress progress_;

@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// Characters to add, leave out or change until the pattern matches; 0 where it does.
+/// Edit distance to the nearest match of the pattern; 0 if it matches.
 std::size_t distance(const std::string& pattern, const std::string& id) {
   std::vector<std::size_t> row(id.size() + 1);
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
@@ -41,7 +41,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-/// A few that come near, nearest first.
+/// A few similar ids, nearest first.
 std::vector<std::string> near_ones(const std::string& wanted, const std::vector<std::string>& ids) {
   constexpr std::size_t most_named = 3;
   const auto literal = static_cast<std::size_t>(
@@ -53,7 +53,7 @@ std::vector<std::string> near_ones(const std::string& wanted, const std::vector<
   std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> named;
   for (const auto& [away, id] : near) {
-    // of those much further off than the nearest, none can have been meant
+    // options much further away than the nearest are unlikely
     if (named.size() < most_named && away <= near.front().first + 1) named.push_back("\"" + id + "\"");
   }
   return named;
@@ -64,7 +64,7 @@ std::vector<std::string> near_ones(const std::string& wanted, const std::vector<
 std::vector<std::string> cells_named(const std::vector<std::string>& wanted, const std::vector<std::string>& ids) {
   std::set<std::string> named;
   for (const auto& option : wanted) {
-    if (std::ranges::find(ids, option) != ids.end()) {  // a run file's name may have a comma in it
+    if (std::ranges::find(ids, option) != ids.end()) {  // a run file's name may contain a comma
       named.insert(option);
       continue;
     }

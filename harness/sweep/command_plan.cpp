@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// A part of an id, which is a folder's name: the text itself where it may stand in one, else a hash of it.
+/// A part of an id, which is a folder's name: the text itself if it is valid there, else its hash.
 std::string as_part_of_id(const std::string& text) {
   constexpr std::size_t most_characters = 40;
   constexpr const char* plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+";
@@ -85,7 +85,7 @@ class CommandPlanner {
     return plan_.references.size() - 1;
   }
 
-  /// By what its command was told, where that is another thing in another cell.
+  /// Names a case by values of its command that differ between cases.
   std::string reference_id(const CommandCell& cell, const PlannedCommand& command) const {
     std::string id = sweep_.id;
     for (const auto& name : cell.own) {
@@ -103,7 +103,7 @@ class CommandPlanner {
   const UserCommands& commands_;
   SweepPlan plan_;
   std::set<std::string> ids_;
-  std::vector<std::string> identities_;  ///< of the references, in their order
+  std::vector<std::string> identities_;  ///< of the references, in order
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ Request request_of_command(const PlannedCommand& command, const std::string& lev
   };
   Request request;
   request.world_size = command.ranks;
-  // A reference runs under no schedule, whatever its command makes of the cell's.
+  // A reference has no schedule, however its command uses the case's.
   if (const auto schedule = value("schedule"); schedule && command.is_candidate)
     request.schedule = RequestedSchedule{*schedule, {}, {}};
   request.steps = number("steps");

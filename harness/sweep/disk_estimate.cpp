@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As they are written for models of some layers and a hidden size of hundreds.
+// Typical sizes for models of some layers and a hidden size of hundreds.
 constexpr double tensor_row = 141, boundary_row = 92, action_row = 43, microbatch_row = 60, saved_row = 40;
-/// Files take whole blocks: of each half of one is empty on average, and small ones are one.
+/// Files occupy whole blocks: on average half a block is unused, and small files take one.
 constexpr double block = 4096, files_of_a_rank = 9, files_of_a_launch = 8;
 
 std::string size_text(double bytes) {
@@ -45,7 +45,7 @@ double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages
 
 std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan) {
   if (sweep.commands) return std::nullopt;
-  constexpr double calibration_runs = 3;  // what stays of them: the reference, its shadow, and limits
+  constexpr double calibration_runs = 3;  // kept: the reference, its float64 reference, and limits
   const auto level_of = [&](const Request& request) {
     return sweep.calibrated ? std::string("dump") : request.level.value_or("full");
   };

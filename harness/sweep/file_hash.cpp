@@ -35,7 +35,7 @@ std::string file_hash(const fs::path& path) {
   if (error) return "missing";
   if (size <= largest_read) return hash_hex(read_file(path));
   const auto changed = fs::last_write_time(path, error);
-  // libc++ counts the time of a file in 128 bits, of which std::to_string knows nothing.
+  // libc++ represents file times in 128 bits, which std::to_string does not support.
   const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(changed.time_since_epoch());
   return std::to_string(size) + " " + std::to_string(nanoseconds.count());
 }

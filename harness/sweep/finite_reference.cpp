@@ -13,7 +13,7 @@
 namespace plumbline {
 namespace {
 
-/// The first step of one rank that is not finite.
+/// The first step of one rank with a number that is not finite.
 struct Place {
   std::int64_t step = 0;
   std::string words;

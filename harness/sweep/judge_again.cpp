@@ -28,7 +28,7 @@ std::optional<Request> request_in(const fs::path& launch) {
   return read_request(launch / request_name);
 }
 
-/// Why the earlier verdict says that a cell was not run, by cell.
+/// The earlier verdict's reasons for cases that were not run.
 std::map<std::string, std::string> reasons_of(const SweepFolder& folder) {
   std::map<std::string, std::string> reasons;
   try {
@@ -36,7 +36,7 @@ std::map<std::string, std::string> reasons_of(const SweepFolder& folder) {
       if (const auto colon = line.find(": "); colon != std::string::npos)
         reasons[line.substr(0, colon)] = line.substr(colon + 2);
     }
-  } catch (const InputError&) {  // none was written, or it is broken: that is why it is made anew
+  } catch (const InputError&) {  // missing or invalid, which may be why the user rejudges
   }
   return reasons;
 }

@@ -24,11 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Found {
-  SafetensorsFile file;  // the entry's bytes lie in it
+  SafetensorsFile file;  // owns the entry's bytes
   std::string key;
 };
 
-/// The tensor with this digest among a record's dumps of one step.
+/// The tensor with this digest in a record's dumps of one step.
 std::optional<Found> find_tensor(const fs::path& record, std::optional<std::int64_t> rank, std::int64_t step,
                                  const std::string& digest) {
   std::error_code none;
@@ -58,13 +58,13 @@ std::string value_at(const SafetensorsEntry& entry, std::size_t element) {
   if (entry.dtype == "int64") return to_text(element_as<std::int64_t>(entry, element));
   const auto bits = element_as<std::uint16_t>(entry, element);
   std::ostringstream text;
-  // a bfloat16 is the upper half of a float32
+  // bfloat16 is the upper half of float32
   if (entry.dtype == "bfloat16") text << to_text(std::bit_cast<float>(std::uint32_t{bits} << 16U)) << " = ";
   text << "0x" << std::setfill('0') << std::setw(4) << std::hex << bits;
   return text.str();
 }
 
-/// Place of a number among all of its dtype in order, so that neighbours are 1 apart and both zeros are one.
+/// Index of a number in the order of all numbers of its dtype: neighbours differ by 1, and both zeros are equal.
 template <typename Bits>
 std::int64_t ordinal(const SafetensorsEntry& entry, std::size_t element) {
   const auto bits = element_as<Bits>(entry, element);
@@ -73,7 +73,7 @@ std::int64_t ordinal(const SafetensorsEntry& entry, std::size_t element) {
   return (bits & sign) != 0 ? -size : size;
 }
 
-/// Nothing for integers, and for a NaN, which has no place in the order.
+/// nullopt for integers, and for NaN, which has no order.
 std::optional<std::int64_t> ulp_between(const SafetensorsEntry& one, const SafetensorsEntry& other,
                                         std::size_t element) {
   const auto not_a_number = [&](const SafetensorsEntry& entry) { return value_at(entry, element).starts_with("nan"); };

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run file's tables with the defaults of docs/run-file.md; what it holds wrongly the trainers refuse.
+/// A run file's tables with the defaults of docs/run-file.md; the trainers report errors in it.
 class Asked {
  public:
   Asked(const fs::path& run, const RunChanges& changes)
@@ -64,7 +64,7 @@ class Asked {
     return asked;
   }
 
-  /// Nothing for a config.json that is no Llama's: the trainers say what is wrong with it.
+  /// nullopt for a config.json of another model, which the trainers report.
   std::optional<judging::ExpectedModel> model() const {
     try {
       return judging::expected_model(config_->json);
@@ -121,7 +121,7 @@ class Asked {
     const std::int64_t batch = std::max<std::int64_t>(integer("data", "batch", 1), 1);
     if (std::ranges::any_of(rows, [](const auto& row) { return row.empty(); }))
       throw InputError(run_.string() + ", key data.lengths: a microbatch without rows stands there");
-    // The trainers refuse what does not fit into memory; a request lists every row before they are asked.
+    // Check memory here: the trainers would refuse it, but the request lists every row before they run.
     if (batch > most_rows || count > most_rows / batch)
       throw InputError(run_.string() + ", key data.batch: " + std::to_string(count) + " microbatches of " +
                        std::to_string(batch) + " rows are more than " + std::to_string(most_rows) +
@@ -138,19 +138,19 @@ class Asked {
     return microbatches;
   }
 
-  /// Those that the key names, patterns resolved, an index standing for its .bin.
+  /// Files of the key, with patterns expanded and an index replaced by its .bin.
   std::vector<fs::path> id_files(const char* key) const {
     const auto table = file_.table("data");
     std::vector<fs::path> files;
     for (const std::string& named :
          table ? table->one_or_more_texts(key).value_or(std::vector<std::string>{}) : std::vector<std::string>{}) {
       const fs::path path = (run_.parent_path() / named).lexically_normal();
-      std::set<std::string> matching;  // texts are sorted by their bytes, paths by their folders first
+      std::set<std::string> matching;  // sort as texts, by bytes; paths compare by folders first
       for (fs::path each : files_matching(path)) {
         if (each.extension() == ".idx") each.replace_extension(".bin");
         matching.insert(each.string());
       }
-      if (matching.empty()) matching.insert(path.string());  // the trainers say that it is not there
+      if (matching.empty()) matching.insert(path.string());  // the trainers report that it is missing
       files.insert(files.end(), matching.begin(), matching.end());
     }
     return files;
@@ -168,7 +168,7 @@ class Asked {
     return files;
   }
 
-  /// The validation data are of the kind that the others are.
+  /// The validation data have the format of the training data.
   std::optional<RequestedEvaluation> evaluation(std::vector<RequestedMicrobatch> microbatches) const {
     const auto table = file_.table("data");
     if (!table || !table->has("validation")) return std::nullopt;
@@ -184,7 +184,7 @@ class Asked {
     return asked;
   }
 
-  /// Of the keys that name a text and files of ids; null: no such key.
+  /// The key that is set, of those for a text and for files of ids; null: none.
   RequestedData data(const char* of_text, const char* of_ids) const {
     RequestedData data;
     data.seed = static_cast<std::uint64_t>(integer("data", "seed", 1));
@@ -209,7 +209,7 @@ class Asked {
   std::shared_ptr<const ModelConfig> config_;
 };
 
-/// The rows of one step, as long as they are padded to.
+/// The rows of one step with their padded lengths.
 std::vector<std::int64_t> padded_rows(const std::vector<RequestedMicrobatch>& microbatches) {
   std::vector<std::int64_t> rows;
   for (const auto& microbatch : microbatches) {
@@ -238,7 +238,7 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
   request.role = "pipeline";
   request.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
   request.world_size = world;
-  // A launcher of the user's may put in another transport, such as threads of one process.
+  // A user's launcher may select another transport, such as threads of one process.
   if (!sweep.own_launcher) request.transport = asked.transport();
   const bool from_file = !cell.plan.schedule_csv.empty();
   const std::int32_t chunks = cell.placement.chunks_per_rank;

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Part {
-  std::unique_ptr<SweepFolder> folder;  ///< no other plumbline works in it meanwhile
+  std::unique_ptr<SweepFolder> folder;  ///< locks the folder
   KeptSweep sweep;
   SweepFingerprint fingerprint;
 };
@@ -35,7 +35,7 @@ Part read_part(const fs::path& path) {
   return part;
 }
 
-/// Why the two are not parts of one sweep; nothing where they are.
+/// The reason why the two are not shards of one sweep; nullopt if they are.
 std::optional<std::string> why_not_one(const Part& one, const Part& other) {
   if (one.sweep.file != other.sweep.file || one.sweep.name != other.sweep.name)
     return "their sweep files differ (" + one.sweep.name + ", " + other.sweep.name + ")";
@@ -60,7 +60,7 @@ void refuse_unless_one_sweep(const std::vector<Part>& parts) {
   }
 }
 
-/// Folders by what they hold: one for each reference, cell or run, none of which is made anew once it is there.
+/// Folders with one entry per reference, case or run; existing entries are not replaced.
 void copy_what_is_new(const fs::path& from, const fs::path& to) {
   for (const char* kind : {"references", "cells", "repeats", "dumps", "again", "bases", "calibrations", "launches"}) {
     std::error_code none;
@@ -75,7 +75,7 @@ void copy_what_is_new(const fs::path& from, const fs::path& to) {
   }
 }
 
-/// Cells in the sweep file's order, references in that in which these need them.
+/// Sorts cases as in the sweep file, and references by their first case.
 KeptSweep put_together(const std::vector<Part>& parts, MergedSweep& merged) {
   KeptSweep whole = parts.front().sweep;
   whole.cells.clear();
@@ -93,7 +93,7 @@ KeptSweep put_together(const std::vector<Part>& parts, MergedSweep& merged) {
     }
     if (!found) merged.missing.push_back(id);
   }
-  // What a reference's data have to show is what any of its cells asks for.
+  // A reference needs the data coverage that any of its cases requires.
   for (auto& reference : whole.references) {
     for (const Part& part : parts) {
       const auto same = std::ranges::find(part.sweep.references, reference.id, &KeptReference::id);
@@ -134,7 +134,8 @@ MergedSweep merge_sweeps(const std::vector<fs::path>& paths, const fs::path& out
     fingerprint.runs.insert(part.fingerprint.runs.begin(), part.fingerprint.runs.end());
     started = std::min(started, part.folder->started());
   }
-  SweepFolder::write_sweep(out, whole.name, fingerprint, started, to_json(whole));  // last: then it is a sweep's
+  SweepFolder::write_sweep(out, whole.name, fingerprint, started,
+                           to_json(whole));  // last, because it marks the folder as a sweep
   return merged;
 }
 

@@ -9,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-/// Calls `plain` for each character that stands for itself and `named` for each name in braces.
+/// Calls `plain` for each literal character and `named` for each name in braces.
 void walk_text(const std::string& text, const std::function<void(char)>& plain,
                const std::function<void(const std::string&)>& named) {
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 struct Question {
   std::string program;
   fs::path run;                      ///< the user's file
-  std::string text;                  ///< the run's own, for a file two folders below the place of all
-  std::string accumulation;          ///< of a reference, where it is another than ascending
+  std::string text;                  ///< the run's text, for a file two folders below the common one
+  std::string accumulation;          ///< of a reference, if it is not ascending
   std::vector<std::string> options;  ///< of the program
   std::vector<std::string> ids;
 };
@@ -77,7 +77,7 @@ class Questions {
   fs::path folder_;
 };
 
-/// The trainer's answer; where it gave none, what it said and its exit code.
+/// The trainer's answer, or its message and exit code.
 std::optional<RefusedRun> refusal(const Question& question, const fs::path& folder, const LaunchFinding& finding) {
   RefusedRun refused;
   refused.ids = question.ids;
@@ -102,7 +102,7 @@ std::optional<RefusedRun> refusal(const Question& question, const fs::path& fold
 Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std::int64_t at_once) {
   Preflight preflight;
   if (sweep.file.commands) return preflight;
-  StopSignals signals;  // before anything that starts a thread
+  StopSignals signals;  // must precede the start of threads
   const ScratchFolder scratch;
   const fs::path place = scratch.path();
   const std::vector<Question> questions = Questions(sweep, place).all;

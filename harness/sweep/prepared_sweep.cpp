@@ -20,7 +20,7 @@ namespace plumbline {
 
 namespace {
 
-/// Those that are named now, and those that the folder holds already: it grows.
+/// The cases selected now and those already in the folder: a resumed sweep can grow.
 std::vector<std::string> wanted_cells(const SweepOptions& options, const PreparedSweep& sweep) {
   std::vector<std::string> wanted = options.cells;
   if (!options.resume || !path_exists(*options.out / "sweep.json")) return wanted;
@@ -31,7 +31,7 @@ std::vector<std::string> wanted_cells(const SweepOptions& options, const Prepare
   return wanted;
 }
 
-/// Whether some run takes GPUs of its slots: one whose environment names them itself does not.
+/// True if a run uses the GPUs of its slots; one whose environment names GPUs does not.
 bool takes_gpus_of_slots(const PreparedSweep& sweep) {
   if (!sweep.file.commands) return sweep.file.device == "cuda";
   const auto takes = [](const auto& planned) {
@@ -41,7 +41,7 @@ bool takes_gpus_of_slots(const PreparedSweep& sweep) {
   return std::ranges::any_of(sweep.plan.references, takes) || std::ranges::any_of(sweep.plan.cells, takes);
 }
 
-/// Side by side every slot is a GPU.
+/// With parallel jobs every slot is a GPU.
 void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
   if (!takes_gpus_of_slots(sweep)) return;
   const auto visible = visible_gpus();
@@ -71,7 +71,7 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
   if (options.shard) sweep.plan = select_shard(sweep.plan, *options.shard);
   if (!options.cells.empty()) sweep.plan = select_cells(sweep.plan, wanted_cells(options, sweep));
   for (auto& cell : sweep.plan.cells) cell.plan.command = command_of_cell(options, cell.plan.id);
-  // What a run is asked for is made from its run file, its model and its data's files.
+  // A run's request derives from its run file, its model and its data files.
   for (const auto& reference : sweep.plan.references) make_request(sweep.file, reference);
   for (const auto& cell : sweep.plan.cells) make_request(sweep.file, cell);
   if (!sweep.file.launcher.empty()) find_program(launcher_words(sweep.file.launcher, 1).front());

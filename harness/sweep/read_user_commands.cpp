@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 
 struct AskedKey {
   const char* key;
-  std::int64_t least;              ///< of a whole number; unused for words
+  std::int64_t least;              ///< smallest whole number; unused for words
   std::vector<std::string> words;  ///< empty: a whole number
 };
 
-/// What may be asked of every run: a placeholder, and held against the record.
+/// A requestable setting: a placeholder, compared with the record.
 const std::vector<AskedKey>& asked_keys() {
   static const std::vector<AskedKey> keys = {{"steps", 1, {}},
                                              {"microbatches", 1, {}},
@@ -34,7 +34,7 @@ const std::vector<AskedKey>& asked_keys() {
 }
 
 const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference", "candidate"};
-/// Placeholders that are no values of the user's.
+/// Placeholders that are not values.
 const std::vector<std::string> given_names = {"record", "world", "schedule", "port", "launcher"};
 
 bool is_asked_key(const std::string& name) {
@@ -189,7 +189,7 @@ class CommandReader {
     commands_.cells.push_back(std::move(cell));
   }
 
-  /// Placeholders of all that belongs to a cell.
+  /// Placeholders in all texts of a case.
   std::set<std::string> names_of(const CommandCell& cell) const {
     std::set<std::string> names = names_in(cell.reference);
     names.merge(names_in(cell.candidate));
@@ -230,7 +230,7 @@ class CommandReader {
     used_.merge(names_of(cell));
   }
 
-  /// Where cells have different world sizes the candidate has to learn of them.
+  /// If cases have different world sizes, the candidate must get them.
   void need_worlds_told() const {
     const auto differs = [&](const CommandCell& cell) { return cell.world_size != commands_.cells[0].world_size; };
     if (std::ranges::none_of(commands_.cells, differs)) return;
@@ -255,7 +255,7 @@ const std::vector<std::string>& command_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> list = {"reference", "candidate", "environment", "values"};
     for (const auto& asked : asked_keys()) {
-      if (std::string(asked.key) != "device") list.emplace_back(asked.key);  // run files go on one too
+      if (std::string(asked.key) != "device") list.emplace_back(asked.key);  // valid with run files, too
     }
     return list;
   }();

@@ -6,7 +6,7 @@
 namespace plumbline {
 
 void RemainingTime::begin(double now_s, double work) {
-  if (!started_) start_s_ = now_s;  // reading what is kept takes time, and says nothing of how long a run takes
+  if (!started_) start_s_ = now_s;  // exclude the time of reading kept results
   started_ = true;
   if (!(running_ > 0)) began_s_ = now_s;
   running_ += work;
@@ -28,7 +28,7 @@ std::optional<double> RemainingTime::left_s(double now_s) {
   const double rate = spent_s_ / done_;
   const double of_this = rate * running_ - (now_s - began_s_);
   const double end_s = now_s + std::max(of_this, 0.0) + rate * std::max(after, 0.0);
-  // A run that takes longer than it should moves the end; nothing else does.
+  // Only a run that takes longer than expected moves the end back.
   const bool overdue = running_ > 0 && of_this < 0;
   end_s_ = end_s_ && !overdue ? std::min(*end_s_, end_s) : end_s;
   return std::max(*end_s_ - now_s, 0.0);

@@ -19,7 +19,7 @@ constexpr const char* why_removed =
     "The cells that were judged by this record held, and the sweep was to keep failures alone (--keep failures). What "
     "was found stands in verdict.json.\n";
 
-/// All but the cell's verdict.
+/// Everything except the case's verdict.
 void remove_record(const fs::path& record) {
   if (!path_exists(record) || record_was_removed(record)) return;
   write_file(record / removed_record_name, why_removed);

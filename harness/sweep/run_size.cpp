@@ -56,7 +56,8 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
 
 double dump_bytes(const RunSize& size) {
   const double values = (size.steps * (2 + size.states) + 1) * size.parameters;
-  const double crossing = size.steps * size.tokens * size.hidden * (size.layers + 2) * 2 * 2;  // both ways, both ends
+  const double crossing =
+      size.steps * size.tokens * size.hidden * (size.layers + 2) * 2 * 2;  // two directions, two ends
   return (values + crossing) * size.element_bytes;
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_microbatches = 1000000;  // of a step; a sweep lists them
+constexpr std::int64_t most_microbatches = 1000000;  // per step; a sweep lists them
 
 toml::table& table_of(toml::table& root, const std::string& key) {
   if (!root[key].is_table()) root.insert_or_assign(key, toml::table{});
@@ -50,7 +50,7 @@ void put_lengths(toml::table& root, const std::vector<std::vector<std::int64_t>>
     }
   }
   toml::table& data = table_of(root, "data");
-  data.erase("microbatches");  // the lengths given are all there are
+  data.erase("microbatches");  // the lengths define their number
   data.insert_or_assign("lengths", std::move(rows));
 }
 
@@ -73,8 +73,8 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   if (changes.optimizer) put_optimizer(root, *changes.optimizer);
   if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
   put_partition(root, changes);
-  root.erase("checkpoint");  // a sweep judges trainings; cells that save would meet in one folder
-  // Who sits at a terminal waits ten minutes for a slow rank; a sweep has many cells to go.
+  root.erase("checkpoint");  // a sweep does not save; all cases would write to one folder
+  // The interactive limit for a slow rank is ten minutes; a sweep has many cases to run.
   toml::table& pipeline = table_of(root, "pipeline");
   if (!pipeline.contains("timeout_ms")) pipeline.insert("timeout_ms", 30000);
   if (changes.dump) root.insert_or_assign("record", toml::table{{"level", "dump"}});
@@ -86,14 +86,14 @@ std::string relative_text(const fs::path& path, const fs::path& folder) {
   return fs::weakly_canonical(fs::absolute(path)).lexically_relative(to).string();
 }
 
-/// Paths are taken from the folder of the file they stand in: a file elsewhere needs others.
+/// Paths are relative to the folder of their file: a file elsewhere needs others.
 std::string text_for(toml::table root, const fs::path& run, const fs::path& folder) {
   const fs::path from = fs::weakly_canonical(fs::absolute(run)).parent_path();
   const fs::path to = fs::weakly_canonical(fs::absolute(folder));
   change_paths(root, [&](const std::string& path) {
     if (fs::path(path).is_absolute()) return path;
     const fs::path whole = from / path;
-    // A link keeps its name: an index is looked for beside it, and shards follow one another by their names.
+    // Do not resolve a link's own name: the index is next to it, and shards are ordered by name.
     const bool named = whole.has_filename() && whole.filename() != "." && whole.filename() != "..";
     const fs::path resolved =
         named ? fs::weakly_canonical(whole.parent_path()) / whole.filename() : fs::weakly_canonical(whole);
@@ -104,7 +104,7 @@ std::string text_for(toml::table root, const fs::path& run, const fs::path& fold
   return text.str();
 }
 
-/// One number, or an array of them; -1 for what is none: the trainer names it.
+/// One number, or an array of them; -1 for anything else, which the trainer reports.
 std::vector<std::int64_t> numbers_of(const toml::node& node) {
   std::vector<std::int64_t> numbers;
   if (const auto* array = node.as_array()) {
@@ -128,7 +128,7 @@ void read_model_facts(RunFacts& facts) {
       facts.tied = json.at("tie_word_embeddings").get<bool>();
     }
   } catch (const InputError&) {
-    // The trainer says what is wrong with it, and says it better.
+    // The trainer reports the error in more detail.
   }
 }
 
@@ -154,7 +154,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   if (names_schedule_file(facts.schedule)) {
     facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
   }
-  // The trainer records the schedule under its own name, whatever name the run file has for it.
+  // The trainer records the schedule by its canonical name, whatever the run file calls it.
   facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
   facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
@@ -200,7 +200,7 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
     pipeline.insert_or_assign("schedule", schedule);
   }
   if (!takes_dialect_of(read_run_facts(run, changes), schedule)) pipeline.erase("schedule_dialect");
-  // A sweep starts processes; ranks as threads of one process are for tests.
+  // A sweep starts processes; threads as ranks are for tests.
   if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
   return text_for(std::move(root), run, folder);
 }

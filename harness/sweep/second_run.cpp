@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is wrong in one cell is mostly wrong in the next, and dumps are large.
+/// Limit of dumped cases: errors usually repeat in the next case, and dumps are large.
 constexpr std::size_t most_dumps = 3;
 
 std::vector<std::string> in_the_way(const CellVerdict& cell) {
@@ -25,8 +25,8 @@ std::vector<std::string> in_the_way(const CellVerdict& cell) {
   return names;
 }
 
-/// Those of the first run's failing checks that fail in the second too. Others that fail there count for nothing: at
-/// level dump a process takes more memory, say.
+/// Checks that fail in both runs. New failures of the second run do not count: at level dump, for example, a process
+/// needs more memory.
 std::vector<std::string> failing_in_both(const CellVerdict& first, const CellVerdict& second) {
   auto both = in_the_way(first);
   const auto again = in_the_way(second);
@@ -34,7 +34,7 @@ std::vector<std::string> failing_in_both(const CellVerdict& first, const CellVer
   return both;
 }
 
-/// A command of the user's own has to be told the level.
+/// A user's command needs the level as an argument.
 bool has_dumps_at_will(const PlannedCell& cell, const PlannedReference& reference) {
   if (!cell.command || !reference.command) return true;
   return uses_placeholder(*cell.command, "level") && uses_placeholder(*reference.command, "level");
@@ -47,7 +47,7 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
     verdict.second_run = SecondRun{SecondRun::Outcome::not_done, "it was run twice, and the two runs differ"};
     return;
   }
-  // A calibrated cell has dumped its values already.
+  // In the mode calibrated the case has already dumped its values.
   const bool can_dump = has_dumps_at_will(cell, plan_.references[cell.reference]);
   const bool dump =
       can_dump && !file_.calibrated && verdict.first_divergence && worth_a_dump(verdict) && dumps_ < most_dumps;
@@ -56,7 +56,7 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
     verdict.second_run = again(cell, reference, dump, verdict);
   } catch (const Error& error) {
     if (signals_.asked()) throw;
-    verdict.second_run = SecondRun{SecondRun::Outcome::not_done, error.what()};  // a full disk, say
+    verdict.second_run = SecondRun{SecondRun::Outcome::not_done, error.what()};  // for example, a full disk
   }
 }
 
@@ -100,8 +100,8 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference, std::in
   return record;
 }
 
-/// Notes what the values look like, and puts the first differing element in place of the digests, where both runs name
-/// the same place.
+/// Adds findings about the values, and replaces digests by the first differing element if both runs diverge at the same
+/// place.
 void SecondRuns::localise(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
                           CellVerdict& verdict) const {
   if (!second.first_divergence) return;

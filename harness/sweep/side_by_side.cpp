@@ -64,7 +64,7 @@ class SideBySide {
     }
   }
 
-  /// The first thing that was thrown is kept.
+  /// Keeps the first exception.
   template <typename Call>
   bool attempt(const Call& call) {
     try {
@@ -76,7 +76,7 @@ class SideBySide {
     }
   }
 
-  /// Says that a run has ended, however it ended.
+  /// Marks a run as ended, with or without an exception.
   struct Notice {
     Notice(SideBySide& all_runs, std::size_t ended_run) : all(all_runs), run(ended_run) {}
     ~Notice() {
@@ -97,7 +97,7 @@ class SideBySide {
   std::mutex mutex_;
   std::condition_variable some_ended_;
   std::vector<std::size_t> ended_;
-  std::map<std::size_t, std::future<void>> under_way_;  // last: its threads use what stands above
+  std::map<std::size_t, std::future<void>> under_way_;  // last member, because its threads use those above
 };
 
 }  // namespace

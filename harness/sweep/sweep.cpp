@@ -38,7 +38,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A cell whose runs have ended, on its way to the judge.
+/// A case whose runs have ended, to be judged.
 struct Ended {
   CellPlan plan;
   fs::path reference;
@@ -72,12 +72,12 @@ class Sweep {
     } catch (const Error& error) {
       if (stopped_by_.empty()) stopped_by_ = error.what();
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
-        // Nothing was found out, and the corrected file would be another sweep: the folder is free again.
+        // There are no results, and the corrected file would be another sweep: release the folder.
         folder_.discard();
         throw;
       }
-      // What has finished is worth its verdict whatever stopped the rest; on a full disk it is lost, and the first
-      // cause is what counts.
+      // Write the verdict of finished cases whatever stopped the others. On a full disk that fails, too, and the first
+      // error is reported.
       try {
         take_what_is_kept();
         finish();
@@ -103,13 +103,13 @@ class Sweep {
     return sizes;
   }
 
-  /// For the estimate alone.
+  /// Only for the estimate.
   double work_of(const PlannedCell& cell) const {
     return rough_seconds(sizes_[cell.reference], cell.plan.world) *
            ((cell.plan.repeat ? 2 : 1) + (cell.goes_on_with ? 1 : 0));
   }
   double work_of(std::size_t reference) const {
-    constexpr double of_a_calibration = 22;  // the run, its shadow and the perturbed ones
+    constexpr double of_a_calibration = 22;  // the run, its float64 reference and the perturbed runs
     return rough_seconds(sizes_[reference], 1) * (file_.calibrated ? of_a_calibration : 1);
   }
   double total_work() const {
@@ -119,12 +119,12 @@ class Sweep {
     return work;
   }
 
-  /// While runs are under way, and in the thread of those that run alone.
+  /// During runs; for single runs, in their thread.
   void at_glance() {
     if (std::this_thread::get_id() != thread_) return;
     if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
     progress_.tick();
-    signals_.asked();  // that who read the log has gone, this thread alone is told
+    signals_.asked();  // SIGPIPE of the log is pending only in this thread
   }
 
   void check_stop(const std::string& before) {
@@ -175,7 +175,7 @@ class Sweep {
     say(id, why ? "FAILED" : "done", finding.seconds, !why ? "" : ended_well ? *why : finding.words);
   }
 
-  /// Why no cell can be compared with a reference that has ended.
+  /// The reason why no case can be compared with a finished reference.
   std::optional<std::string> why_unusable(std::size_t index) {
     const LaunchFinding& finding = *references_[index];
     if (finding.exit_code != 0 || finding.timed_out) return "its reference did not finish: " + finding.words;
@@ -184,12 +184,12 @@ class Sweep {
     return not_finite_[index]->empty() ? std::nullopt : not_finite_[index];
   }
 
-  /// Runs that go alone have all slots.
+  /// Without parallel jobs a run has all slots.
   SweepTrainers trainers_of(const std::vector<std::int64_t>& slots) const {
     return options_.jobs > 1 ? trainers_.on(slots) : trainers_;
   }
 
-  /// Whether cells are still to be judged by what was removed of a reference: its dumps, or its record.
+  /// True if cases remain to be judged that need removed parts of a reference: its dumps or record.
   bool lacks_what_it_had(std::size_t reference) const {
     const fs::path record = folder_.reference(plan_.references[reference].id);
     return (dumps_were_removed(record) || record_was_removed(record)) &&
@@ -197,14 +197,14 @@ class Sweep {
                                [&](const PlannedCell& cell) { return cell.reference == reference && !finished(cell); });
   }
 
-  /// A verdict that stands. Asked for again is what does not hold; judged again what was without its reference.
+  /// A verdict that remains valid. --again repeats failing cases; cases whose reference was lost are judged again.
   std::optional<CellVerdict> finished(const PlannedCell& cell) const {
     const auto kept = folder_.finished_cell(cell.plan.id);
     const bool stands = kept && (kept->holds || !(options_.again || lost_references_[cell.reference]));
     return stands ? kept : std::nullopt;
   }
 
-  /// Of the cells that this run has not come to, those that an earlier one has finished.
+  /// Adds cases that this run did not reach and an earlier one finished.
   void take_what_is_kept() {
     for (const auto& cell : plan_.cells) {
       if (std::ranges::find(cells_, cell.plan.id, &CellVerdict::id) != cells_.end()) continue;
@@ -212,7 +212,8 @@ class Sweep {
     }
   }
 
-  /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
+  /// Runs the reference with its calibration. If equivalent changes already exceed the limits, its cases get no
+  /// verdict.
   void calibrate_reference(std::size_t index) {
     const PlannedReference& reference = plan_.references[index];
     CalibrateOptions options;
@@ -238,7 +239,7 @@ class Sweep {
       finding = read_launch_finding(options.folder / "launches" / "reference" / "finding.json");
       if (!holds)
         finding.exit_code = 1, finding.words = "perturbed references go beyond the largest limit of its calibration";
-    } catch (const RunError& error) {  // a trainer that crashed: the sweep goes on
+    } catch (const RunError& error) {  // a trainer crashed: the sweep continues
       finding.exit_code = 1;
       finding.words = error.what();
     }
@@ -292,7 +293,7 @@ class Sweep {
     run_failures_again();
   }
 
-  /// Of our own trainers: their exit code says whose sake it was for.
+  /// For our own trainers, whose exit code distinguishes failures of the machine.
   void note_machine(const PlannedCell& cell, const LaunchFinding& ended) {
     if (!cell.command && ended.exit_code == static_cast<int>(ExitCode::harness_failure))
       without_machine_.push_back(cell.plan.id + ": " + ended.words);
@@ -316,7 +317,7 @@ class Sweep {
     }
   }
 
-  /// A cell's runs, in whichever thread.
+  /// Executes a case's runs, in any thread.
   Ended run_cell(const PlannedCell& cell, const SweepTrainers& trainers) {
     CellPlan plan = cell.plan;
     std::optional<fs::path> start;
@@ -325,8 +326,8 @@ class Sweep {
       plan.calibration = calibration / "calibration.json";
       start = calibration_start(calibration);
     }
-    // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's. It runs
-    // again where what it left is not all there, or where that is asked for.
+    // A run that has already ended is judged by its record if its verdict was not kept or was another judge's. It is
+    // repeated if its record is incomplete, or on request.
     const bool anew = options_.again && folder_.finished_cell(plan.id);
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto before = folder_.finished_launch(id);
@@ -345,7 +346,7 @@ class Sweep {
     return {plan, folder_.reference(plan_.references[cell.reference].id), repeated};
   }
 
-  /// One at a time, while the next ranks start: starting is mostly waiting.
+  /// Judges one case at a time while the next ranks start, because starting is mostly waiting.
   void judge_next() {
     if (judging_.valid() || to_judge_.empty()) return;
     judging_ = std::async(std::launch::async, [this, ended = std::move(to_judge_.front())] {
@@ -356,7 +357,7 @@ class Sweep {
     to_judge_.pop_front();
   }
 
-  /// Waits for the judgement under way, keeps it and says it.
+  /// Waits for the current judgement, stores and prints it.
   void settle() {
     if (!judging_.valid()) return;
     const CellVerdict cell = judging_.get();
@@ -402,7 +403,7 @@ class Sweep {
   const SweepOptions& options_;
   const SweepServices& services_;
   std::FILE* log_;
-  StopSignals signals_;  // before anything that starts a thread
+  StopSignals signals_;  // must precede the start of threads
   SweepFolder folder_;
   std::vector<RunSize> sizes_;  ///< of the references
   SweepProgress progress_;
@@ -410,15 +411,16 @@ class Sweep {
   SecondRuns second_runs_;
   const std::thread::id thread_ = std::this_thread::get_id();
   std::vector<std::optional<LaunchFinding>> references_;  ///< in the plan's order
-  std::vector<bool> lost_references_;                     ///< likewise: whose records somebody has removed
-  std::vector<std::optional<std::string>> not_finite_;    ///< likewise: why, empty where they are; once looked at
+  std::vector<bool> lost_references_;                     ///< likewise: records that were removed
+  std::vector<std::optional<std::string>>
+      not_finite_;  ///< likewise: reason, empty if finite; nullopt before inspection
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
-  std::vector<std::string> without_machine_;  ///< cells whose trainers the machine kept from running, with why
+  std::vector<std::string> without_machine_;  ///< cases that failed because of the machine, with the reason
   std::string stopped_by_;
   std::size_t said_ = 0;
   std::deque<Ended> to_judge_;
-  std::future<CellVerdict> judging_;  // last: its thread uses what stands above
+  std::future<CellVerdict> judging_;  // last member, because its thread uses those above
 };
 
 }  // namespace

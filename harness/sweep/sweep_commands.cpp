@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The command line of this sweep with these cells, but for its folder.
+/// The command line of this sweep with these cases, except its folder.
 std::vector<std::string> words_of(const SweepOptions& options, const std::vector<std::string>& cells) {
   std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
   for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});

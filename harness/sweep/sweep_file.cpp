@@ -56,12 +56,12 @@ fs::path run_path(const TomlTable& table, const fs::path& folder, const std::str
                    "; paths are taken from the sweep file's folder");
 }
 
-/// A schedule's own name, a schedule file's path from here. Throws InputError for a name that is not known and a
-/// file that is not there.
+/// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
+/// missing file.
 std::string known_schedule(const TomlTable& table, const std::string& key, const std::string& text,
                            const fs::path& folder) {
   if (!names_schedule_file(text)) {
-    const std::string name = plumbline::known_schedule(text).value_or(text);  // of one that torch or a paper names
+    const std::string name = plumbline::known_schedule(text).value_or(text);  // accepts names of torch and papers
     need_known(table, key, name, schedule_names());
     return name;
   }
@@ -78,7 +78,8 @@ Value required(const TomlTable& table, const std::string& key, std::optional<Val
   throw InputError(table.where(key) + ": is missing; every [[cell]] needs it");
 }
 
-/// resume_at, resume_world, resume_schedule: what stands in the cell is then its first part, and it goes on with these.
+/// resume_at, resume_world, resume_schedule: the case's other keys then describe its first segment, and these the
+/// resumed run.
 void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell) {
   const auto at = table.integer("resume_at");
   for (const char* key : {"resume_world", "resume_schedule"}) {
@@ -147,7 +148,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   return cell;
 }
 
-/// A matrix is all or nothing: half of one runs nothing, which would look like success.
+/// A matrix needs all its keys: with some of them nothing would run, which would look like success.
 void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
   if (sweep.runs.empty() && sweep.world_sizes.empty()) {
     if (sweep.cells.empty()) {
@@ -173,7 +174,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
   }
 }
 
-/// What holds for commands as for run files.
+/// Rules for commands and run files alike.
 void read_for_all(const TomlTable& table, SweepFile& sweep) {
   sweep.checks = table.texts("checks").value_or(std::vector<std::string>{});
   need_known_all(table, "checks", sweep.checks, check_names());
@@ -269,7 +270,7 @@ SweepFile read_sweep_file(const fs::path& path) {
                      ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
   }
   for (const auto& cell : table.tables("cell")) {
-    // keys() first, which asks for none: a key that was removed is not told among the known ones.
+    // keys() first, which does not mark keys as requested: removed keys are not suggested as known ones.
     const auto given = cell.keys();
     const std::string removed = "process_memory_limit";
     if (std::ranges::find(given, removed) != given.end() && cell.has(removed))

@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Python, a script that names its interpreter, or what the kernel loads.
+/// Python, a script with an interpreter line, or a binary that the kernel loads.
 bool is_program(const fs::path& file) {
   std::string begin(4, ' ');
   std::ifstream(file, std::ios::binary).read(begin.data(), 4);
   return file.extension() == ".py" || begin.starts_with("#!") || begin.ends_with("ELF");
 }
 
-/// Both programs, and modules (*.so) beside them, sorted: the CUDA half is one.
+/// Both programs, and modules (*.so) in their folder, sorted: the CUDA half is one.
 std::vector<fs::path> trainer_files(const fs::path& trainers) {
   std::vector<fs::path> files = {trainers / reference_program, trainers / pipeline_program};
   std::error_code ignored;
@@ -69,7 +69,7 @@ std::string launcher_hash(const SweepFile& sweep, SweepInputs& inputs) {
   return hash_hex(sweep.launcher + "\n" + inputs.held_hash_of(fs::weakly_canonical(program, ignored)));
 }
 
-/// Model and instruction set, which decide the kernels.
+/// Model and instruction set of the processor, which select the kernels.
 std::string processor_hash() {
   std::ifstream in("/proc/cpuinfo");
   Hasher hasher;
@@ -81,7 +81,7 @@ std::string processor_hash() {
   return hasher.hex();
 }
 
-/// Variables that libraries of the trainers read.
+/// Environment variables that the trainers' libraries read.
 std::string environment_hash() {
   constexpr std::array prefixes = {"ATEN_",   "TORCH_", "PYTORCH_", "MKL_",       "OPENBLAS_", "DNNL_",
                                    "ONEDNN_", "GOMP_",  "KMP_",     "CUDA_",      "CUBLAS_",   "CUDNN_",
@@ -97,8 +97,8 @@ std::string environment_hash() {
   return hash_hex(join(kept, "\n"));
 }
 
-/// Its words, the program and the files that words of it name; what these read in turn nobody knows. Scripts and
-/// programs must stay; of other files nobody knows whether the command itself writes them.
+/// The command's words, the program and the files that its words name; what these read is unknown. Scripts and programs
+/// must not change; other files may be outputs of the command.
 std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, SweepInputs& inputs) {
   Hasher hasher;
   hasher.update(identity_of(command) + to_json(request_of_command(command)).dump());
@@ -113,7 +113,7 @@ std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, Sweep
   return hasher.hex();
 }
 
-/// Beside NAME.bin its index stands, NAME.idx, where it has one.
+/// The index NAME.idx next to NAME.bin, if it exists.
 std::string hash_of(const RequestedData& data, SweepInputs& inputs) {
   Hasher hasher;
   for (const auto& file : data.files) {
@@ -123,14 +123,14 @@ std::string hash_of(const RequestedData& data, SweepInputs& inputs) {
   return hasher.hex();
 }
 
-/// Nothing of one that has a name.
+/// Empty for a known name.
 std::string schedule_file_hash(const std::string& schedule, SweepInputs& inputs) {
   return names_schedule_file(schedule) ? inputs.held_hash_of(schedule) : "";
 }
 
 std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, SweepInputs& inputs) {
   if (reference.command) return hash_of(sweep, *reference.command, inputs);
-  inputs.held_hash_of(reference.run);  // which is read again for each run; what counts is the text made from it
+  inputs.held_hash_of(reference.run);  // read again for each run; the digest uses the derived text
   const RunFacts facts = read_run_facts(reference.run, reference.changes);
   Hasher hasher;
   hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation +

@@ -83,7 +83,7 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const Sw
   if (resume) {
     const auto kept = read_sweep(path / "sweep.json");
     started_ = kept.started;
-    all.runs.insert(kept.fingerprint.runs.begin(), kept.fingerprint.runs.end());  // cells of another selection
+    all.runs.insert(kept.fingerprint.runs.begin(), kept.fingerprint.runs.end());  // cases of another selection
     forget_verdicts(kept.fingerprint.judge != fingerprint.judge);
   }
   write_sweep(path, name, all, started_, plan);
@@ -143,7 +143,7 @@ void SweepFolder::keep_cell(const CellVerdict& verdict) const {
   kept.started = started_;
   kept.cells = {verdict};
   kept.machine = Json::object();
-  make_folder(cell(verdict.id));  // a run that never started has made none
+  make_folder(cell(verdict.id));  // a run that never started has no folder
   write_kept_verdict(cell(verdict.id) / "cell.json", kept);
 }
 
@@ -165,7 +165,7 @@ void SweepFolder::keep_reference(const std::string& id, const LaunchFinding& fin
 }
 
 void SweepFolder::make_way(const fs::path& record, const fs::path& launch) const {
-  remove_folder(launch);  // first: what stands in it says that the record is whole
+  remove_folder(launch);  // first, because its finding marks the record as complete
   remove_folder(record);
   make_folder(record.parent_path());
   make_folder(launch);

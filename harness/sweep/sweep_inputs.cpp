@@ -24,7 +24,7 @@ std::string stamp_of_one(const fs::path& file) {
   return stamp;
 }
 
-/// Of a folder its files': one that is written to leaves no trace in the folder's own.
+/// For a folder, the stamps of its files: writing to a file does not change the folder's own.
 std::set<std::string> stamp_of(const fs::path& file) {
   std::set<std::string> stamp = {stamp_of_one(file)};
   std::error_code no_folder;
@@ -37,7 +37,7 @@ std::set<std::string> stamp_of(const fs::path& file) {
 SweepInputs::Known& SweepInputs::known(const fs::path& file) {
   const auto [found, is_new] = known_.try_emplace(file);
   if (is_new) {
-    found->second.stamp = stamp_of(file);  // before it is read: what changes meanwhile is read again
+    found->second.stamp = stamp_of(file);  // before reading, so that a concurrent change is read again
     found->second.hash = file_hash(file);
   }
   return found->second;

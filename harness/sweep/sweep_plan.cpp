@@ -34,7 +34,7 @@ std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) 
   return text;
 }
 
-/// What is trained: "<run>[-<optimizer>][-lengths-<hash>][-dump]".
+/// Id of a training: "<run>[-<optimizer>][-lengths-<hash>][-dump]".
 std::string training_id(const std::string& run, const RunChanges& changes) {
   std::string id = run;
   if (changes.optimizer && !ends_with(id, "-" + *changes.optimizer)) id += "-" + *changes.optimizer;
@@ -43,12 +43,12 @@ std::string training_id(const std::string& run, const RunChanges& changes) {
   return id;
 }
 
-/// Of a file its name.
+/// For a file, its name.
 std::string schedule_name(const std::string& schedule) {
   return names_schedule_file(schedule) ? fs::path(schedule).filename().string() : schedule;
 }
 
-/// What a cell changes in its run file beside optimiser and balance, for people.
+/// A case's other changes than optimiser and balance, in words.
 std::string variant_of(const ExtraCell& cell) {
   std::vector<std::string> parts;
   if (cell.changes.partition) parts.push_back("partition " + *cell.changes.partition);
@@ -92,7 +92,7 @@ void check_balance(const RunFacts& facts, std::int64_t world) {
   }
 }
 
-/// Why the schedule cannot have these sizes, and what would fit; nothing where it can.
+/// The reason why the schedule does not support these sizes, with supported ones; nullopt if it does.
 std::optional<std::string> why_not(const std::string& schedule, std::int64_t world, std::int64_t microbatches,
                                    std::int32_t chunks) {
   try {
@@ -103,8 +103,8 @@ std::optional<std::string> why_not(const std::string& schedule, std::int64_t wor
   }
 }
 
-/// The cell's lists, verified as the trainer will verify them. Throws OtherSizes where the schedule cannot have the
-/// cell's sizes, InputError for a file that is wrong for any.
+/// The case's lists, verified as in the trainer. Throws OtherSizes if the schedule does not support the case's sizes,
+/// InputError for a file that is invalid for any.
 RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
   ScheduleRequest request;
   request.schedule = schedule;
@@ -116,7 +116,7 @@ RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule,
   request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches, 1));
   request.chunks = facts.chunks;
   request.tied = facts.tied;
-  const std::string transport = facts.transport == "threads" ? "mpi" : facts.transport;  // as pipeline_run has it
+  const std::string transport = facts.transport == "threads" ? "mpi" : facts.transport;  // as in pipeline_run
   request.model = model_of_transport(transport).value_or(ExecutionModel::blocking);
   const auto& names = schedule_names();
   if (std::find(names.begin(), names.end(), schedule) != names.end()) {
@@ -132,8 +132,8 @@ bool splits_backward(const Schedule& schedule) {
   });
 }
 
-/// In which order a reference must sum; empty for ascending. Throws InputError where that depends on which layers a
-/// stage holds, and only the trainer can tell.
+/// The reference's order of sums; empty for ascending. Throws InputError if it depends on the layers of each stage,
+/// which only the trainer knows.
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const auto orders = accumulation_orders(schedule);
   const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
@@ -164,8 +164,8 @@ std::string own_name(const fs::path& run) {
   return part_of_id(name_in_run_file(run).value_or(run.stem().string()));
 }
 
-/// In ids. A run file's own name, else "a" of x/a.toml; where another of the sweep's run files has that name, with so
-/// many of its folders before it as tell them apart: "x-a".
+/// Name in ids: the run file's key `name`, else "a" for x/a.toml; if several run files of the sweep share it, prefixed
+/// by as many parent folders as necessary: "x-a".
 std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
   std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
   for (const auto& cell : sweep.cells) runs.insert(cell.run);
@@ -214,14 +214,14 @@ class Planner {
       throw InputError(sweep_.path.string() + ": no cell of the matrix can be: " + plan_.not_applicable.front());
     }
     for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
-    if (sweep_.audit && !sweep_.calibrated) add_audited();  // calibrated cells are at level dump anyway
+    if (sweep_.audit && !sweep_.calibrated) add_audited();  // cases in the mode calibrated are always at level dump
     mark_repeats();
     return plan_;
   }
 
  private:
   using OptionalTexts = std::vector<std::optional<std::string>>;
-  /// What becomes of a schedule that cannot have a cell's sizes: a matrix goes on, a cell written out was meant.
+  /// How to treat a schedule that does not support a case's sizes: skipped in a matrix, an error in an explicit case.
   enum class Unfit { not_applicable, refused };
 
   void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules) {
@@ -242,7 +242,7 @@ class Planner {
     }
   }
 
-  /// The next schedule starts with the next run, so that every schedule meets every run, and so does every world size.
+  /// Each schedule starts with the next run, so that schedules and world sizes are combined with all runs.
   void add_in_turn() {
     std::size_t turn = 0;
     for (const std::string& schedule : sweep_.in_turn) {
@@ -259,8 +259,8 @@ class Planner {
     }
   }
 
-  /// The run's lengths, once more and once more, until the schedule can have as many microbatches; empty when it can as
-  /// it is. A schedule that never fits is left to `add`, which says why.
+  /// Repeats the run's lengths until the schedule supports the number of microbatches; empty if no repetition is
+  /// needed. Schedules that never fit are reported by `add`.
   static std::vector<std::vector<std::int64_t>> repeated_until_it_fits(const ExtraCell& cell) {
     constexpr std::size_t most_repeats = 8;
     const RunFacts facts = read_run_facts(cell.run, {});
@@ -274,12 +274,12 @@ class Planner {
     return {};
   }
 
-  /// Of each model and optimiser the first cell on the fewest ranks above one, once more at level dump.
+  /// Adds, for each model and optimiser, the first case on the fewest ranks above one at level dump.
   void add_audited() {
     std::vector<std::string> kinds;
     std::map<std::string, ExtraCell> smallest;
     for (const auto& cell : wanted_) {
-      if (cell.resumes) continue;  // of half a training
+      if (cell.resumes) continue;  // its record has only a part of a training
       const RunFacts facts = read_run_facts(cell.run, cell.changes);
       const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
       const auto [known, fresh] = smallest.emplace(kind, cell);
@@ -299,7 +299,8 @@ class Planner {
       plan_.not_applicable.push_back(training + ": its values are not audited: " + why);
     };
     if (cell.world_size == 1) return not_audited("no cell of this model has more than one rank");
-    const double bytes = 2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // the reference's too
+    const double bytes =
+        2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // including the reference's
     if (bytes > most_bytes) {
       char size[32];
       std::snprintf(size, sizeof size, "%.1f GiB", bytes / most_bytes);
@@ -315,7 +316,7 @@ class Planner {
     RunFacts facts = read_run_facts(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
     for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
-    // Lengths that the run file has anyway change no training; naming them says that they are meant to be so.
+    // Lengths equal to the run file's do not change the training, but naming them means that they are intended.
     if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
     const bool from_file = names_schedule_file(schedule);
@@ -358,7 +359,7 @@ class Planner {
     plan.reference = plan_.references[cell.reference].id;
     plan.variant = variant_of(wanted);
     plan.bench = sweep_.bench;
-    plan.run = run_name == own_name(wanted.run) ? facts.name : run_name;  // of two alike, what tells them apart
+    plan.run = run_name == own_name(wanted.run) ? facts.name : run_name;  // distinguishes two runs of one name
     plan.model = facts.model;
     plan.schedule = name;
     if (from_file) plan.schedule_csv = runnable.csv();
@@ -367,14 +368,14 @@ class Planner {
     plan.balance = facts.balance;
     plan.checks = sweep_.checks;
     plan.lengths = std::move(lengths_asked_for);
-    // other data, or half of the steps, clips in other steps than those that the run's limit was chosen for
+    // with other data or fewer steps, clipping acts in other steps than those that the run's limit was chosen for
     const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
     plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && whole_run;
     plan_.cells.push_back(std::move(cell));
     wanted_.push_back(as_wanted);
   }
 
-  /// One reference serves both parts of a run that is stopped and gone on with, so that both sum in its order.
+  /// One reference serves both segments of a resumed run, so that both sum in its order.
   static void check_first_part(const ExtraCell& wanted, RunFacts facts, const std::string& schedule,
                                const std::string& first_schedule) {
     if (wanted.resumes->steps >= facts.steps)
@@ -424,14 +425,14 @@ class Planner {
   const SweepFile& sweep_;
   SweepPlan plan_;
   std::set<std::string> ids_;
-  std::map<fs::path, std::string> names_;  ///< of run files, in ids
-  std::vector<ExtraCell> wanted_;          ///< of each cell of the plan
+  std::map<fs::path, std::string> names_;  ///< names of run files in ids
+  std::vector<ExtraCell> wanted_;          ///< for each case of the plan
 };
 
-/// Its cells with these ids, and the references that they need.
+/// The plan's cases with these ids, and their references.
 SweepPlan with_cells(const SweepPlan& plan, const std::vector<std::string>& ids) {
   SweepPlan selected;
-  std::map<std::size_t, std::size_t> place;  // of a reference, from the whole plan to the selection
+  std::map<std::size_t, std::size_t> place;  // index of a reference, from the whole plan to the selection
   for (const auto& cell : plan.cells) {
     if (std::find(ids.begin(), ids.end(), cell.plan.id) == ids.end()) continue;
     const auto [found, fresh] = place.emplace(cell.reference, selected.references.size());

@@ -26,7 +26,7 @@ namespace {
 constexpr const char* run_file = "run.toml";
 constexpr const char* accumulation_file = "accumulation.csv";
 
-/// Those of the slots, among those that this process may see: prepare_sweep has refused more slots than these.
+/// Assigns the slots' GPUs among the visible ones; prepare_sweep has checked their number.
 void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std::string>& environment) {
   if (slots.empty() || environment.contains(visible_gpus_variable)) return;
   const auto visible = visible_gpus();
@@ -36,7 +36,7 @@ void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std
   environment[visible_gpus_variable] = join(taken, ",");
 }
 
-/// As a shell runs it again.
+/// As a command line for a shell.
 std::string command_text(const Launch& launch) {
   std::vector<std::string> words;
   if (!launch.environment.empty()) words.emplace_back("env");
@@ -103,7 +103,7 @@ fs::path SweepTrainers::first_part_checkpoint(const PlannedStart& begin, const s
   return folder_.launch(id) / "checkpoints" / name;
 }
 
-/// Trains until it is to stop, and saves there.
+/// Trains until the stop, and saves a checkpoint.
 LaunchFinding SweepTrainers::run_first_part(const PlannedStart& begin, const PlannedCell& cell,
                                             const std::string& id) const {
   const fs::path place = folder_.launch(id);
@@ -119,12 +119,12 @@ LaunchFinding SweepTrainers::run_first_part(const PlannedStart& begin, const Pla
                options);
 }
 
-/// As the cell's own launch ends, of which there was none.
+/// A finding in place of the case's own launch, which did not start.
 LaunchFinding SweepTrainers::without_second_part(LaunchFinding first, const std::string& id,
                                                  const fs::path& record) const {
   folder_.make_way(record, folder_.launch(id));
   first.words = "the part of the run that was to be gone on with did not end well: " + first.words;
-  first.started = false;  // the one that is judged
+  first.started = false;  // refers to the judged run
   first.culprit_rank.reset();
   write_json(folder_.launch(id) / "finding.json", to_json(first));
   return first;
@@ -145,7 +145,7 @@ Request SweepTrainers::request_of(const PlannedCell& cell, bool dump) const {
   return make_request(file_, cell, dump || file_.calibrated ? "dump" : "");
 }
 
-/// A trainer's exit code, whatever it is, is its own cell's; that nothing more can be written is everybody's.
+/// A trainer's exit code concerns only its own case; a full disk stops the sweep.
 void SweepTrainers::refuse_full_disk(const std::string& id) const {
   constexpr std::uintmax_t least_bytes = 1 << 20;
   std::error_code unknown;
@@ -181,7 +181,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   return end_of(std::move(launch), id);
 }
 
-/// A trainer that is not ours: it is told where to write by its words alone.
+/// Users' trainers get the output path only by their command line.
 LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const std::string& id, const fs::path& record,
                                          const Request& request, bool dump) const {
   const fs::path place = folder_.launch(id);
@@ -208,7 +208,7 @@ LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const st
 
 LaunchFinding SweepTrainers::end_of(Launch launch, const std::string& id) const {
   launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
-  std::exception_ptr failure;  // thrown when the run has ended: nothing may leave a launch under way
+  std::exception_ptr failure;  // rethrown when the run has ended, so that no launch is abandoned
   launch.at_glance = [&] {
     try {
       if (!failure) at_glance_();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crossed a cut and is not the reference's.
+// Signatures of boundary tensors that differ from the reference's.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,14 +15,14 @@
 namespace plumbline {
 namespace {
 
-/// One microbatch at the cut.
+/// One microbatch at the stage boundary.
 struct Crossing {
   const DumpedTensor* expected = nullptr;  ///< the reference's
   const DumpedTensor* sent = nullptr;
-  const DumpedTensor* received = nullptr;  ///< or taken over on one rank
+  const DumpedTensor* received = nullptr;  ///< or passed within a rank
 
   bool sent_right() const { return sent != nullptr && sent->equals(*expected); }
-  /// The first that is not the reference's; null where none is.
+  /// The first one that differs from the reference's; null if none does.
   const DumpedTensor* wrong() const {
     if (sent != nullptr && !sent->equals(*expected)) return sent;
     if (received != nullptr && !received->equals(*expected)) return received;
@@ -53,7 +53,7 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   return join(texts, ", ");
 }
 
-/// What is looked at in turn: the microbatches that differ.
+/// The differing microbatches, which are inspected in turn.
 struct Wrong {
   std::string what;  ///< "the gradient at cut layers.3"
   const Crossings& all;
@@ -71,7 +71,7 @@ std::optional<Fingerprint> another_microbatch(const Wrong& wrong) {
   for (const auto microbatch : wrong.microbatches) {
     const DumpedTensor& got = *wrong.at(microbatch).wrong();
     const Relation own = relation_of(got.entry, got.entry);
-    if (own.zero) return std::nullopt;  // any masked microbatch's is
+    if (own.zero) return std::nullopt;  // so is that of any masked microbatch
     for (const auto& [other, crossing] : wrong.all) {
       if (other != microbatch && got.equals(*crossing.expected)) taken.emplace(microbatch, other);
     }
@@ -110,7 +110,7 @@ float narrowed(float value) {
   return std::bit_cast<float>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) & 0xFFFF0000U);
 }
 
-/// What was sent is right, and what was received is not: the difference came on the way.
+/// The sent tensor is correct and the received one is not: it changed in transfer.
 std::vector<Fingerprint> on_the_way(const Wrong& wrong) {
   bool narrow = true;
   std::int64_t differing = 0, elements = 0;

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Ranks in order, so that the same folder is always read the same way.
+/// Sorted ranks, for a deterministic order of reading.
 std::map<std::int64_t, fs::path> rank_folders(const fs::path& record) {
   std::map<std::int64_t, fs::path> folders;
   std::error_code none;

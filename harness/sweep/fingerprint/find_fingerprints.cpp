@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-/// The tensor with this digest: of `rank`, or of any.
+/// The tensor with this digest, on `rank` or on any rank.
 std::pair<std::string, const DumpedTensor*> with_digest(const DumpedStep& step, std::optional<std::int64_t> rank,
                                                         const std::string& digest) {
   for (const auto& [key, tensor] : step.tensors()) {
@@ -21,7 +21,7 @@ std::pair<std::string, const DumpedTensor*> with_digest(const DumpedStep& step, 
   return {"", nullptr};
 }
 
-/// The same mistake may show at the cut and in the gradients: it is told once, with both.
+/// The same mistake may show in boundary tensors and gradients: reports it once, with both.
 std::vector<Fingerprint> merged(std::vector<Fingerprint> all) {
   std::vector<Fingerprint> kept;
   for (Fingerprint& each : all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients of parameters that are not the reference's.
+// Signatures of parameter gradients that differ from the reference's.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -65,7 +65,7 @@ double tolerance_of(const GradientPair& pair) {
   return relation_tolerance(pair.expected->entry.dtype);
 }
 
-/// Whether every gradient is a multiple of the reference's by one factor; nothing where not.
+/// The common factor of all gradients relative to the reference's; nullopt if there is none.
 std::optional<double> common_factor(const std::vector<GradientPair>& pairs) {
   std::optional<double> factor;
   for (const GradientPair& pair : pairs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients of parameters in which a microbatch is missing, counted twice or alone.
+// Signatures of gradients in which a microbatch is missing, counted twice or the only one.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -24,10 +24,10 @@ Numbers difference(const Numbers& one, const Numbers& other) {
   return values;
 }
 
-/// Elements that are looked at of a gradient: every microbatch is held against every other, and each has a copy.
+/// Number of inspected elements per gradient: every microbatch is compared with every other, and each has a copy.
 constexpr std::size_t most_elements = 4096;
 
-/// Evenly over the tensor.
+/// Spread evenly over the tensor.
 Numbers sample_of(const SafetensorsEntry& entry) {
   const Numbers all = numbers_of(entry);
   const std::size_t stride = (all.size() + most_elements - 1) / most_elements;
@@ -36,19 +36,19 @@ Numbers sample_of(const SafetensorsEntry& entry) {
   return some;
 }
 
-/// All gradients that differ, one behind the other, and what each microbatch adds to them.
+/// All differing gradients, concatenated, and the contribution of each microbatch.
 struct Sums {
   Numbers expected, got;
   std::vector<Numbers> of;  ///< by microbatch
   std::int64_t parameters = 0;
-  double tolerance = 0;  ///< relative, of sums that are rounded after each microbatch
+  double tolerance = 0;  ///< relative, for sums rounded after each microbatch
 };
 
 void append(Numbers& to, const Numbers& values) {
   to.insert(to.end(), values.begin(), values.end());
 }
 
-/// Nothing where the reference did not dump them.
+/// nullopt if the reference did not dump them.
 std::optional<Sums> sums_of(const DumpedRuns& runs) {
   const std::string prefix = "gradient/";
   Sums sums;
@@ -58,7 +58,7 @@ std::optional<Sums> sums_of(const DumpedRuns& runs) {
     const std::string name = key.substr(prefix.size());
     const DumpedTensor* expected = runs.reference.find(key);
     if (expected == nullptr || expected->entry.shape != tensor.entry.shape || tensor.equals(*expected)) continue;
-    // The tied weight's are the sum of two uses, of which the dumps of a microbatch hold each.
+    // A tied weight's gradient is the sum of two uses, which a microbatch's dumps have separately.
     if (runs.facts.is_tied(name)) continue;
     const Numbers right = sample_of(expected->entry);
     Numbers before(right.size(), 0);

@@ -30,7 +30,7 @@ float half_to_float(std::uint16_t bits) {
   return (bits & 0x8000U) != 0 ? -value : value;
 }
 
-/// Place of a number among all of its dtype in order, so that neighbours are 1 apart and both zeros are one.
+/// Index of a number in the order of all numbers of its dtype: neighbours differ by 1, and both zeros are equal.
 template <typename Bits>
 std::int64_t place_in_order(Bits bits) {
   constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof bits - 1));
@@ -38,7 +38,7 @@ std::int64_t place_in_order(Bits bits) {
   return (bits & sign) != 0 ? -size : size;
 }
 
-/// The first number of the bucket that a distance falls into: 0, 1, 2, 4, 8, ...
+/// The lower end of a distance's bucket: 0, 1, 2, 4, 8, ...
 std::int64_t bucket_start(std::int64_t distance) {
   return distance == 0 ? 0 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(distance)));
 }

@@ -9,7 +9,7 @@ namespace plumbline {
 
 namespace {
 
-/// ", 1 ULP": of the only element that differs.
+/// ", 1 ULP": the distance of the only differing element.
 std::string distance_text(const SafetensorsEntry& expected, const SafetensorsEntry& got) {
   std::int64_t not_numbers = 0;
   for (const UlpBucket& bucket : ulp_buckets(expected, got, not_numbers)) {
