@@ -39,7 +39,7 @@ struct ProgressSnapshot {
   bool of_another_host() const;
 };
 
-/// This machine's host name, in the form of the pages.
+/// This machine's host name, truncated as in heartbeats.
 std::string host_name();
 
 /// The writer. Updates must come from one thread at a time.
@@ -58,8 +58,8 @@ class ProgressPage {
   std::int32_t pid_;
 };
 
-/// The last update; nullopt if there is no such file, it is no progress page (yet), or the rank died or stopped within
-/// an update.
+/// The last update; nullopt if there is no such file, it is no heartbeat (yet), or the rank died or stopped within an
+/// update.
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file);
 /// The same for a rank of a record.
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank);

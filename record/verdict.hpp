@@ -123,7 +123,7 @@ struct ReferenceVerdict {
 struct Selection {
   std::int64_t cells = 0;           ///< asked for
   std::int64_t of_cells = 0;        ///< all cases of the sweep file
-  std::vector<std::string> checks;  ///< asked for; empty = all
+  std::vector<std::string> checks;  ///< selected checks; empty = all
 
   bool partial() const { return cells < of_cells || !checks.empty(); }
 };

@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-/// Small enough for hundreds of tables to be read side by side.
+/// Small enough to read hundreds of tables at the same time.
 constexpr std::size_t chunk = std::size_t{1} << 15;
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -35,7 +35,7 @@ FileLines::FileLines(const std::filesystem::path& path, UnfinishedLine unfinishe
   if (unfinished_line) refuse_unfinished();
 }
 
-/// Behind the last line break; 0 where there is none.
+/// Offset after the last line break; 0 if there is none.
 std::size_t FileLines::find_end() const {
   std::string bytes;
   for (std::size_t before = end_; before > 0;) {
@@ -57,7 +57,7 @@ void FileLines::fill() {
   const std::size_t got = read_file_at(path_, read_, std::span(buffer_).subspan(kept));
   buffer_.resize(kept + got);
   read_ += got;
-  if (got < wanted) end_ = read_;  // it has become shorter since
+  if (got < wanted) end_ = read_;  // the file was truncated meanwhile
   if (takes_unfinished_ && read_ == end_ && !buffer_.empty() && buffer_.back() != '\n') buffer_ += '\n';
 }
 
@@ -79,7 +79,7 @@ bool FileLines::next(std::string_view& line) {
   return true;
 }
 
-/// In a file that ends within a line, what is no text is told before that.
+/// Reports invalid text before an unfinished last line.
 void FileLines::refuse_unfinished() {
   std::string_view line;
   while (next(line)) continue;

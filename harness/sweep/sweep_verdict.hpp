@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what a sweep has found of its references and cells to the verdict on all of it; the same whether they were run
-// just now or are judged again.
+// Builds a sweep's verdict from the results of its references and cases, for new and rejudged sweeps alike.
 #pragma once
 
 #include <functional>
@@ -22,13 +21,13 @@ using ReferenceJudge =
 std::vector<CheckResult> judge_reference(const std::filesystem::path& record, const judging::BenchRequest& request);
 
 struct SweepFindings {
-  std::vector<std::optional<LaunchFinding>> references;  ///< in the plan's order; nothing where it was not run
-  std::vector<CellVerdict> cells;                        ///< of those that ended
-  std::map<std::string, std::string> not_run;            ///< why, by cell
-  std::string otherwise;                                 ///< why the others were not run
+  std::vector<std::optional<LaunchFinding>> references;  ///< in the plan's order; nullopt if not run
+  std::vector<CellVerdict> cells;                        ///< of finished cases
+  std::map<std::string, std::string> not_run;            ///< reason by case
+  std::string otherwise;                                 ///< reason for all others that were not run
 };
 
-/// `judge` may be empty: then nothing is judged of references. `harness`: version and commit of this program.
+/// `judge` may be empty: references are then not judged. `harness`: version and commit of this program.
 Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,
                       const ReferenceJudge& judge, const Json& harness);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs that tests tell an ExternalRecord of.
+// Runs for tests of ExternalRecord.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace plumbline::testing {
 inline const std::array<float, 2> external_values{1, -2};
 inline const TensorView external_tensor{"float32", {1, 2}, external_values.data()};
 
-/// Of one step and one microbatch.
+/// A run of one step and one microbatch.
 inline ExternalRun external_run(const std::vector<ExternalStage>& stages) {
   ExternalRun run;
   run.optimizer = R"({"name": "sgd", "learning_rate": 0.1, "momentum": 0, "weight_decay": 0})";
@@ -25,19 +25,19 @@ inline ExternalRun external_run(const std::vector<ExternalStage>& stages) {
   return run;
 }
 
-/// One rank that has the whole model.
+/// One rank with the whole model.
 inline ExternalRun external_run() {
   return external_run({{0, {"a", "b"}}});
 }
 
-/// What a step must have on a rank that has the last stage.
+/// The required calls of a step on the rank of the last stage.
 inline void complete_external_step(ExternalRecord& record) {
   record.microbatch({1, 1, 1, ""});
   record.loss(0, 1);
   record.end_step();
 }
 
-/// The rows that `tell` leaves in the first step of a rank; the run goes no further.
+/// The rows that `tell` writes in the first step of a rank; the run ends there.
 template <typename Tell>
 RankRecord external_rows(const ExternalRun& run, std::int64_t rank, Tell tell) {
   const TemporaryFolder folder;

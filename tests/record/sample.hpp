@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small run record, whole and right, for tests to spoil.
+// A small, valid run record, for tests to damage.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace plumbline::testing {
 inline const std::string some_digest = "e9ae472f8e0534b67486a13c09695146";
 inline const std::string sample_schedule = "0F0,0B0\n1F0,1B0\n2F0,2B0\n";
 
-/// Three ranks of one stage each, the one in the middle empty; two steps of one microbatch.
+/// Three ranks of one stage each, the middle one empty; two steps of one microbatch.
 inline Json sample_manifest() {
   return Json::parse(R"({
     "schema": "plumbline-record/2", "run_id": "a-run", "role": "pipeline", "command": ["plumbline-pipeline"],
@@ -49,20 +49,11 @@ inline MicrobatchRow sample_microbatch(std::int64_t rank, std::int64_t step) {
 }
 
 inline TensorRow sample_tensor(std::int64_t rank, std::int64_t step) {
-  return {step,
-          "gradient",
-          rank == 0 ? "model.embed_tokens.weight" : "lm_head.weight",
-          rank,
-          "float32",
-          {512, 64},
-          some_digest,
-          0.1,
-          0.3f,
-          32768,
-          512,
-          0,
-          0,
-          std::nullopt};
+  return {step,        "gradient",  rank == 0 ? "model.embed_tokens.weight" : "lm_head.weight",
+          rank,        "float32",   {512, 64},
+          some_digest, 0.1,         0.3f,
+          32768,       512,         0,
+          0,           std::nullopt};
 }
 
 inline BoundaryRow sample_boundary(std::int64_t rank, std::int64_t step) {
@@ -124,12 +115,12 @@ inline void write_sample(const std::filesystem::path& record, const Json& manife
     write_sample_rank(record, rank, parse_record_level(manifest["level"].get<std::string>()));
 }
 
-/// Replaces a file's bytes behind the project's back.
+/// Replaces a file's bytes without the project's code.
 inline void overwrite(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-/// Cuts a column out of a table, cell by cell.
+/// Removes a column from a table.
 inline void drop_column(const std::filesystem::path& path, const std::string& name) {
   CsvTable table = read_csv(path);
   const auto at = static_cast<std::ptrdiff_t>(table.column(name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// as_asked: what ran is what was asked for. Both manifests and tables are held to request.json, before anything is
-// compared with anything.
+// as_asked: each run matches its request. Compares both manifests and tables with request.json, before any comparison
+// of records.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,7 @@
 
 namespace plumbline::judging {
 
-/// Holds each record that can be read to what was asked of it, on its own: of a run that broke off too. Not applicable
-/// where nobody said what was asked.
+/// Compares each readable record with its request, also of a run that ended early. Not applicable without requests.
 class AsAskedCheck {
  public:
   /// Before the first step. The records must outlive it.

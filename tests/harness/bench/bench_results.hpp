@@ -22,7 +22,7 @@ inline BenchCell bench_cell(const std::string& schedule, std::int64_t world, dou
   return cell;
 }
 
-/// One reference and its cells on 1, 2 and 4 ranks of a machine of 2 cores; quiet.
+/// One reference and its cases on 1, 2 and 4 ranks of a machine with 2 cores; quiet.
 inline BenchResult bench_result() {
   BenchResult result;
   result.name = "tiny";
@@ -34,7 +34,8 @@ inline BenchResult bench_result() {
   result.coverage = 0.96875;
   result.noise = 0.02;
   result.quiet_limit = 0.05;
-  result.references = {{"tiny", {{98, 9800, std::nullopt}, {103, 10300, std::nullopt}}, {100, 98, 103}, {1, 0.98, 1.02}}};
+  result.references = {
+      {"tiny", {{98, 9800, std::nullopt}, {103, 10300, std::nullopt}}, {100, 98, 103}, {1, 0.98, 1.02}}};
   result.cells = {bench_cell("1f1b", 1, 0.98), bench_cell("1f1b", 2, 1.65), bench_cell("1f1b", 4, 1.6, true)};
   return result;
 }

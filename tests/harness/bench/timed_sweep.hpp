@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sweep of two cells and their reference, whose trainers are stand-ins: they leave records that lie ready.
+// A sweep of two cases and their reference with fake trainers that provide prepared records.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace plumbline::testing {
 
-/// Both stand-ins note the call and leave a record that lies ready; a reference's second run that in of-second, where
-/// there is one.
+/// Both fakes log the call and provide a prepared record; a reference's second run uses that in of-second, if it
+/// exists.
 inline const char* const timed_trainer = R"sh(
 run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
 [ $me = 0 ] && echo "$(basename "$record")" >> "$base/calls"
@@ -54,7 +54,7 @@ class TimedSweep : public ::testing::Test {
     write_run(run, folder_ / name);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / name))
       if (entry.path().filename() == "progress")
-        std::filesystem::resize_file(entry.path(), 0);  // names this process, not a rank's
+        std::filesystem::resize_file(entry.path(), 0);  // has the id of this process, not of a rank's
   }
   std::vector<std::string> calls() const {
     std::ifstream in(folder_ / "calls");

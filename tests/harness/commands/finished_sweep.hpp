@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder of a sweep of one cell that has ended, and the program's commands as they are typed.
+// The folder of a finished sweep of one case, and the program's commands as a user types them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,8 +19,7 @@ struct Result {
   std::string said;
 };
 
-/// `add` is one of the add_..._command. An error's message is what was said, with its code, as the program's boundary
-/// makes of it.
+/// `add` is one of the add_..._command. Errors become message and exit code as in main().
 template <typename Add>
 Result result_of(Add add, const std::string& line) {
   CLI::App app;
@@ -67,7 +66,7 @@ class FinishedSweepFolder : public ::testing::Test {
       write_json(out_ / "launches" / launch / "finding.json", to_json(LaunchFinding{}));
     }
   }
-  /// Both, as they are now.
+  /// Both in their current form.
   void write_records() {
     std::filesystem::remove_all(out_ / "references" / "r");
     std::filesystem::remove_all(out_ / "cells" / "c");

@@ -26,7 +26,7 @@ namespace {
 
 using Units = std::vector<std::string>;
 
-constexpr std::int64_t width = 4, positions = 4, tables = 2 * positions * 2 * 4;  // of head size 2
+constexpr std::int64_t width = 4, positions = 4, tables = 2 * positions * 2 * 4;  // for head size 2
 
 std::int64_t length_of(std::int64_t microbatch) {
   return microbatch % positions + 1;
@@ -41,7 +41,7 @@ float loss_of(std::int64_t microbatch) {
   return 0.5F + 0.015625F * static_cast<float>(microbatch % 7);
 }
 
-/// Every rank one stage: the embedding, a layer each, and the head on the last.
+/// One stage per rank: the embedding, one layer each, and the head on the last.
 std::vector<Units> pipeline_stages(std::int64_t ranks) {
   std::vector<Units> stages = {{"embed_tokens"}};
   for (std::int64_t layer = 0; layer + 2 < ranks; ++layer) stages.push_back({"layers." + std::to_string(layer)});
@@ -55,12 +55,12 @@ std::vector<Units> one_stage_of(const std::vector<Units>& stages) {
   return one;
 }
 
-/// When each action begins, ends and how long it waits, in a step that begins at 0.
+/// Begin, end and wait of each action, in a step that begins at 0.
 struct Time {
   std::int64_t start = 0, end = 0, wait = 0;
 };
 
-/// One clock for all ranks. A computation waits for what it takes; nobody updates before everybody has computed.
+/// One clock for all ranks. A computation waits for its inputs; no rank updates before all have finished computing.
 std::vector<std::vector<Time>> times_of(const std::vector<ActionList>& lists) {
   constexpr std::int64_t compute = 900, gap = 10, flight = 100;
   using Key = std::tuple<bool, std::int32_t, std::int32_t>;  // forward, receiving stage, microbatch
@@ -236,7 +236,7 @@ class LongRunWriter {
     rows_.tables += stages_.size() > 1 || reference_ ? 2 : 1;
   }
 
-  /// A table of the writer's, to which text is added at its end.
+  /// A table of the writer, to which text is appended.
   struct Appended {
     Appended(const RecordWriter& writer, const char* name) : out(writer.folder() / name, std::ios::app) {}
     void flush() {
@@ -293,7 +293,7 @@ class LongRunWriter {
     }
   }
 
-  /// Before and behind an action's times, parted by "|".
+  /// Text before and after an action's times, separated by "|".
   std::vector<std::string> action_cells(std::size_t rank) const {
     const auto peaks = judging::predict_peaks(lists_[rank], map_, saved_, bytes_);
     std::vector<std::string> cells;
@@ -353,7 +353,7 @@ class LongRunWriter {
   judging::ExpectedModel model_;
   std::optional<auditing::LearningRateForm> rates_;
   judging::SavedTable saved_;
-  std::vector<std::int64_t> bytes_;  ///< of a boundary, by microbatch
+  std::vector<std::int64_t> bytes_;  ///< of a boundary tensor, by microbatch
   std::int64_t tokens_ = 0;
   RowsOfRun rows_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of long runs that hold, at level summary or full, written as fast as a disk takes them: what a pipeline of 8
-// ranks under 1F1B and its reference leave behind, made without training. Every step is the same but for its number,
-// its data, its rate and its times.
+// Passing records of long runs, at level summary or full: a pipeline of 8 ranks with 1F1B and its reference, generated
+// without training at the speed of the disk. Steps differ only in number, data, rate and times.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +17,12 @@ struct LongRun {
   RecordLevel level = RecordLevel::summary;  ///< or full
 };
 
-/// Rows of all tables, by what the format and the schedule demand: each of a step's, and those of no step.
+/// Numbers of rows of all tables by format and schedule: per step, and outside of steps.
 struct RowsOfRun {
   std::int64_t each_step = 0;
   std::int64_t of_no_step = 0;
   std::int64_t of_start = 0;  ///< of step -1
-  std::int64_t tables = 0;    ///< that have steps, of all ranks
+  std::int64_t tables = 0;    ///< tables with steps, over all ranks
 };
 
 RowsOfRun write_long_reference(const LongRun& run, const std::filesystem::path& folder);

@@ -11,10 +11,10 @@
 namespace plumbline::testing {
 namespace {
 
-constexpr std::int64_t used_tokens = 6;  // of the vocabulary, in every step
+constexpr std::int64_t used_tokens = 6;  // used ids of the vocabulary, in every step
 constexpr double clip_norm = 1, beta1 = 0.9, beta2 = 0.99;
 
-/// All gradients of one size; of a moment2 the largest element.
+/// All gradients have one magnitude; for moment2, that of the largest element.
 double size_of(const LongRunValues& run, const std::string& kind, std::int64_t step) {
   if (kind == "parameter") return 1;
   const double gradient = run.norm_of(step) / std::sqrt(static_cast<double>(run.model.parameters.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that are a manifest and nothing else: what may be compared is decided of manifests alone.
+// Records with only a manifest, which alone decides comparability.
 #pragma once
 
 #include "record/manifest.hpp"
@@ -7,7 +7,7 @@
 
 namespace plumbline::testing {
 
-/// The synthetic reference's and candidate's, with what `patch` says otherwise (RFC 7396: null takes a key away).
+/// The synthetic reference's and candidate's manifests, changed by `patch` (RFC 7396: null removes a key).
 inline Record reference_manifest(const Json& patch = Json::object()) {
   static const Json plain = synthetic_reference({}).manifest;
   Json json = plain;
@@ -27,7 +27,7 @@ inline Record candidate_manifest(const Json& patch = Json::object()) {
   return record;
 }
 
-/// Of another program's trainer.
+/// Of an external trainer.
 inline Json of_external(Json patch = Json::object()) {
   patch["role"] = "external";
   return patch;

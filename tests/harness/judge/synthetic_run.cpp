@@ -100,7 +100,8 @@ Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 
-/// The memory law, written a second time and for F and B only; a split backward that keeps nothing from I to W.
+/// A second implementation of the activation memory model, for F and B only; a split backward keeps nothing from I to
+/// W.
 std::int64_t action_peak(const judging::ExpectedModel& model, const std::vector<std::string>& units,
                          judging::AttentionKernel kernel, const Action& action, std::int64_t& live) {
   if (units.empty()) return live + crossing_bytes(action.microbatch);
@@ -186,7 +187,7 @@ class RunBuilder {
     rank.memory.push_back(memory(step, units(rank.rank), state, peak));
   }
 
-  /// Tables of 4 positions and head size 2; other bytes as a CPU has them, or with a GPU's workspaces.
+  /// Tables of 4 positions and head size 2; other bytes as on a CPU, or with a GPU's workspaces.
   MemoryRow memory(std::int64_t step, const std::vector<std::string>& units, const judging::StateBytes& state,
                    std::int64_t activations) const {
     const bool layers = std::any_of(units.begin(), units.end(), judging::is_layer);
@@ -212,8 +213,8 @@ class RunBuilder {
 
   judging::AttentionKernel kernel() const { return judging::attention_kernel(manifest_); }
 
-  /// As many bytes asked for as memory.csv counts, or in one process those of all its ranks at once; 64 MiB reserved,
-  /// and 500 bytes taken by the context.
+  /// Requested bytes as in memory.csv, or those of all ranks if they are one process; 64 MiB reserved, and 500 bytes
+  /// used by the context.
   void add_gpu_memory() {
     for (auto& rank : run_.ranks) {
       for (std::size_t step = 0; step < synthetic_steps; ++step) {
@@ -245,7 +246,8 @@ class RunBuilder {
     }
   }
 
-  /// As the step's norm and the optimiser demand, all gradients being of one size; of a moment2 the largest element.
+  /// Consistent with the step's norm and the optimiser; all gradients have one magnitude; for moment2, that of the
+  /// largest element.
   double size_of(const std::string& kind, std::int64_t step) const {
     if (kind == "parameter") return 1;
     const auto different = static_cast<double>(model_.parameters.size()) - (plan_.tied ? 1 : 0);
@@ -289,13 +291,13 @@ class RunBuilder {
     }
   }
 
-  /// When each action of a rank's list begins and ends, and how long it waits.
+  /// Begin, end and wait of each action of a rank's list.
   struct Time {
     std::int64_t start = 0, end = 0, wait = 0;
   };
 
-  /// One clock for all ranks: a receive ends when its consumer has waited for what was sent, and nobody updates before
-  /// everybody has computed.
+  /// One clock for all ranks: a receive ends when its consumer has waited for the message; no rank updates before all
+  /// have finished computing.
   std::vector<std::vector<Time>> times_of(std::int64_t step) const {
     std::vector<std::vector<Time>> times(lowered_.ranks.size());
     std::vector<std::int64_t> now(lowered_.ranks.size(), 1'000'000 * step + (reference_ ? 7 : 0));
@@ -506,7 +508,7 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
 
 namespace {
 
-/// Rows of these steps, of every table but that of tensors.
+/// Rows of these steps, of every table except tensors.csv.
 void erase_rows(SyntheticRun& run, const std::function<bool(std::int64_t step)>& of) {
   const auto fits = [&](const auto& row) { return of(row.step); };
   for (auto& rank : run.ranks) {

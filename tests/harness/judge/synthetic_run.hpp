@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two small records that agree in everything, made by hand in code: tests change one thing in them and see which check
-// turns red. Nothing is computed: digests are hashes of names, so that every row says what it stands for.
+// Two small, equal records, generated in code. Tests change one thing in them and check which check fails. Nothing is
+// computed: digests are hashes of names, so that every row states its meaning.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace plumbline::testing {
 
-/// The weights that tying makes one.
+/// The names of the tied weight.
 inline constexpr const char* embedding_weight = "model.embed_tokens.weight";
 inline constexpr const char* head_weight = "lm_head.weight";
 
@@ -35,8 +35,8 @@ struct SyntheticPlan {
   std::string optimizer = "adamw";
   bool tied = true;
   std::string level = "full";
-  std::string device = "cpu";     ///< cuda: one GPU a rank, with gpu_memory.csv; attention is then math
-  std::string transport = "mpi";  ///< threads: the ranks are one process
+  std::string device = "cpu";     ///< cuda: one GPU per rank, with gpu_memory.csv; attention is then math
+  std::string transport = "mpi";  ///< threads: all ranks in one process
 };
 /// A digest that no row of these runs has.
 inline const std::string other_digest = "0123456789abcdef0123456789abcdef";
@@ -47,11 +47,11 @@ SyntheticRun synthetic_reference(const SyntheticPlan& plan);
 SyntheticRun synthetic_candidate(const SyntheticPlan& plan);
 void write_run(const SyntheticRun& run, const std::filesystem::path& folder);
 
-/// One stage with everything; four stages of which the second is empty.
+/// A single stage; four stages, of which the second is empty.
 SyntheticPlan one_stage();
 SyntheticPlan with_empty_stage();
 
-/// Both runs, on their way to a verdict.
+/// Both runs and their plan.
 class SyntheticCell {
  public:
   explicit SyntheticCell(const SyntheticPlan& plan = {});
@@ -66,29 +66,28 @@ class SyntheticCell {
 };
 
 const CheckResult& result_of(const CellVerdict& verdict, std::string_view check);
-/// Of a verdict that is gone afterwards.
+/// For temporary verdicts.
 CheckResult result_of(CellVerdict&& verdict, std::string_view check);
-/// Names of the checks with this outcome, in order; all but `audit`, which looks at each record alone and so sees much
-/// of what the others see between two (tests/harness/judge/checks/audit_test.cpp is about it).
+/// Names of the checks with this outcome, in order, except `audit`, which inspects each record alone and so finds much
+/// of what the others find by comparison (tests/harness/judge/checks/audit_test.cpp tests it).
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);
 
-/// Leaves a run of one step.
+/// Reduces the run to one step.
 void keep_first_step(SyntheticRun& run);
 
-/// Leaves what a run writes that goes on with another after its first step.
+/// Reduces the run to the record of a run resumed after its first step.
 void begin_with_second_step(SyntheticRun& run);
 
-/// exit.json's digests, after rows of microbatches were changed.
+/// Updates exit.json's digests after changes to rows of microbatches.
 void digest_data_again(SyntheticRun& run);
 
-/// The rows of a rank that fit; fails the test when there is none.
+/// The matching rows of a rank; fails the test if there are none.
 TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, std::string_view kind, std::string_view name);
 BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, std::string_view direction,
                           std::string_view cut, std::string_view side);
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
-/// Judges, and demands that exactly these checks fail and that the earliest divergence of all is this item in this
-/// step.
+/// Judges, and expects exactly these checks to fail, with this item in this step as the first divergence of all.
 FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
                            std::int64_t step);
 

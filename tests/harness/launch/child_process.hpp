@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process of a test's own that does what it is told and then waits to be ended.
+// A child process of a test that runs a function and then waits to be ended.
 #pragma once
 
 #include <poll.h>
@@ -12,10 +12,10 @@
 
 namespace plumbline::testing {
 
-/// Returns once this process, of whichever parent, has ended; false where it does not within 10 s.
+/// Returns when this process, of any parent, has ended; false after 10 s.
 inline bool ends_soon(pid_t pid) {
   const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (process < 0) return errno == ESRCH;  // its parent has asked for its end already
+  if (process < 0) return errno == ESRCH;  // its parent has already reaped it
   pollfd end{process, POLLIN, 0};
   const bool ended = ::poll(&end, 1, 10'000) == 1;
   ::close(process);
@@ -24,7 +24,7 @@ inline bool ends_soon(pid_t pid) {
 
 class ChildProcess {
  public:
-  /// Returns once `prepare` has been done in the child, which then waits for signals.
+  /// Returns after the child has run `prepare`; it then waits for signals.
   template <typename Prepare>
   explicit ChildProcess(Prepare prepare) {
     int ready[2] = {-1, -1};
@@ -52,13 +52,14 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Stands still, by a signal or for its tracer.
+  /// Stopped, by a signal or by its tracer.
   void stop() const { until(SIGSTOP); }
   /// Ended, and not yet reaped.
   void die() const { until(SIGKILL); }
 
  private:
-  /// Sends it a signal, and returns once it has stopped or ended by that: the kernel says so, not what is tested.
+  /// Sends a signal, and returns when it has stopped or ended by it, according to the kernel and not to the tested
+  /// code.
   void until(int signal) const {
     ::kill(pid_, signal);
     siginfo_t none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A variable of the environment as a test wants it.
+// Sets an environment variable for a test.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace plumbline::testing {
 
 class EnvironmentVariable {
  public:
-  /// While it lives, the variable has this value; nullptr: there is none.
+  /// While it lives, the variable has this value; nullptr: it is not set.
   EnvironmentVariable(const std::string& name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name.c_str())) before_ = before;
     set(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launches of small shell programs, each in a folder of its own.
+// Launches of small shell programs, each in its own folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,11 +17,11 @@ class LaunchTest : public ::testing::Test {
  protected:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Runs `body` as one rank's program, record in record/.
+  /// Runs `body` as the program of a single rank, with the record in record/.
   LaunchFinding run(const std::string& body, std::int64_t ranks = 1, milliseconds limit = std::chrono::minutes(10)) {
     return run_command({program(folder_, "rank", body).string(), record()}, ranks, limit);
   }
-  /// Runs `body` as each rank's program below the stand-in for mpirun; $FAKE_RANK says which.
+  /// Runs `body` as each rank's program with the fake mpirun; $FAKE_RANK is the rank.
   LaunchFinding run_ranks(const std::string& body, std::int64_t ranks, milliseconds limit = std::chrono::minutes(10)) {
     const auto mpirun = program(folder_, "fake-mpirun", fake_mpirun());
     const auto rank = program(folder_, "rank", body);
@@ -45,16 +45,16 @@ class LaunchTest : public ::testing::Test {
     return plumbline::launch(launch, signals);
   }
   std::string record() const { return (folder_ / "record").string(); }
-  /// A number that a program of the test wrote.
+  /// Reads a number that a program of the test wrote.
   pid_t pid_in(const std::string& file) const { return std::atoi(bytes_of(folder_ / file).c_str()); }
   std::string in(const std::string& file) const { return (folder_ / file).string(); }
   std::string said() const { return bytes_of(folder_ / "stdout.txt"); }
 
-  /// For a launcher that is to say itself whose death it was: longer than a loaded machine lets it wait for its turn.
+  /// Grace for a launcher that must report the dead rank itself: longer than its scheduling delay on a loaded machine.
   static constexpr milliseconds patience = std::chrono::seconds(10);
 
   TemporaryFolder folder_;
-  Launch given_ = {};  ///< what else is asked for
+  Launch given_ = {};  ///< other settings
   std::function<void()> at_glance_;
   milliseconds grace_{300};
 };

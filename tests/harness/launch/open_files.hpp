@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many files this process holds open: what is left open once more for each launch ends a long sweep.
+// The number of open files of this process: a leak per launch would end a long sweep.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ inline std::ptrdiff_t open_files() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
 
-/// While it lives this process can open no file but in place of one that it closes.
+/// While it lives this process cannot open more files than it closes.
 class NoMoreFiles {
  public:
   NoMoreFiles() {

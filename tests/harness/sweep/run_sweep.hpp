@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sweep over stand-ins for launcher and trainers, in a folder of its own.
+// A sweep with fake launcher and trainers, in its own folder.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// What both stand-ins do: note the call, claim the record, write what a sweep looks at. $1 RUN.toml, $3 record.
+/// Work of both fakes: log the call, claim the record, write what a sweep reads. $1 RUN.toml, $3 record.
 const char* const trainer = R"sh(
 run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
 [ $me = 0 ] && echo "$(basename "$0") $(basename "$record")" >> "$base/calls"
@@ -80,15 +80,16 @@ class RunSweep : public ::testing::Test {
     options_.sweep_file =
         folder_.file("small.toml", "launcher = \"" + (folder_ / "fake-mpirun").string() + " -n {world}\"\n" + text);
   }
-  /// Shell lines that both stand-ins run before anything else; $record, $me and $base are set.
+  /// Shell lines that both fakes run first; $record, $me and $base are set.
   void behave(const std::string& lines) { folder_.file("behaviour", lines); }
-  /// of-w1, of-w2 and of-reference: records that a stand-in may copy.
+  /// of-w1, of-w2 and of-reference: records that a fake may copy.
   void lay_records() {
     write_run(synthetic_candidate(one_stage()), folder_ / "of-w1");
     write_run(synthetic_candidate({}), folder_ / "of-w2");
     write_run(synthetic_reference({}), folder_ / "of-reference");
     for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
-      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
+      if (entry.path().filename() == "progress")
+        fs::resize_file(entry.path(), 0);  // has the id of this process, not of a rank's
     }
   }
   SweepResult run() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training whose values follow from each other, its dumps and tables changed by hand, and what its audit says.
+// A training with consistent values, its dumps and tables changed by the test, and the findings of its recomputation.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ class AuditedValues : public ::testing::Test {
 
   Path write() { return trained.write(folder_ / std::to_string(++written_)); }
 
-  /// Writes the record's tables once more, in a folder of its own with the same dumps.
+  /// Writes the record's tables again, in a separate folder with the same dumps.
   Path with_tables(const Path& record, const std::function<void(SyntheticRun&)>& change) {
     SyntheticRun run = trained.run;
     change(run);
@@ -60,7 +60,7 @@ class AuditedValues : public ::testing::Test {
     return folder;
   }
 
-  /// Writes a dump anew, with other tensors.
+  /// Rewrites a dump with other tensors.
   static void change_dump(const Path& record, const std::string& name, const std::function<void(Tensors&)>& change) {
     const SafetensorsFile file(record / name);
     Tensors tensors = file.entries();
@@ -78,7 +78,7 @@ class AuditedValues : public ::testing::Test {
     for (const Finding& finding : audit_record(record).findings) ADD_FAILURE() << words_of(finding);
   }
 
-  /// Nothing but this: where it stands, and what was expected and got.
+  /// Expects only this finding: its place, and the expected and recorded values.
   static void expect_one(const Path& record, auditing::Place place, const std::string& where,
                          const std::string& numbers) {
     const Audit found = audit_record(record);

@@ -18,10 +18,10 @@ namespace {
 
 const std::string embedding = "model.embed_tokens.weight", head = "lm_head.weight",
                   idle_parameter = "model.norm.weight";
-constexpr std::size_t live_rows = 6;  // of the embedding, as the synthetic run's tables have it
-constexpr float large_step = 4;       // step 0's gradients over step 1's
+constexpr std::size_t live_rows = 6;  // of the embedding, as in the synthetic run's tables
+constexpr float large_step = 4;       // ratio of step 0's gradients to step 1's
 
-/// Stored as the dtype stores it.
+/// Rounded to the storage dtype.
 template <typename Real>
 Real stored(const std::string& dtype, Real value) {
   if (dtype != "bfloat16") return value;
@@ -50,7 +50,7 @@ struct Tensor {
   std::vector<std::byte> bytes;
 };
 
-/// One training; Real is what it computes in.
+/// One training; Real is the type of computation.
 template <typename Real>
 class Training {
  public:
@@ -98,11 +98,11 @@ class Training {
   bool idle(const std::string& name, std::int64_t step) const {
     return trained_.idle_step == step && name == idle_parameter;
   }
-  /// Of a step without gradient there is none, and before the first gradient there are no moments.
+  /// Empty in a step without gradient; there are no moments before the first gradient.
   bool lacks(const TensorRow& row) const {
     return idle(row.name, row.step) && (row.kind == "gradient" || row.step == 0);
   }
-  /// Steps that the optimiser does not count in this parameter's updates.
+  /// Steps that the optimiser does not count as updates of this parameter.
   std::int64_t uncounted(const std::string& name, std::int64_t step) const {
     const bool any = trained_.idle_step && *trained_.idle_step < step && name == idle_parameter;
     return any && is(Mistake::count_one_more) ? -1 : any && !trained_.counts_idle_steps ? 1 : 0;
@@ -139,7 +139,7 @@ class Training {
     std::vector<TensorRow> all;
     for (const TensorRow& row : rows) {
       all.push_back(row);
-      if (row.kind == "copy") all.pop_back();  // of an earlier writing
+      if (row.kind == "copy") all.pop_back();  // from an earlier call
       if (row.kind != "parameter") continue;
       all.push_back(row);
       all.back().kind = "copy";
@@ -148,7 +148,7 @@ class Training {
     rows = std::move(all);
   }
 
-  /// From -1 to 1.
+  /// Uniform from -1 to 1.
   Numbers draw(const std::string& seed, std::size_t count, Real scale) const {
     Numbers numbers;
     std::uint64_t state = hash64(seed);
@@ -189,7 +189,7 @@ class Training {
         std::fill(gradient.begin() + static_cast<std::ptrdiff_t>(live_rows * static_cast<std::size_t>(shape[1])),
                   gradient.end(), Real{0});
       for (std::size_t i = 0; i < gradient.size() && trained_.other_rounding; i += 4) {
-        gradient[i] = std::nextafter(gradient[i], 2 * gradient[i]);  // 0 stays
+        gradient[i] = std::nextafter(gradient[i], 2 * gradient[i]);  // 0 stays 0
       }
       gradients[name] = gradient;
     }
@@ -304,7 +304,7 @@ class Training {
     all.value[i] = store(all.value[i] - static_cast<Real>(learning_rate) * all.moment1[i]);
   }
 
-  /// The step's rows as the values have them, and the values into the dumps.
+  /// Writes the step's rows from the values, and the values into the dumps.
   void record(std::int64_t step) {
     for (RankRecord& rank : trained_.run.ranks) {
       const std::string file =

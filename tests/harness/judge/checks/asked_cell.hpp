@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cell whose requests ask for just what its two records did.
+// A case whose requests match its two records.
 #pragma once
 
 #include "support/hash.hpp"
@@ -7,7 +7,7 @@
 
 namespace plumbline::testing {
 
-/// What must have been asked for where all is right.
+/// The matching request.
 inline Request request_of(const SyntheticRun& run) {
   const Json& manifest = run.manifest;
   Request request;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of bytes have in common.
+// Common code of tests of bytes.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 
 namespace plumbline::testing {
 
-/// Judges the cell, expects that the check "memory" fails and no other, and gives where.
+/// Judges the case, expects only the check "memory" to fail, and returns the place.
 inline FirstDivergence expect_memory_red(SyntheticCell& cell) {
   const auto verdict = cell.judge();
 

@@ -35,7 +35,7 @@ class Valuer {
  public:
   explicit Valuer(const DumpedRun& dumped) : dumped_(dumped) {}
 
-  /// `truth`: what names the true values.
+  /// `truth`: the key of the true values.
   Values values(std::int64_t step, const std::string& key, const std::string& truth, const Shape& shape) const {
     Values made{key, dumped_.shadow ? "float64" : "float32", shape, {}};
     const auto other = dumped_.other_ulps.find({step, key});
@@ -87,7 +87,7 @@ std::filesystem::path DumpedRun::write(const std::filesystem::path& folder) cons
       if (shadow) row.dtype = "float64";
       const std::string name = row.name == "lm_head.weight" ? "model.embed_tokens.weight" : row.name;  // tied
       Values values = valuer.values(row.step, row.kind + "/" + row.name, row.kind + name, row.shape);
-      if (row.step >= 0) row.digest = valuer.digest(row.step, values);  // all runs start alike
+      if (row.step >= 0) row.digest = valuer.digest(row.step, values);  // all runs have the same start
       keep(rank.rank, row.step, std::move(values));
     }
     for (BoundaryRow& row : rank.boundaries) {

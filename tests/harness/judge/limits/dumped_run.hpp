@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A synthetic run with values: every tensor of its tables in its dumps, off the true values by so many units in the
-// last place.
+// A synthetic run with values: every tensor of its tables is dumped, with an error of a number of ULPs.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +15,15 @@
 
 namespace plumbline::testing {
 
-/// True values lie between 1 and 2 and follow from step and name. `ulps`: of float32, that every element is off; a
-/// shadow is off by none. Keys are those of the dumps: "gradient/model.norm.weight",
-/// "boundary/forward/3/layers.1/send".
+/// True values are between 1 and 2 and derive from step and name. `ulps`: error of every element in float32 ULPs; 0 for
+/// a float64 reference. Keys are those of the dumps: "gradient/model.norm.weight", "boundary/forward/3/layers.1/send".
 struct DumpedRun {
   SyntheticRun run;
   int ulps = 0;
-  bool shadow = false;  ///< in float64
+  bool shadow = false;  ///< a float64 reference
   using Key = std::pair<std::int64_t, std::string>;
-  std::map<Key, int> other_ulps = {};  ///< this tensor is off by another number
-  std::set<Key> with_nan = {};         ///< its first element, unknown to the tables
+  std::map<Key, int> other_ulps = {};  ///< tensors with another error
+  std::set<Key> with_nan = {};         ///< tensors whose first element is NaN, not reflected in the tables
   std::set<Key> not_dumped = {};
   std::set<Key> with_other_digest = {};
 
@@ -33,25 +31,25 @@ struct DumpedRun {
   std::filesystem::path write(const std::filesystem::path& folder) const;
 };
 
-/// Reference (1 ULP off), shadow, candidate (2 ULP off) and a calibration of 20 runs that were as far off as the
-/// reference: its limits are 4 times that.
+/// Reference (error 1 ULP), float64 reference, candidate (2 ULP) and a calibration of 20 runs with the reference's
+/// error: its limits are 4 times that.
 class CalibratedCell {
  public:
   CalibratedCell();
-  /// Writes all four and judges, `change` done to the calibration before it is written: by all checks but `audit`. That
-  /// one computes a record's values out of each other, and here every value stands for itself, so that one of them can
-  /// be moved alone. Records whose values do follow are TrainedRun's.
+  /// Writes all four and judges with all checks but `audit`; `change` is applied to the calibration first. `audit`
+  /// recomputes values from each other, but here all values are independent, so that single ones can be changed. For
+  /// records with consistent values see TrainedRun.
   CellVerdict compare(const std::function<void(judging::Calibration&)>& change = nullptr);
-  /// What compare() wrote, in bits, by the same checks.
+  /// Judges what compare() wrote in the mode bits, with the same checks.
   CellVerdict compare_in_bits() const;
-  /// What was written, by that calibration.
+  /// Judges what was written with that calibration.
   CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
 
   TemporaryFolder folder;
   DumpedRun reference, shadow, candidate;
 };
 
-/// The calibration of `folder`/reference, with `folder`/shadow, by runs that were as far off as the reference.
+/// The calibration of `folder`/reference, with `folder`/shadow, from runs with the reference's error.
 judging::Calibration calibration_of_itself(const std::filesystem::path& folder);
 
 }  // namespace plumbline::testing

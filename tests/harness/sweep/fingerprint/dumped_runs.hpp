@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dumps of one step of a reference and a candidate that agree in all they hold: tests change values in them and see
-// which known mistake is named.
+// Dumps of one step of a reference and a candidate that agree. Tests change values in them and check the reported fault
+// signatures.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -49,8 +49,8 @@ inline void write_dump(const std::filesystem::path& record, std::size_t rank, st
   write_safetensors(path, named);
 }
 
-/// Two stages on two ranks, four microbatches, 24 valid tokens. The reference's tensors are of several sizes, so that
-/// no one is a multiple of another.
+/// Two stages on two ranks, four microbatches, 24 valid tokens. The reference's tensors have different magnitudes, so
+/// that none is a multiple of another.
 class DumpedRunsTest : public ::testing::Test {
  protected:
   DumpedRunsTest() {
@@ -90,7 +90,7 @@ class DumpedRunsTest : public ::testing::Test {
     for (const char* name : {"embed", "a", "b", "head"}) gradient(name) = times(gradient(name), factor);
   }
 
-  /// What a microbatch adds to a gradient; the last one the rest, and number 2 nothing.
+  /// A microbatch's contribution to a gradient; the last one has the rest, and number 2 nothing.
   Values part(const std::string& name, int microbatch) const {
     const Values first{0.3F, -0.9F, 1.5F, 0.2F}, second{-1.2F, 0.4F, 0.1F, 2.5F};
     if (microbatch == 0) return first;
@@ -110,7 +110,7 @@ class DumpedRunsTest : public ::testing::Test {
     }
   }
 
-  /// All families over what was set up.
+  /// All signatures of this setup.
   std::vector<Fingerprint> found() {
     const std::filesystem::path one = folder_ / "one", other = folder_ / "other";
     write_dump(one, 0, 1, reference_);
@@ -132,7 +132,7 @@ class DumpedRunsTest : public ::testing::Test {
   TemporaryFolder folder_;
   StepFacts facts_;
   FirstDivergence first_;
-  /// Where each parameter lies, which is its stage too unless a test says otherwise.
+  /// Rank of each parameter, also its stage unless a test changes it.
   const std::map<std::string, std::int64_t> ranks_of_ = {{"embed", 0}, {"a", 0}, {"b", 1}, {"head", 1}};
   Tensors reference_;
   Tensors ranks_[2];
