@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the harness reads, with thousands of damages: each file is taken or refused in words that name it, and a record
-// that is taken is judged in words of ours.
+// Thousands of damaged input files: each file is accepted, or refused with a message that names it; accepted records
+// are judged without internal errors.
 #include <gtest/gtest.h>
 
 #include "harness/commands/compare.hpp"
@@ -26,7 +26,7 @@ using testing::SyntheticCell;
 
 class DamagedFiles : public ::testing::Test {
  protected:
-  /// Damages it so often that each kind of damage meets each part of it.
+  /// Damages it often enough that each kind of damage affects each part.
   static void expect_taken_or_refused(const fs::path& path, int times, const std::function<void()>& read,
                                       std::vector<std::string> names = {}) {
     names.push_back(path.filename().string());
@@ -82,7 +82,7 @@ TEST_F(DamagedFiles, TheTablesOfARecordAreTakenOrRefused) {
   const fs::path record = cell.write_candidate();
 
   expect_taken_or_refused(record / "rank-1" / "exit.json", 150, [&] { read_record(record); },
-                          {".csv"});  // an end that is no longer `ok` asks less of the tables, one that is, more
+                          {".csv"});  // whether an end is `ok` changes the demands on tables
   for (const char* table :
        {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
     expect_taken_or_refused(record / "rank-1" / table, 60, [&] { read_record(record); });

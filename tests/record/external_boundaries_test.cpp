@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rows of boundaries.csv come of what an external trainer tells.
+// Rows of boundaries.csv that result from an external trainer's calls.
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"
@@ -78,7 +78,7 @@ TEST(ExternalBoundaries, BehindTheLastUnitNothingCrosses) {
               IsEmpty());
 }
 
-// No reader takes such a record: the trainer is told at once, where it is wrong.
+// Readers would refuse such a record: the trainer gets the error at the wrong call.
 TEST(ExternalBoundaries, RowsOfAnotherRanksStageAreRefused) {
   const TemporaryFolder folder;
   ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));

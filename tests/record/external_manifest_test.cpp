@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the manifest says of a run that an external trainer tells.
+// The manifest of a run recorded by an external trainer.
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tables hold of the steps that an external trainer tells, and which calls it may not make.
+// The tables of an external trainer's steps, and the calls that it may not make.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::ThrowsMessage;
 
-/// Returns once the clock that records are timed by has gone on.
+/// Returns after the clock of records has advanced.
 void let_time_pass() {
   const auto begun = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begun < std::chrono::microseconds(1)) continue;

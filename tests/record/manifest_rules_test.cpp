@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules of manifest.json that hold for some roles, some keys, or at their limits alone.
+// Rules of manifest.json that apply only to some roles or keys, or at limits.
 #include <gmock/gmock.h>
 
 #include <algorithm>

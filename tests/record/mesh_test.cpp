@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pipeline of several: what its manifest says of the others, and which folder is read.
+// One pipeline of several: the mesh in its manifest, and the folder that is read.
 #include "record/mesh.hpp"
 
 #include <gmock/gmock.h>

@@ -179,13 +179,13 @@ TEST(ProgressPage, WhatIsNoPageIsNoSnapshot) {
   EXPECT_FALSE(read_progress(folder.file("zeros", std::string(4096, '\0'))));
 }
 
-// Whoever watches a run must not wait for who never comes.
+// A launcher must not wait for a writer that never comes.
 TEST(ProgressPage, APipeOrAFolderIsNoPage) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::filesystem::create_directory(folder / "folder");
 
-  ::alarm(20);  // or this process waits for ever
+  ::alarm(20);  // otherwise this process could wait forever
   EXPECT_FALSE(read_progress(folder / "pipe"));
   ::alarm(0);
   EXPECT_FALSE(read_progress(folder / "folder"));

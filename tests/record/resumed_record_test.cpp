@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record that begins behind step 0, and one that is read from such a step on.
+// A record that begins after step 0, and one that is read from such a step on.
 #include <gmock/gmock.h>
 
 #include "record/record_error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows at the limits of what they may say, and which of several wrong cells is named.
+// Rows at the limits of valid values, and which of several wrong cells is reported.
 #include <gtest/gtest.h>
 
 #include <cmath>

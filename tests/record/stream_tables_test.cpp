@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables that few records have, and what of a record is read in which step.
+// Rare tables, and what is read in which step.
 #include <gmock/gmock.h>
 
 #include "record/columns.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which columns a record may lack, what its rows' keys are and which rows there must be: as docs/record-format.md says.
+// Optional columns, keys and required rows of tables, as in docs/record-format.md.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Single keys of verdict.json, written and read, and what its counts are of.
+// Single keys of verdict.json, written and read, and the meaning of its counts.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -32,7 +32,7 @@ CellVerdict cell_of(bool holds, const std::optional<SecondRun>& second) {
   return cell;
 }
 
-/// A cell that holds, one that held when it was run again, one that failed again.
+/// A case that holds, one that held in the second run, one that failed again.
 Verdict three_cells() {
   Verdict verdict;
   verdict.cells = {cell_of(true, std::nullopt), cell_of(false, SecondRun{SecondRun::Outcome::holds, ""}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the lines of a file end that is larger than what is read of it at once, and where it ends itself.
+// Line ends in files larger than one chunk, and the end of the file.
 #include "support/file_lines.hpp"
 
 #include <gmock/gmock.h>

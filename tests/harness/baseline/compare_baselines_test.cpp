@@ -204,7 +204,7 @@ TEST(CompareBaselines, AnUnknownKindOfChangeIsRefused) {
   EXPECT_THROW(parse_change_kind("speed"), InputError);
 }
 
-// A baseline of which only the first run is compared would hold for all that is wrong in the others.
+// If only the first run of a baseline were compared, errors in the others would pass.
 TEST(CompareBaselines, EveryRunIsCompared) {
   Baseline before = baseline(), now = baseline();
   for (Baseline* each : {&before, &now}) {

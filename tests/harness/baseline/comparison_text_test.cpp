@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a comparison with a baseline tells, to people and to programs.
+// Text and JSON of a comparison with a baseline.
 #include <gtest/gtest.h>
 
 #include "harness/baseline/baseline_comparison.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was asked, key by key, and what of it differs.
+// Requests as keys and values, and their differences.
 #include "harness/baseline/request_keys.hpp"
 
 #include <gmock/gmock.h>

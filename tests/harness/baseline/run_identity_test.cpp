@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By what runs and code paths are told apart, one key at a time.
+// Identity of runs and code paths, one key at a time.
 #include "harness/baseline/run_identity.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ const Json environment = {
       {"tf32_cudnn", false},
       {"hostname", "h"}}}};
 
-/// The keys of which another value is another one of what `of` tells: "versions/libtorch".
+/// The keys that `of` includes: "versions/libtorch".
 template <class Of>
 std::vector<std::string> keys_that_count(const Of& of) {
   std::vector<std::string> keys;

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// A finished sweep of one reference and one cell, written anew by each call.
+/// A finished sweep of one reference and one case, rewritten by each call.
 class TakeBaseline : public ::testing::Test {
  protected:
   TakeBaseline() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a baseline, command by command: kept once, held against, changed with a reason.
+// The commands on a baseline: saved once, compared, changed with a reason.
 #include "harness/commands/baseline_command.hpp"
 
 #include "harness/baseline/baseline.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline bench`: what is timed and how often, what is said, and the exit code.
+// `plumbline bench`: the timed runs and rounds, the output, and the exit code.
 #include "harness/commands/bench_command.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline calibrate`: what is run with what, what is said, and the exit code.
+// `plumbline calibrate`: the runs with their options, the output, and the exit code.
 #include "harness/commands/calibrate_command.hpp"
 
 #include "tests/harness/commands/finished_sweep.hpp"

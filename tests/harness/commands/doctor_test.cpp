@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the trainers' answers come down to, for machines made up for it.
+// Summaries of the trainers' answers, for fake machines.
 #include "harness/commands/doctor.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that someone else's program wrote: what they may lack, and that what is wrong in them is found.
+// Records of external programs: what they may lack, and that their errors are detected.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said at the end of a sweep that is judged, and the code that it ends with.
+// Summary and exit code of a judged sweep.
 #include "harness/commands/sweep_command.hpp"
 
 #include "tests/harness/commands/finished_sweep.hpp"

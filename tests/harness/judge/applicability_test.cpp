@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where checks do not apply, and which are required. How often the first happens in the default sweep: a rule that let
-// checks slip away would show here.
+// Where checks do not apply, and which are required. Counts the former in the default sweep, so that a rule that
+// disables checks is detected.
 #include <gmock/gmock.h>
 
 #include <map>

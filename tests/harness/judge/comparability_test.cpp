@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two manifests must say alike for their runs to be the same training, key by key.
+// The keys that must agree in two manifests of the same training, one by one.
 #include "harness/judge/comparability.hpp"
 
 #include <gmock/gmock.h>
@@ -160,7 +160,8 @@ TEST(Comparability, AnotherOptimizerIsTold) {
 }
 
 TEST(Comparability, TiedWeightsThatOneManifestAloneLists) {
-  const auto words = ::testing::AllOf(HasSubstr("the tied weights are listed in one manifest only"), HasSubstr("Record(tied="));
+  const auto words =
+      ::testing::AllOf(HasSubstr("the tied weights are listed in one manifest only"), HasSubstr("Record(tied="));
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest({{"tied", Json::array()}})),
               ElementsAre(words));
   EXPECT_THAT(why_not_comparable(reference_manifest({{"tied", Json::array()}}), candidate_manifest()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records as earlier versions wrote them, which must go on being read, and judged as they were.
+// Records of earlier versions, which must remain readable with the same verdict.
 #include <gmock/gmock.h>
 
 #include "harness/commands/compare.hpp"

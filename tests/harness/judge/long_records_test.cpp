@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record is judged in one pass: each row is read once, and what is held at once does not depend on the steps.
+// A record is judged in one pass: each row is read once, and memory does not depend on the number of steps.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>

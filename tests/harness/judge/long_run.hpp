@@ -14,7 +14,7 @@ struct LongRun {
   std::int64_t steps = 0;
   std::int64_t ranks = 8;
   std::int64_t microbatches = 64;
-  RecordLevel level = RecordLevel::summary;  ///< or full
+  RecordLevel level = RecordLevel::summary;  ///< summary or full
 };
 
 /// Numbers of rows of all tables by format and schedule: per step, and outside of steps.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record of another trainer from which a kind of rows is absent, because its recorder could not see them: the verdict
-// names the kind, is not red for it, and is red for every fault in the rows that are there.
+// An external record without a kind of rows that its recorder could not see: the verdict names the kind, does not fail
+// for it, and fails for every fault in the existing rows.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 
 constexpr const char* why = "torch 2.16.0 has no such function";
 
-/// What is absent from a record, and what the judge makes of it.
+/// Missing rows of a record, and the expected results.
 struct Absent {
   const char* what;
   std::vector<std::string> not_run;  ///< checks, where the record says so

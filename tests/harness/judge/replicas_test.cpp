@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pipelines side by side as one cell: each against the reference's, and all against each other.
+// Data parallel pipelines as one case: each compared with the reference's, and all with each other.
 #include <gmock/gmock.h>
 
 #include "harness/commands/compare.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which two records are one run, and which were made of a calibration's training and by the same kernels.
+// Which records are of the same run, of a calibration's training, and by the same kernels.
 #include <gmock/gmock.h>
 
 #include "harness/judge/comparability.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of one digest are of one tensor, so that what else they say of it must agree; and rows that no model gives a
-// reason for.
+// Rows with equal digests describe equal tensors, so their statistics must agree; and rows that no model explains.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A check that was not shown every step does not hold, whatever it saw in the others: its floors are those of the whole
-// run.
+// A check that did not see every step does not hold, whatever the others show: its minimum counts are those of the
+// whole run.
 #include <gmock/gmock.h>
 
 #include "harness/judge/check_table.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launcher is looked for once in a process's life: each case is a process of its own.
+// The launcher is searched once per process: each test case uses its own process.
 #include "harness/launch/default_launcher.hpp"
 
 #include <gmock/gmock.h>

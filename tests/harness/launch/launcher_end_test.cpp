@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is named when a launch ends otherwise than well, and what is done to its processes.
+// The rank that is blamed for a failed launch, and the end of its processes.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>

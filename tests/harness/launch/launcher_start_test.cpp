@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a command that is launched finds, and what starting it costs the one who starts it.
+// The environment of a launched command, and the effects of the launch on the caller.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>

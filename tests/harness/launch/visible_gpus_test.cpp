@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPUs that a process may use: by the variable, by the devices that there are, and of these by CTest.
+// GPUs that a process may use: by the variable, by the existing devices, and as assigned by CTest.
 #include "harness/launch/visible_gpus.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of the dumps of the cells that the key audit adds.
+// Removal of the dumps of cases that the key audit adds.
 #include "harness/sweep/audited_dumps.hpp"
 
 #include "record/removed_dumps.hpp"
@@ -78,7 +78,8 @@ TEST_F(AuditedDumps, AreMadeAgainWhereAnotherJudgeNeedsThem) {
   EXPECT_TRUE(removed("cells/a-dump-1f1b-w2"));
 }
 
-/// A sweep of two audited references: a of the cells one and two, of which two was run twice, and b of the cell three.
+/// A sweep of two audited references: a for the cases one and two, of which two was run twice, and b for the case
+/// three.
 class RemoveAuditedDumps : public ::testing::Test {
  protected:
   RemoveAuditedDumps() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `plumbline calibrate` refuses before it runs anything; that it works is shown by the canaries.
+// What `plumbline calibrate` refuses before it runs anything; the injected faults test that it works.
 #include "harness/sweep/calibrate.hpp"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST_F(Calibrate, HasNoShadowOfMixedPrecisionAndNeedsItsProgram) {
   EXPECT_FALSE(std::filesystem::exists(options_.folder));
 }
 
-/// A trainer that leaves a record for the reference and ends with the code in `shadow-code` as the shadow.
+/// A trainer that writes a record as the reference and ends with the code in `shadow-code` as the float64 reference.
 class CalibrateInParts : public Calibrate {
  protected:
   CalibrateInParts() {
@@ -103,7 +103,7 @@ class CalibrateInParts : public Calibrate {
     return folder_.file("run.toml", "[model]\nconfig = \"config.json\"\n[train]\n" + train + "\n");
   }
   void shadow_ends_with(int code) { folder_.file("shadow-code", std::to_string(code)); }
-  /// Up to the shadow, which fails.
+  /// Up to the float64 reference, which fails.
   std::string stopped() {
     return error_of<RunError>([&] { calibrate(options_, signals_, stderr); });
   }
@@ -139,7 +139,7 @@ TEST_F(CalibrateInParts, WhatHasEndedIsKeptAndWhatHasNotRunsAgain) {
   EXPECT_EQ(calls(), 3) << "the shadow alone";
 }
 
-// Or a reference of one thing would be held to limits of another.
+// Otherwise a reference would be compared with the limits of another run.
 TEST_F(CalibrateInParts, IsNotGoneOnWithAfterAnythingHasChanged) {
   stopped();
   const auto good = options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps of the calibrated tier, with stand-ins: a reference trainer that leaves prepared records. Perturbed runs are
-// there already but for one, so that a sweep starts few programs.
+// Sweeps in the mode calibrated with fakes: a reference trainer that provides prepared records. All perturbed runs but
+// one exist already, so that a sweep starts few programs.
 #include "tests/harness/judge/limits/dumped_run.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
@@ -32,8 +32,8 @@ class CalibratedCells : public RunSweep {
     sweep_file("tier = \"calibrated\"\nchecks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = " + worlds +
                "\nschedules = [\"1f1b\"]\n" + more);
   }
-  /// The calibration is begun and ends at its shadow; perturbed runs from the second on are then put there, the last as
-  /// far off as given.
+  /// Begins the calibration, which stops at its float64 reference; then adds perturbed runs from the second on, the
+  /// last with the given error.
   void begin_calibration(double last_error = 0) {
     shadow_ends_with(1);
     begun_ = run().verdict;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep tells its trainers of devices: which kind, and which GPUs are theirs where cells run side by side.
+// Devices of a sweep's trainers: their kind, and the GPUs of each case with parallel jobs.
 #include <cstdlib>
 
 #include "tests/harness/sweep/run_sweep.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells whose run is stopped and gone on with.
+// Cases whose run is stopped and resumed.
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells side by side: --jobs, with stand-ins for launcher and trainers that wait for each other.
+// Parallel jobs: --jobs, with fakes of launcher and trainers that wait for each other.
 #include <set>
 
 #include "tests/harness/sweep/run_sweep.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 class Jobs : public RunSweep {
  protected:
-  /// What a pipeline's first rank does before anything else: it enters, waits until `side_by_side` of its round are in,
-  /// and leaves.
+  /// First action of a pipeline's first rank: it enters, waits until `side_by_side` of its round have entered, and
+  /// leaves.
   void meet(int side_by_side) {
     const std::string together = std::to_string(side_by_side);
     behave(
@@ -31,7 +31,7 @@ class Jobs : public RunSweep {
         "  sleep 0.1; rm $base/in-$mine ;;\n"
         "esac\n");
   }
-  /// The lines that stand in a file of the folder, each once.
+  /// The distinct lines of a file in the folder.
   std::set<std::string> lines_of(const std::string& file) const {
     std::set<std::string> lines;
     std::ifstream in(folder_ / file);

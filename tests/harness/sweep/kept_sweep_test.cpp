@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep keeps of its plan: all that the judge is asked again by, as it was asked the first time.
+// The stored plan of a sweep: everything that rejudging needs.
 #include "harness/sweep/kept_sweep.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 class KeptPlans : public ::testing::Test {
  protected:
-  /// Nothing in it is as it is by default.
+  /// All values differ from the defaults.
   static KeptSweep full() {
     CellPlan cell;
     cell.id = "a-1f1b-w2";
@@ -182,7 +182,7 @@ TEST_F(KeepingOfAPlan, KnowsTheTier) {
   EXPECT_EQ(keep().tier, Tier::calibrated);
 }
 
-// What is asked of a reference's data is what any of its cells asks, and of no other's.
+// A reference needs the data coverage that any of its own cases requires.
 TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
   plan_.cells[0].plan.bench = true;
   plan_.cells[1].plan.lengths = {8, 4};
@@ -201,7 +201,7 @@ TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
   EXPECT_FALSE(keep().references[0].equal_lengths);
 }
 
-// A selection of all checks is none; the two that are always made need not be named for that.
+// Selecting all checks equals no selection; the two unconditional ones need not be named.
 TEST_F(KeepingOfAPlan, OfSomeChecksIsASelection) {
   EXPECT_THAT(keep().selection.checks, IsEmpty());
 

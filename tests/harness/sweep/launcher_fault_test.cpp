@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launchers that do not start what they are asked to: the machine's fault, which ends the sweep, and no verdict on a
-// cell.
+// Launchers that fail: the machine's fault, which ends the sweep without a verdict on a case.
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked of a run of Plumbline's own trainers: every key of a run file that decides what is computed stands in
-// the request, or the judge would hold the record to nothing.
+// Requests of Plumbline's own trainers: every key of a run file that affects the computation is in the request, because
+// the judge checks only what is requested.
 #include "harness/sweep/make_request.hpp"
 
 #include <gmock/gmock.h>
@@ -119,7 +119,7 @@ level = "summary"
   EXPECT_EQ(asked.accumulation_digest, "");
 }
 
-// What the file does not say is what docs/run-file.md says, and is asked for as well.
+// Defaults of docs/run-file.md are requested as well.
 TEST_F(MakeRequest, AsksForTheDefaultsToo) {
   data("text = \"t.txt\"\nlengths = [4]");
 

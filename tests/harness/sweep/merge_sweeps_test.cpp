@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shards of a sweep, run apart and put together, against the same sweep run as a whole.
+// Merged shards of a sweep compared with the same sweep run as a whole.
 #include "harness/sweep/merge_sweeps.hpp"
 
 #include "harness/sweep/kept_sweep.hpp"
@@ -27,7 +27,7 @@ class MergeSweeps : public RunSweep {
     run();
     return *options_.out;
   }
-  /// Without what differs from run to run: times, and the folder in commands.
+  /// Removes what differs from run to run: times, and the folder in commands.
   static Json of_a_sweep(const fs::path& folder) {
     Json verdict = read_json(folder / "verdict.json");
     verdict.erase("started");
@@ -181,7 +181,7 @@ TEST_F(MergeParts, KeepWhatEveryRunWasMadeFromAndWhenTheFirstBegan) {
 }
 
 TEST_F(MergeParts, FilesOfEveryKindAreTakenAndNoneTwice) {
-  const std::vector<std::string> kinds = {"references", "cells", "repeats",      "dumps",
+  const std::vector<std::string> kinds = {"references", "cells",        "repeats", "dumps",
                                           "again",      "calibrations", "launches"};
   for (const auto& kind : kinds) {
     for (const int number : {0, 1, 2}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps that start other people's commands: a shell script stands for their trainer, which leaves a prepared record.
+// Sweeps of users' commands: a shell script replaces the trainer and provides a prepared record.
 #include "harness/sweep/prepared_sweep.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
@@ -7,7 +7,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// $1 the world size, $2 the record, $3 what it is to do; it is started in the sweep file's folder.
+/// $1 the world size, $2 the record, $3 what to do; started in the sweep file's folder.
 const char* const their_trainer = R"sh(
 world=$1 record=$2 how=$3
 echo "$world $how $GREETING" >> calls
@@ -45,7 +45,7 @@ class OwnCommands : public RunSweep {
   static std::string trains(const std::string& what) {
     return "[\"./train.sh\", \"{world}\", \"{record}\", \"" + what + "\"]";
   }
-  /// One cell of two ranks in which the candidate does this.
+  /// One case of two ranks in which the candidate does this.
   Verdict verdict_on(const std::string& body, const std::string& more = "") {
     how("else", body);
     sweep_file(more + "[[cell]]\nworld_size = 2\nschedule = \"1f1b\"\nhow = \"else\"\n");
@@ -63,7 +63,7 @@ class OwnCommands : public RunSweep {
   const fs::path place_ = folder_ / "my place";
 };
 
-// Of the other files among its words nobody knows whether it writes them itself: this one it does.
+// Other files in a command may be its outputs, as this one.
 TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAnotherOne) {
   folder_.file("my place/log.txt", "from before\n");
   const auto logging = [](const std::string& how) {
@@ -145,7 +145,7 @@ TEST_F(OwnCommands, WhatRanOtherwiseThanAskedIsRed) {
   EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason, HasSubstr("asked for was 1F1B"));
 }
 
-/// Two pipelines of `ranks` side by side, made of one prepared record: the data of the second are its own.
+/// Two data parallel pipelines of `ranks`, made from one prepared record; the second has other data.
 void make_replicas(const fs::path& prepared, const fs::path& whole, std::int64_t ranks) {
   for (std::int64_t replica = 0; replica < 2; ++replica) {
     const fs::path record = whole / ("replica-" + std::to_string(replica));

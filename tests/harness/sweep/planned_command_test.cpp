@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a cell's own commands are told and how they are started, without a sweep around them.
+// Arguments and start of a case's commands, without a sweep.
 #include "harness/sweep/planned_command.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using Words = std::vector<std::string>;
 
-/// On four ranks; both commands hold `more` as their last word.
+/// On four ranks; both commands end in the word `more`.
 CommandCell cell_with(const std::string& more) {
   CommandCell cell;
   cell.world_size = 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sizes, lists and orders of summing a plan gives its cells.
+// Sizes, lists and orders of sums in a plan's cases.
 #include <gmock/gmock.h>
 
 #include "harness/sweep/sweep_plan.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which runs of a sweep its trainers would refuse, asked before anything is started.
+// Runs of a sweep that its trainers would refuse, checked before anything is started.
 #include "harness/sweep/preflight.hpp"
 
 #include "tests/harness/sweep/run_sweep.hpp"

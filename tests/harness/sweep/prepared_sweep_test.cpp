@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --list refuses: all that the run itself would refuse before it starts anything.
+// --list refuses everything that the sweep itself would refuse before it starts anything.
 #include "harness/sweep/prepared_sweep.hpp"
 
 #include "tests/harness/sweep/run_sweep.hpp"

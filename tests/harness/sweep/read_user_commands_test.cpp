@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweep files that start other people's commands, read without starting anything: every key is taken where it belongs,
-// and a key that would be ignored is refused.
+// Sweep files with users' commands, read without starting anything: every valid key is used, and keys that would be
+// ignored are refused.
 #include <gmock/gmock.h>
 
 #include "harness/sweep/sweep_file.hpp"
@@ -96,7 +96,7 @@ TEST_F(ReadUserCommands, ACellsOwnCommandsAndValuesGoBeforeTheFiles) {
   EXPECT_THAT(own.own, ElementsAre("steps", "seed", "how"));
 }
 
-// Which commands a sweep starts may stand in its cells alone.
+// A sweep's commands may be given only in its cases.
 TEST_F(ReadUserCommands, CommandsOfCellsAloneMakeASweepOfCommands) {
   const std::string both =
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\", \"{world}\"]\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --keep failures: what goes, what stays, and what can still be done with what stays.
+// --keep failures: what is removed, what stays, and what can be done with it.
 #include "harness/sweep/removed_records.hpp"
 
 #include "tests/harness/sweep/run_sweep.hpp"
@@ -59,7 +59,7 @@ TEST_F(KeepFailures, ResumedNothingRunsAgainAndUnderAnotherJudgeWhatIsGoneDoes) 
   EXPECT_THAT(calls(), Not(::testing::Contains("plumbline-reference a")));
 }
 
-/// A sweep's folder and verdict made by hand: references r and s, the cells c and d of r, e of s.
+/// A sweep's folder and verdict: references r and s, the cases c and d of r, e of s.
 class RemovedRecords : public ::testing::Test {
  protected:
   RemovedRecords() {
@@ -149,7 +149,7 @@ TEST_F(RemovedRecords, AreNotThoseOfAReferenceWithoutAVerdict) {
   EXPECT_TRUE(is_there("references/s/manifest.json"));
 }
 
-// What was kept of it is all there is: a later verdict, which has not seen the record, is not put in its place.
+// The stored result is the only one: a later verdict without the record does not replace it.
 TEST_F(RemovedRecords, OfAReferenceAreNotRemovedTwice) {
   remove();
   verdict_.machine = {{"cpu", "another"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --resume keeps: finished cells whose inputs are as they were, judged by the judge that is there now.
+// What --resume keeps: finished cases with unchanged inputs, judged by the current judge.
 #include <cstdlib>
 
 #include "tests/harness/sweep/run_sweep.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run's size is taken from: the limit of what an audit may write, and how long a sweep takes, are told by it.
+// Estimates of a run's size, which determine the limit of dumps for audit and a sweep's duration.
 #include "harness/sweep/run_size.hpp"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ class RunSizeOf : public ::testing::Test {
   PlannedReference reference_;
 };
 
-// Of a layer: queries and output 2 x 4 x 4, keys and values the same where every head has its own, the MLP 3 x 4 x 6,
-// two norms of 4. Beside the layers: the embedding and the head of 256 x 4 each, and a norm of 4.
+// Per layer: queries and output 2 x 4 x 4, keys and values the same if every head has its own, the MLP 3 x 4 x 6, two
+// norms of 4. Besides the layers: the embedding and the head of 256 x 4 each, and a norm of 4.
 TEST_F(RunSizeOf, ParametersAreTheModels) {
   EXPECT_EQ(size().parameters, 5 * (32 + 32 + 72 + 8) + 2 * 1024 + 4);
   model(R"(, "num_key_value_heads": 1)");
@@ -68,8 +68,8 @@ TEST_F(RunSizeOf, ARunThatCannotBeReadHasNone) {
   EXPECT_EQ(size().parameters, 0);
 }
 
-// Every step dumps gradients, parameters and states, the start its parameters; what crosses a boundary is dumped
-// forward and backward, at both ends, of every layer and two more.
+// Every step dumps gradients, parameters and states, the start only parameters; boundary tensors are dumped forward and
+// backward, at both ends, for every layer and two more.
 TEST(DumpBytes, AreOfAllStepsAndTheStart) {
   RunSize size;
   size.parameters = 100;
@@ -83,7 +83,7 @@ TEST(DumpBytes, AreOfAllStepsAndTheStart) {
   EXPECT_EQ(dump_bytes(size), 2 * ((3 * 4 + 1) * 100 + 3 * 24 * 4 * 7 * 4));
 }
 
-// Two floating-point operations forward and four backward of every parameter and token.
+// Two floating-point operations forward and four backward per parameter and token.
 TEST(RoughSeconds, GrowWithRanksAndOperations) {
   RunSize size;
   size.parameters = 5e6;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cell that does not hold is run once more: what that run is asked, what it is held against, and what is said of it.
+// Failing cases are run a second time: the request, the comparison and the report of that run.
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/safetensors.hpp"
@@ -8,7 +8,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// What the judge was given of one run.
+/// The judge's arguments for one run.
 struct GivenRun {
   CellPlan plan;
   fs::path reference, candidate;

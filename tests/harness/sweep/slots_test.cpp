@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many runs go side by side: counted in rounds, in each of which all that run end together.
+// Parallel jobs, counted in rounds: all runs of a round end together.
 #include "harness/sweep/slots.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Of each round the runs that went side by side in it.
+/// The parallel runs of each round.
 std::vector<std::vector<std::size_t>> rounds_of(const std::vector<std::int64_t>& ranks, std::int64_t count) {
   Slots slots(count);
   for (std::size_t run = 0; run < ranks.size(); ++run) slots.add(run, ranks[run]);
@@ -119,7 +119,7 @@ TEST(SideBySide, TicksComeWhileRunsAreUnderWay) {
   EXPECT_TRUE(seen);
 }
 
-// What waits for a stop would not notice it.
+// Otherwise a stop would not be noticed while waiting.
 TEST(SideBySide, TicksComeAfterAFailureToo) {
   std::promise<void> ticked;
   bool seen = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep says of runs that failed and of a judge that could not judge, and what it leaves where it stops.
+// Reports of a sweep about failed runs and a failing judge, and what it leaves when it stops.
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

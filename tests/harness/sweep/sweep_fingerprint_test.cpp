@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes a kept cell another one: a resumed sweep that misses a change judges the records of another trainer.
+// Input digests: a resumed sweep that misses a change would judge records of another trainer.
 #include "harness/sweep/sweep_fingerprint.hpp"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ TEST(KeptFingerprint, IsReadAsItWasWrittenOrRefused) {
               AllOf(HasSubstr("runs"), HasSubstr("is not as this program writes it")));
 }
 
-/// A sweep of one command of the user's own, ./train.sh settings.ini.
+/// A sweep of one user's command, ./train.sh settings.ini.
 class FingerprintOf : public ::testing::Test {
  protected:
   FingerprintOf() {
@@ -229,7 +229,7 @@ TEST_F(FingerprintOf, OurTrainersAreSharedWithTheirModules) {
   EXPECT_EQ(of_ours(), before);
 }
 
-/// A cell of Plumbline's own trainers, which is one run in two parts.
+/// A case of Plumbline's own trainers, a run of two segments.
 class FingerprintOfOurs : public FingerprintOf {
  protected:
   FingerprintOfOurs() {
@@ -346,7 +346,7 @@ TEST_F(FingerprintOfOurs, WhatItIsMadeFromMustStay) {
   }
 }
 
-// A stand-in for ldd names two libraries of each program.
+// A fake ldd lists two libraries of each program.
 TEST_F(FingerprintOfOurs, TheirLibrariesCountByWhatTheyHold) {
   const std::string path = std::getenv("PATH");
   program(folder_, "bin/ldd",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep takes from its folder when it goes on in it: nothing that is not as it was written.
+// What a resumed sweep takes from its folder: nothing that was modified.
 #include "harness/sweep/sweep_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST_F(FolderOfASweep, TheVerdictOnAnotherCellIsNoCells) {
   EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("c"); }), HasSubstr("is not as this program wrote it"));
 }
 
-// A rank that an interrupted run had and this one has not would be judged with it.
+// A leftover rank of an interrupted run would be judged with this one.
 TEST_F(FolderOfASweep, NothingOfAnInterruptedRunStaysWhereTheNextOneWrites) {
   const SweepFolder folder = opened(false);
   folder_.file("out/cells/c/rank-7/exit.json", "{}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep is made from is the same from its first run to its last.
+// Inputs of a sweep must not change from its first run to its last.
 #include "harness/sweep/sweep_inputs.hpp"
 
 #include "harness/sweep/file_hash.hpp"
@@ -43,7 +43,7 @@ TEST_F(InputsOfASweep, AnotherOneIsNamed) {
 TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
   const auto time = fs::last_write_time(folder_ / "one");
   folder_.file("one", "PROGRAM");
-  fs::last_write_time(folder_ / "one", time + std::chrono::seconds(60));  // to the same nanosecond
+  fs::last_write_time(folder_ / "one", time + std::chrono::seconds(60));  // same modification time to the nanosecond
   EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
 
   fs::rename(folder_ / "one", folder_ / "elsewhere");
@@ -85,7 +85,7 @@ TEST_F(InputsOfASweep, AModelInSeveralFilesIsAnotherWhereOneOfThemIs) {
   EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-// A build in another window.
+// A concurrent build.
 TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
   const std::string replaced =
       "cp $base/plumbline-pipeline $base/new; echo '# another build' >> $base/new; mv $base/new "
@@ -109,7 +109,7 @@ TEST_F(RunSweep, AReferenceThatIsReplacedMeanwhileEndsItToo) {
   EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("plumbline-reference is no longer what it was"));
 }
 
-// What a run reads is as much of what was asked as the program is.
+// Files that a run reads are inputs like the program.
 TEST_F(RunSweep, AModelThatIsEditedMeanwhileEndsItToo) {
   behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/config.json\n");
 

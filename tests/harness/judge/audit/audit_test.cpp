@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole records, audited: right ones of every dtype and optimiser, and the same with one mistake that both trainers
-// would make alike.
+// Recomputation of whole records: correct ones of every dtype and optimiser, and the same with one mistake that both
+// trainers share.
 #include "harness/judge/audit/audit.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step as the audit walks it: which rows belong together, and which count once.
+// A step for the recomputation: which rows belong together, and which count once.
 #include "harness/judge/audit/audited_step.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A right record with one number changed by hand is red at that number.
+// A correct record with one changed number fails at that number.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a record alone shows of its numbers by themselves: one number changed, and nothing else said than that.
+// Impossible numbers of a single record: one changed number gives exactly one finding.
 #include <functional>
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an audit could have seen: one element at a time, with every mistake that a step can make.
+// Detection power: one element at a time, with every mistake that a step can make.
 #include "harness/judge/audit/power.hpp"
 
 #include <gmock/gmock.h>

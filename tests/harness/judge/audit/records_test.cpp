@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of a record is audited at all, and what is said of the rest.
+// Which parts of a record are recomputed, and the report about the rest.
 #include "record/record_stream.hpp"
 #include "record/removed_dumps.hpp"
 #include "tests/harness/judge/audit/audited_values.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from tables alone: records of level full, each with one number changed that no dumped value could show,
+// Recomputation from tables alone: records of level full, each with one changed number that no dumped value could show,
 // on ranks and in steps other than the first.
 #include <cmath>
 #include <functional>
@@ -29,7 +29,7 @@ class AuditedTables : public ::testing::Test {
     return audit_record(folder);
   }
 
-  /// Nothing but this: where it stands, and what was expected and got.
+  /// Expects only this finding: its place, and the expected and recorded values.
   void expect_one(auditing::Place place, const std::string& where, const std::string& numbers) {
     const Audit found = audit();
     for (const Finding& finding : found.findings) {

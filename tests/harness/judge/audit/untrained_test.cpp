@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters that have no gradient, in all steps or in some.
+// Parameters without a gradient in all or some steps.
 #include "tests/harness/judge/audit/audited_values.hpp"
 
 namespace plumbline::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values against values: what the dumps of a whole training must hold, and what one that is not there says.
+// Recomputation from values: the required dumps of a training, and the report about missing ones.
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// as_asked: ids and labels, read again from the files that a request names.
+// as_asked: ids and labels, read again from the requested files.
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/token_source.hpp"
@@ -44,7 +44,7 @@ struct DataCell : AskedCell {
     }
   }
 
-  /// What as_asked tells first.
+  /// The first difference of as_asked.
   FirstDivergence told() {
     const auto result = result_of(judge(), "as_asked");
     EXPECT_EQ(result.outcome, Outcome::fails);

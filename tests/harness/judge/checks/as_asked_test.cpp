@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// as_asked: every field of a request, held against a run that did something else, and a run of the same that holds.
+// as_asked: every field of a request, compared with a run that differs and with one that matches.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -125,7 +125,7 @@ TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
   EXPECT_THAT(verdict.first_divergence->words, ::testing::HasSubstr("the reference"));
 }
 
-/// What as_asked tells first.
+/// The first difference of as_asked.
 FirstDivergence first_of(SyntheticCell& cell) {
   const auto result = result_of(cell.judge(), "as_asked");
   EXPECT_EQ(result.outcome, Outcome::fails) << result.reason;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check: two records that agree to the bit, and that are wrong alike.
+// The check audit: two records with equal bits and the same mistake.
 #include <gmock/gmock.h>
 
 #include "record/removed_dumps.hpp"

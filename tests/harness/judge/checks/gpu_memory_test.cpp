@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory on GPUs: the same law, and the allocator's own words beside it.
+// memory on GPUs: the same activation memory model, and the allocator's own counts.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory: bytes that are no model state, activation or transport buffer.
+// memory: bytes other than model state, activations and transport buffers.
 #include <gmock/gmock.h>
 
 #include "harness/judge/expected/expected_model.hpp"

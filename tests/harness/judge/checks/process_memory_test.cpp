@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory: what the ranks' processes lose from step to step.
+// memory: leaks of the ranks' processes.
 #include "harness/judge/checks/process_memory.hpp"
 
 #include <gmock/gmock.h>

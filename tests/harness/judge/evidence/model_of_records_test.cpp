@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model that two records are held to: ours, or what other people's reference lists.
+// The model of two records: a Llama, or the one that an external reference lists.
 #include "harness/judge/evidence/model_of_records.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows by their keys: all of a key, of every rank, and the rank beside each.
+// Rows by their keys: all rows of a key on every rank, with the rank.
 #include "harness/judge/evidence/record_index.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands on which rank and crosses where, of placements in which a stage's number is not its rank's.
+// Units and stage boundaries of placements in which a stage's number is not its rank's.
 #include "harness/judge/expected/stage_map.hpp"
 
 #include <gmock/gmock.h>

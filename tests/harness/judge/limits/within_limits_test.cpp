@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two runs that differ in bits, held together within limits: one thing is changed and one check turns red.
+// Two runs that differ in bits, compared within limits: one change makes one check fail.
 #include "harness/judge/limits/within_limits.hpp"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(CalibratedTier, HoldsWhereBitsDiffer) {
   EXPECT_FALSE(cell.compare_in_bits().holds) << "in bits it does not";
 }
 
-/// Two trainings that rounded otherwise, and whose values do follow from each other.
+/// Two trainings with other roundings and consistent values.
 TEST(CalibratedTier, AWholeComparisonHoldsAndAuditsBoth) {
   const TemporaryFolder folder;
   const auto plan = trained_plan("adamw", true);
@@ -292,7 +292,7 @@ TEST(CalibratedTier, AShadowWithoutItsValuesIsNone) {
   EXPECT_THAT(error_of<InputError>([&] { cell.compare(); }), HasSubstr("is not the shadow that"));
 }
 
-/// What one of the two runs lacks is named with the run that lacks it.
+/// A missing item is reported with the run that lacks it.
 class ErrorsOf : public ::testing::Test {
  protected:
   std::string refusal(const std::function<void(Record& run, Record& shadow)>& change = nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/data.md: the judge's own reading against fixtures/data_vectors.json, which the trainers' and the witness' tests
-// read as well. What is asked is what a sweep would ask.
+// docs/data.md: the judge's reading compared with fixtures/data_vectors.json, which the tests of trainers and
+// cross-checks use as well. The requests are those of a sweep.
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/token_source.hpp"

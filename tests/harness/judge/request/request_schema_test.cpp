@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/schemas/request.schema.json, held to docs/request.md and to what is written.
+// docs/schemas/request.schema.json compared with docs/request.md and with written requests.
 #include <gmock/gmock.h>
 
 #include <functional>

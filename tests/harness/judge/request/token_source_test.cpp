@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge's own reading of the tokens, held to docs/data.md by small lists worked out by hand.
+// The judge's reading of tokens, compared with small lists worked out by hand from docs/data.md.
 #include "harness/judge/request/token_source.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of tensors that crossed a cut, and what is not: which microbatches, where the difference came in, and
-// that one mistake is not taken for another.
+// Signatures of boundary tensors: the affected microbatches, where the difference began, and no confusion of mistakes.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -17,7 +16,7 @@ using ::testing::IsEmpty;
 
 class CrossingFingerprints : public DumpedRunsTest {
  protected:
-  /// No multiple of any microbatch's, and zero nowhere.
+  /// No multiple of any microbatch's, and no zeros.
   const Values noise_{5.5F, -0.75F, 3.25F, 9, -6.5F, 0.125F};
   void drop(const std::string& side) {
     for (Tensors& rank : ranks_)
@@ -51,14 +50,14 @@ TEST_F(CrossingFingerprints, AnActivationIsCalledOne) {
   EXPECT_THAT(all[0].words, HasSubstr("the activation at cut layers.1 is 4.0000 x"));
 }
 
-// A microbatch that the reference has not is a matter of other checks, and nothing to compare.
+// Microbatches that the reference lacks are not compared here; other checks report them.
 TEST_F(CrossingFingerprints, AMicrobatchThatTheReferenceHasNotIsPassedOver) {
   ranks_[1][crossing("backward", 9, "send")] = noise_;
 
   EXPECT_THAT(found_at_the_cut(), IsEmpty());
 }
 
-// Of which side a record dumps nothing, nothing is said: least of all that it was right there.
+// No statement about sides without dumps, and certainly not that they were correct.
 TEST_F(CrossingFingerprints, WithoutWhatWasSentNothingIsSaidOfTheWay) {
   received(1)[4] = 17;
   received(1)[5] = 18;
@@ -100,7 +99,7 @@ TEST_F(CrossingFingerprints, MixedUpIsSaidOnlyWhereItTellsEveryDifference) {
   EXPECT_THAT(found_at_the_cut(), IsEmpty());
 }
 
-// A fully masked microbatch's gradient is all zero, and so is any that was dropped.
+// A fully masked microbatch's gradient is all zero, and so is a dropped one.
 TEST_F(CrossingFingerprints, AZeroGradientIsNotTakenForThatOfAMaskedMicrobatch) {
   const Values zero(6, 0.0F);
   reference_[crossing("backward", 2, "computed")] = zero;
@@ -138,7 +137,7 @@ TEST_F(CrossingFingerprints, ANanThatCameOnTheWayIsSaidWithWhereItCame) {
   EXPECT_EQ(all[1].evidence, "what was sent equals the reference in every bit; 2 of 6 received elements differ");
 }
 
-// Halfway between two numbers of bfloat16 the even one is taken: up from 0x3f81, down from 0x3f80.
+// Ties round to the even bfloat16: up from 0x3f81, down from 0x3f80.
 TEST_F(CrossingFingerprints, NarrowingRoundsHalfToEven) {
   const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
   const Values whole{number(0x3f818000), number(0x3f808000)};
@@ -151,9 +150,9 @@ TEST_F(CrossingFingerprints, NarrowingRoundsHalfToEven) {
 class ChangedOnTheWay : public CrossingFingerprints,
                         public ::testing::WithParamInterface<std::map<int, std::map<std::size_t, float>>> {};
 
-/// 1.1F, which stands at element 4 of every microbatch, in bfloat16.
+/// 1.1F, element 4 of every microbatch, in bfloat16.
 const float narrow_1_1 = std::bit_cast<float>(0x3f8d0000U);
-/// 2.3F, which stands at element 5.
+/// 2.3F, element 5.
 const float narrow_2_3 = std::bit_cast<float>(0x40130000U);
 
 TEST_P(ChangedOnTheWay, IsNotNarrowedWhereOneElementIsNot) {
@@ -217,8 +216,8 @@ TEST_F(CrossingFingerprints, RoundingIsNeitherAScaleNorSaidBesideAnotherCause) {
 class OneBitOfMicrobatch : public CrossingFingerprints,
                            public ::testing::WithParamInterface<std::optional<std::int64_t>> {};
 
-// Single elements are looked for in the microbatch of the first divergence, and where that is not wrong at this cut in
-// the first that is.
+// Single elements are searched in the microbatch of the first divergence or, if that is correct at this boundary, in
+// the first wrong one.
 TEST_P(OneBitOfMicrobatch, IsLookedForInTheFirstDivergence) {
   const int where = GetParam() == 2 ? 2 : 1;
   both(where == 1 ? 2 : 1, noise_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which files of a record are a step's dumps, and what its keys say.
+// Which files of a record are a step's dumps, and the meaning of their keys.
 #include "harness/sweep/fingerprint/dumped_step.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From two records with dumps to what is said of the first divergence: which tensor it is, what the records tell of the
-// run, and every family of patterns.
+// From two records with dumps to the signatures of the first divergence: the tensor, the facts from the records, and
+// every family of patterns.
 #include <gmock/gmock.h>
 
 #include <bit>
@@ -36,7 +36,7 @@ class FindFingerprints : public ::testing::Test {
     first_.expected = digest_of_values(right_);
     first_.got = digest_of_values(wrong_);
   }
-  /// The records are written as they are now.
+  /// Writes the records in their current form.
   void write() {
     const fs::path place = cell_.folder / std::to_string(++written_);
     make_folder(place);
@@ -181,7 +181,7 @@ TEST_F(FindFingerprints, OfATensorOfNoFamilyASingleBitIsToldWithItsKey) {
   EXPECT_EQ(findings->otherwise, "");
 }
 
-// A gradient that is told of already is not told of again as a single element.
+// A gradient that is already reported is not reported again as a single element.
 TEST_F(FindFingerprints, ASingleBitIsNotSaidBesideAnotherMistake) {
   Values flipped = right_;
   flipped[2] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(flipped[2]) ^ 1U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each pattern, in dumps made for it: found where it is, and not found where the values are right.
+// Each signature in dumps made for it: found if present, and not found in correct values.
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of gradients of parameters that are not the reference's, and what is not.
+// Signatures of parameter gradients that differ from the reference's.
 #include <bit>
 #include <cmath>
 
@@ -17,7 +17,7 @@ using ::testing::Not;
 
 class GradientFingerprints : public DumpedRunsTest {
  protected:
-  /// A gradient of both runs.
+  /// Sets a gradient of both runs.
   void set(const std::string& name, const Values& values) { reference_["gradient/" + name] = gradient(name) = values; }
   /// Neither a multiple of another gradient nor of the step before.
   const Values unlike_{0.3F, 2.2F, 1.7F, -4.9F};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How two tensors lie to each other, in every dtype that a dump may have, and what is said of few elements, of rounding
-// and of a factor.
+// Relations of two tensors in all dumped dtypes, and the signatures of few elements, of rounding and of a factor.
 #include "harness/sweep/fingerprint/relation.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +20,7 @@ using ::testing::IsEmpty;
 
 const float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
-/// A tensor that holds its own bytes.
+/// A tensor that owns its bytes.
 template <typename Value>
 class Made {
  public:
@@ -136,7 +135,7 @@ TEST(IsMultiple, WithinTheToleranceOfTheFactor) {
 }
 
 std::vector<std::vector<std::int64_t>> buckets_of(const SafetensorsEntry& one, const SafetensorsEntry& other) {
-  std::int64_t not_numbers = 7;  // of an earlier call
+  std::int64_t not_numbers = 7;  // from an earlier call
   std::vector<std::vector<std::int64_t>> buckets;
   for (const UlpBucket& bucket : ulp_buckets(one, other, not_numbers))
     buckets.push_back({bucket.from, bucket.to, bucket.elements});
@@ -219,7 +218,7 @@ struct NamedFactor {
 
 class CausesOfFactor : public ::testing::TestWithParam<NamedFactor> {};
 
-// Of a run of 4 microbatches, 24 valid tokens and 3 stages.
+// For a run of 4 microbatches, 24 valid tokens and 3 stages.
 TEST_P(CausesOfFactor, AreThoseThatFit) {
   StepFacts facts;
   facts.microbatches = 4;
@@ -241,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(Factors, CausesOfFactor,
                                            NamedFactor{2, {"counted_twice"}}, NamedFactor{-1, {"scaled"}},
                                            NamedFactor{0.5, {"scaled"}}));
 
-// One microbatch, one token or one stage explains no factor: what is a little off 1 is not off by it.
+// A single microbatch, token or stage explains no factor close to 1.
 TEST(CausesOfAFactor, OfOneMicrobatchOrStageThereIsNone) {
   StepFacts facts;
   facts.microbatches = facts.valid_tokens = facts.stages = 1;
@@ -252,7 +251,7 @@ TEST(CausesOfAFactor, OfOneMicrobatchOrStageThereIsNone) {
   EXPECT_EQ(causes[0].name, "scaled");
 }
 
-// Of a step without a valid token, or of which the reference has no row.
+// For a step without a valid token, or without a row in the reference.
 TEST(CausesOfAFactor, OfNoTokenThereIsNone) {
   StepFacts facts;
   facts.microbatches = 4;
