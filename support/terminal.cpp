@@ -118,7 +118,8 @@ std::size_t line_width(std::FILE* out) {
   if (const auto width = terminal_width(out)) return *width;
   const char* columns = std::getenv("COLUMNS");
   const auto given = columns != nullptr ? parse_integer(columns) : std::nullopt;
-  return given && *given > 0 ? std::max(static_cast<std::size_t>(*given), least_width) : usual_width;
+  if (!given || *given <= 0) return no_limit;
+  return std::max(static_cast<std::size_t>(*given), least_width);
 }
 
 std::string wrapped(const std::string& text, std::size_t width) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -12,7 +13,9 @@ namespace plumbline {
 /// Columns of the terminal `out`; nullopt if it is no terminal.
 std::optional<std::size_t> terminal_width(std::FILE* out);
 
-/// Width of lines on `out`: the terminal's columns, else the variable COLUMNS, else 80.
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+/// Width of lines on `out`: the terminal's columns, else the variable COLUMNS, else no limit: piped and logged output
+/// is searched line by line.
 std::size_t line_width(std::FILE* out);
 
 /// Breaks longer lines at blanks. Continuations are indented like the last column of a table's line (columns are two

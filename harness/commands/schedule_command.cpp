@@ -146,15 +146,15 @@ int list_schedules(const Options& options) {
   return 0;
 }
 
-/// "rank 12 ", in front of a row.
-constexpr std::size_t rank_label = 8;
+/// "rank 12 ", in front of a row; a drawing that is piped is as wide as a usual terminal.
+constexpr std::size_t rank_label = 8, piped_width = 80;
 
 void draw(const Options& options, const std::vector<Timeline>& timelines) {
   const bool colour = options.out.empty() && shows_colours(stdout);
-  deliver(options,
-          options.out.ends_with(".svg")
-              ? draw_svg(timelines)
-              : draw_text(timelines, options.columns > 0 ? options.columns : line_width(stdout) - rank_label, colour));
+  const std::size_t width = line_width(stdout), columns = (width == no_limit ? piped_width : width) - rank_label;
+  deliver(options, options.out.ends_with(".svg")
+                       ? draw_svg(timelines)
+                       : draw_text(timelines, options.columns > 0 ? options.columns : columns, colour));
 }
 
 int show(const Options& options) {

@@ -45,7 +45,7 @@ class Terminal : public ::testing::Test {
   /// In the folder, so that no line is as long as the folder's name.
   Ended sweep(const std::string& options, const std::string& around = "%") {
     const std::string command = "plumbline sweep sweep.toml --out out " + options;
-    return end_of("( cd " + folder_.path().string() + " && PATH=" + bin() + ":$PATH && unset COLUMNS && " +
+    return end_of("( cd " + folder_.path().string() + " && PATH=" + bin() + ":$PATH && export COLUMNS=80 && " +
                       std::regex_replace(around, std::regex("%"), command) + " 2>&1 )",
                   folder_.path());
   }

@@ -57,7 +57,8 @@ TEST(Colours, AreShownWhereTheyAreAskedFor) {
 TEST(LineWidth, IsThatOfCOLUMNSWhereNoTerminalHasOne) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
   const std::string before = std::getenv("COLUMNS") != nullptr ? std::getenv("COLUMNS") : "";
-  for (const auto& [columns, width] : {std::pair{"132", 132U}, {"0", 80U}, {"wide", 80U}, {"1", 20U}}) {
+  for (const auto& [columns, width] :
+       {std::pair{"132", std::size_t{132}}, {"0", no_limit}, {"wide", no_limit}, {"1", std::size_t{20}}}) {
     ::setenv("COLUMNS", columns, 1);
     EXPECT_EQ(line_width(file.get()), width) << columns;
   }
