@@ -5,6 +5,7 @@
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -30,7 +31,7 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
     add("measured: ", check.measured);
   if (check.margin) add("margin: ", short_number(*check.margin));
   add("not shown: ", join(usual.unusual_not_shown(check), "; "));
-  return short_digests(join(texts, "; "));
+  return without_digests(join(texts, "; "));
 }
 
 std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {

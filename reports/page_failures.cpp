@@ -6,6 +6,7 @@
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -69,7 +70,7 @@ std::string in_short(const CellVerdict& cell) {
   if (text.empty() && cell.first_divergence) text = cell.first_divergence->words;
   if (text.empty() && check != nullptr) text = lack_of(cell) + ": " + check->reason;
   if (text.empty()) text = lack_of(cell);
-  return (cell.unstable() ? "unstable: " : "") + short_digests(text);
+  return (cell.unstable() ? "unstable: " : "") + without_digests(text);
 }
 
 PageData fault_line(const CellVerdict& cell, std::size_t index) {
@@ -120,7 +121,7 @@ PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room
 
 /// The eight digits by which a digest is known, and the rest on demand.
 PageData value_data(const std::string& value) {
-  const std::string shown = short_digests(value);
+  const std::string shown = without_digests(value);
   PageData data;
   data.set("shown", page_text(shown.empty() ? "-" : shown));
   data.set("whole", shown == value ? PageData(false) : PageData("text", page_text(value)));
@@ -129,7 +130,7 @@ PageData value_data(const std::string& value) {
 
 PageData divergence_data(const FirstDivergence& divergence) {
   PageData data;
-  data.set("words", page_text(short_digests(divergence.words)));
+  data.set("words", page_text(without_digests(divergence.words)));
   data.set("place", page_text(place_text(divergence)));
   data.set("rung", page_text(divergence.rung));
   data.set("expected", value_data(divergence.expected));
@@ -153,7 +154,7 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   for (const auto& check : cell.checks) {
     if (!stands_in_the_way(check)) continue;
     std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
-    if (place == told) place.clear();
+    if (place == told || reason.find(" step ") != std::string::npos) place.clear();  // the reason tells it
     if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
       reason.erase(0, cell.first_divergence->words.size());
     const bool same =
@@ -171,7 +172,7 @@ PageData reasons(const CellVerdict& cell) {
     entry.set("name", page_text(join(reason.checks, ", ")));
     entry.set("outcome", outcome_words(reason.outcome));
     const bool rest = reason.reason.empty() || reason.reason.starts_with(" ");
-    entry.set("reason", page_text((rest ? "" : ": ") + short_digests(reason.reason)));
+    entry.set("reason", page_text((rest ? "" : ": ") + without_digests(reason.reason)));
     entry.set("place", reason.place.empty() ? PageData(false) : PageData("text", page_text(reason.place)));
     list.push_back(entry);
   }
@@ -182,7 +183,7 @@ std::string second_run_text(const SecondRun& second) {
   // What it adds; where it diverges again is where it did.
   const std::string words =
       second.words.empty() ? ""
-                           : ": " + short_digests(second.words.substr(0, second.words.find(" First divergence: ")));
+                           : ": " + without_digests(second.words.substr(0, second.words.find(" First divergence: ")));
   switch (second.outcome) {
     case SecondRun::Outcome::fails_again:
       return "it fails again" + words;

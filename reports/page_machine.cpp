@@ -6,6 +6,7 @@
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/json_text.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
@@ -74,7 +75,7 @@ PageData reference_row(const std::string& id, const Manifest& manifest) {
   row.set("seed", std::to_string(manifest.seed));
   row.set("steps", grouped(manifest.steps - manifest.first_step));
   row.set("microbatches", grouped(manifest.microbatches));
-  row.set("digest", page_text(short_digests(manifest.data_digest)));
+  row.set("digest", page_text(without_digests(manifest.data_digest)));
   const Json source = manifest.json.contains("data") && manifest.json["data"].is_object()
                           ? manifest.json["data"].value("source", Json())
                           : Json();

@@ -61,25 +61,6 @@ std::string hold_words(std::int64_t count) {
   return count == 1 ? "holds" : "hold";
 }
 
-std::string short_digests(const std::string& text) {
-  constexpr std::size_t digest = 32, kept = 8;
-  std::string out, digits;
-  const auto flush = [&] {
-    out += digits.size() == digest ? digits.substr(0, kept) : digits;
-    digits.clear();
-  };
-  for (const char c : text) {
-    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
-      digits += c;
-    } else {
-      flush();
-      out += c;
-    }
-  }
-  flush();
-  return out;
-}
-
 std::string outcome_words(Outcome outcome) {
   return spaced(to_text(outcome));
 }

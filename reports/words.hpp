@@ -24,8 +24,6 @@ std::string plural(const std::string& singular);
 std::string count_text(std::int64_t count, const std::string& singular);
 /// The verb: one "holds", several "hold".
 std::string hold_words(std::int64_t count);
-/// Each digest of 32 digits in the text by its first 8.
-std::string short_digests(const std::string& text);
 
 /// "holds", "fails", "not run", "not applicable", "not triggered".
 std::string outcome_words(Outcome outcome);

@@ -11,6 +11,7 @@ expect() {
   cat >"$work/rows.csv"
   said=$("$source/scripts/matrix-page" "$1" "$work/rows.csv" "$work/page.html" "${@:3}") || code=$?
   page=$(cat "$work/page.html" 2>/dev/null || true)
+  rows_of_page=$(sed 's/ data-of="[^"]*"//g; s/ scope="col"//g' <<<"$page")
   [[ $code == "$2" ]] || { echo "matrix-page $1 ended with $code, not $2: $said" >&2 && exit 1; }
 }
 has() { grep -qF -- "$2" <<<"$1" || { printf 'no "%s" in:\n%s\n' "$2" "$1" >&2 && exit 1; }; }
@@ -27,7 +28,6 @@ has "$said" 'survivors: none'
 has "$said" 'of those with a place, first divergence there: 59 of 59'
 lacks "$page" 'class="fail"'
 has "$page" '<header class="band">'
-rows_of_page=$(sed 's/ data-of="[^"]*"//g; s/ scope="col"//g' <<<"$page")
 has "$rows_of_page" '<th>ranks</th><th>to be found by</th><th>red</th><th>place</th><th>first divergence</th></tr>'
 has "$rows_of_page" '<tr><td>killed-1</td><td>G1@rank=2</td><td>tied</td><td>1f1b</td><td>3</td><td>loss</td><td>loss, gradients</td><td>right</td><td>there</td></tr>'
 has "$page" '<meta name="description" content="faults that the check named for them killed: 59 of 59 (95 %: 0.939 to 1)">'
@@ -59,7 +59,7 @@ expect supervision 1 --back ../index.html < <(printf '%s\n' $rows 'killed,start,
 has "$said" 'the rank and its action named: 4 of 5'
 has "$said" '1.05 s after a crash, 3.10 s after a hang'
 has "$page" '<a href="../index.html">All pages</a>'
-has "$(sed 's/ data-of="[^"]*"//g' <<<"$page")" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4</td><td>137</td><td>1.05</td><td>rank 4, was killed</td></tr>'
+has "$rows_of_page" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4</td><td>137</td><td>1.05</td><td>rank 4, was killed</td></tr>'
 has "$said" 'red: hangs end rank 1 of 2'
 echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
 has "$(cat "$work/error")" 'has no rows'

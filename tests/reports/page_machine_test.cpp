@@ -36,7 +36,7 @@ TEST(PageMachine, AReferencesRowHasEachNumberInItsColumn) {
   EXPECT_THAT(machine_of(make_page(verdict, testing::sample_evidence(verdict, 5))),
               HasSubstr("<tr><th>reference</th><th>dtype</th><th>seed</th><th>steps</th><th>microbatches</th><th>data "
                         "digest</th><th>source</th></tr></thead><tbody>\n<tr><td>stories260k-adamw</td><td>float32"
-                        "</td><td>7</td><td>5</td><td>8</td><td><code>01234567</code></td>"
+                        "</td><td>7</td><td>5</td><td>8</td><td><code>01234567...</code></td>"
                         "<td>corpus/prose.txt</td></tr>"));
 }
 
