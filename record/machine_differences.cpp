@@ -26,7 +26,7 @@ Json own_of(const std::filesystem::path& file) {
 }
 
 /// By rank; the manifest supplies what a rank lacks.
-std::vector<Values> told_by_ranks(const Record& record) {
+std::vector<Values> recorded_by_ranks(const Record& record) {
   std::vector<Values> told;
   for (std::int64_t rank = 0; rank < record.manifest.world_size || told.empty(); ++rank) {
     const Json own = own_of(record.path / rank_folder(rank) / rank_machine_name);
@@ -70,7 +70,7 @@ bool tells(const std::vector<Values>& ranks, const std::string& key_or_part) {
 }  // namespace
 
 std::vector<MachineDifference> machine_differences(const Record& reference, const Record& candidate) {
-  const auto theirs = told_by_ranks(reference), mine = told_by_ranks(candidate);
+  const auto theirs = recorded_by_ranks(reference), mine = recorded_by_ranks(candidate);
   std::set<std::string> keys;
   for (const auto* ranks : {&theirs, &mine}) {
     for (const Values& values : *ranks) {

@@ -15,7 +15,7 @@ bool has_stage(const Manifest& manifest, std::int64_t rank) {
 /// Calls `visit(stage, next stage)` for each pair of stages with units that exchange boundary tensors, also across
 /// empty stages in between.
 template <typename Visit>
-void for_each_crossing(const Manifest& manifest, Visit visit) {
+void for_each_boundary(const Manifest& manifest, Visit visit) {
   const auto& stages = manifest.stages;
   const auto has_units = [](const StageEntry& stage) { return !stage.units.empty(); };
   const auto first = std::find_if(stages.begin(), stages.end(), has_units);
@@ -28,7 +28,7 @@ bool has_boundary(const Manifest& manifest, std::int64_t rank) {
   if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // the recorder may have missed them
   if (manifest.role == "reference") return owns_units(manifest, rank);  // it records all its inner stage boundaries
   bool found = false;
-  for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
+  for_each_boundary(manifest, [&](const StageEntry& from, const StageEntry& to) {
     found = found || from.rank == rank || to.rank == rank;
   });
   return found;
@@ -36,7 +36,7 @@ bool has_boundary(const Manifest& manifest, std::int64_t rank) {
 
 bool has_peer(const Manifest& manifest, std::int64_t rank) {
   bool found = false;
-  for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
+  for_each_boundary(manifest, [&](const StageEntry& from, const StageEntry& to) {
     found = found || (from.rank != to.rank && (from.rank == rank || to.rank == rank));
   });
   return found;

@@ -43,10 +43,10 @@ class Bench {
     if (step < 0 || step >= manifest_.steps) return;
     moves_ = moves_ || moved_since(before);
     judgement_.look_at("microbatches", manifest_.microbatches);
-    told_ = std::max(told_, weighting_told());
+    told_ = std::max(told_, weighting_distance());
     if (!of_step_.empty()) return;
-    look_for_twins(step, of_step_);
-    if (sizes_asked_for()) look_at_sizes(of_step_);
+    find_equal_microbatches(step, of_step_);
+    if (sizes_asked_for()) inspect_sizes(of_step_);
   }
 
   /// The missing properties of the training; empty if there are none.
@@ -80,7 +80,7 @@ class Bench {
   }
 
   /// Two equal microbatches of one step would hide that they were swapped.
-  void look_for_twins(std::int64_t step, std::vector<std::string>& missing) {
+  void find_equal_microbatches(std::int64_t step, std::vector<std::string>& missing) {
     std::map<std::string, std::int64_t> seen;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
       for (const auto& placed : rows_.microbatches(m)) {
@@ -95,7 +95,7 @@ class Bench {
     }
   }
 
-  void look_at_sizes(std::vector<std::string>& missing) const {
+  void inspect_sizes(std::vector<std::string>& missing) const {
     std::set<std::int64_t> lengths, valid;
     bool grows = false, shrinks = false, repeats = false, masked = false;
     const MicrobatchRow* before = nullptr;
@@ -123,7 +123,7 @@ class Bench {
   /// Relative distance of the mean of the microbatches' mean losses from the token-weighted loss of the step. In the
   /// mode calibrated each microbatch's loss is measured, too: then also the largest distance between a mean over its
   /// own tokens and its share of the step's.
-  double weighting_told() {
+  double weighting_distance() {
     double weighted = 0, means = 0, valid_of_step = 0, counted = 0, with_tokens = 0;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
       if (const auto* found = row(m)) valid_of_step += static_cast<double>(found->valid_tokens);

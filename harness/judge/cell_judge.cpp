@@ -147,16 +147,16 @@ void CellJudge::walk() {
     as_asked_->step();
     if (evidence_) {
       StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
-      part_where_coefficients_differ(now);
+      limit_after_diverged_coefficients(now);
       note_gradient_factor(now);
       show(now, *step <= evidence_->last_step());
-      if (*step < 0) end_where_starts_differ(now);
+      if (*step < 0) skip_after_different_start(now);
       before = std::move(now.reference_rows);
     }
     step = earlier(reference_.next_step(), candidate_.next_step());
     if (repeated_) step = earlier(step, repeated_->next_step());
   }
-  if (!readable()) read_what_is_left();
+  if (!readable()) read_remaining_steps();
 }
 
 void CellJudge::go_to(std::int64_t step) {
@@ -172,17 +172,17 @@ void CellJudge::go_to(std::int64_t step) {
 void CellJudge::show(const StepEvidence& now, bool of_the_run) {
   for (Running& running : checks_) {
     if (!of_the_run && !running.check->beyond_the_run) continue;
-    if (behind_the_norm(*running.check, now.step)) continue;
+    if (depends_on_norm(*running.check, now.step)) continue;
     guard(running, [&] { running.object->step(now); });
   }
 }
 
-bool CellJudge::behind_the_norm(const CheckDescriptor& check, std::int64_t step) const {
+bool CellJudge::depends_on_norm(const CheckDescriptor& check, std::int64_t step) const {
   if (!evidence_->parted || check.behind_norm == BehindNorm::all) return false;
   return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->parted : step > *evidence_->parted;
 }
 
-void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
+void CellJudge::limit_after_diverged_coefficients(const StepEvidence& now) {
   const bool by_rank = auditing::summed_by_rank(evidence_->reference.manifest) ||
                        auditing::summed_by_rank(evidence_->candidate.manifest);
   if (!by_rank || evidence_->parted || now.step < 0 || !evidence_->values->exact()) return;
@@ -199,7 +199,7 @@ void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
 }
 
 /// Adds this to the result of a comparison of values.
-void CellJudge::say_where_they_part(const CheckDescriptor& check, CheckResult& result) const {
+void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const {
   if (!evidence_ || !evidence_->parted || check.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
     return;
   const std::string step = std::to_string(*evidence_->parted);
@@ -215,7 +215,7 @@ void CellJudge::note_gradient_factor(const StepEvidence& now) {
 }
 
 /// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
-void CellJudge::tell_gradient_factor(CheckResult& result) const {
+void CellJudge::add_gradient_factor(CheckResult& result) const {
   if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
   FirstDivergence& divergence = *result.first_divergence;
   const double factor = std::max(factor_->ratio, 1 / factor_->ratio);
@@ -230,7 +230,7 @@ void CellJudge::tell_gradient_factor(CheckResult& result) const {
   result.reason += "; " + words;
 }
 
-void CellJudge::end_where_starts_differ(const StepEvidence& start) {
+void CellJudge::skip_after_different_start(const StepEvidence& start) {
   const std::string why = why_not_the_same_start(start);
   if (why.empty()) return;
   for (Running& running : checks_) {
@@ -242,7 +242,7 @@ void CellJudge::end_where_starts_differ(const StepEvidence& start) {
 
 /// A record that cannot be read ends all checks but the other record's request. That one is read to its end, to see
 /// whether it can be, and then again for as_asked: a failing read does not justify a second implementation.
-void CellJudge::read_what_is_left() {
+void CellJudge::read_remaining_steps() {
   checks_.clear();
   evidence_.reset();
   tier_.reset();
@@ -282,8 +282,8 @@ std::vector<Judged> CellJudge::conclude() {
   judged.push_back(std::move(completion));
   for (Running& running : checks_) {
     guard(running, [&] { running.ended = running.object->conclude(); });
-    say_where_they_part(*running.check, running.ended->result);
-    tell_gradient_factor(running.ended->result);
+    report_diverged_coefficients(*running.check, running.ended->result);
+    add_gradient_factor(running.ended->result);
     judged.push_back(std::move(*running.ended));
   }
   return judged;

@@ -40,13 +40,13 @@ class CellJudge {
   void go_to(std::int64_t step);
   bool readable() const { return reference_.record() && candidate_.record(); }
   void show(const StepEvidence& now, bool of_the_run);
-  void end_where_starts_differ(const StepEvidence& start);
-  bool behind_the_norm(const CheckDescriptor& check, std::int64_t step) const;
-  void part_where_coefficients_differ(const StepEvidence& now);
-  void say_where_they_part(const CheckDescriptor& check, CheckResult& result) const;
+  void skip_after_different_start(const StepEvidence& start);
+  bool depends_on_norm(const CheckDescriptor& check, std::int64_t step) const;
+  void limit_after_diverged_coefficients(const StepEvidence& now);
+  void report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const;
   void note_gradient_factor(const StepEvidence& now);
-  void tell_gradient_factor(CheckResult& result) const;
-  void read_what_is_left();
+  void add_gradient_factor(CheckResult& result) const;
+  void read_remaining_steps();
   std::vector<Judged> conclude();
   template <typename Use>
   static void guard(Running& running, Use use);

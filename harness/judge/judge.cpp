@@ -49,7 +49,7 @@ bool is_external(const RecordReading& reading) {
 }
 
 /// If two records are comparable, missing parts that external records may lack are not required.
-void tell_what_externals_lack(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+void relax_external_requirements(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!is_external(reference) && !is_external(candidate)) return;
   const bool comparable = std::ranges::none_of(verdict.checks, [](const CheckResult& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
@@ -87,7 +87,7 @@ void name_other_machines(const RecordReading& reference, const RecordReading& ca
 }
 
 /// A recorder's notes may explain the cause: replaced parameters, units that run in another order than listed.
-void tell_notes(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+void add_notes(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   for (const auto& [whose, reading] : {std::pair("reference", &reference), std::pair("candidate", &candidate)}) {
     for (const std::string& note : recorder_notes(*reading->record()))
@@ -100,15 +100,15 @@ void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
   if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
 }
 
-void tell_what_was_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
+void add_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
   for (const auto& [what, why] : manifest.not_recorded)
     verdict.not_recorded.push_back({whose, what, why, manifest.version_of("torch")});
 }
 
 /// A check without the rows that a recorder could not see is not required; the headline names what is missing.
-void tell_checks_without_records(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
-  tell_what_was_not_recorded("reference", reference, verdict);
-  tell_what_was_not_recorded("candidate", candidate, verdict);
+void mark_checks_without_records(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
+  add_not_recorded("reference", reference, verdict);
+  add_not_recorded("candidate", candidate, verdict);
   for (auto& check : verdict.checks) {
     if (check.outcome == Outcome::not_run && check.requirement == Requirement::required &&
         !why_not_recorded(check_of(check.name), reference, candidate, true).empty())
@@ -117,7 +117,7 @@ void tell_checks_without_records(const Manifest& reference, const Manifest& cand
 }
 
 /// If neither record has gradients, the headline says so, as for other rows that a recorder could not see.
-void tell_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict) {
+void report_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict) {
   const bool none = std::ranges::any_of(verdict.checks, [](const CheckResult& check) {
     return check.name == "gradients" && check.outcome == Outcome::not_applicable;
   });
@@ -127,7 +127,7 @@ void tell_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict
 }
 
 /// Reports steps that were not recorded, and what the recorder could not see.
-void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
+void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
   for (const auto& [what, why] : manifest.not_recorded)
     left_out.push_back(what + ", which the recorder could not see: " + why);
@@ -145,7 +145,7 @@ void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   }
 }
 
-void tell_model_keys_not_judged(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
+void report_model_keys_not_judged(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
   const auto keys = model_keys_not_judged(reference, candidate);
   for (CheckResult& check : verdict.checks) {
     if (check.name == "data" && !keys.empty())
@@ -195,14 +195,14 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     verdict.checks.push_back(std::move(judged.result));
   }
   name_other_machines(reference, candidate, verdict);
-  tell_notes(reference, candidate, verdict);
-  tell_what_externals_lack(reference, candidate, verdict);
+  add_notes(reference, candidate, verdict);
+  relax_external_requirements(reference, candidate, verdict);
   if (reference.record() && candidate.record())
-    tell_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
+    mark_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
   if (reference.record() && candidate.record())
-    tell_model_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
-  if (candidate.record()) tell_gradients_not_compared(candidate.record()->manifest, verdict);
-  if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
+    report_model_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
+  if (candidate.record()) report_gradients_not_compared(candidate.record()->manifest, verdict);
+  if (candidate.record()) report_skipped_parts(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);
   return {std::move(verdict), earliest};

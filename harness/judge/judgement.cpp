@@ -14,7 +14,7 @@ constexpr std::size_t items_named = 8;
 
 }  // namespace
 
-Judgement::Judgement(std::string name, std::string rung, std::string limit) : rung_(std::move(rung)) {
+Judgement::Judgement(std::string name, std::string rung, std::string limit) : level_(std::move(rung)) {
   result_.name = std::move(name);
   result_.limit = std::move(limit);
 }
@@ -35,7 +35,7 @@ void Judgement::diverge(const ExecutionPoint& point, FirstDivergence divergence)
   ++divergences_;
   note_item(point, divergence.item);
   if (point_ && !(point < *point_)) return;
-  if (divergence.rung.empty()) divergence.rung = rung_;
+  if (divergence.rung.empty()) divergence.rung = level_;
   point_ = point;
   result_.first_divergence = std::move(divergence);
 }

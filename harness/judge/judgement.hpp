@@ -76,7 +76,7 @@ class Judgement {
   std::string margin_words() const;
 
   CheckResult result_;
-  std::string rung_;
+  std::string level_;
   std::optional<ExecutionPoint> point_;
   std::int64_t divergences_ = 0;
   std::vector<std::pair<ExecutionPoint, std::string>>

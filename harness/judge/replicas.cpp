@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_told = 3;
+constexpr std::size_t most_reported = 3;
 
 /// Converts the culprit's global rank to this pipeline's; nullopt if it belongs to another.
 CellPlan with_ranks_of_pipeline(CellPlan plan, const Record* candidate) {
@@ -105,12 +105,13 @@ class OneCheck {
       if (weight(*all_[replica]) != weight(*all_[static_cast<std::size_t>(worst_)])) continue;
       ++alike;
       distinct.insert(all_[replica]->reason);
-      if (reasons.size() < most_told)
+      if (reasons.size() < most_reported)
         reasons.push_back(named(static_cast<std::int64_t>(replica)) + all_[replica]->reason);
     }
     if (distinct.size() == 1 && alike == all_.size())
       return "each of " + std::to_string(alike) + " replicas: " + *distinct.begin();
-    return join(reasons, "; ") + (alike > most_told ? "; and " + std::to_string(alike - most_told) + " more" : "");
+    return join(reasons, "; ") +
+           (alike > most_reported ? "; and " + std::to_string(alike - most_reported) + " more" : "");
   }
 
   std::vector<std::string> not_shown() const {

@@ -14,7 +14,7 @@ namespace plumbline {
 namespace {
 
 /// nullopt if there is no such program.
-std::optional<std::string> version_told_by(const std::string& program) {
+std::optional<std::string> version_of(const std::string& program) {
   LaunchFinding finding;
   std::string answer;
   try {
@@ -37,7 +37,7 @@ std::string found_launcher() {
   for (const std::string program : {mpirun, "mpiexec", "srun"}) {
     // Outside of a Slurm job srun would wait for an allocation.
     if (program == "srun" && std::getenv("SLURM_JOB_ID") == nullptr) continue;
-    const auto version = version_told_by(program);
+    const auto version = version_of(program);
     if (!version) continue;
     const std::string command = launcher_command(mpi_launcher_of(*version), program);
     if (!command.empty()) return command;

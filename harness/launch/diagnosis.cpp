@@ -211,24 +211,24 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
   }
   if (!limit_text) {
     const RankSight* first = nullptr;
-    std::ptrdiff_t same_glance = 0;
+    std::ptrdiff_t same_poll = 0;
     for (const auto& rank : ranks) {
       if (rank.failed_first && !rank.exit && (rank.gone || !rank.found)) {
         first = &rank;
-        same_glance = 1;
+        same_poll = 1;
         break;
       }
       if (!rank.gone || rank.exit) continue;
       if (first == nullptr || rank.gone_order < first->gone_order) {
         first = &rank;
-        same_glance = 1;
+        same_poll = 1;
       } else if (rank.gone_order == first->gone_order) {
-        ++same_glance;
+        ++same_poll;
       }
     }
     const bool others_reported = std::any_of(
         ranks.begin(), ranks.end(), [](const RankSight& rank) { return rank.exit && rank.exit->status != "ok"; });
-    if (first != nullptr && same_glance == 1 && !others_reported) {
+    if (first != nullptr && same_poll == 1 && !others_reported) {
       return blame(ranks, *first, "ended without a word (no exit.json)");
     }
   }

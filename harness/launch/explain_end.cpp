@@ -44,7 +44,7 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
 
 /// True if Open MPI's mpirun ended without reporting a failed rank, as it does after SIGTERM or SIGINT. It always
 /// reports ranks that fail. Some of its ranks may still have been alive: ending them takes time on a loaded machine.
-bool was_told_to_end(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
+bool was_interrupted(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
   const std::string name = std::filesystem::path(end.launch.command.front()).filename().string();
   if (!end.by_itself || finding.exit_code == 0 || name != mpirun) return false;
   constexpr std::array signs = {
@@ -72,7 +72,7 @@ class Explanation {
     }
   }
 
-  void of_a_launcher_told_to_end() {
+  void of_interrupted_launcher() {
     finding_.words = ended() + " without saying that a rank had failed, as when it is told to end";
   }
 
@@ -100,7 +100,7 @@ class Explanation {
   }
 
   /// The record's folder was removed, or never has heartbeats.
-  void of_ranks_that_tell_nothing() {
+  void of_silent_ranks() {
     finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
     if (is_own_line(said_, end_.launch.speaker)) {
       finding_.words = ended() + " before the first step. It said: " + said_;
@@ -156,8 +156,8 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   Explanation explanation(end, finding);
   if (end.launcher_signal || end.launcher_stopped) {
     explanation.of_the_launcher();
-  } else if (was_told_to_end(end, finding, said)) {
-    explanation.of_a_launcher_told_to_end();
+  } else if (was_interrupted(end, finding, said)) {
+    explanation.of_interrupted_launcher();
   } else if (!end.any_seen && !known) {
     explanation.of_no_start();
   } else if (all_ended_well(end.sights)) {
@@ -165,7 +165,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   } else if (!tells && std::ranges::any_of(end.sights, &RankSight::found) && !path_exists(end.launch.record)) {
     explanation.of_a_record_that_was_removed();
   } else if (!tells) {
-    explanation.of_ranks_that_tell_nothing();
+    explanation.of_silent_ranks();
   } else {
     explanation.of_ranks();
   }

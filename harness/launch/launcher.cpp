@@ -39,10 +39,10 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds glance_interval{20};
+constexpr milliseconds poll_interval{20};
 /// Upper bound of the counted time between two polls: if it is longer, this process was suspended, perhaps with its
 /// ranks (a paused container).
-constexpr milliseconds longest_between_glances{1000};
+constexpr milliseconds longest_poll_gap{1000};
 /// A launcher with ranks on other hosts ends them through processes that it started here (ssh), which takes seconds.
 constexpr int times_the_grace_for_other_hosts = 5;
 
@@ -212,7 +212,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
 
   LaunchFinding finding;
   std::optional<int> status;
-  auto last_glance = begin;
+  auto last_poll = begin;
   Clock::duration lasted{0};
   StoppedStart stopped_start(watch, child, launch.stopped_start_limit);
   std::optional<Clock::time_point> trouble_since;
@@ -229,8 +229,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     const auto now = Clock::now();
     if (status) break;
     if (signals.asked()) finding.interrupted = true;
-    lasted += std::min<Clock::duration>(now - last_glance, longest_between_glances);
-    last_glance = now;
+    lasted += std::min<Clock::duration>(now - last_poll, longest_poll_gap);
+    last_poll = now;
     if (lasted >= launch.time_limit) finding.timed_out = true;
     if (watch.trouble() && !trouble_since) trouble_since = now;
     if (finding.interrupted || finding.timed_out || stopped_start.lasts(now)) break;
@@ -243,10 +243,10 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     }
     if (trouble_since && now - *trouble_since >= 2 * grace) break;
     if (launch.at_glance) launch.at_glance();
-    signals.wait(glance_interval);
+    signals.wait(poll_interval);
   }
   const bool ended_for_its_stop =
-      !status && !finding.interrupted && !finding.timed_out && stopped_start.lasts(last_glance);
+      !status && !finding.interrupted && !finding.timed_out && stopped_start.lasts(last_poll);
   finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   finding.process_peak_bytes = watch.peak_bytes();
   finding.process_private_bytes = watch.private_bytes();

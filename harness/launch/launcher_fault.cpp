@@ -35,7 +35,7 @@ std::optional<std::string> alone_line(const std::string& said) {
 }
 
 /// True if the output of launcher or program shows that the program was started.
-bool tells_of_processes(const LauncherSight& sight) {
+bool shows_started_processes(const LauncherSight& sight) {
   // Open MPI, MPICH and Intel MPI, Slurm; and the dynamic linker in the program's name
   const std::array signs = {std::string("process returned"),     std::string("exited with non-zero status"),
                             std::string("exited on signal"),     std::string("BAD TERMINATION"),
@@ -99,7 +99,7 @@ std::optional<std::string> launcher_fault(const LauncherSight& sight) {
              "slots, or ask "
              "for fewer ranks";
     }
-    if (sight.processes == 0 && !tells_of_processes(sight)) return nothing_started(sight);
+    if (sight.processes == 0 && !shows_started_processes(sight)) return nothing_started(sight);
   }
   if (sight.world_size && *sight.world_size != sight.asked) return other_world(sight, *sight.world_size);
   return std::nullopt;

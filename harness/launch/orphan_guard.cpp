@@ -30,7 +30,7 @@ constexpr std::chrono::seconds grace{2};
 /// Processes that SIGKILL has not ended by then hang in the kernel.
 constexpr std::chrono::seconds give_up{10};
 
-void end_what_is_left_of(pid_t launcher) {
+void end_remaining_processes(pid_t launcher) {
   const auto begin = std::chrono::steady_clock::now();
   for (auto passed = begin - begin; passed < give_up; passed = std::chrono::steady_clock::now() - begin) {
     const auto left = processes_marked_by(launcher);
@@ -69,7 +69,7 @@ void close_all_but_input() {
   char none = 0;
   while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) continue;
   try {
-    end_what_is_left_of(launcher);
+    end_remaining_processes(launcher);
   } catch (const SystemError&) {  // there is nobody to report to
   }
   _exit(0);

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 /// Job managers continue stopped ranks before ending them: a rank that was stopped within this time counts as stopped.
 constexpr std::chrono::seconds still_stopped{3};
 /// A waiting rank makes thousands of voluntary switches in this time; one that hangs in its wait makes none.
-constexpr std::chrono::seconds without_a_nap{1};
+constexpr std::chrono::seconds longest_without_switch{1};
 /// Interval for scanning all processes of the tree, which takes time.
 constexpr std::chrono::milliseconds between_looks_for_stopped{250};
 
@@ -33,7 +33,7 @@ std::optional<ExitFile> exit_of(const fs::path& folder) {
 }
 
 /// The peer of a waiting rank on another host is known from ranks that received its message, not from its heartbeat.
-void take_what_ranks_heard(std::vector<RankSight>& sights) {
+void apply_reported_waits(std::vector<RankSight>& sights) {
   const bool begun = std::ranges::any_of(sights, [](const RankSight& sight) { return sight.step >= 0; });
   for (RankSight& sight : sights) {
     sight.elsewhere = begun && !sight.seen && !sight.found;
@@ -68,7 +68,7 @@ bool RankWatch::died_unseen(const ProgressSnapshot& page) const {
 }
 
 /// A reference's command may start more ranks than requested, one per replica: these are watched, too.
-void RankWatch::look_for_mesh() {
+void RankWatch::find_mesh() {
   if (ranks_.empty() || !ranks_.front().pipeline.empty() || fs::exists(ranks_.front().folder)) return;
   auto places = places_in_mesh(record_);
   if (places.size() > ranks_.size()) ranks_.resize(places.size());
@@ -79,10 +79,10 @@ void RankWatch::look_for_mesh() {
 }
 
 /// Identifies ranks without a heartbeat by their launcher's variables.
-void RankWatch::look_for_stopped() {
+void RankWatch::find_stopped_ranks() {
   const auto now = std::chrono::steady_clock::now();
-  if (all_seen() || now - last_look_for_stopped_ < between_looks_for_stopped) return;
-  last_look_for_stopped_ = now;
+  if (all_seen() || now - last_scan_for_stopped_ < between_looks_for_stopped) return;
+  last_scan_for_stopped_ = now;
   std::set<std::int64_t> stopped;
   for (const auto& process : tree_.living()) {
     if (process.state != 'T') continue;
@@ -108,8 +108,8 @@ std::chrono::steady_clock::duration RankWatch::stopped_before_its_start() const 
 }
 
 void RankWatch::glance() {
-  look_for_mesh();
-  look_for_stopped();
+  find_mesh();
+  find_stopped_ranks();
   bool lost_some = false;
   for (auto& rank : ranks_) {
     if (rank.gone) continue;
@@ -118,25 +118,25 @@ void RankWatch::glance() {
       if (!page || page->pid <= 0 || page->of_another_host() || (!tree_.contains(page->pid) && !died_unseen(*page)))
         continue;
       rank.pid = page->pid;
-      rank.last_nap = std::chrono::steady_clock::now();  // first seen now, so its time without switches begins now
+      rank.last_switch = std::chrono::steady_clock::now();  // first seen now, so its time without switches begins now
     }
     const auto state = process_state(rank.pid);
     if (state) note_stop(rank, state->state);
     if (const auto status = process_status(rank.pid)) {
       rank.peak_bytes = std::max(rank.peak_bytes, status->peak_bytes);
       rank.private_bytes = std::max(rank.private_bytes, status->private_bytes);
-      if (status->naps != rank.naps) rank.last_nap = std::chrono::steady_clock::now();
+      if (status->naps != rank.naps) rank.last_switch = std::chrono::steady_clock::now();
       rank.naps = status->naps;
     }
     if (state && state->alive()) continue;
     rank.gone = true;
     rank.gone_at = std::chrono::steady_clock::now();
-    rank.gone_order = glances_with_losses_ + 1;
+    rank.gone_order = polls_with_losses_ + 1;
     lost_some = true;
     const auto exit = exit_of(rank.folder);
     if (!exit || !ended_well(*exit)) trouble_ = true;
   }
-  if (lost_some) ++glances_with_losses_;
+  if (lost_some) ++polls_with_losses_;
 }
 
 /// Read the heartbeat of a stopped rank while it is stopped: job managers continue it before ending it.
@@ -174,7 +174,7 @@ std::vector<RankSight> RankWatch::sights() const {
     sight.gone_order = rank.gone_order;
     sight.stopped = rank.last_stopped && now - *rank.last_stopped < still_stopped;
     sight.traced = sight.stopped && rank.traced;
-    sight.still = rank.pid != 0 && (rank.gone ? rank.gone_at : now) - rank.last_nap >= without_a_nap;
+    sight.still = rank.pid != 0 && (rank.gone ? rank.gone_at : now) - rank.last_switch >= longest_without_switch;
     sight.exit = exit_of(rank.folder);
     if (sight.exit) sight.where = sight.exit->where;
     const auto page = sight.stopped ? rank.page_when_stopped : read_progress(rank.folder / "progress");
@@ -189,7 +189,7 @@ std::vector<RankSight> RankWatch::sights() const {
     }
     sights.push_back(std::move(sight));
   }
-  take_what_ranks_heard(sights);
+  apply_reported_waits(sights);
   return sights;
 }
 

@@ -49,21 +49,21 @@ class RankWatch {
     bool traced = false;                                                 ///< the state was t
     std::optional<ProgressSnapshot> page_when_stopped;
     std::int64_t naps = 0;
-    std::chrono::steady_clock::time_point last_nap = {};  ///< when `naps` last grew
+    std::chrono::steady_clock::time_point last_switch = {};  ///< when `naps` last grew
     std::chrono::steady_clock::time_point gone_at = {};
     std::int64_t gone_order = 0;
     std::int64_t peak_bytes = 0, private_bytes = 0;
   };
-  void look_for_mesh();
-  void look_for_stopped();
+  void find_mesh();
+  void find_stopped_ranks();
   bool died_unseen(const ProgressSnapshot& page) const;
   static void note_stop(Rank& rank, char state);
 
   std::filesystem::path record_;
   const ProcessTree& tree_;
   std::vector<Rank> ranks_;
-  std::chrono::steady_clock::time_point last_look_for_stopped_ = {};
-  std::int64_t glances_with_losses_ = 0;
+  std::chrono::steady_clock::time_point last_scan_for_stopped_ = {};
+  std::int64_t polls_with_losses_ = 0;
   bool trouble_ = false;
 };
 

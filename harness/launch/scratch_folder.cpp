@@ -34,7 +34,7 @@ int lock_of(const std::string& folder, int or_fail) {
   return -1;
 }
 
-void remove_left_behind(const fs::path& parent) {
+void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     struct stat is {};
@@ -64,7 +64,7 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
                              const std::function<void(const fs::path&)>& before_lock) {
   std::string why;
   for (const fs::path& parent : parents) {
-    remove_left_behind(parent);
+    remove_abandoned(parent);
     std::error_code unknown;
     const fs::space_info space = fs::space(parent, unknown);
     if (!unknown && space.available < static_cast<std::uintmax_t>(bytes)) {

@@ -16,7 +16,7 @@ bool is_slice(const std::string& name) {
   return name.starts_with("MIG-");
 }
 
-void refuse_what_cuda_would_not_show(const std::vector<std::string>& visible, const std::string& value) {
+void refuse_hidden_devices(const std::vector<std::string>& visible, const std::string& value) {
   const std::string found = "CUDA_VISIBLE_DEVICES is \"" + value + "\": ";
   for (auto name = visible.begin(); name != visible.end(); ++name) {
     if (std::find(visible.begin(), name, *name) != name)
@@ -39,7 +39,7 @@ std::optional<std::vector<std::string>> visible_gpus(const std::filesystem::path
       if (begin == std::string::npos || name[begin] == '-') break;
       visible.push_back(name.substr(begin, name.find_last_not_of(' ') - begin + 1));
     }
-    refuse_what_cuda_would_not_show(visible, named);
+    refuse_hidden_devices(visible, named);
     return visible;
   }
   const std::string prefix = "nvidia";

@@ -61,7 +61,7 @@ void refuse_unless_one_sweep(const std::vector<Part>& parts) {
 }
 
 /// Folders with one entry per reference, case or run; existing entries are not replaced.
-void copy_what_is_new(const fs::path& from, const fs::path& to) {
+void copy_new_entries(const fs::path& from, const fs::path& to) {
   for (const char* kind : {"references", "cells", "repeats", "dumps", "again", "bases", "calibrations", "launches"}) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(from / kind, none)) {
@@ -130,7 +130,7 @@ MergedSweep merge_sweeps(const std::vector<fs::path>& paths, const fs::path& out
   std::string started = parts.front().folder->started();
   make_folder(out);
   for (const Part& part : parts) {
-    copy_what_is_new(part.folder->path(), out);
+    copy_new_entries(part.folder->path(), out);
     fingerprint.runs.insert(part.fingerprint.runs.begin(), part.fingerprint.runs.end());
     started = std::min(started, part.folder->started());
   }

@@ -104,7 +104,7 @@ class CommandReader {
     for (const auto& [name, value] : values_) {
       if (!is_asked_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
     }
-    need_worlds_told();
+    require_world_placeholder();
     return commands_;
   }
 
@@ -231,7 +231,7 @@ class CommandReader {
   }
 
   /// If cases have different world sizes, the candidate must get them.
-  void need_worlds_told() const {
+  void require_world_placeholder() const {
     const auto differs = [&](const CommandCell& cell) { return cell.world_size != commands_.cells[0].world_size; };
     if (std::ranges::none_of(commands_.cells, differs)) return;
     for (const auto& cell : commands_.cells) {

@@ -23,17 +23,17 @@ class SideBySide {
 
   void go() {
     for (;;) {
-      begin_what_fits();
+      start_fitting_runs();
       if (under_way_.empty()) break;
       wait();
       attempt(tick_);
-      end_what_has_ended();
+      collect_ended_runs();
     }
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void begin_what_fits() {
+  void start_fitting_runs() {
     while (!failure_) {
       const auto next = slots_.next();
       if (!next) return;
@@ -50,7 +50,7 @@ class SideBySide {
     some_ended_.wait_for(lock, std::chrono::milliseconds(20), [&] { return !ended_.empty(); });
   }
 
-  void end_what_has_ended() {
+  void collect_ended_runs() {
     std::vector<std::size_t> ended;
     {
       const std::lock_guard lock(mutex_);

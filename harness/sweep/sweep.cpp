@@ -79,7 +79,7 @@ class Sweep {
       // Write the verdict of finished cases whatever stopped the others. On a full disk that fails, too, and the first
       // error is reported.
       try {
-        take_what_is_kept();
+        add_kept_verdicts();
         finish();
       } catch (const Error&) {
       }
@@ -138,7 +138,7 @@ class Sweep {
       const std::string id = "reference-" + reference.id;
       lost_references_[index] = !fs::exists(folder_.reference(reference.id));
       if (const auto kept = folder_.finished_reference(reference.id);
-          kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_what_it_had(index)) {
+          kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_removed_parts(index)) {
         references_[index] = *kept;
         progress_.skip(work_of(index));
         ++said_;
@@ -190,7 +190,7 @@ class Sweep {
   }
 
   /// True if cases remain to be judged that need removed parts of a reference: its dumps or record.
-  bool lacks_what_it_had(std::size_t reference) const {
+  bool lacks_removed_parts(std::size_t reference) const {
     const fs::path record = folder_.reference(plan_.references[reference].id);
     return (dumps_were_removed(record) || record_was_removed(record)) &&
            std::ranges::any_of(plan_.cells,
@@ -205,7 +205,7 @@ class Sweep {
   }
 
   /// Adds cases that this run did not reach and an earlier one finished.
-  void take_what_is_kept() {
+  void add_kept_verdicts() {
     for (const auto& cell : plan_.cells) {
       if (std::ranges::find(cells_, cell.plan.id, &CellVerdict::id) != cells_.end()) continue;
       if (const auto kept = finished(cell)) cells_.push_back(*kept);

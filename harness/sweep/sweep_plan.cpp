@@ -335,7 +335,7 @@ class Planner {
     RunnableSchedule runnable;
     std::string accumulation;
     try {
-      if (wanted.resumes) check_first_part(wanted, facts, schedule, first_schedule);
+      if (wanted.resumes) check_first_segment(wanted, facts, schedule, first_schedule);
       runnable = schedule_of(facts, schedule, wanted.world_size);
       facts.chunks = runnable.compute.placement.chunks_per_rank;
       check_balance(facts, wanted.world_size);
@@ -376,8 +376,8 @@ class Planner {
   }
 
   /// One reference serves both segments of a resumed run, so that both sum in its order.
-  static void check_first_part(const ExtraCell& wanted, RunFacts facts, const std::string& schedule,
-                               const std::string& first_schedule) {
+  static void check_first_segment(const ExtraCell& wanted, RunFacts facts, const std::string& schedule,
+                                  const std::string& first_schedule) {
     if (wanted.resumes->steps >= facts.steps)
       throw InputError("resume_at = " + std::to_string(wanted.resumes->steps) + ", and the run makes " +
                        std::to_string(facts.steps) + " steps: none is left to go on with");

@@ -88,26 +88,26 @@ LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id,
   };
   if (!cell.goes_on_with) return go({});
   const std::string begun = "begun-" + id;
-  LaunchFinding first = run_first_part(*cell.goes_on_with, cell, begun);
-  if (first.exit_code != 0 || first.timed_out) return without_second_part(std::move(first), id, record);
-  const fs::path checkpoint = first_part_checkpoint(*cell.goes_on_with, begun);
+  LaunchFinding first = run_first_segment(*cell.goes_on_with, cell, begun);
+  if (first.exit_code != 0 || first.timed_out) return resume_not_run(std::move(first), id, record);
+  const fs::path checkpoint = first_segment_checkpoint(*cell.goes_on_with, begun);
   const LaunchFinding finding = go({"--resume", checkpoint.string()});
   std::error_code ignored;
   if (finding.exit_code == 0) fs::remove_all(checkpoint.parent_path(), ignored);
   return finding;
 }
 
-fs::path SweepTrainers::first_part_checkpoint(const PlannedStart& begin, const std::string& id) const {
+fs::path SweepTrainers::first_segment_checkpoint(const PlannedStart& begin, const std::string& id) const {
   char name[32];
   std::snprintf(name, sizeof name, "step-%08lld", static_cast<long long>(begin.steps));
   return folder_.launch(id) / "checkpoints" / name;
 }
 
 /// Trains until the stop, and saves a checkpoint.
-LaunchFinding SweepTrainers::run_first_part(const PlannedStart& begin, const PlannedCell& cell,
-                                            const std::string& id) const {
+LaunchFinding SweepTrainers::run_first_segment(const PlannedStart& begin, const PlannedCell& cell,
+                                               const std::string& id) const {
   const fs::path place = folder_.launch(id);
-  const std::vector<std::string> options = {"--checkpoint", first_part_checkpoint(begin, id).parent_path().string(),
+  const std::vector<std::string> options = {"--checkpoint", first_segment_checkpoint(begin, id).parent_path().string(),
                                             "--stop-after", std::to_string(begin.steps)};
   if (begin.schedule == by_the_reference) {
     const Files files{{run_file, reference_run(cell.run, cell.changes, place)}};
@@ -120,8 +120,7 @@ LaunchFinding SweepTrainers::run_first_part(const PlannedStart& begin, const Pla
 }
 
 /// A finding in place of the case's own launch, which did not start.
-LaunchFinding SweepTrainers::without_second_part(LaunchFinding first, const std::string& id,
-                                                 const fs::path& record) const {
+LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::string& id, const fs::path& record) const {
   folder_.make_way(record, folder_.launch(id));
   first.words = "the part of the run that was to be gone on with did not end well: " + first.words;
   first.started = false;  // refers to the judged run

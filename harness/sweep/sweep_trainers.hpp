@@ -49,10 +49,9 @@ class SweepTrainers {
 
  private:
   std::vector<std::string> pipeline_command(std::int64_t world) const;
-  std::filesystem::path first_part_checkpoint(const PlannedStart& begin, const std::string& id) const;
-  LaunchFinding run_first_part(const PlannedStart& begin, const PlannedCell& cell, const std::string& id) const;
-  LaunchFinding without_second_part(LaunchFinding first, const std::string& id,
-                                    const std::filesystem::path& record) const;
+  std::filesystem::path first_segment_checkpoint(const PlannedStart& begin, const std::string& id) const;
+  LaunchFinding run_first_segment(const PlannedStart& begin, const PlannedCell& cell, const std::string& id) const;
+  LaunchFinding resume_not_run(LaunchFinding first, const std::string& id, const std::filesystem::path& record) const;
   using Files = std::map<std::string, std::string>;
   LaunchFinding run_command(const PlannedCommand& command, const std::string& id, const std::filesystem::path& record,
                             const Request& request, bool dump) const;

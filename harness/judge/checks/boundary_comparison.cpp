@@ -241,11 +241,11 @@ class BoundaryComparison::Rows {
     }
     if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) judgement_.compare("nonzero_tensors");
     if (const auto wrong = judgement_.take(values.boundary(rank, theirs, row)))
-      report(side, rank, wrong->expected, wrong->got, wrong->why + end + whose_it_is(row));
+      report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row));
   }
 
   /// Finds where a wrong tensor would be right: another microbatch, or the previous step.
-  std::string whose_it_is(const BoundaryRow& row) const {
+  std::string find_owner(const BoundaryRow& row) const {
     for (const auto& [rows, step] :
          {std::pair(&now_->reference_rows, row.step), std::pair(&now_->reference_rows_before, row.step - 1)}) {
       for (std::int64_t m = 0; step >= 0 && m < evidence_.microbatches(); ++m) {

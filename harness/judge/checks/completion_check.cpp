@@ -72,11 +72,11 @@ class Completion {
                         (rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action) +
                         (rank.exit->where.empty() ? "" : ": " + rank.exit->where));
     }
-    look_at_last_action(rank);
+    inspect_last_action(rank);
   }
 
   /// A rank that ended well ended after its last action.
-  void look_at_last_action(const RankRecord& rank) {
+  void inspect_last_action(const RankRecord& rank) {
     const std::string& told = rank.exit->last_action;
     const std::string& last = progress(rank.rank).last_action;
     if (told.empty() || last.empty() || told == last) return;

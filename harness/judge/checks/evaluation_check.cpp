@@ -114,8 +114,8 @@ class EvaluationCheck : public StepCheck {
             const EvaluationRow& have) {
     if (!microbatch) return;
     if (want.data_digest.empty() || have.data_digest.empty()) {
-      if (!said_without_data_) judgement_.leave_out("data_digest of evaluation.csv");
-      said_without_data_ = true;
+      if (!reported_without_data_) judgement_.leave_out("data_digest of evaluation.csv");
+      reported_without_data_ = true;
       return;
     }
     judgement_.compare("digests");
@@ -167,7 +167,7 @@ class EvaluationCheck : public StepCheck {
   const CellEvidence& evidence_;
   Judgement judgement_;
   std::map<std::int64_t, EvaluationRow> first_;  ///< by microbatch: rows of the reference's first evaluation
-  bool said_without_data_ = false;
+  bool reported_without_data_ = false;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ class OfRecord {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const RankRecord& rank = record_.ranks[i];
       for (const auto& row : rank.memory) {
-        tells_all_peaks_ = tells_all_peaks_ && row.peak_bytes;
+        has_all_peaks_ = has_all_peaks_ && row.peak_bytes;
         ranks_[i].peak = std::max(ranks_[i].peak, row.peak_bytes.value_or(0));
       }
       for (const auto& row : rank.gpu_memory) row_of(rank, ranks_[i], row);
@@ -115,7 +115,7 @@ class OfRecord {
 
   /// nullopt if a rank's peaks are missing.
   std::optional<std::int64_t> peaks_of_all() const {
-    if (!tells_all_peaks_) return std::nullopt;
+    if (!has_all_peaks_) return std::nullopt;
     std::int64_t sum = 0;
     for (const Rank& rank : ranks_) sum += rank.peak;
     return sum;
@@ -134,7 +134,7 @@ class OfRecord {
   MemoryFindings findings_;
   std::vector<Rank> ranks_;
   std::vector<Open> open_;
-  bool tells_all_peaks_ = true;
+  bool has_all_peaks_ = true;
 };
 
 class GpuMemoryPart : public MemoryPart {

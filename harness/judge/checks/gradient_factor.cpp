@@ -27,7 +27,7 @@ std::int64_t valid_tokens_of_step(const StepEvidence& now) {
 }
 
 /// "as many as microbatches"; empty for numbers by which trainers do not divide.
-std::string what_it_counts(const StepEvidence& now, double factor) {
+std::string counted_quantity(const StepEvidence& now, double factor) {
   const Manifest& manifest = now.cell.candidate.manifest;
   const std::int64_t pipelines = manifest.mesh ? std::ssize(manifest.mesh->replicas) : 1;
   const std::pair<const char*, std::int64_t> numbers[] = {
@@ -80,7 +80,7 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
   const double factor = larger ? found.ratio : 1 / found.ratio;
   found.words = std::string(same == 0 ? "all gradients" : "all gradients that differ") + " of " + step_words(now.step) +
                 " are " + (larger ? "" : "1/") + factor_text(factor) + (larger ? " times" : " of") +
-                " the reference's" + what_it_counts(now, factor);
+                " the reference's" + counted_quantity(now, factor);
   return found;
 }
 

@@ -60,7 +60,7 @@ class GradientNormCheck : public StepCheck {
     const auto& theirs = now.reference_rows.steps();
     const auto expected = norm_of(theirs);
     if (needs_no_norm() && (!expected || !norm_of(now.candidate_rows.steps()))) {
-      untold_ = true;
+      unrecorded_ = true;
       return;
     }
     if (!expected) return report({}, "gradient_norm", "a norm", "absent", "the reference: ");
@@ -90,7 +90,7 @@ class GradientNormCheck : public StepCheck {
           Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never bit"
                                                : "the norms agree, but every step was clipped: none has coefficient 1");
     }
-    if (untold_ && judgement_.count("norms") == 0)
+    if (unrecorded_ && judgement_.count("norms") == 0)
       return judgement_.conclude_as(Outcome::not_applicable,
                                     "nothing is clipped, and one of the records gives no norm");
     if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
@@ -114,7 +114,7 @@ class GradientNormCheck : public StepCheck {
     return std::nullopt;
   }
 
-  std::int64_t compared_steps() const { return untold_ ? 0 : evidence_.compared_steps(); }
+  std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.compared_steps(); }
   std::string steps_words() const { return std::to_string(evidence_.compared_steps()) + " steps"; }
 
   /// An external optimiser without clipping needs no norm.
@@ -188,7 +188,7 @@ class GradientNormCheck : public StepCheck {
   bool by_rank_;  ///< one of the norms is summed rank by rank, with other rounding
   Judgement judgement_;
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
-  bool untold_ = false;
+  bool unrecorded_ = false;
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
   double widest_limit_ = 0;  ///< of norms whose limit is too wide; 0: there were none
 };

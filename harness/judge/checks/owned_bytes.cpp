@@ -13,7 +13,7 @@ struct Column {
   const char* name;
   std::optional<std::int64_t> MemoryRow::*bytes;
 };
-constexpr Column columns_of_what_lives[] = {
+constexpr Column live_columns[] = {
     {"parameter_bytes", &MemoryRow::parameter_bytes}, {"gradient_bytes", &MemoryRow::gradient_bytes},
     {"optimizer_bytes", &MemoryRow::optimizer_bytes}, {"table_bytes", &MemoryRow::table_bytes},
     {"data_bytes", &MemoryRow::data_bytes},           {"other_bytes", &MemoryRow::other_bytes},
@@ -53,7 +53,7 @@ class RecordBytes {
   void sums() const {
     for_each([&](std::int64_t rank, const MemoryRow& row) {
       std::int64_t sum = 0;
-      for (const auto& column : columns_of_what_lives) sum += (row.*column.bytes).value_or(0);
+      for (const auto& column : live_columns) sum += (row.*column.bytes).value_or(0);
       judgement_.compare_or_look_at(of_candidate(), "owned_sums");
       if (*row.live_bytes == sum) return;
       report(rank, row.step, "live_bytes", std::to_string(sum), *row.live_bytes,

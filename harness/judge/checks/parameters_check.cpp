@@ -44,7 +44,7 @@ class ParametersCheck : public StepCheck {
       judgement_.not_shown("a wrong update: of none are the bits compared");
     else if (moved_ == 0)
       judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
-    if (kinds_.size() == 1 && tells_no_state(evidence_.reference.manifest))
+    if (kinds_.size() == 1 && has_no_state(evidence_.reference.manifest))
       judgement_.not_shown("optimiser state: the records tell none of it");
     if (judgement_.count(absent_in_both) > 0)
       judgement_.not_shown("optimiser state that is dropped where neither record has any");
@@ -59,7 +59,7 @@ class ParametersCheck : public StepCheck {
 
  private:
   /// For an unknown optimiser, which may have some.
-  static bool tells_no_state(const Manifest& manifest) {
+  static bool has_no_state(const Manifest& manifest) {
     return manifest.json.at("optimizer").value("name", "") != "sgd";
   }
 

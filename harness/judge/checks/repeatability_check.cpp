@@ -20,7 +20,7 @@ struct Item {
 };
 using Items = std::multimap<std::tuple<ExecutionPoint, std::int64_t, std::string>, Item>;
 
-constexpr auto behind_all_microbatches = std::numeric_limits<std::int64_t>::max();
+constexpr auto after_all_microbatches = std::numeric_limits<std::int64_t>::max();
 
 std::string bits(double value) {
   return to_text(value);
@@ -57,7 +57,7 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
     if (row.learning_rate) add(items, at_learning_rate(row.step), rank.rank, "learning_rate", bits(*row.learning_rate));
   }
   for (const auto& row : rank.evaluation) {
-    const auto point = at_evaluation(row.step, row.microbatch.value_or(behind_all_microbatches));
+    const auto point = at_evaluation(row.step, row.microbatch.value_or(after_all_microbatches));
     const std::string of =
         row.microbatch ? " of the evaluation's microbatch " + to_text(*row.microbatch) : " of the evaluation";
     add(items, point, rank.rank, "loss" + of, to_text(row.loss));
@@ -86,7 +86,7 @@ void report(const ExecutionPoint& point, const Item& item, const std::string& ex
 }
 
 /// Whether the second run ended well: by its launcher, and by its record.
-std::optional<std::string> why_it_did_not_end_well(const CellEvidence& evidence) {
+std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
   const auto& launch = evidence.plan.repeat_launch;
   if (launch && (launch->timed_out || launch->exit_code != 0))
     return launch->words.empty() ? "it ended with code " + std::to_string(launch->exit_code) : launch->words;
@@ -102,7 +102,7 @@ std::optional<std::string> why_it_did_not_end_well(const CellEvidence& evidence)
 class RepeatabilityCheck : public StepCheck {
  public:
   explicit RepeatabilityCheck(const CellEvidence& evidence) : evidence_(evidence), judgement_(empty()) {
-    if (!evidence_.repeated || why_it_did_not_end_well(evidence_)) return;
+    if (!evidence_.repeated || why_second_run_failed(evidence_)) return;
     for (const auto& words : why_the_same_run(evidence_.candidate, *evidence_.repeated->record())) differ(words);
   }
 
@@ -131,7 +131,7 @@ class RepeatabilityCheck : public StepCheck {
 
   Judged conclude() override {
     if (!evidence_.repeated) return empty().conclude_as(Outcome::not_run, "the cell was not run a second time");
-    if (const auto words = why_it_did_not_end_well(evidence_)) {
+    if (const auto words = why_second_run_failed(evidence_)) {
       judgement_ = empty();
       differ("run twice, and the second run did not end well: " + *words);
       return judgement_.conclude_as(Outcome::fails, "");

@@ -58,12 +58,12 @@ class ReplicaComparison {
     }
     if (own_gradients_)
       judgement_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
-    if (untold_data_)
+    if (unrecorded_data_)
       judgement_.not_shown("whether replicas are fed different data: a replica tells no digest of them");
     return judgement_.conclude("start, " + std::string(own_gradients_ ? "" : "gradients, ") +
                                    "parameters and moments have the same bits in all " +
                                    std::to_string(records_.size()) + " replicas" +
-                                   (untold_data_ ? "" : ", and each is fed data of its own"),
+                                   (unrecorded_data_ ? "" : ", and each is fed data of its own"),
                                {{"tensors", 1}});
   }
 
@@ -139,7 +139,7 @@ class ReplicaComparison {
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {
       std::vector<std::string> digests = fed_to(replica);
       if (digests.empty()) {
-        untold_data_ = true;
+        unrecorded_data_ = true;
         continue;
       }
       judgement_.look_at("microbatches", std::ssize(digests));
@@ -183,7 +183,7 @@ class ReplicaComparison {
   ExpectedModel model_;
   std::map<Key, Digests> before_;  ///< parameters after the previous step
   bool own_gradients_ = false;
-  bool untold_data_ = false;
+  bool unrecorded_data_ = false;
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ class ResumeCheck : public StepCheck {
   std::int64_t kinds_ = 0;
 };
 
-std::optional<std::string> not_gone_on_with(const CellPlan& plan, const Manifest& candidate) {
+std::optional<std::string> not_resumed(const CellPlan& plan, const Manifest& candidate) {
   if (candidate.first_step > 0 || (plan.request && plan.request->first_step.value_or(0) > 0)) return std::nullopt;
   return "the run began with step 0";
 }
@@ -111,7 +111,7 @@ CheckDescriptor resume_check() {
           .level = RecordLevel::full,
           .needs = {"parameters", "moments"},
           .compares_without = {"inputs", "labels"},
-          .not_applicable = not_gone_on_with,
+          .not_applicable = not_resumed,
           .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
             return std::make_unique<ResumeCheck>(evidence);
           }};

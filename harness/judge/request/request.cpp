@@ -236,8 +236,8 @@ Request read_request(const std::filesystem::path& file) {
 std::vector<std::string> not_asked(const Request& request) {
   std::vector<std::string> keys;
   for (const Field& field : fields()) {
-    const bool lengths_say_it = request.microbatches && std::string(field.key) == "microbatch_count";
-    if (field.write(request).is_discarded() && !lengths_say_it) keys.emplace_back(field.key);
+    const bool lengths_suffice = request.microbatches && std::string(field.key) == "microbatch_count";
+    if (field.write(request).is_discarded() && !lengths_suffice) keys.emplace_back(field.key);
   }
   return keys;
 }

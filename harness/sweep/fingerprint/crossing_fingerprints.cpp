@@ -32,7 +32,7 @@ struct Crossing {
 
 using Crossings = std::map<std::int64_t, Crossing>;
 
-Crossings crossings_at(const DumpedRuns& runs, const std::string& direction, const std::string& cut) {
+Crossings boundary_tensors_at(const DumpedRuns& runs, const std::string& direction, const std::string& cut) {
   Crossings found;
   for (const auto& [key, tensor] : runs.reference.tensors()) {
     const auto place = parse_crossing_key(key);
@@ -162,7 +162,7 @@ std::vector<Fingerprint> scaled(const Wrong& wrong) {
 
 std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first) {
   if (first.direction.empty() || first.item.empty()) return {};
-  const Crossings all = crossings_at(runs, first.direction, first.item);
+  const Crossings all = boundary_tensors_at(runs, first.direction, first.item);
   Wrong wrong{"the " + std::string(first.direction == "forward" ? "activation" : "gradient") + " at cut " + first.item,
               all,
               {},
