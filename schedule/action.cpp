@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 10> names = {"F",      "B",      "I",      "W",      "SEND_F",
                                                     "RECV_F", "SEND_B", "RECV_B", "REDUCE", "STEP"};
 
-/// Canonical digits only ("7", not "07" or "+7"), so that an action has one text and text compares as actions do.
+/// Canonical digits only ("7", not "07" or "+7"), so that every action has exactly one text.
 std::optional<std::int32_t> parse_index(std::string_view text) {
   if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
   for (const char c : text) {

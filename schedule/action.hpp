@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One step of a rank's list, and its text form: `[stage][type][microbatch]`, "2F0", "3SEND_F1", "0REDUCE".
+// One action of a rank's list, and its text form: `[stage][type][microbatch]`, "2F0", "3SEND_F1", "0REDUCE".
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ bool is_compute(ActionType type);  ///< F, B, I, W
 bool is_communication(ActionType type);
 std::string_view name(ActionType type);  ///< "F", "SEND_F", ...
 std::string to_text(const Action& action);
-/// Nothing when `text` is not exactly one action.
+/// Null unless `text` is exactly one action.
 std::optional<Action> parse_action(std::string_view text);
 
 using ActionList = std::vector<Action>;

@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// Compute-only list of the rank that holds `stage`, one chunk a rank; backward in ascending microbatch order. Peak
-/// slots: m.
+/// Compute-only list of the rank that holds `stage`, one chunk per rank; backward passes in ascending microbatch order.
+/// Peak slots: m.
 ActionList afab_list(std::int32_t stage, std::int32_t microbatches);
 
 }  // namespace plumbline

@@ -27,11 +27,11 @@ Simulation summarise(const Schedule& schedule, std::vector<std::vector<ActionTim
       work += time.end - time.start;
     }
     result.peak_slots.push_back(peak_slots(schedule.ranks[rank]));
-    if (rank_last < rank_first) continue;  // nothing to compute
+    if (rank_last < rank_first) continue;  // no compute actions
     first = std::min(first, rank_first);
     last = std::max(last, rank_last);
     const double span = rank_last - rank_first;
-    const double idle = std::max(0.0, span - work);  // rounding alone can make it negative
+    const double idle = std::max(0.0, span - work);  // rounding can make it negative
     result.bubble = std::max(result.bubble, idle);
     if (span > 0) result.bubble_rate = std::max(result.bubble_rate, idle / span);
   }

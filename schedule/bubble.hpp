@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from the times of all actions: span, bubble, slots.
+// Span, bubble and slots, computed from the times of all actions.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// The figures of `simulate` from times that were measured, one for each action of the lists; a rank's work is what its
-/// compute actions took.
+/// The results of `simulate` for measured times, one per action of the lists; a rank's work is the duration of its
+/// compute actions.
 Simulation summarise(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions);
 
 }  // namespace plumbline

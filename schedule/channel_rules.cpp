@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-/// Positions of one rank's ends of a channel, in order.
+/// Positions of one rank's messages on a channel, in order.
 using Ends = std::map<std::pair<std::int32_t, Direction>, std::vector<std::size_t>>;  // by peer
 
 Ends ends_of(const Schedule& schedule, std::int32_t rank, bool sends) {
@@ -32,7 +32,7 @@ void check_channel_order(const Schedule& lowered, Findings& findings) {
   for (std::int32_t rank = 0; rank < lowered.placement.ranks; ++rank) {
     for (const auto& [channel, sends] : ends_of(lowered, rank, true)) {
       const auto& [peer, direction] = channel;
-      // The receiving rank's lists are walked again for each of its senders: two at most.
+      // The receiving rank's list is traversed again for each of its senders: at most two.
       const auto receives = ends_of(lowered, peer, false)[{rank, direction}];
       const ActionList& list = lowered.ranks[static_cast<std::size_t>(rank)];
       const ActionList& peers = lowered.ranks[static_cast<std::size_t>(peer)];
@@ -44,7 +44,7 @@ void check_channel_order(const Schedule& lowered, Findings& findings) {
                      "rank " + std::to_string(peer) + " receives " + to_text(receive) + " (position " +
                          std::to_string(receives[i]) +
                          ") in its place; put the messages of the two ranks in the same " + "order");
-        break;  // one crossing throws all later ones out of step
+        break;  // one swap puts all later messages out of step
       }
     }
   }

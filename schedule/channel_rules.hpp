@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules that look at two lists, or at the end of one.
+// Rules about two lists, or about the end of a list.
 #pragma once
 
 #include "schedule/finding.hpp"
@@ -7,11 +7,11 @@
 
 namespace plumbline {
 
-/// Both ends of a channel (pair of ranks and direction of the message) in the same order: messages carry no tag there.
-/// Expects that every SEND has its RECV.
+/// Both ends of a channel (pair of ranks and direction of the message) must have the same order, since messages carry
+/// no tag. Requires that every SEND has its RECV.
 void check_channel_order(const Schedule& lowered, Findings& findings);
 
-/// STEP once a rank and last; REDUCE once, right before it, on the ranks that hold a use of the tied weight.
+/// STEP once per rank and last; REDUCE once, right before it, on the ranks that hold a use of the tied weight.
 void check_ending(const Schedule& lowered, bool tied, Findings& findings);
 
 /// Each stage's B or W in ascending microbatch order.

@@ -13,8 +13,8 @@ std::optional<double> closed_form_bubble(const std::string& name, std::int32_t r
   const double whole = times.forward + times.input + times.weight;  // s / v
   const bool enough = microbatches >= ranks;
   const bool equal = times.forward == times.input && times.input == times.weight;
-  // T_W <= T_F as well: the first gradient comes (p-1) T_B after the last warm-up forward, and only W's no longer than
-  // F give that time back.
+  // Also requires T_W <= T_F: the first gradient arrives (p-1) T_B after the last warm-up forward, and only W actions
+  // no longer than F fill that time.
   const bool short_weight = times.weight <= times.input && times.weight <= times.forward;
   if (name == "afab") return below * whole;
   if ((name == "1f1b" || name == "interleaved-1f1b" || name == "looped-bfs") && enough) return below * whole;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bubbles that papers give as formulas.
+// Published formulas for bubbles.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace plumbline {
 
-/// The bubble of the closed form, in the durations' unit, for equal stages and no communication; nothing where no
-/// closed form holds (the simulator is then the truth).
+/// The bubble in the unit of the durations, for equal stages without communication; null if no closed form applies (use
+/// the simulator then).
 std::optional<double> closed_form_bubble(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
                                          const StageTimes& times);
 

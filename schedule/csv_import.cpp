@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 3> dialect_names = {"plumbline", "torch",
 constexpr std::array<std::string_view, 3> left_out = {"UNSHARD", "RESHARD", "REDUCE_GRAD"};
 constexpr std::string_view compound_end = ")OVERLAP_F_B";
 
-/// One action's text: its stage's digits, its word, its microbatch's digits.
+/// An action's text split into stage digits, type and microbatch digits.
 std::string_view word_of(std::string_view text) {
   const std::size_t begin = text.find_first_not_of("0123456789");
   if (begin == std::string_view::npos) return {};
@@ -34,7 +34,7 @@ bool is_left_out(std::string_view text) {
   return known && text.size() > word.size() && text.front() != word.front() && text.ends_with(word);
 }
 
-/// Without blanks around it, as torch's loader takes cells and the parts of compounds.
+/// Strips surrounding blanks, as torch's loader does for cells and parts of compound actions.
 std::string_view stripped(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\v\f";
   const std::size_t begin = text.find_first_not_of(blanks);
@@ -42,7 +42,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-/// Rows as torch reads them: blanks around cells do not count, nor does a missing last line break.
+/// Rows as torch reads them: blanks around cells are ignored, and the last line break may be missing.
 CsvTable read_cells(const std::filesystem::path& path) {
   CsvTable table = read_headless_csv(path, /*finished=*/false);
   for (CsvRow& row : table.rows) {
@@ -51,7 +51,7 @@ CsvTable read_cells(const std::filesystem::path& path) {
   return table;
 }
 
-/// The parts of a cell: one action, or those of a compound. Nothing when a compound's form is broken.
+/// The parts of a cell: one action, or those of a compound action. Null if a compound action is malformed.
 std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
   if (!cell.starts_with('(')) return std::vector{cell};
   if (!cell.ends_with(compound_end)) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
   }
 }
 
-/// By the words alone; nothing where B and W without I and BW could be either torch's.
+/// Decides by the action types alone; null if B and W without I and BW could be either of torch's dialects.
 std::optional<CsvDialect> dialect_of_cells(const CsvTable& table) {
   std::set<std::string_view> words;
   for (const CsvRow& row : table.rows) {
@@ -123,7 +123,7 @@ class Importer {
   }
 
   void read_cell(const std::string& cell) {
-    if (cell.empty()) return;  // a deliberate bubble: it orders nothing
+    if (cell.empty()) return;  // an explicit bubble has no effect
     const bool torch = result_.dialect != CsvDialect::plumbline;
     if (torch && is_left_out(cell)) {
       ++ignored_[std::string(word_of(cell))];
@@ -180,7 +180,7 @@ class Importer {
       for (const Action& action : list) highest_stage = std::max(highest_stage, action.stage);
     }
     if (actions == 0) throw InputError(path_.string() + ": no action in any row");
-    // A stray large number must not make tables of its size.
+    // Bounds table sizes: a stray large number must not allocate huge tables.
     if (static_cast<std::size_t>(highest_stage) >= actions) {
       throw InputError(path_.string() + ": stage " + std::to_string(highest_stage) + " is named, but there are only " +
                        std::to_string(actions) + " actions; stages are numbered from 0 without gaps");
@@ -202,7 +202,8 @@ class Importer {
     if (!options.placement) refuse_other_placement(schedule);
   }
 
-  /// Stages that lie unevenly or in another order, each whole on one rank: told as that, and not action by action.
+  /// Reports stages placed unevenly or in an unsupported order, each whole on one rank, as a placement error instead of
+  /// one finding per action.
   void refuse_other_placement(const Schedule& schedule) const {
     std::map<std::int32_t, std::size_t> rank_of;  // by stage
     bool other = false;

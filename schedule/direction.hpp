@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way a message goes: activations forward, gradients backward.
+// Direction of a message: activations forward, gradients backward.
 #pragma once
 
 #include <cstdint>

@@ -8,22 +8,22 @@
 namespace plumbline {
 namespace {
 
-struct Look {
+struct Style {
   ActionType type;
   const char* word;
   const char* ansi;
   const char* fill;
 };
 
-constexpr std::array<Look, 4> looks = {{{ActionType::forward, "forward", "\x1b[44;97m", "#7aa6da"},
-                                        {ActionType::backward, "backward", "\x1b[42;30m", "#8fbf8f"},
-                                        {ActionType::backward_input, "input gradient", "\x1b[46;30m", "#8cd0c8"},
-                                        {ActionType::backward_weight, "weight gradient", "\x1b[43;30m", "#e8c878"}}};
+constexpr std::array<Style, 4> styles = {{{ActionType::forward, "forward", "\x1b[44;97m", "#7aa6da"},
+                                          {ActionType::backward, "backward", "\x1b[42;30m", "#8fbf8f"},
+                                          {ActionType::backward_input, "input gradient", "\x1b[46;30m", "#8cd0c8"},
+                                          {ActionType::backward_weight, "weight gradient", "\x1b[43;30m", "#e8c878"}}};
 constexpr const char* waiting_fill = "#d9d9d9";
 constexpr const char* sending_fill = "#444444";
 
-const Look& look_of(ActionType type) {
-  return looks.at(static_cast<std::size_t>(type));
+const Style& style_of(ActionType type) {
+  return styles.at(static_cast<std::size_t>(type));
 }
 
 double first_start(const Timeline& timeline) {
@@ -37,11 +37,11 @@ double first_start(const Timeline& timeline) {
   return std::isfinite(first) ? first : 0;
 }
 
-/// Pixels or characters for one unit of time, so that the longest fits into `room`.
-double scale_of(const std::vector<Timeline>& timelines, double room) {
+/// Pixels or characters per unit of time, so that the longest timeline fits into `available`.
+double scale_of(const std::vector<Timeline>& timelines, double available) {
   double longest = 0;
   for (const Timeline& timeline : timelines) longest = std::max(longest, timeline.simulation.makespan);
-  return longest > 0 ? room / longest : 0;
+  return longest > 0 ? available / longest : 0;
 }
 
 std::string number(double value) {
@@ -115,7 +115,7 @@ class Svg {
     return svg;
   }
 
-  /// One rank: what it computes, where it waits, what it has under way.
+  /// One rank: its compute actions, waits and messages in progress.
   std::string row(const Timeline& timeline, std::size_t rank) const {
     const ActionList& list = timeline.schedule.ranks[rank];
     std::string compute, thin, numbers;
@@ -125,7 +125,7 @@ class Svg {
       const double x = left + (time.start - origin_) * scale_;
       const double span = (time.end - time.start) * scale_;
       if (list[i].type == ActionType::send_forward || list[i].type == ActionType::send_backward) {
-        const double shown = std::min(span, left + width_ - x);  // one may end long after the last computation
+        const double shown = std::min(span, left + width_ - x);  // a message may end long after the last compute action
         if (shown > 0) thin += bar(x, y_ + bar_height + 1, shown, 2, sending_fill);
       }
       if (!is_compute(list[i].type)) continue;
@@ -135,7 +135,7 @@ class Svg {
       }
       idle_since = time.end;
       const std::string tooltip = "><title>" + to_text(list[i]) + "</title></rect>";
-      compute += bar(x, y_, span, bar_height, look_of(list[i].type).fill, tooltip.c_str());
+      compute += bar(x, y_, span, bar_height, style_of(list[i].type).fill, tooltip.c_str());
       if (span > 14) numbers += label(x + span / 2, y_ + 15, std::to_string(list[i].microbatch));
     }
     return label(5, y_ + 15, "rank " + std::to_string(rank)) + thin + "<g stroke=\"#ffffff\">" + compute +
@@ -149,7 +149,7 @@ class Svg {
       svg += bar(x, y_, 12, 12, fill) + label(x + 16, y_ + 10, word) + "\n";
       x += 110;
     };
-    for (const Look& look : looks) entry(look.fill, look.word);
+    for (const Style& style : styles) entry(style.fill, style.word);
     entry(waiting_fill, "waiting");
     entry(sending_fill, "sending");
     y_ += 18;
@@ -187,7 +187,7 @@ std::string draw_text(const std::vector<Timeline>& timelines, std::size_t column
         std::string cell = (colour ? "" : std::string(name(action.type))) + std::to_string(action.microbatch);
         if (cell.size() > end - begin) cell = name(action.type);
         cell.resize(end - begin, colour ? ' ' : '-');
-        text += colour ? look_of(action.type).ansi + cell + "\x1b[0m" : cell;
+        text += colour ? style_of(action.type).ansi + cell + "\x1b[0m" : cell;
         at = end;
       }
       text.append(columns - at, colour ? ' ' : '.');
@@ -195,7 +195,7 @@ std::string draw_text(const std::vector<Timeline>& timelines, std::size_t column
     }
   }
   if (!colour) return text + "F forward, B backward, I input gradient, W weight gradient, . idle\n";
-  for (const Look& look : looks) text += std::string(look.ansi) + ' ' + look.word + " \x1b[0m ";
+  for (const Style& style : styles) text += std::string(style.ansi) + ' ' + style.word + " \x1b[0m ";
   return text + '\n';
 }
 

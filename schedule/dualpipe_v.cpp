@@ -8,10 +8,10 @@ namespace plumbline {
 ActionList dualpipe_v_list(std::int32_t rank, std::int32_t ranks, std::int32_t microbatches) {
   const std::int32_t down = rank;
   const std::int32_t up = 2 * ranks - 1 - rank;
-  const std::int32_t below = ranks - rank - 1;  // ranks between this one and the V's foot
+  const std::int32_t below = ranks - rank - 1;  // ranks between this one and the bottom of the V
   ListBuilder build(microbatches);
 
-  // Fill: the first microbatches come back up when 2 per rank below are on their way.
+  // Fill: the first microbatches come back up when there are 2 in flight per rank below.
   for (std::int32_t i = 0; i < 2 * below; ++i) build.forward(down);
   for (std::int32_t i = 0; i <= rank; ++i) {
     build.forward(down);
@@ -22,14 +22,14 @@ ActionList dualpipe_v_list(std::int32_t rank, std::int32_t ranks, std::int32_t m
     build.oldest_weight();
     build.forward(up);
   }
-  // Full: each chunk's forward next to the other chunk's backward.
+  // Steady state: each chunk's forward next to the other chunk's backward.
   for (std::int32_t i = 0; i < microbatches - 2 * ranks + rank + 1; ++i) {
     build.forward(down);
     build.backward(up);
     build.forward(up);
     build.backward(down);
   }
-  // Empty: in the second half of the last backwards the weight gradients are held back to fill the idle time.
+  // Drain: weight gradients of the last backwards are deferred to fill idle time.
   for (std::int32_t i = 0; i < below; ++i) {
     build.backward(up);
     build.forward(up);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a transport carries messages: what decides whether a list can deadlock.
+// How a transport delivers messages, which decides whether a list can deadlock.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@
 
 namespace plumbline {
 
-/// Direction is that of the message (activation or gradient), not of who sends. "Posted": the rank goes on, the message
-/// moves once it is first in the queue at both ends.
+/// "Direction" is the message's (activation or gradient). "Posted": the rank continues, and the message moves once it
+/// is first in its queue at both ends.
 enum class ExecutionModel : std::uint8_t {
-  blocking,        ///< each SEND and RECV ends before the next action starts
-  pair,            ///< posted; one queue for each pair of ranks
-  pair_direction,  ///< posted; one queue for each pair and direction
-  stream,          ///< posted; one queue for each rank and direction, whatever the peer
+  blocking,        ///< each SEND and RECV completes before the next action starts
+  pair,            ///< posted; one queue per pair of ranks
+  pair_direction,  ///< posted; one queue per pair and direction
+  stream,          ///< posted; one queue per rank and direction, for all peers
   buffered,        ///< sends never wait
 };
 
@@ -35,17 +35,17 @@ constexpr std::optional<ExecutionModel> parse_execution_model(std::string_view t
   return std::nullopt;
 }
 
-/// The model of one of our transports; nothing for a name that is none.
+/// The model of one of Plumbline's transports; null for an unknown name.
 ///
-/// mpi and threads: a rank posts its messages and goes on; only a forward or backward action waits, for the receive
-/// that it uses. Each (sender, receiver, direction) is a queue of its own, so that what rank 1 sends to rank 0 never
-/// stands behind what rank 0 sends to rank 1: looser than `pair_direction`. The two ends of such a queue are in the
-/// same order (Rule::channel_order), so its first message can move as soon as both ranks have come past it, and a rank
-/// is held up by exactly one thing: that a sender has not got to its SEND. That is `buffered`. (Sends are waited for
-/// only after STEP, which every rank reaches or none.)
+/// mpi and threads: a rank posts its messages and continues; only a compute action waits, for its receive. Each
+/// (sender, receiver, direction) has its own queue, so a message from rank 1 to rank 0 is never queued after one from
+/// rank 0 to rank 1: less strict than `pair_direction`. Both ends of a queue have the same order (Rule::channel_order),
+/// so its first message can move as soon as both ranks have passed it, and a rank blocks only if a sender has not
+/// reached its SEND. That is `buffered`. (A rank waits for its sends only after STEP, which either all ranks or none
+/// reach.)
 ///
-/// nccl: posted too, but a pair of ranks has one stream for each direction, and what one of them sends on it stands
-/// behind what it is to receive.
+/// nccl: posted too, but a pair of ranks has one stream per direction, and a rank's sends on it are queued after its
+/// earlier receives.
 constexpr std::optional<ExecutionModel> model_of_transport(std::string_view transport) {
   if (transport == "mpi" || transport == "threads") return ExecutionModel::buffered;
   if (transport == "nccl") return ExecutionModel::pair_direction;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a static check found: which rule, where, and what to do.
+// A finding of a static check: rule, place, and remedy.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace plumbline {
 enum class Rule : std::uint8_t {
   size,           ///< ranks, chunks, microbatches, number of lists
   range,          ///< stage or microbatch does not exist
-  rank,           ///< a stage's action on another rank than the stage's
-  kind,           ///< an action that such a list may not hold
-  duplicate,      ///< done twice
-  missing,        ///< never done
-  order,          ///< before what it needs on its own rank
-  message,        ///< a SEND without its RECV, a RECV without its SEND, or one that has no other end
+  rank,           ///< a stage's action in another rank's list
+  kind,           ///< an action type not allowed in this list
+  duplicate,      ///< an action occurs twice
+  missing,        ///< an action is missing
+  order,          ///< an action precedes one that it depends on, on the same rank
+  message,        ///< a SEND without RECV, a RECV without SEND, or a message without a valid peer
   channel_order,  ///< the two ends of a channel differ in order
-  deadlock,       ///< ranks wait for each other in a circle
+  deadlock,       ///< ranks wait for each other in a cycle
   slots,          ///< more open microbatches than allowed
   accumulation,   ///< gradients are not summed in ascending microbatch order
   ending,         ///< REDUCE and STEP
@@ -33,15 +33,15 @@ std::string_view name(Rule rule);  ///< "range", "channel-order", ...
 struct Finding {
   Rule rule = Rule::size;
   std::int32_t rank = 0;
-  std::size_t position = 0;  ///< from 0; the list's length where something is missing at its end
+  std::size_t position = 0;  ///< from 0; the list's length if something is missing at its end
   Action action;
-  std::string text;  ///< what is wrong; what to do
+  std::string text;  ///< what is wrong, and what to do
 };
 
 /// "rank 2, position 7, 2B3: ..."
 std::string to_text(const Finding& finding);
 
-/// Stops taking in after `limit`: a file that is wrong throughout must not make millions of texts.
+/// Stops collecting after `limit`, so that a completely wrong file does not produce millions of texts.
 class Findings {
  public:
   static constexpr std::size_t limit = 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists for an evaluation: forward passes alone.
+// Lists for an evaluation: forward passes only.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace plumbline {
 
-/// Every microbatch through all stages, with the messages between ranks (lower's: blocking-safe), and nothing after. A
-/// rank with several stages takes as many microbatches through one of them as there are ranks, before the next stage's:
-/// its activations are handed on sooner than stage by stage, and no rank stands idle for a microbatch on its way.
+/// Every microbatch through all stages, with the messages between ranks (from `lower`: blocking-safe), without REDUCE
+/// and STEP. A rank with several stages runs as many microbatches through one of them as there are ranks before it
+/// turns to the next stage, so that activations are sent earlier than stage by stage, and no rank idles while a
+/// microbatch is in flight.
 Schedule forward_only(const Placement& placement, std::int32_t microbatches);
 
 }  // namespace plumbline

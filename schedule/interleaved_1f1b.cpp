@@ -21,7 +21,7 @@ ActionList interleaved_1f1b_list(std::int32_t rank, std::int32_t ranks, std::int
   const std::int32_t group = interleaved_group(ranks, microbatches);
   const std::int32_t warm_up = interleaved_warm_up(rank, ranks, microbatches, chunks);
   const std::int32_t total = microbatches * chunks;
-  // A round is `group` microbatches through all of the rank's chunks, backward from the last chunk to the first.
+  // A round is `group` microbatches through all of the rank's chunks, in reverse chunk order for backward.
   const auto action = [&](ActionType type, std::int32_t nth) {
     const std::int32_t turn = nth / group % chunks;
     const std::int32_t chunk = type == ActionType::forward ? turn : chunks - 1 - turn;

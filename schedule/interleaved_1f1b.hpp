@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One forward, one backward over several chunks a rank (interleaved 1F1B; Megatron, arXiv:2104.04473).
+// One forward, one backward with several chunks per rank (interleaved 1F1B; Megatron, arXiv:2104.04473).
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace plumbline {
 
-/// Microbatches that one chunk runs before the next chunk's turn: m / rounds with rounds = max(1, floor(m / p)).
-/// 0 where the rounds do not divide m: the schedule does not exist there.
+/// Consecutive microbatches of one chunk before the next chunk: m / rounds with rounds = max(1, floor(m / p)). 0 if the
+/// rounds do not divide m: the schedule does not exist then.
 std::int32_t interleaved_group(std::int32_t ranks, std::int32_t microbatches);
 
-/// Forwards before the first backward: min(m v, 2 (p-r-1) + (v-1) g).
+/// Number of forwards before the first backward: min(m v, 2 (p-r-1) + (v-1) g).
 std::int32_t interleaved_warm_up(std::int32_t rank, std::int32_t ranks, std::int32_t microbatches, std::int32_t chunks);
 
 /// Compute-only list of `rank`, loop placement. Peak slots: min(m v, warm-up + 1).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes one rank's compute list: each stage's forwards, backwards and weight gradients come out in ascending
-// microbatch order by construction, so that a generator says only *what* comes next.
+// Builds one rank's compute list. Each stage's forwards, backwards and weight gradients get ascending microbatches by
+// construction, so a generator only chooses the next action.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace plumbline {
 
 class ListBuilder {
  public:
-  /// Actions of microbatches from `microbatches` on are counted but not written: a schedule laid out for more
-  /// microbatches than there are keeps its shape.
+  /// Actions of microbatches from `microbatches` on are counted but not written, so that a schedule laid out for more
+  /// microbatches keeps its shape.
   explicit ListBuilder(std::int32_t microbatches) : microbatches_(microbatches) {}
 
   void forward(std::int32_t stage) { write(stage, ActionType::forward, counts_[stage].forward++); }
-  /// B: input and weight gradient in one.
+  /// B: input and weight gradient together.
   void backward(std::int32_t stage) {
     write(stage, ActionType::backward, counts_[stage].input++);
     ++counts_[stage].weight;
   }
-  /// I: its W is owed from now on.
+  /// I: its W becomes pending.
   void input(std::int32_t stage) {
     write(stage, ActionType::backward_input, counts_[stage].input++);
     owed_.push_back(stage);
   }
   /// W of the stage's next microbatch.
   void weight(std::int32_t stage) { write(stage, ActionType::backward_weight, counts_[stage].weight++); }
-  /// W for the I that has waited longest; nothing when none is owed. Not to be mixed with weight(stage).
+  /// W of the oldest pending I; does nothing if there is none. Do not mix with weight(stage).
   void oldest_weight() {
     if (owed_.empty()) return;
     weight(owed_.front());

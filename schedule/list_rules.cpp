@@ -65,7 +65,7 @@ void ListRules::check_rank(std::int32_t rank, bool compute_only) {
   }
 }
 
-/// The activation or gradient must be on the rank: received, or made by the rank itself.
+/// The activation or gradient must be on the rank: received, or computed there.
 void ListRules::check_input(std::int32_t rank, std::size_t position, const Action& action) {
   const bool forward = action.type == ActionType::forward;
   const std::int32_t from = forward ? action.stage - 1 : action.stage + 1;
@@ -89,7 +89,7 @@ void ListRules::check_compute(std::int32_t rank, std::size_t position, const Act
   const std::int32_t m = action.microbatch;
   if (action.type != ActionType::backward_weight && !compute_only) check_input(rank, position, action);
   if (action.type == ActionType::forward) {
-    if (!forward_.add(s, m)) fault(Rule::duplicate, "this forward stands in the list already; remove one of the two");
+    if (!forward_.add(s, m)) fault(Rule::duplicate, "this forward is in the list already; remove one of the two");
     return;
   }
   if (!forward_.has(s, m)) fault(Rule::order, "its forward has not run yet; put it before");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules that one rank's list must meet by itself: range, rank, duplicates, order, messages, what is missing.
+// Rules about one rank's list: range, rank, duplicates, order, messages, missing actions.
 #pragma once
 
 #include "schedule/finding.hpp"
@@ -8,16 +8,17 @@
 
 namespace plumbline {
 
-/// Sizes that later rules index by. False when they are impossible.
+/// Checks the sizes that later rules use as indices. False if they are invalid.
 bool check_sizes(const Schedule& schedule, Findings& findings);
 
 class ListRules {
  public:
   ListRules(const Schedule& schedule, Findings& findings);
 
-  /// All actions of a rank in order. `compute_only`: messages, REDUCE and STEP are refused, and no message is missed.
+  /// Call with all actions of a rank in order. `compute_only`: messages, REDUCE and STEP are refused, and messages are
+  /// not required.
   void check_rank(std::int32_t rank, bool compute_only);
-  /// What no list held. After all ranks.
+  /// Reports actions in no list. Call after all ranks.
   void check_missing(bool compute_only);
 
  private:

@@ -12,9 +12,8 @@
 namespace plumbline {
 namespace {
 
-/// Walks the ranks, one compute action each in turn. A SEND and its RECV are appended to the two lists at the same
-/// moment: all lists then agree with one total order of the messages, so that even blocking calls cannot wait in a
-/// circle.
+/// Takes one compute action of each rank in turn. A SEND and its RECV are appended to the two lists at the same time,
+/// so all lists are consistent with one total order of the messages, and even blocking calls cannot deadlock.
 class Lowering {
  public:
   explicit Lowering(const Schedule& source)
@@ -27,7 +26,7 @@ class Lowering {
     for (ActionList& list : lowered_.ranks) list.clear();
   }
 
-  /// False when the lists wait for each other.
+  /// False if the lists wait for each other.
   bool run() {
     bool moved = true;
     while (moved) {
@@ -41,7 +40,7 @@ class Lowering {
   }
   Schedule take() { return std::move(lowered_); }
 
-  /// After a run that failed.
+  /// Call after `run` returned false.
   Finding stuck() const {
     std::int32_t rank = 0;
     while (!stops(rank)) ++rank;
@@ -67,7 +66,7 @@ class Lowering {
       case ActionType::backward_input:
         return action.stage == placement_.stages() - 1 || gradients_.has(action.stage, action.microbatch);
       default:
-        return true;  // W needs only what its own rank did before: verify_complete looked at that
+        return true;  // W depends only on earlier actions of its rank, which verify_complete checked
     }
   }
 
@@ -79,17 +78,17 @@ class Lowering {
     ++next_[r];
     list(rank).push_back(action);
     if (action.type == ActionType::forward && action.stage + 1 < placement_.stages()) {
-      hand_over(rank, action, action.stage + 1, ActionType::send_forward, ActionType::receive_forward, activations_);
+      send_output(rank, action, action.stage + 1, ActionType::send_forward, ActionType::receive_forward, activations_);
     }
     const bool gives_gradient = action.type == ActionType::backward || action.type == ActionType::backward_input;
     if (gives_gradient && action.stage > 0) {
-      hand_over(rank, action, action.stage - 1, ActionType::send_backward, ActionType::receive_backward, gradients_);
+      send_output(rank, action, action.stage - 1, ActionType::send_backward, ActionType::receive_backward, gradients_);
     }
     return true;
   }
 
-  void hand_over(std::int32_t rank, const Action& action, std::int32_t to_stage, ActionType send, ActionType receive,
-                 MicrobatchSet& arrived) {
+  void send_output(std::int32_t rank, const Action& action, std::int32_t to_stage, ActionType send, ActionType receive,
+                   MicrobatchSet& arrived) {
     const std::int32_t peer = placement_.rank_of(to_stage);
     if (peer != rank) {
       list(rank).push_back({action.stage, send, action.microbatch});
@@ -106,7 +105,7 @@ class Lowering {
   /// "0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, position 1), which needs ..."
   std::string circle(std::int32_t rank) const {
     std::vector<bool> seen(next_.size(), false);
-    while (!seen[static_cast<std::size_t>(rank)]) {  // into the circle: the first rank need not be on it
+    while (!seen[static_cast<std::size_t>(rank)]) {  // follow to the cycle: the first rank need not be on it
       seen[static_cast<std::size_t>(rank)] = true;
       rank = waits_for(rank).second;
     }
@@ -128,7 +127,7 @@ class Lowering {
            std::to_string(next_[r]) + ")";
   }
 
-  /// What a stopped rank needs, and the rank that has it.
+  /// What a blocked rank waits for, and the rank that provides it.
   std::pair<Action, std::int32_t> waits_for(std::int32_t rank) const {
     const auto r = static_cast<std::size_t>(rank);
     const Action& action = source_.ranks[r][next_[r]];
@@ -139,8 +138,8 @@ class Lowering {
 
   const Schedule& source_;
   Placement placement_;
-  MicrobatchSet activations_;  ///< the stage's input is there
-  MicrobatchSet gradients_;    ///< the gradient of the stage's output is there
+  MicrobatchSet activations_;  ///< the stage's input is available
+  MicrobatchSet gradients_;    ///< the gradient of the stage's output is available
   std::vector<std::size_t> next_;
   Schedule lowered_;
 };

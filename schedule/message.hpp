@@ -16,7 +16,7 @@ constexpr Direction direction_of(ActionType type) {
   return forward ? Direction::forward : Direction::backward;
 }
 
-/// The other end of a SEND or RECV; its stage may not exist.
+/// The matching RECV or SEND; its stage may not exist.
 constexpr Action partner(const Action& action) {
   switch (action.type) {
     case ActionType::send_forward:

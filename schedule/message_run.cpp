@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-/// Posted messages of one rank in order; those before `head` have moved.
+/// Posted messages of one rank in order; those before `head` have been delivered.
 struct Queue {
   std::int32_t peer;
   bool forward;
@@ -63,7 +63,7 @@ class MessageRun {
     return std::any_of(queues(rank).begin(), queues(rank).end(), [](const Queue& queue) { return !queue.empty(); });
   }
 
-  /// The queue in which a rank's end of a message stands. A rank has few: a peer or two, two directions.
+  /// The queue of a rank's end of a message. A rank has few: one or two peers, two directions.
   Queue& queue_of(std::int32_t rank, const Action& action) {
     const std::int32_t peer = model_ == ExecutionModel::stream ? 0 : placement_.rank_of(partner(action).stage);
     const bool forward = model_ == ExecutionModel::pair || direction_of(action.type) == Direction::forward;
@@ -76,7 +76,7 @@ class MessageRun {
   bool has_input(std::int32_t rank, const Action& action) const {
     const bool forward = action.type == ActionType::forward;
     const std::int32_t from = forward ? action.stage - 1 : action.stage + 1;
-    if (from < 0 || from >= placement_.stages()) return true;  // W's I, before it in the list, had what it needs
+    if (from < 0 || from >= placement_.stages()) return true;  // W: its I, earlier in the list, already had its input
     if (placement_.rank_of(from) == rank) return true;
     return (forward ? activations_ : gradients_).has(action.stage, action.microbatch);
   }
@@ -104,13 +104,13 @@ class MessageRun {
         return true;
       }
     } else if (unfinished(rank)) {
-      return false;  // a step ends only when its messages have
+      return false;  // a step ends only after its messages
     }
     ++next(rank);
     return true;
   }
 
-  /// Blocking: both ends at once, or wait.
+  /// Blocking: both ends at the same time, or wait.
   bool meet(std::int32_t rank) {
     const Action other = partner(head(rank));
     const std::int32_t peer = placement_.rank_of(other.stage);
@@ -122,9 +122,9 @@ class MessageRun {
     return true;
   }
 
-  /// Posted: moves messages as long as one is first in the queues of both its ends.
+  /// Posted: delivers messages as long as one is first in the queues of both ends.
   void move(std::int32_t rank, const Queue& first) {
-    // By number: a peer's new queue may move this vector's elements.
+    // By index: a peer's new queue may reallocate this vector.
     std::vector<std::pair<std::int32_t, std::size_t>> to_try = {
         {rank, static_cast<std::size_t>(&first - queues(rank).data())}};
     while (!to_try.empty()) {
@@ -157,7 +157,7 @@ class MessageRun {
            std::to_string(place.position) + ")";
   }
 
-  /// What a waiting action waits for, and the words for it.
+  /// What a waiting action waits for, and its description.
   std::pair<Place, std::string> blocker(const Place& place) {
     const Action& action = at(place);
     if (is_compute(action.type)) {
@@ -179,7 +179,7 @@ class MessageRun {
     if (posted) {
       const Queue& queue = queue_of(place.rank, action);
       if (!queue.empty() && queue.positions[queue.head] != place.position) {
-        return {{place.rank, queue.positions[queue.head]}, " stands in its queue behind "};
+        return {{place.rank, queue.positions[queue.head]}, " is queued behind "};
       }
     }
     const Action other = partner(action);
@@ -189,7 +189,7 @@ class MessageRun {
       const Place end = find(peer, other);
       const Queue& queue = queue_of(peer, other);
       if (end.position < position(peer) && !queue.empty()) {
-        return {{peer, queue.positions[queue.head]}, met + ", which stands in its queue behind "};
+        return {{peer, queue.positions[queue.head]}, met + ", which is queued behind "};
       }
     }
     return {{peer, position(peer)}, met + ", which comes there only after "};
@@ -197,7 +197,7 @@ class MessageRun {
 
   void spell_out(std::int32_t rank, Findings& findings) {
     Place place{rank, position(rank)};
-    if (at_end(rank)) {  // only its messages are left
+    if (at_end(rank)) {  // only its messages remain
       for (const Queue& queue : queues(rank)) {
         if (!queue.empty()) place.position = queue.positions[queue.head];
       }

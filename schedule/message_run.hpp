@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the messages of lowered lists under an execution model, without data: does every rank reach its end?
+// Simulates the messages of lowered lists under an execution model, without data: does every rank reach its end?
 #pragma once
 
 #include "schedule/execution_model.hpp"
@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// Adds one finding, with the circle spelled out, when ranks wait for each other. Expects lists without any other
-/// finding: each message has its two ends, inputs stand before their use. Linear in the number of actions.
+/// Adds one finding, which spells out the cycle, if ranks wait for each other. Requires lists without other findings:
+/// every message has two ends, and inputs precede their uses. Linear in the number of actions.
 void check_deadlock(const Schedule& lowered, ExecutionModel model, Findings& findings);
 
 }  // namespace plumbline

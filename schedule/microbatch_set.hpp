@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which (stage, microbatch) pairs something has happened to: one bit each, so that 4 million pairs stay small.
+// A set of (stage, microbatch) pairs, one bit each, so that 4 million pairs stay small.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class MicrobatchSet {
       : microbatches_(microbatches), bits_(index(stages, 0), false) {}
 
   bool has(std::int32_t stage, std::int32_t microbatch) const { return bits_[index(stage, microbatch)]; }
-  /// False when it was in already.
+  /// False if the pair was already present.
   bool add(std::int32_t stage, std::int32_t microbatch) {
     const bool is_new = !has(stage, microbatch);
     bits_[index(stage, microbatch)] = true;

@@ -24,7 +24,7 @@ bool is_ending(ActionType type) {
   return type == ActionType::reduce || type == ActionType::step;
 }
 
-/// The first findings, each on a line: together they mostly show one slip.
+/// The first findings, one per line: several often show one mistake.
 void refuse_findings(const std::string& file, const std::vector<Finding>& findings, ExecutionModel model) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
@@ -109,7 +109,7 @@ RunnableSchedule runnable_from_record(const std::string& path, const std::string
   runnable.own_messages = any_action(listed, [](ActionType type) { return !is_compute(type); });
   runnable.compute = compute_actions(listed);
   if (runnable.own_messages) {
-    // What is safe at all is safe here; the transport's own model was the trainer's to ask for.
+    // A list that is safe under any model is accepted; the trainer already checked its transport's model.
     refuse_findings(path, verify(listed, {.model = ExecutionModel::buffered, .tied = tied}), ExecutionModel::buffered);
     runnable.lowered = std::move(listed);
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A schedule: which stage lies on which rank, and what each rank does in order. Pure data, made by pure functions.
+// A schedule: which rank holds each stage, and each rank's ordered actions. Pure data, made by pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace plumbline {
 
-/// loop: stage s on rank s mod p. v: down the ranks, back up, and so on, so that the stages at a turn are neighbours on
+/// loop: stage s on rank s mod p. v: down the ranks, then up, and so on, so that consecutive stages at a turn are on
 /// one rank.
 enum class PlacementKind : std::uint8_t { loop, v };
 
@@ -34,7 +34,7 @@ struct Schedule {
   std::string name;
   Placement placement;
   std::int32_t microbatches = 1;
-  std::vector<ActionList> ranks;  ///< compute-only, one list a rank
+  std::vector<ActionList> ranks;  ///< compute-only, one list per rank
 };
 
 /// Names of all schedules that make_schedule knows.
@@ -43,7 +43,7 @@ const std::vector<std::string>& schedule_names();
 /// torch's "Schedule" before it, or a name that torch or a paper has for the same lists (GPipe, ZBVZeroBubble,
 /// PipeDream-Flush). Nothing for a name that is none.
 std::optional<std::string> known_schedule(const std::string& name);
-/// Chunks a rank that a schedule is made for: 2 for those with several, else 1.
+/// Default number of chunks per rank: 2 for schedules with several, else 1.
 std::int32_t default_chunks(const std::string& name);
 
 /// The compute-only lists. Throws InputError that says what would fit (unknown name, sizes that the schedule cannot

@@ -45,7 +45,7 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
       list.push_back(*action);
     }
   }
-  // Not more than the file has cells for: a stray large number must not make tables of its size.
+  // Bounds table sizes by the file's cells: a stray large number must not allocate huge tables.
   std::size_t actions = 0;
   for (const ActionList& list : schedule.ranks) actions += list.size();
   if (highest == no_microbatch) throw InputError(path + ": no action in any row");

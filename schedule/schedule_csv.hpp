@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A schedule as a file, and back.
+// Schedules as CSV files.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,14 @@
 
 namespace plumbline {
 
-/// schedule.csv: one row a rank, no bubbles. `to_csv` is the file's exact bytes.
+/// schedule.csv: one row per rank, without bubbles. `to_csv` returns the file's exact bytes.
 std::string to_csv(const Schedule& schedule);
-/// Reads lists of any actions, whatever they are worth. The placement is the one, loop or V, that the stages in the
-/// rows agree with.
+/// Reads lists of any actions without checking them. The placement is loop or V, whichever fits the stages in the rows.
 Schedule lists_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank);
 /// The same without messages, REDUCE and STEP.
 Schedule compute_actions(Schedule schedule);
-/// The compute actions of a record's schedule.csv (runnable_from_record also gives its messages). Throws InputError
-/// with find_incomplete's first finding.
+/// The compute actions of a record's schedule.csv (runnable_from_record also returns its messages). Throws InputError
+/// with the first finding of find_incomplete.
 Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank);
 
 }  // namespace plumbline

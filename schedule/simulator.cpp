@@ -83,7 +83,7 @@ class Simulator {
     }
   }
 
-  /// When what the action needs has arrived; not_yet when its sender has not come so far; 0 when it needs nothing.
+  /// When the action's input has arrived; not_yet if its sender has not reached it; 0 if it needs none.
   double arrival(const Action& action) const {
     switch (action.type) {
       case ActionType::forward:
@@ -105,11 +105,11 @@ class Simulator {
     if (list[next_[index(peer)]].stage == stage) runnable.push_back(peer);
   }
 
-  /// What the action hands on, with the time at which it is there.
+  /// Stores the action's output with the time at which it is available.
   void hand_on(std::int32_t rank, const Action& action, double end, std::vector<std::int32_t>& runnable) {
     using enum ActionType;
     const bool gives_gradient = action.type == backward || action.type == backward_input;
-    // In lowered lists a message leaves where its SEND stands; the stages of one rank have none.
+    // In lowered lists a message leaves at its SEND; stages of one rank exchange none.
     const auto local = [&](std::int32_t to) { return placement_.rank_of(to) == rank; };
     if (action.stage + 1 < placement_.stages()) {
       const std::int32_t to = action.stage + 1;
@@ -136,7 +136,7 @@ class Simulator {
     if (arrived == not_yet) return false;
     double& free_at = free_at_[index(rank)];
     ActionTime& time = actions_[index(rank)][position];
-    if (is_communication(action.type)) {  // posted: the rank goes on
+    if (is_communication(action.type)) {  // posted: the rank continues
       const bool sends = action.type == ActionType::send_forward || action.type == ActionType::send_backward;
       const std::int32_t lower_stage = action.type == ActionType::send_forward ? action.stage : action.stage - 1;
       time.start = free_at;
@@ -156,8 +156,8 @@ class Simulator {
   const Placement& placement_;
   const std::vector<StageTimes>& times_;
   std::vector<double> edges_;
-  std::vector<double> activations_;  ///< when a stage's input is there
-  std::vector<double> gradients_;    ///< when the gradient of a stage's output is there
+  std::vector<double> activations_;  ///< when a stage's input is available
+  std::vector<double> gradients_;    ///< when the gradient of a stage's output is available
   std::vector<std::size_t> next_;
   std::vector<double> free_at_;
   bool lowered_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The even partition, which needs to know nothing of the model but its number of layers. For those who plan and train;
-// the judge has its own (harness/judge/request/partition_asked).
+// The even partition, which depends on the number of layers only. For planning and training; the judge has its own
+// implementation (harness/judge/request/partition_asked).
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace plumbline {
 
-/// Layers of each stage: spread evenly, extra ones to the earliest stages; with more stages than layers, one layer each
-/// on stages 1, 2, ... (the first stage has the embedding to hold already).
+/// Layers of each stage: spread evenly, extra layers on the earliest stages; with more stages than layers, one layer
+/// each on stages 1, 2, ... (the first stage already holds the embedding).
 inline std::vector<std::int64_t> uniform_layers(std::int64_t layers, std::int32_t stages) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(stages), 0);
   if (layers >= stages) {

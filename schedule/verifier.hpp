@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Static checks of a schedule: nothing is run, every message says rank, position (from 0), action, and what to do.
+// Static checks of a schedule: every message names rank, position (from 0), action, and remedy.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,34 @@
 
 namespace plumbline {
 
-/// The compute actions: each stage on its rank does each microbatch's F once, then B once, or I once and W once after
-/// it; nothing out of range, nothing twice, no other action. Cross-rank order is `lower`'s to find.
+/// Checks the compute actions: each stage, on its rank, runs each microbatch's F once, then B once, or I once and then
+/// W once; nothing out of range, twice, or of another type. Order across ranks is checked by `lower`.
 std::vector<Finding> find_incomplete(const Schedule& compute_only);
 
-/// The same, and whether the lists wait for each other in a circle: none found, `lower` takes them.
+/// The same, and whether the lists wait for each other in a cycle: without findings, `lower` accepts them.
 std::vector<Finding> find_faults(const Schedule& compute_only);
 
 struct VerifyOptions {
   ExecutionModel model = ExecutionModel::blocking;
-  /// Demands what `lower` puts at the end: STEP once a rank, last; REDUCE as `tied` asks. Nothing: neither is looked
-  /// at.
+  /// Requires the ending that `lower` adds: STEP once per rank, last; REDUCE as `tied` says. Null: neither is checked.
   std::optional<bool> tied = std::nullopt;
   bool ascending = false;                                 ///< gradients of each stage in ascending microbatch order
   std::optional<std::int64_t> slot_limit = std::nullopt;  ///< most slots a rank may hold
 };
 
-/// All rules on lists with messages; no finding: safe under the model. Whether ranks wait for each other is looked at
-/// only when nothing else was found. At most Findings::limit findings. Linear in the number of actions.
+/// Applies all rules to lists with messages; without findings they are safe under the model. Deadlocks are searched
+/// only if there is no other finding. Returns at most Findings::limit findings. Linear in the number of actions.
 std::vector<Finding> verify(const Schedule& lowered, const VerifyOptions& options = {});
 
 /// Throws InputError with the first finding of find_incomplete.
 void verify_complete(const Schedule& compute_only);
 
-/// Throws InputError with the first finding under ExecutionModel::blocking. Safe there is safe under any looser model.
+/// Throws InputError with the first finding under ExecutionModel::blocking. A list that is safe there is safe under
+/// every less strict model.
 void verify_blocking(const Schedule& lowered);
 
-/// Most (stage, microbatch) pairs of one list between the start of their F and the end of their last backward action (B
-/// or W).
+/// Maximum number of (stage, microbatch) pairs of one list between the start of F and the end of the last backward
+/// action (B or W).
 std::int64_t peak_slots(const ActionList& list);
 
 /// Whether every stage sums its gradients (B, W) in ascending microbatch order.

@@ -10,7 +10,7 @@ namespace plumbline {
 ActionList zero_bubble_v_list(std::int32_t rank, std::int32_t ranks, std::int32_t microbatches) {
   const std::int32_t down = rank;
   const std::int32_t up = 2 * ranks - 1 - rank;
-  const std::int32_t laid_out = std::max(2 * ranks - 1, microbatches);  // below that the V never fills
+  const std::int32_t laid_out = std::max(2 * ranks - 1, microbatches);  // with fewer microbatches the V is never full
   ListBuilder build(microbatches);
   const auto whole_backward = [&](std::int32_t stage) {
     build.input(stage);
@@ -32,7 +32,7 @@ ActionList zero_bubble_v_list(std::int32_t rank, std::int32_t ranks, std::int32_
     build.forward(up);
     whole_backward(up);
   }
-  // From here on W is held back, so that the ranks above get their gradients without delay.
+  // From here W is deferred, so that the ranks above get their gradients earlier.
   for (std::int32_t i = 0; i < rank; ++i) {
     build.input(down);
     build.input(up);

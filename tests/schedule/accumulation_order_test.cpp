@@ -10,7 +10,7 @@ Schedule two_stages(const std::string& first, const std::string& second) {
   return {"mine", {2, 1, PlacementKind::loop}, 2, {actions(first), actions(second)}};
 }
 
-TEST(AccumulationOrder, IsThatOfInputAndWeightGradients) {
+TEST(AccumulationOrder, FollowsInputAndWeightGradients) {
   const auto orders = accumulation_orders(two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1I1 1I0 1W0 1W1"));
 
   ASSERT_EQ(orders.size(), 2U);
@@ -28,14 +28,14 @@ TEST(AccumulationOrder, NormsFollowTheInputGradients) {
             "norm,1\nnorm,0\nlm_head,0\nlm_head,1\n");
 }
 
-TEST(AccumulationOrder, EachUnitHasTheOrderOfItsStage) {
+TEST(AccumulationOrder, GivesEachUnitTheOrderOfItsStage) {
   const Schedule schedule = two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1");
 
   EXPECT_EQ(accumulation_csv(schedule, {{"embed_tokens", "layers.0"}, {"norm"}}),
             "unit,microbatch\nembed_tokens,1\nembed_tokens,0\nlayers.0,1\nlayers.0,0\nnorm,0\nnorm,1\n");
 }
 
-TEST(AccumulationOrder, NothingIsToldWhereAllIsAscending) {
+TEST(AccumulationOrder, IsEmptyIfAllOrdersAreAscending) {
   EXPECT_EQ(accumulation_csv(make_schedule("zb-v", 2, 4, 2), {{"a"}, {"b"}, {"c"}, {"d"}}), "");
   EXPECT_EQ(accumulation_csv(two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1"), {{}, {"all"}}), "")
       << "a stage without units sums nothing";

@@ -25,7 +25,7 @@ TEST(Action, TextAndBack) {
   }
 }
 
-TEST(Action, RefusesWhatIsNotExactlyOneAction) {
+TEST(Action, RefusesAnythingButOneAction) {
   for (const char* text :
        {"",       "F",      "F0",     "2F",     "2",    "2F0 ", " 2F0",         "2F0x",         "2f0",
         "2BW0",   "2FF0",   "-1F0",   "2F-1",   "02F0", "2F01", "2F2147483648", "2147483648F0", "0REDUCE1",

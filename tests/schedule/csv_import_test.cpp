@@ -37,7 +37,7 @@ class CsvImport : public ::testing::Test {
                                    ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
 };
 
-TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
+TEST_F(CsvImport, ReadsEveryFileOfTorchsGenerators) {
   int accepted = 0;
   int refused = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(PLUMBLINE_FIXTURES) / "schedules")) {
@@ -50,7 +50,7 @@ TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
     EXPECT_EQ(imported.schedule.placement.ranks, std::stoi(stem.substr(stem.rfind("-p") + 2)));
     EXPECT_FALSE(imported.has_messages);
     if (stem.starts_with("1f1b")) {
-      // The order that torch 2.11.0 tells of its 1F1B (not what it runs) numbers the last rank's forwards from 1.
+      // The order that torch 2.11.0 prints of its 1F1B (not the one it runs) numbers the last rank's forwards from 1.
       const std::int32_t last = imported.schedule.placement.ranks - 1;
       ASSERT_FALSE(findings.empty());
       for (const Finding& finding : findings) {
@@ -77,14 +77,14 @@ TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
   EXPECT_EQ(refused, 5);
 }
 
-TEST_F(CsvImport, BlanksAndAMissingLastLineBreakAreReadAsTorchReadsThem) {
+TEST_F(CsvImport, ReadsBlanksAndAMissingLastLineBreakAsTorchDoes) {
   const ImportedSchedule plain = read("0F0,,0B0\n1F0,1B0\n");
   EXPECT_EQ(texts(read(" 0F0 , ,\t0B0\n1F0,1B0").schedule.ranks.at(0)), texts(plain.schedule.ranks.at(0)));
   EXPECT_EQ(texts(read("0F0,0B0\n1F0, 1B0 ").schedule.ranks.at(1)), texts(plain.schedule.ranks.at(1)));
   EXPECT_EQ(texts(read("( 0F1 ; 0B0 )OVERLAP_F_B\n", CsvDialect::torch).schedule.ranks.at(0)), "0F1 0B0");
 }
 
-TEST_F(CsvImport, StagesThatLieOtherwiseAreAPlacementThatIsNotSupported) {
+TEST_F(CsvImport, RefusesOtherPlacements) {
   const auto unsupported = HasSubstr("That placement is not supported");
   EXPECT_THAT(fault("1F0,1B0\n0F0,0B0\n"), AllOf(HasSubstr("on rank 0 1; on rank 1 0"), unsupported));
   EXPECT_THAT(fault("0F0,1F0,1B0,0B0\n2F0,2B0\n"), AllOf(HasSubstr("on rank 0 0, 1; on rank 1 2"), unsupported));
@@ -93,7 +93,7 @@ TEST_F(CsvImport, StagesThatLieOtherwiseAreAPlacementThatIsNotSupported) {
   EXPECT_NO_THROW(read("0F0,1F0,0B0\n1B0\n")) << "one action in another rank's list: a finding";
 }
 
-TEST_F(CsvImport, WhetherAFileTellsItsDialect) {
+TEST_F(CsvImport, ReportsWhetherTheDialectIsDetectable) {
   const auto tells = [&](const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
     return tells_dialect(path_);
@@ -103,7 +103,7 @@ TEST_F(CsvImport, WhetherAFileTellsItsDialect) {
   EXPECT_FALSE(tells("0F0,0B0,0W0\n"));
 }
 
-TEST_F(CsvImport, WordsOfTheDialects) {
+TEST_F(CsvImport, NamesTheDialects) {
   EXPECT_EQ(texts(read("0F0,0B0\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0B0");
   EXPECT_EQ(texts(read("0F0,0B0,0W0,0F1,0BW1\n", CsvDialect::torch_old).schedule.ranks.at(0)), "0F0 0I0 0W0 0F1 0B1");
   EXPECT_EQ(texts(read("0F0,0F1,(1F0;0B0)OVERLAP_F_B\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0F1 1F0 0B0");
@@ -113,7 +113,7 @@ TEST_F(CsvImport, WordsOfTheDialects) {
   EXPECT_TRUE(read("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n").has_messages);
 }
 
-TEST_F(CsvImport, TheCellsTellTheDialectOrTheFileIsRefused) {
+TEST_F(CsvImport, DetectsTheDialectOrRefusesTheFile) {
   EXPECT_EQ(read("0F0,0B0\n").dialect, CsvDialect::plumbline);
   EXPECT_EQ(read("0F0,0I0,0W0\n").dialect, CsvDialect::plumbline);
   EXPECT_EQ(read("0F0,0B0,0REDUCE_GRAD\n").dialect, CsvDialect::torch);
@@ -139,13 +139,13 @@ TEST_F(CsvImport, ErrorsNameRowAndColumn) {
   EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
 }
 
-TEST_F(CsvImport, ThePlacementIsTheOneThatIsGiven) {
-  // On one rank a loop and a V are one.
+TEST_F(CsvImport, UsesTheGivenPlacement) {
+  // On one rank a loop and a V are the same.
   EXPECT_EQ(read("0F0,1F0,1B0,0B0\n").schedule.placement.kind, PlacementKind::loop);
   EXPECT_EQ(import_schedule(path_, {.placement = PlacementKind::v}).schedule.placement.kind, PlacementKind::v);
 }
 
-TEST_F(CsvImport, BadSchedulesAreReadAndFound) {
+TEST_F(CsvImport, ReportsInvalidSchedules) {
   const auto first = [&](const std::string& text) {
     const auto findings = check_imported(read(text), ExecutionModel::blocking);
     return findings.empty() ? std::string("nothing") : to_text(findings.front());
@@ -160,7 +160,7 @@ TEST_F(CsvImport, BadSchedulesAreReadAndFound) {
               HasSubstr("waits forever under the model blocking"));
 }
 
-TEST_F(CsvImport, ExportedAndReadBackIsTheSameInEveryDialect) {
+TEST_F(CsvImport, RoundTripsInEveryDialect) {
   for_each_generated([&](const Schedule& schedule) {
     if (schedule.microbatches % 4 != 0 || schedule.microbatches > 8) return;
     for (const auto dialect : {CsvDialect::plumbline, CsvDialect::torch, CsvDialect::torch_old}) {

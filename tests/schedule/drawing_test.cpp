@@ -20,7 +20,7 @@ std::size_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-TEST(DrawText, OneRowARankIdleTimeShows) {
+TEST(DrawText, ShowsOneRowPerRankWithIdleTime) {
   const Schedule schedule = make_schedule("1f1b", 2, 2);
   const Simulation simulation = simulate(schedule, {{{1, 1, 1}}, {}});
 
@@ -29,7 +29,7 @@ TEST(DrawText, OneRowARankIdleTimeShows) {
               StartsWith("rank 0  F0F1....B0--..B1--\nrank 1  ..F0B0--F1B1--....\n"));
 }
 
-TEST(DrawText, ColourTakesTheLettersPlace) {
+TEST(DrawText, ColoursReplaceLetters) {
   const Schedule schedule = make_schedule("zb-h1", 2, 2);
   const Simulation simulation = simulate(schedule, {{{1, 1, 1}}, {}});
 
@@ -72,7 +72,7 @@ TEST(Draw, TwoTimelinesShareOneTimeScaleEachFromItsOwnFirstStart) {
               StartsWith("measured\nrank 0  F0--......B0--------\nplanned\nrank 0  F0B0--..............\n"));
 }
 
-TEST(DrawSvg, MessagesUnderWayAreThinBars) {
+TEST(DrawSvg, DrawsMessagesInProgressAsThinBars) {
   const Schedule schedule{
       "hand",
       {1, 1},
@@ -86,7 +86,7 @@ TEST(DrawSvg, MessagesUnderWayAreThinBars) {
   EXPECT_THAT(svg, HasSubstr("<rect x=\"960\" y=\"26\" width=\"100\" height=\"2\" fill=\"#444444\"/>")) << "cut off";
 }
 
-TEST(DrawSvg, ATimelineBeginsWithItsFirstComputationAndReceivesAreNotShown) {
+TEST(DrawSvg, StartsAtTheFirstComputeActionAndOmitsReceives) {
   const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::receive_forward, 0}, {0, ActionType::forward, 0}}}};
   const Simulation simulation = summarise(schedule, {{{0, 5}, {5, 10}}});
 
@@ -96,7 +96,7 @@ TEST(DrawSvg, ATimelineBeginsWithItsFirstComputationAndReceivesAreNotShown) {
   EXPECT_EQ(count(svg, "#444444"), 1U) << "the legend's";
 }
 
-TEST(DrawSvg, IdleTimeIsWaitingWhereNoneWasMeasured) {
+TEST(DrawSvg, ShowsIdleTimeAsWaitingIfNoneWasMeasured) {
   const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::backward, 0}}}};
   const Simulation simulation = summarise(schedule, {{{0, 2}, {5, 10}}});
 
@@ -106,7 +106,7 @@ TEST(DrawSvg, IdleTimeIsWaitingWhereNoneWasMeasured) {
   EXPECT_EQ(count(svg, "#d9d9d9"), 2U) << "and the legend's";
 }
 
-TEST(DrawSvg, LessThanOneUnitOfTimeFillsThePictureToo) {
+TEST(DrawSvg, ScalesMakespansBelowOne) {
   const Schedule schedule{"hand", {1, 1}, 4, {{{0, ActionType::forward, 3}}}};
   const Simulation simulation = summarise(schedule, {{{0, 0.25}}});
 
@@ -116,7 +116,7 @@ TEST(DrawSvg, LessThanOneUnitOfTimeFillsThePictureToo) {
   EXPECT_THAT(svg, HasSubstr("<text x=\"560\" y=\"20\">3</text>")) << "its microbatch";
 }
 
-TEST(DrawSvg, ThePictureIsAsLargeAsItsRanksNeed) {
+TEST(DrawSvg, SizeFollowsTheNumberOfRanks) {
   Schedule schedule{"hand", {2, 1}, 25, {{}, {{1, ActionType::forward, 0}}}};
   for (std::int32_t microbatch = 0; microbatch < 25; ++microbatch) {
     schedule.ranks[0].push_back({0, ActionType::forward, microbatch});
@@ -133,7 +133,7 @@ TEST(DrawSvg, ThePictureIsAsLargeAsItsRanksNeed) {
   EXPECT_THAT(svg, HasSubstr("<title>schedule, 2 ranks, 25 microbatches</title>"));
 }
 
-TEST(DrawSvg, TheLegendHasEachColourWithItsWord) {
+TEST(DrawSvg, LegendHasEveryColour) {
   const std::string svg = draw_svg({}, 1000);
 
   int x = 60;
@@ -149,14 +149,14 @@ TEST(DrawSvg, TheLegendHasEachColourWithItsWord) {
   }
 }
 
-TEST(DrawText, AMicrobatchWhoseNumberDoesNotFitIsLeftOut) {
+TEST(DrawText, OmitsAMicrobatchNumberThatDoesNotFit) {
   const Schedule schedule{"hand", {1, 1}, 13, {{{0, ActionType::forward, 12}, {0, ActionType::backward, 12}}}};
   const Simulation simulation = summarise(schedule, {{{0, 2}, {2, 5}}});
 
   EXPECT_THAT(draw_text({{"", schedule, simulation}}, 5, false), StartsWith("rank 0  F-B12\n"));
 }
 
-TEST(Draw, NoTimeAtAllDrawsNothingAndDividesByNothing) {
+TEST(Draw, AcceptsATimelineWithoutTime) {
   const Schedule schedule = make_schedule("afab", 2, 1);
   const Simulation simulation = simulate(schedule, {{{0, 0, 0}}, {}});
 

@@ -27,7 +27,7 @@ std::string safe_models(const Schedule& lowered) {
   return safe;
 }
 
-TEST(ExecutionModels, OurLoweringIsSafeUnderAll) {
+TEST(ExecutionModels, AcceptLoweredListsUnderEveryModel) {
   int checked = 0;
   for_each_generated([&](const Schedule& schedule) {
     if (schedule.microbatches > 9) return;
@@ -51,14 +51,14 @@ TEST(ExecutionModels, LateReceivesDeadlockUnderSome) {
   EXPECT_EQ(late("dualpipe-v", 2), "buffered");
 }
 
-TEST(ExecutionModels, TheCircleIsSpelledOut) {
+TEST(ExecutionModels, SpellOutTheCycle) {
   const Schedule late = with_late_receives(lower(make_schedule("1f1b", 2, 3), false));
 
   const auto findings = verify(late, {.model = ExecutionModel::pair, .tied = false});
 
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_THAT(to_text(findings.front()),
-              AllOf(HasSubstr("under the model pair"), HasSubstr("stands in its queue behind"), HasSubstr("(rank 0"),
+              AllOf(HasSubstr("under the model pair"), HasSubstr("is queued behind"), HasSubstr("(rank 0"),
                     HasSubstr("(rank 1"), HasSubstr("same order")));
 }
 
@@ -67,8 +67,8 @@ std::string circle_of(const Schedule& lowered, ExecutionModel model) {
   return findings.empty() ? "no circle" : to_text(findings.front());
 }
 
-/// Rank 0 wants its first gradient before it sends the second microbatch, the last rank both before it gives any.
-TEST(ExecutionModels, ComputeThatWaitsInACircleIsFoundUnderEachAndSpelledOut) {
+/// Rank 0 needs its first gradient before it sends the second microbatch; the last rank needs both before it sends one.
+TEST(ExecutionModels, FindACycleOfComputeActions) {
   const Schedule two{"two",
                      {2, 1},
                      2,
@@ -116,7 +116,7 @@ TEST(Verify, SeveralFindingsAtOnce) {
   EXPECT_EQ(rules[Rule::ending], 3);
 }
 
-TEST(Verify, SlotsAndAccumulationWhereAsked) {
+TEST(Verify, ChecksSlotsAndAccumulationOnRequest) {
   const Schedule lowered = lower(make_schedule("1f1b", 3, 4), false);
   EXPECT_TRUE(verify(lowered, {.ascending = true, .slot_limit = 3}).empty());
   const auto slots = verify(lowered, {.slot_limit = 2});

@@ -23,7 +23,7 @@ std::vector<Placement> placements() {
   return all;
 }
 
-TEST(ForwardOnly, EachStageTakesEachMicrobatchOnceAndNothingElseIsComputed) {
+TEST(ForwardOnly, RunsEachMicrobatchOncePerStage) {
   for (const Placement& placement : placements()) {
     const Schedule schedule = forward_only(placement, 7);
     std::map<std::pair<std::int32_t, std::int32_t>, int> taken;
@@ -40,10 +40,10 @@ TEST(ForwardOnly, EachStageTakesEachMicrobatchOnceAndNothingElseIsComputed) {
   }
 }
 
-/// Goes through the lists as ranks do whose sends wait for their receives; whether all come to their ends.
+/// Executes the lists as ranks whose sends wait for their receives; returns whether all reach their ends.
 bool blocking_ranks_end(const Schedule& schedule) {
   std::vector<std::size_t> next(schedule.ranks.size(), 0);
-  std::set<std::pair<std::int32_t, std::int32_t>> arrived;  // activations: stage that takes it, microbatch
+  std::set<std::pair<std::int32_t, std::int32_t>> arrived;  // activations: receiving stage, microbatch
   const Placement& placement = schedule.placement;
   const auto at = [&](std::size_t rank) -> const Action* {
     return next[rank] < schedule.ranks[rank].size() ? &schedule.ranks[rank][next[rank]] : nullptr;
@@ -65,7 +65,7 @@ bool blocking_ranks_end(const Schedule& schedule) {
         arrived.insert({action->stage + 1, action->microbatch});
         ++next[peer];
       } else {
-        continue;  // its sender moves both
+        continue;  // its sender advances both
       }
       ++next[rank];
       moved = true;
@@ -77,7 +77,7 @@ bool blocking_ranks_end(const Schedule& schedule) {
   return true;
 }
 
-TEST(ForwardOnly, RanksThatBlockInEachSendComeToTheirEnds) {
+TEST(ForwardOnly, CompletesWithBlockingSends) {
   for (const Placement& placement : placements()) {
     for (const std::int32_t microbatches : {1, 2, 5, 16}) {
       EXPECT_TRUE(blocking_ranks_end(forward_only(placement, microbatches)))
@@ -86,7 +86,7 @@ TEST(ForwardOnly, RanksThatBlockInEachSendComeToTheirEnds) {
   }
 }
 
-TEST(ForwardOnly, AListWithoutOneOfItsReceivesDoesNot) {
+TEST(ForwardOnly, DeadlocksWithoutOneReceive) {
   Schedule schedule = forward_only({2, 1, PlacementKind::loop}, 3);
   std::erase(schedule.ranks[1], Action{1, ActionType::receive_forward, 1});
 

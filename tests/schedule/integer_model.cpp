@@ -16,11 +16,11 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 32);
 }
 
-/// Rank 0's value of stage and microbatch, by what it is: 'x' a stage's input, 'y' its output, 'g' the gradient of its
+/// Rank 0's value of stage and microbatch, by kind: 'x' a stage's input, 'y' its output, 'g' the gradient of its
 /// output, 'd' that of its input.
 using Values = std::map<std::tuple<char, std::int32_t, std::int32_t>, std::uint64_t>;
 
-/// A value and a RECV meet in the order in which each came: nothing tells messages apart.
+/// The n-th value meets the n-th RECV: messages carry no tag.
 struct Channel {
   std::deque<std::uint64_t> values;
   std::deque<std::tuple<char, std::int32_t, std::int32_t>> receives;
@@ -30,8 +30,8 @@ struct World {
   const Schedule& schedule;
   std::vector<Values> values;
   std::map<std::tuple<std::int32_t, std::int32_t, bool>, Channel> channels;
-  std::vector<std::uint64_t> sums;   // one a stage, in the order of summing
-  std::vector<std::uint64_t> steps;  // one a stage: the sums at STEP
+  std::vector<std::uint64_t> sums;   // one per stage, in summation order
+  std::vector<std::uint64_t> steps;  // one per stage: the sums at STEP
 
   std::int32_t stages() const { return schedule.placement.stages(); }
   std::int32_t rank_of(std::int32_t stage) const { return schedule.placement.rank_of(stage); }

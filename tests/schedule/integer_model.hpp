@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executes lowered lists over whole numbers in place of tensors: what a wrong list would compute.
+// Executes lowered lists over integers instead of tensors, to show what a wrong list would compute.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace plumbline {
 
-/// Each stage's weights after STEP, each activation that fed a backward, mixed so that another value or another order
-/// of summing shows. Messages are queued for each pair of ranks and direction, without a tag, as a transport that posts
-/// them moves them. Nothing when a rank cannot go on, uses a value that is not there, or leaves a message behind.
+/// Each stage's weights after STEP and each activation used by a backward pass, mixed so that another value or another
+/// summation order changes the result. Messages are queued for each pair of ranks and direction, without a tag, as in a
+/// transport that posts them. Null if a rank cannot continue, uses a missing value, or leaves a message unreceived.
 std::optional<std::vector<std::uint64_t>> execute(const Schedule& lowered);
 
 }  // namespace plumbline

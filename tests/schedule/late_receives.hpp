@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A list that is complete and in order, and safe or not by the execution model alone.
+// A list that is complete and ordered, and safe or not depending only on the execution model.
 #pragma once
 
 #include <algorithm>

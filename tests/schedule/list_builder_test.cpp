@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's list, put together stage by stage.
+// One rank's list, built stage by stage.
 #include "schedule/list_builder.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ std::string text_of(ListBuilder& build) {
   return text;
 }
 
-TEST(ListBuilder, EachStageCountsForItself) {
+TEST(ListBuilder, CountsMicrobatchesPerStage) {
   ListBuilder build(9);
   build.forward(0);
   build.forward(3);
@@ -29,7 +29,7 @@ TEST(ListBuilder, EachStageCountsForItself) {
   EXPECT_EQ(text_of(build), "0F0 3F0 0F1 3B0 0B0");
 }
 
-TEST(ListBuilder, AfterABItsWIsDone) {
+TEST(ListBuilder, ABIncludesW) {
   ListBuilder build(9);
   build.backward(0);
   build.input(0);
@@ -39,9 +39,9 @@ TEST(ListBuilder, AfterABItsWIsDone) {
   EXPECT_EQ(text_of(build), "0B0 0I1 0W1");
 }
 
-TEST(ListBuilder, TheWOfTheIThatHasWaitedLongestComesFirst) {
+TEST(ListBuilder, WritesTheOldestPendingWFirst) {
   ListBuilder build(9);
-  build.oldest_weight();  // none is owed
+  build.oldest_weight();  // none is pending
   build.input(0);
   build.input(0);
   build.input(3);
@@ -50,7 +50,7 @@ TEST(ListBuilder, TheWOfTheIThatHasWaitedLongestComesFirst) {
   EXPECT_EQ(text_of(build), "0I0 0I1 3I0 0W0 0W1 3W0");
 }
 
-TEST(ListBuilder, MicrobatchesThatThereAreNotAreCountedAndNotWritten) {
+TEST(ListBuilder, OmitsMicrobatchesBeyondTheLast) {
   ListBuilder build(1);
   build.forward(0);
   build.forward(0);

@@ -27,8 +27,8 @@ ActionList compute_actions(const ActionList& list) {
 TEST(Lower, TwoRanksWrittenOut) {
   const Schedule lowered = lower(make_schedule("1f1b", 2, 3), true);
 
-  // RECV_F1 stands before 1B0 and RECV_F2 before 1B1, each in the turn in which rank 0 sends it: activations travel
-  // while rank 1 goes backward.
+  // RECV_F1 precedes 1B0 and RECV_F2 precedes 1B1, each at the time when rank 0 sends it: activations are in flight
+  // while rank 1 runs backward.
   EXPECT_EQ(texts(lowered.ranks.at(0)),
             "0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0F2 0SEND_F2 0RECV_B1 0B1 0RECV_B2 0B2 0REDUCE 0STEP");
   EXPECT_EQ(texts(lowered.ranks.at(1)),
@@ -116,7 +116,7 @@ TEST(Lower, SplitBackwardSendsAfterTheInputGradient) {
   EXPECT_NO_THROW(verify_blocking(lowered));
 }
 
-TEST(Lower, SeveralChunksARankGoRoundTheRing) {
+TEST(Lower, SeveralChunksPerRankUseTheRing) {
   const Schedule chunks{"chunks", {2, 2}, 1, {actions("0F0 2F0 2B0 0B0"), actions("1F0 3F0 3B0 1B0")}};
 
   const Schedule lowered = lower(chunks, true);
@@ -127,7 +127,7 @@ TEST(Lower, SeveralChunksARankGoRoundTheRing) {
   EXPECT_NO_THROW(verify_blocking(lowered));
 }
 
-TEST(Lower, ChunksOfOneRankHandOverWithoutAMessage) {
+TEST(Lower, ChunksOfOneRankExchangeNoMessage) {
   const Schedule local{"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}};
 
   const Schedule lowered = lower(local, false);
@@ -136,11 +136,11 @@ TEST(Lower, ChunksOfOneRankHandOverWithoutAMessage) {
   EXPECT_NO_THROW(verify_blocking(lowered));
 }
 
-TEST(Lower, EveryGeneratorIsBlockingSafeInEverySize) {
+TEST(Lower, IsBlockingSafeForEveryGenerator) {
   for_each_generated([](const Schedule& schedule) { EXPECT_NO_THROW(verify_blocking(lower(schedule, true))); });
 }
 
-TEST(Lower, TheTurnOfAVHandsOverWithoutAMessage) {
+TEST(Lower, TheTurnOfAVHasNoMessage) {
   const Schedule lowered = lower(make_schedule("zb-v", 2, 1, 2), true);
 
   // Rank 1 holds stages 1 and 2: no message between them. Rank 0 holds both uses of a tied weight: one REDUCE in all.
@@ -148,12 +148,12 @@ TEST(Lower, TheTurnOfAVHandsOverWithoutAMessage) {
   EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 0SEND_F0 3RECV_F0 3F0 3I0 3SEND_B0 3W0 0RECV_B0 0I0 0W0 0REDUCE 0STEP");
 }
 
-TEST(Lower, OneRankWithSeveralStagesStillAddsTheTwoUsesOfATiedWeight) {
+TEST(Lower, OneRankWithSeveralStagesReduces) {
   EXPECT_EQ(texts(lower(make_schedule("looped-bfs", 1, 1, 2), true).ranks.at(0)), "0F0 1F0 1B0 0B0 0REDUCE 0STEP");
 }
 
-TEST(Lower, NamesTheActionThatWaitsInACircle) {
-  // Rank 0 wants the gradient of microbatch 0 before it sends microbatch 1; rank 1 wants microbatch 1 before it goes
+TEST(Lower, NamesTheActionInACycle) {
+  // Rank 0 needs the gradient of microbatch 0 before it sends microbatch 1; rank 1 needs microbatch 1 before it runs
   // backward.
   const Schedule circle{"circle", {2, 1}, 2, {actions("0F0 0B0 0F1 0B1"), actions("1F0 1F1 1B0 1B1")}};
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verifier is held to account: random damage is either named by the right rule, or changes nothing that is
-// computed.
+// Tests the verifier: every random change to a list is either found by the right rule, or computes the same values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ std::size_t below(Random& random, std::size_t end) {
 struct Mutant {
   Schedule schedule;
   std::string kind;
-  std::set<Rule> right;  ///< one of these must be among the findings, where it is rejected
+  std::set<Rule> right;  ///< if the list is rejected, one of these must be among the findings
 };
 
 Rule rule_of_absence(const Action& action) {
@@ -53,7 +52,7 @@ Mutant duplicate(Schedule schedule, Random& random) {
 Mutant swap(Schedule schedule, Random& random) {
   ActionList& list = schedule.ranks[below(random, schedule.ranks.size())];
   const std::size_t here = below(random, list.size());
-  // Half of them next to each other: far swaps are easy to see.
+  // Half of them between neighbours: distant swaps are easy to find.
   const std::size_t there = below(random, 2) == 0 ? below(random, list.size()) : (here + 1) % list.size();
   std::swap(list[here], list[there]);
   return {std::move(schedule),
@@ -64,7 +63,7 @@ Mutant swap(Schedule schedule, Random& random) {
 Mutant retarget(Schedule schedule, Random& random) {
   ActionList& list = schedule.ranks[below(random, schedule.ranks.size())];
   Action& action = list[below(random, list.size())];
-  // W made B or I made B: nothing is missing, the input or weight gradient is there twice.
+  // W turned into B or I into B: nothing is missing, the input or weight gradient occurs twice.
   std::set<Rule> right = {rule_of_absence(action), Rule::duplicate};
   switch (below(random, 3)) {
     case 0:
@@ -81,7 +80,7 @@ Mutant retarget(Schedule schedule, Random& random) {
       break;
     default:
       action.type = static_cast<ActionType>(below(random, 10));
-      // A forged STEP or REDUCE keeps the microbatch it had; a compute made of one has none.
+      // A changed STEP or REDUCE keeps its microbatch; a compute action made of one has none.
       break;
   }
   return {std::move(schedule), "retarget", std::move(right)};
@@ -93,7 +92,7 @@ std::string listing(const Schedule& schedule) {
   return text;
 }
 
-TEST(Mutation, EveryMutantIsRejectedByTheRightRuleOrComputesTheSame) {
+TEST(Mutation, EveryChangeIsRejectedByTheRightRuleOrEquivalent) {
   constexpr int mutants_each = 60;
   struct Figures {
     int mutants = 0, rejected = 0, equivalent = 0, same_list = 0, rejected_yet_equal = 0;
@@ -155,7 +154,7 @@ TEST(Mutation, EveryMutantIsRejectedByTheRightRuleOrComputesTheSame) {
   print(by_schedule);
   print(by_kind);
   for (const auto& [rule, count] : by_rule) std::cout << "  rule " << rule << ": " << count << "\n";
-  // A test that rejects everything, or nothing, would prove nothing.
+  // A test that rejects everything, or nothing, would show nothing.
   EXPECT_GT(by_kind["swap"].equivalent, 100);
   for (const char* kind : {"delete", "duplicate"}) EXPECT_EQ(by_kind[kind].equivalent, 0) << kind;
 }

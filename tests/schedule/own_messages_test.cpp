@@ -30,7 +30,7 @@ ScheduleRequest request(const std::string& path, std::int32_t microbatches, bool
   return asked;
 }
 
-TEST(OwnMessages, WhatWeLowerIsNoOrderOfItsOwnUnderAnyModel) {
+TEST(OwnMessages, LoweredListsHaveNoFinding) {
   for_each_generated([&](const Schedule& schedule) {
     if (schedule.microbatches > 5) return;
     for (const ExecutionModel model : execution_models) {
@@ -39,7 +39,7 @@ TEST(OwnMessages, WhatWeLowerIsNoOrderOfItsOwnUnderAnyModel) {
   });
 }
 
-TEST(OwnMessages, AnotherOrderIsFoundUnderNcclsModelAlone) {
+TEST(OwnMessages, FindsAnotherOrderOnlyUnderNcclsModel) {
   const Schedule late = with_late_receives(lower(make_schedule("1f1b", 2, 4), false));
   ASSERT_TRUE(verify(late, {.model = ExecutionModel::pair_direction, .tied = false}).empty());
 
@@ -49,8 +49,8 @@ TEST(OwnMessages, AnotherOrderIsFoundUnderNcclsModelAlone) {
   }
 }
 
-// The verifier alone passes it, and over NCCL its first rank waits for ever.
-TEST(OwnMessages, TheListThatHangsOverNcclIsRefusedForItAlone) {
+// The verifier alone accepts it, but over NCCL its first rank would wait forever.
+TEST(OwnMessages, RefusesAListThatHangsOnlyOverNccl) {
   const ImportedSchedule imported = import_schedule(hangs);
   ASSERT_TRUE(verify(imported.schedule, {.model = ExecutionModel::pair_direction}).empty());
 
@@ -69,7 +69,7 @@ TEST(OwnMessages, TheListThatHangsOverNcclIsRefusedForItAlone) {
   }
 }
 
-TEST(OwnMessages, MessagesWhereWePutThemPass) {
+TEST(OwnMessages, AcceptsLoweredMessages) {
   const testing::TemporaryFolder folder;
   const Schedule lowered = lower(make_schedule("zb-v", 2, 4, 2), true);
   for (const CsvDialect dialect : {CsvDialect::plumbline, CsvDialect::torch}) {  // with its ending, and without

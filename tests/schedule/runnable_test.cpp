@@ -41,7 +41,7 @@ std::string csv(const char* name, std::int32_t ranks, std::int32_t microbatches)
   return to_csv(make_schedule(name, ranks, microbatches, default_chunks(name)));
 }
 
-TEST_F(Runnable, ANameIsMadeAndLowered) {
+TEST_F(Runnable, MakesAndLowersANamedSchedule) {
   ScheduleRequest asked;
   asked.schedule = "zb-v";
   asked.ranks = 2;
@@ -56,7 +56,7 @@ TEST_F(Runnable, ANameIsMadeAndLowered) {
   EXPECT_EQ(made.compute.name, "zb-v");
 }
 
-TEST_F(Runnable, OneChunkIsNoDefault) {
+TEST_F(Runnable, OneChunkIsNotTheDefault) {
   ScheduleRequest asked;
   asked.schedule = "looped-bfs";
   asked.ranks = 2;
@@ -66,7 +66,7 @@ TEST_F(Runnable, OneChunkIsNoDefault) {
   EXPECT_EQ(make_runnable(asked).compute.placement.chunks_per_rank, 1);
 }
 
-TEST_F(Runnable, AFileOfComputeActionsIsLoweredAsOursAre) {
+TEST_F(Runnable, LowersAFileOfComputeActions) {
   for (const bool tied : {false, true}) {
     ScheduleRequest asked = request(csv("zb-v", 2, 4), 2, 4);
     asked.tied = tied;
@@ -79,7 +79,7 @@ TEST_F(Runnable, AFileOfComputeActionsIsLoweredAsOursAre) {
   }
 }
 
-TEST_F(Runnable, AFileWithMessagesIsTakenAsItStands) {
+TEST_F(Runnable, KeepsAFileWithMessages) {
   const Schedule late = with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), true));
   ScheduleRequest asked = request(to_csv(late), 2, 4);
   asked.tied = true;
@@ -92,15 +92,16 @@ TEST_F(Runnable, AFileWithMessagesIsTakenAsItStands) {
   EXPECT_EQ(made.csv(), to_csv(late));
 }
 
-TEST_F(Runnable, AFileWithMessagesAloneGetsItsEnding) {
+TEST_F(Runnable, AddsAMissingEnding) {
   const Schedule full = lower(make_schedule("1f1b", 2, 4), true);
-  ScheduleRequest asked = request(export_schedule(full, CsvDialect::torch), 2, 4);  // has no word for REDUCE and STEP
+  ScheduleRequest asked =
+      request(export_schedule(full, CsvDialect::torch), 2, 4);  // its dialect has no REDUCE and STEP
   asked.tied = true;
 
   EXPECT_EQ(make_runnable(asked).lowered.ranks, full.ranks);
 }
 
-TEST_F(Runnable, AFileOfAnotherEndingIsNoName) {
+TEST_F(Runnable, RefusesAFileWithAnotherExtension) {
   ScheduleRequest asked;
   for (const char* name : {"mine.txt", "lists/mine"}) {
     asked.schedule = name;
@@ -108,7 +109,7 @@ TEST_F(Runnable, AFileOfAnotherEndingIsNoName) {
   }
 }
 
-TEST_F(Runnable, ADeadlockUnderTheTransportsModelIsRefusedWithItsCircle) {
+TEST_F(Runnable, RefusesADeadlockUnderTheTransportsModel) {
   ScheduleRequest asked =
       request(to_csv(with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), false))), 2, 4);
 
@@ -126,7 +127,7 @@ TEST_F(Runnable, ModelsOfTheTransports) {
   EXPECT_FALSE(model_of_transport("pigeons"));
 }
 
-TEST_F(Runnable, OtherSizesSayWhatWouldFit) {
+TEST_F(Runnable, OtherSizesNameWhatFits) {
   const std::string text = csv("zb-v", 2, 4);
   EXPECT_THAT(fault<OtherSizes>(request(text, 3, 4)),
               AllOf(HasSubstr("has rows for 2 ranks, the run has 3 ranks"), HasSubstr("a world size of 2")));
@@ -142,7 +143,7 @@ TEST_F(Runnable, OtherSizesSayWhatWouldFit) {
   EXPECT_NO_THROW(make_runnable(chunks));
 }
 
-TEST_F(Runnable, BadFilesAreRefusedWithPlaceAndRemedy) {
+TEST_F(Runnable, RefusesBadFilesWithPlaceAndRemedy) {
   EXPECT_THAT(fault("0F0,0B0,0W0\n1F0,1B0,1W0\n"),
               AllOf(HasSubstr("may be the full backward or"), HasSubstr("--schedule-dialect torch-old")));
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
@@ -158,7 +159,7 @@ TEST_F(Runnable, BadFilesAreRefusedWithPlaceAndRemedy) {
       AllOf(HasSubstr("in a circle: 0B0 (rank 0, position 1) needs 1B0"), HasSubstr("1F1 (rank 1, position 1)")));
 }
 
-TEST_F(Runnable, SeveralFindingsAreTold) {
+TEST_F(Runnable, ReportsSeveralFindings) {
   EXPECT_THAT(fault("0F0,0B0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1,1B1\n"),
               AllOf(HasSubstr("rank 0, position 2, 0B0"), HasSubstr("\n  rank 1, position 4, 1B1")));
   EXPECT_THAT(fault("0F0,0F0,0F0,0F0,0B0\n1F0,1B0\n"),
@@ -166,7 +167,7 @@ TEST_F(Runnable, SeveralFindingsAreTold) {
   EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), Not(HasSubstr("\n")));
 }
 
-TEST_F(Runnable, TheEndingMustBeOfTheModel) {
+TEST_F(Runnable, ChecksTheEndingForTheModel) {
   ScheduleRequest asked = request(to_csv(lower(make_schedule("1f1b", 2, 4), true)), 2, 4);
 
   asked.tied = false;
@@ -174,7 +175,7 @@ TEST_F(Runnable, TheEndingMustBeOfTheModel) {
   EXPECT_THAT(fault(asked), HasSubstr("0REDUCE"));
 }
 
-TEST_F(Runnable, ARecordIsReadBack) {
+TEST_F(Runnable, ReadsARecordsSchedule) {
   const Schedule late = with_late_receives(lower(make_schedule("zb-v", 2, 4, 2), true));
   for (const Schedule& written : {late, make_schedule("zb-v", 2, 4, 2)}) {
     const RunnableSchedule back =

@@ -36,11 +36,11 @@ class ScheduleCsv : public ::testing::Test {
                           .string();
 };
 
-TEST_F(ScheduleCsv, OneRowARankNoBubbles) {
+TEST_F(ScheduleCsv, HasOneRowPerRank) {
   EXPECT_EQ(to_csv(make_schedule("1f1b", 2, 2)), "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
 }
 
-TEST_F(ScheduleCsv, WrittenAndReadBackIsTheSame) {
+TEST_F(ScheduleCsv, RoundTrips) {
   for_each_schedule([&](const Schedule& schedule) {
     const Schedule back = read(to_csv(schedule));
 
@@ -51,7 +51,7 @@ TEST_F(ScheduleCsv, WrittenAndReadBackIsTheSame) {
   });
 }
 
-TEST_F(ScheduleCsv, TheRowsTellThePlacement) {
+TEST_F(ScheduleCsv, DetectsThePlacement) {
   for (const char* name : {"looped-bfs", "zb-v", "dualpipe-v"}) {
     const Schedule schedule = make_schedule(name, 3, 6, 2);
 
@@ -62,14 +62,14 @@ TEST_F(ScheduleCsv, TheRowsTellThePlacement) {
   }
 }
 
-TEST_F(ScheduleCsv, EmptyCellsAreRefused) {
-  const auto no_action = HasSubstr("\"\" is no action");  // bubbles are a user's own file's: CsvImport
+TEST_F(ScheduleCsv, RefusesEmptyCells) {
+  const auto no_action = HasSubstr("\"\" is no action");  // empty cells are allowed in imported files only: CsvImport
   EXPECT_THAT(fault("0F0,,0B0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), no_action));
   EXPECT_THAT(fault("0F0,0B0\n,1F0,1B0\n"), AllOf(HasSubstr("row 2, column 1"), no_action));
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0,\n"), AllOf(HasSubstr("row 2, column 3"), no_action));
 }
 
-TEST_F(ScheduleCsv, MessagesAreNoComputeActions) {
+TEST_F(ScheduleCsv, RefusesMessagesInComputeLists) {
   const Schedule schedule = read("0F0,0SEND_F0,0RECV_B0,0B0,0STEP\n1RECV_F0,1F0,1B0,1SEND_B0,1STEP\n");
 
   EXPECT_EQ(schedule.ranks.at(1), actions("1F0 1B0"));

@@ -37,7 +37,7 @@ TEST(MakeSchedule, AfabWrittenOut) {
   EXPECT_EQ(texts(schedule.ranks.at(1)), "1F0 1F1 1B0 1B1");
 }
 
-TEST(MakeSchedule, NamesOfTorchAndOfPapersAreTheSameSchedules) {
+TEST(MakeSchedule, AcceptsNamesOfTorchAndOfPapers) {
   const std::vector<std::pair<std::string, std::string>> names = {{"gpipe", "afab"},
                                                                   {"ScheduleGPipe", "afab"},
                                                                   {"AFAB", "afab"},
@@ -61,7 +61,7 @@ TEST(MakeSchedule, NamesOfTorchAndOfPapersAreTheSameSchedules) {
   }
 }
 
-TEST(MakeSchedule, EveryNameIsMadeForEverySize) {
+TEST(MakeSchedule, MakesEveryNameInEverySize) {
   for_each_schedule([](const Schedule& schedule) {
     EXPECT_EQ(schedule.ranks.size(), static_cast<std::size_t>(schedule.placement.ranks));
     EXPECT_NO_THROW(verify_complete(schedule));
@@ -70,7 +70,7 @@ TEST(MakeSchedule, EveryNameIsMadeForEverySize) {
   });
 }
 
-TEST(MakeSchedule, PeakSlotsAreTheTablesClosedForm) {
+TEST(MakeSchedule, PeakSlotsMatchTheClosedForm) {
   for_each_schedule([](const Schedule& schedule) {
     for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) {
       const std::int32_t m = schedule.microbatches;
@@ -80,7 +80,7 @@ TEST(MakeSchedule, PeakSlotsAreTheTablesClosedForm) {
   });
 }
 
-TEST(MakeSchedule, SaysWhatWouldFit) {
+TEST(MakeSchedule, NamesSizesThatFit) {
   EXPECT_THAT(message_of<InputError>([] { make_schedule("chimera", 2, 4); }),
               HasSubstr("choose one of afab, 1f1b, interleaved-1f1b"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 0, 4); }), HasSubstr("at least 1"));
@@ -88,7 +88,7 @@ TEST(MakeSchedule, SaysWhatWouldFit) {
   EXPECT_THAT(message_of<InputError>([] { make_schedule("afab", 2, 4, 2); }), HasSubstr("set chunks = 1"));
 }
 
-TEST(MakeSchedule, SaysWhatWouldFitForTheSchedulesWithMoreNeeds) {
+TEST(MakeSchedule, NamesSizesThatFitRestrictedSchedules) {
   EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-h3", 2, 4); }), HasSubstr("did you mean zb-h"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-v", 2, 4, 1); }), HasSubstr("set chunks = 2"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("looped-bfs", 2, 4, 0); }), HasSubstr("at least 1 chunk"));
@@ -158,7 +158,7 @@ TEST(MakeSchedule, PeakSlotsOfEveryGenerator) {
   });
 }
 
-TEST(MakeSchedule, WarmUpForwardsOfTheInterleavedOneAreTheTables) {
+TEST(MakeSchedule, InterleavedWarmUpMatchesTheTable) {
   const Schedule schedule = make_schedule("interleaved-1f1b", 4, 8, 2);
 
   for (std::int32_t rank = 0; rank < 4; ++rank) {

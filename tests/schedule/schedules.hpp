@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the schedule tests share: all small sizes, lists as text, an error's message.
+// Helpers of the schedule tests: all small sizes, lists as text, an error's message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace plumbline {
 
-/// Calls `check` for the generators with one chunk and a whole backward (afab, 1f1b), 1..8 ranks and 1..12
+/// Calls `check` for the generators with one chunk and an unsplit backward pass (afab, 1f1b), 1..8 ranks and 1..12
 /// microbatches.
 template <typename Check>
 void for_each_schedule(const Check& check) {
@@ -28,8 +28,8 @@ void for_each_schedule(const Check& check) {
   }
 }
 
-/// Calls `check` for every generator in every size up to 6 ranks, 13 microbatches and 3 chunks that it has, and a few
-/// larger ones; returns how many there were.
+/// Calls `check` for every generator in every size up to 6 ranks, 13 microbatches and 3 chunks that it supports, and a
+/// few larger ones; returns the number of calls.
 template <typename Check>
 int for_each_generated(const Check& check) {
   int count = 0;
@@ -60,7 +60,7 @@ inline std::string texts(const ActionList& list) {
   return all;
 }
 
-/// "0F0 0B0" as a list; the test fails where a word is no action.
+/// Parses a list, such as "0F0 0B0"; fails the test for a word that is not an action.
 inline ActionList actions(const std::string& words) {
   ActionList list;
   std::size_t begin = 0;
@@ -88,7 +88,7 @@ inline std::vector<std::int32_t> ascending(const Schedule& schedule) {
   return all;
 }
 
-/// The message of the `Expected` that `body` throws; a failure where it throws nothing or something else.
+/// The message of the `Expected` that `body` throws; fails the test if it throws nothing or something else.
 template <typename Expected, typename Body>
 std::string message_of(const Body& body) {
   try {

@@ -50,7 +50,7 @@ TEST(Simulate, ClosedFormsWhereTheyHold) {
     for (const StageTimes& times : all_times) {
       const auto expected = closed_form_bubble(schedule.name, schedule.placement.ranks, schedule.microbatches, times);
       if (!expected) continue;
-      // Whole numbers: sums are exact, so there is no tolerance.
+      // Integers: sums are exact, so there is no tolerance.
       EXPECT_EQ(simulate(schedule, {{times}, {}}).bubble, *expected) << times.forward << times.input << times.weight;
       ++compared;
     }
@@ -67,7 +67,7 @@ TEST(Simulate, NoClosedFormOutsideItsRange) {
   EXPECT_EQ(closed_form_bubble("afab", 4, 2, {1, 1, 1}), 9) << "it has one for any number of microbatches";
 }
 
-TEST(Simulate, AMessageTakesTheTimeOfItsOwnCutBothWays) {
+TEST(Simulate, MessageDurationsArePerBoundary) {
   const Schedule schedule{"hand", {3, 1}, 1, {actions("0F0 0B0"), actions("1F0 1B0"), actions("2F0 2B0")}};
 
   const Simulation run = simulate(schedule, {{{1, 1, 1}}, {.5, 2}});
@@ -87,14 +87,14 @@ TEST(Simulate, StartsAndEndsByHand) {
   EXPECT_EQ(run.actions[1][0].start, 2.5);
   EXPECT_EQ(run.actions[1][0].end, 5.5);
   EXPECT_EQ(run.actions[1][2].end, 17.5);
-  EXPECT_EQ(run.actions[0][1].start, 11);  // as early as I allows, W runs meanwhile
+  EXPECT_EQ(run.actions[0][1].start, 11);  // as early as I allows; W runs meanwhile
   EXPECT_EQ(run.actions[0][1].end, 13);
   EXPECT_EQ(run.makespan, 17.5);
   EXPECT_EQ(run.bubble_rate, 9.0 / 13);
   EXPECT_EQ(run.peak_slots, (std::vector<std::int64_t>{1, 1}));
 }
 
-TEST(Simulate, AFullBackwardMayHaveATimeOfItsOwn) {
+TEST(Simulate, AFullBackwardMayHaveItsOwnDuration) {
   const Schedule schedule{"mixed", {1, 1}, 2, {actions("0F0 0F1 0B0 0I1 0W1")}};
 
   EXPECT_EQ(simulate(schedule, {{{1, 2, 3}}, {}}).makespan, 1 + 1 + 5 + 2 + 3);
@@ -114,7 +114,7 @@ TEST(Simulate, MicrobatchesOfAStageMayDiffer) {
 }
 
 TEST(Summarise, MeasuredTimesByHand) {
-  // Rank 0 computes 2 + 3 of the 11 from 5 to 16; the message does not count; rank 1 has nothing to do.
+  // Rank 0 computes 2 + 3 of the 11 from 5 to 16; the message does not count; rank 1 computes nothing.
   const Schedule schedule{"hand", {2, 1}, 1, {actions("0F0 0SEND_F0 0B0"), {}}};
 
   const Simulation run = summarise(schedule, {{{5, 7}, {7, 90}, {13, 16}}, {}});
@@ -134,18 +134,18 @@ TEST(Simulate, LoweredMessagesHaveTimesAndTheSameMakespan) {
   });
 }
 
-TEST(Simulate, AMessageLeavesWhereItsSendStandsAndTakesTheTimeOfItsCut) {
+TEST(Simulate, AMessageStartsAtItsSend) {
   const Schedule late{"late",
                       {2, 1},
                       2,
                       {actions("0F0 0F1 0SEND_F0 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1"),
                        actions("1RECV_F0 1F0 1RECV_F1 1F1 1B0 1B1 1SEND_B0 1SEND_B1")}};
   const Simulation run = simulate(late, {{{1, 1, 1}}, {.5}});
-  EXPECT_EQ(run.actions[0][2].start, 2);  // 0SEND_F0, behind 0F1
+  EXPECT_EQ(run.actions[0][2].start, 2);  // 0SEND_F0, after 0F1
   EXPECT_EQ(run.actions[0][2].end, 2.5);
   EXPECT_EQ(run.actions[1][0].end, 2.5);    // 1RECV_F0
   EXPECT_EQ(run.actions[1][1].start, 2.5);  // 1F0
-  EXPECT_EQ(run.actions[1][6].start, 8.5);  // 1SEND_B0, behind 1B1
+  EXPECT_EQ(run.actions[1][6].start, 8.5);  // 1SEND_B0, after 1B1
   EXPECT_EQ(run.actions[0][5].start, 9);    // 0B0
 
   const Schedule three = lower(make_schedule("1f1b", 3, 1), false);
@@ -160,13 +160,13 @@ TEST(Simulate, AMessageLeavesWhereItsSendStandsAndTakesTheTimeOfItsCut) {
   EXPECT_EQ(length_of(2, {2, ActionType::send_backward, 0}), 2);
 }
 
-TEST(Simulate, ChunksOfOneRankPayNoCommunication) {
+TEST(Simulate, ChunksOfOneRankHaveNoCommunication) {
   const Schedule local{"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}};
 
   EXPECT_EQ(simulate(local, {{{1, 1, 1}}, {100}}).makespan, 6);
 }
 
-TEST(Simulate, RefusesWhatIsNoDuration) {
+TEST(Simulate, RefusesInvalidDurations) {
   const Schedule schedule = make_schedule("1f1b", 2, 2);
   const auto fault = [&](const Durations& durations) {
     return message_of<InputError>([&] { simulate(schedule, durations); });
@@ -181,7 +181,7 @@ TEST(Simulate, RefusesWhatIsNoDuration) {
   EXPECT_THAT(fault({{{}, {}, {}}, {}}), HasSubstr("give one, or 2"));
 }
 
-TEST(Simulate, NamesWhereACircleStops) {
+TEST(Simulate, NamesTheActionInACycle) {
   const Schedule circle{"circle", {2, 1}, 2, {actions("0F0 0B0 0F1 0B1"), actions("1F0 1F1 1B0 1B1")}};
 
   EXPECT_THAT(message_of<InputError>([&] { simulate(circle, {{{}}, {}}); }), HasSubstr("rank 0, position 1, 0B0"));

@@ -62,7 +62,7 @@ def check_all(plumbline):
                         for rank in range(ranks)]
             assert computes == ours, f"{name}: the loader's lowering changed the order"
             loaded += 1
-        # And it can say no: what we export is not accepted merely because everything is.
+        # The loader must also be able to refuse: otherwise its acceptance would show nothing.
         broken = pathlib.Path(folder) / "broken.csv"
         broken.write_text("0B0,0F0\n1F0,1B0\n")
         try:

@@ -29,7 +29,7 @@ std::string blocking_fault(const std::string& rank0, const std::string& rank1) {
 constexpr auto good0 = "0F0 0F1 0B0 0B1";
 constexpr auto good1 = "1F0 1B0 1F1 1B1";
 
-TEST(VerifyComplete, TakesBackwardWholeOrSplit) {
+TEST(VerifyComplete, AcceptsFullAndSplitBackward) {
   EXPECT_NO_THROW(verify_complete(two_ranks(good0, good1)));
   EXPECT_NO_THROW(verify_complete(two_ranks("0F0 0F1 0I0 0W0 0I1 0W1", good1)));
 }
@@ -50,7 +50,7 @@ TEST(VerifyComplete, NamesRankPositionActionAndRemedy) {
   EXPECT_THAT(complete_fault("0F0 0F1 0B0 0W0 0B1", good1), HasSubstr("the weight gradient was computed already"));
 }
 
-TEST(VerifyComplete, TellsOfEachThatIsWrong) {
+TEST(VerifyComplete, ReportsEveryFault) {
   const auto findings = find_incomplete({"test", {1, 1}, 1, {actions("0F0 0W0 0B0")}});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_THAT(to_text(findings[0]), HasSubstr("put I before W"));
@@ -68,12 +68,12 @@ TEST(VerifyComplete, RefusesImpossibleSizes) {
 constexpr auto lowered0 = "0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1 0STEP";
 constexpr auto lowered1 = "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1 1STEP";
 
-TEST(VerifyBlocking, TakesWhatLowerMakes) {
+TEST(VerifyBlocking, AcceptsLoweredLists) {
   EXPECT_NO_THROW(verify_blocking(two_ranks(lowered0, lowered1)));
 }
 
-TEST(VerifyBlocking, FindsTheReceiveThatWaitsForItsUse) {
-  // RECV_F1 deferred to just before 1F1: rank 0 blocks in SEND_F1 while rank 1 blocks in SEND_B0.
+TEST(VerifyBlocking, FindsADelayedReceive) {
+  // RECV_F1 moved to just before 1F1: rank 0 blocks in SEND_F1 while rank 1 blocks in SEND_B0.
   EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1B0 1SEND_B0 1RECV_F1 1F1 1B1 1SEND_B1 1STEP"),
               AllOf(HasSubstr("rank 0, position 3, 0SEND_F1"), HasSubstr("needs 1RECV_F1 on rank 1"),
                     HasSubstr("only after 1SEND_B0 (rank 1, position 3)"),
@@ -107,14 +107,14 @@ TEST(VerifyBlocking, FindsUseBeforeArrivalAndSendBeforeCompute) {
               HasSubstr("put RECV_B before it"));
 }
 
-TEST(VerifyBlocking, FindsSendBeforeComputeWhereTheReceiverIsReadyFirst) {
+TEST(VerifyBlocking, FindsASendBeforeItsCompute) {
   const Schedule early = two_ranks("0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1SEND_B0 1F0 1B0", 1);
 
   EXPECT_THAT(message_of<InputError>([&] { verify_blocking(early); }),
               AllOf(HasSubstr("rank 1, position 1, 1SEND_B0"), HasSubstr("put it after its F or B")));
 }
 
-TEST(VerifyBlocking, FindsAMessageThatGoesNowhere) {
+TEST(VerifyBlocking, FindsAMessageWithoutAPeer) {
   EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1SEND_F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
               HasSubstr("no other rank at the message's other end"));
   const Schedule own{"test", {1, 2}, 1, {actions("0F0 0SEND_F0 1RECV_F0 1F0 1B0 0B0")}};
@@ -128,7 +128,7 @@ TEST(VerifyBlocking, FindsALostCompute) {
 }
 
 TEST(VerifyBlocking, GrowsLinearlyWithTheList) {
-  // 2.6 million actions: a quadratic search would not end within the test's time.
+  // 2.6 million actions: a quadratic search would exceed the test's time limit.
   EXPECT_NO_THROW(verify_blocking(lower(make_schedule("1f1b", 256, 2048), false)));
 }
 
