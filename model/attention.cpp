@@ -22,7 +22,7 @@ at::Tensor attention(const at::Tensor& hidden, const AttentionWeights& weights, 
   const at::Tensor value = split_heads(linear(hidden, weights.v_proj), config.head_dim);
 
   const double scale = std::pow(static_cast<double>(config.head_dim), -0.5);
-  const bool causal = hidden.size(1) > 1;  // one token has nothing to mask; transformers calls it so
+  const bool causal = hidden.size(1) > 1;  // a single token needs no mask; transformers makes the same call
   const at::Tensor mixed =
       at::scaled_dot_product_attention(query, key, value, /*attn_mask=*/std::nullopt, /*dropout_p=*/0.0, causal, scale,
                                        /*enable_gqa=*/config.heads != config.kv_heads);

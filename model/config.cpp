@@ -10,9 +10,9 @@
 namespace plumbline {
 namespace {
 
-constexpr std::int64_t most_layers = 100000;  // each is a unit with a name of its own; no model comes near
+constexpr std::int64_t most_layers = 100000;  // each layer is a named unit; no known model has nearly as many
 
-/// Size of one head: as given, or hidden / heads, which must then divide.
+/// Head size: as given, or hidden / heads, which must divide evenly.
 std::int64_t read_head_dim(const ConfigReader& reader, const LlamaConfig& config) {
   if (!reader.has("head_dim") && config.hidden_size % config.heads != 0) {
     throw reader.wrong("num_attention_heads", "does not divide hidden_size = " + std::to_string(config.hidden_size) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Llama's shape, read from a Hugging Face config.json.
+// The sizes and options of a Llama, read from a Hugging Face config.json.
 #pragma once
 
 #include <cstdint>
@@ -33,25 +33,23 @@ struct LlamaConfig {
   double rope_theta = 0;
   std::optional<Llama3RopeScaling> rope_scaling;
   double initializer_range = 0.02;
-  /// As in transformers, the embedding row of this token gets no gradient from the embedding use (a tied head use still
-  /// gives it one).
+  /// As in transformers, the embedding use gives this token's row no gradient (a tied head still does).
   std::optional<std::int64_t> pad_token_id;
   bool tied = false;
   bool attention_bias = false;
   bool mlp_bias = false;
-  /// What the weights were saved in: `dtype`, or `torch_dtype` as older files spell it; empty when the file does not
-  /// say. It decides nothing: the run file says what is trained in.
+  /// The dtype of the saved weights: `dtype`, or `torch_dtype` in older files; empty if the file has neither. It has no
+  /// effect: the run file sets the training dtype.
   std::string saved_dtype;
-  std::vector<std::string> ignored_keys;  ///< of the file: they say nothing of what is trained
-  Json source;                            ///< the file's own keys, for the manifest
+  std::vector<std::string> ignored_keys;  ///< keys of the file that do not affect training
+  Json source;                            ///< the file's content, for the manifest
 
   std::int64_t attention_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
 };
 
-/// Keys that Hugging Face's Llama gives a default get the same one here; sizes have none.
-/// Throws InputError naming file and key: missing, of the wrong type, inconsistent, or not supported (which is named
-/// with its value).
+/// Keys with a default in Hugging Face's Llama get the same default; sizes have none. Throws InputError naming file and
+/// key if a key is missing, of the wrong type, inconsistent, or has an unsupported value (the message names the value).
 LlamaConfig load_config(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -9,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-/// What load_config, or refuse_unsupported beside the neutral ones, looks at.
+/// Keys read by load_config, or by refuse_unsupported in addition to the neutral ones.
 const std::vector<std::string> read_keys = {"architectures",
                                             "attention_bias",
                                             "attention_multiplier",
@@ -38,8 +38,8 @@ const std::vector<std::string> read_keys = {"architectures",
                                             "vocab_size"};
 
 struct Neutral {
-  std::string only;  ///< the value, for the message
-  Json value;        ///< null: no value at all
+  std::string only;  ///< the value as text, for the message
+  Json value;        ///< null: the key must be absent or null
   std::vector<std::string> keys;
 };
 
@@ -74,7 +74,7 @@ bool is_ignored(const std::string& key) {
       "encoder_no_repeat_ngram_size", "num_return_sequences", "output_scores", "return_dict_in_generate",
       "remove_invalid_values", "exponential_decay_length_penalty", "use_cache", "cache_implementation",
       "generation_config",
-      // what a call returns, and heads on top of the model
+      // outputs of a call, and heads on top of the model
       "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "torchscript", "problem_type",
       "num_labels", "id2label", "label2id", "finetuning_task", "task_specific_params", "tokenizer_class", "prefix",
       // bookkeeping

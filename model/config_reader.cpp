@@ -29,7 +29,7 @@ std::int64_t ConfigReader::size(const std::string& key) const {
   if (!found.is_number_integer()) {
     throw wrong(key, "must be a whole number");
   }
-  // A product of two sizes must fit 64 bits; an unsigned value beyond int64 is read as one below 0.
+  // A product of two sizes must fit into 64 bits; an unsigned value above int64's range is read as negative.
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   if (found.get<std::int64_t>() < 1 || found.get<std::int64_t>() > largest) {
     throw wrong(key, "must be from 1 to " + std::to_string(largest));

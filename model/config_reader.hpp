@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed access to the keys of a config.json, every complaint naming file, key and value.
+// Typed access to the keys of a config.json; every error names file, key and value.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace plumbline {
 
-/// One JSON object of a config. A key that is absent or null counts as not given, as it does for transformers.
+/// One JSON object of a config. A key that is absent or null counts as not given, as in transformers.
 class ConfigReader {
  public:
-  /// `prefix` is put before keys in messages ("rope_scaling."). `object` must outlive the reader.
+  /// Messages put `prefix` before keys ("rope_scaling."). `object` must outlive the reader.
   ConfigReader(const std::filesystem::path& path, const Json& object, std::string prefix = "");
 
   bool has(const std::string& key) const;
-  /// The value as it stands; only for a key that `has`.
+  /// The value itself; call only if `has(key)`.
   const Json& value(const std::string& key) const;
 
   /// Whole number from 1 to 2^31-1. Throws InputError: missing, not a whole number, out of range.

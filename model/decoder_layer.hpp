@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One transformer layer: attention and MLP, each behind a norm and beside a residual connection.
+// One transformer layer: attention and MLP, each after a norm and with a residual connection.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,7 @@ struct DecoderLayer {
   at::Tensor post_attention_layernorm;  ///< [hidden]
 };
 
-/// hidden [batch, sequence, hidden] -> the same shape. What it keeps for the backward pass: saved_bytes.
+/// hidden [batch, sequence, hidden] -> the same shape. saved_bytes gives what it keeps for the backward pass.
 at::Tensor decoder_layer(const at::Tensor& hidden, const DecoderLayer& layer, const LlamaConfig& config,
                          const RopeTables& tables);
 

@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-// A backward pass has no argument to carry it: the engine calls the nodes, on the thread that started it.
+// A thread-local, since a backward pass takes no user argument; the engine runs these nodes on the calling thread.
 thread_local DeferredWeights* current_queue = nullptr;
 
 }  // namespace
@@ -25,7 +25,7 @@ void DeferredWeights::run(std::size_t count) {
   for (count = std::min(count, pending_.size()); count > 0; --count) {
     const Pending next = std::move(pending_.front());
     pending_.pop_front();
-    // the same two operations, in the same order, as the fused node and its gradient accumulator
+    // the same two operations in the same order as in the fused node and its gradient accumulator
     add_gradient(next.weights.weight, linear_weight_gradient(next.grad_output, next.input));
     if (next.weights.bias.defined()) add_gradient(next.weights.bias, linear_bias_gradient(next.grad_output));
   }

@@ -18,7 +18,7 @@ class SumGradients final : public torch::autograd::PostAccumulateGradHook {
   explicit SumGradients(at::Tensor sum) : sum_(std::move(sum)) {}
 
   void operator()(const torch::autograd::Variable& leaf) override {
-    if (!leaf.grad().defined()) return;  // put off (DeferredWeights)
+    if (!leaf.grad().defined()) return;  // deferred (DeferredWeights)
     add_widened(sum_, leaf.grad());
     leaf.mutable_grad().reset();
   }

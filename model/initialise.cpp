@@ -16,7 +16,7 @@ namespace {
 
 void draw_normal(at::Tensor& value, double standard_deviation, std::uint64_t seed) {
   const at::Generator generator = at::detail::createCPUGenerator(seed);
-  // Drawn on the CPU for every device: each has a generator of its own, and the numbers are to be the same.
+  // Drawn on the CPU for every device: each device has its own generator, and the values must be equal.
   if (value.scalar_type() == at::kFloat && value.is_cpu()) {
     value.normal_(0.0, standard_deviation, generator);
   } else {

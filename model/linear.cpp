@@ -22,7 +22,7 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// [..., width] -> [rows, width]. A view for contiguous tensors; a copy only where torch's own backward copies as well.
+/// [..., width] -> [rows, width]. A view of contiguous tensors; copies only where torch's backward copies too.
 at::Tensor as_rows(const at::Tensor& tensor) {
   return tensor.reshape({-1, tensor.size(-1)});
 }
@@ -31,11 +31,11 @@ at::Tensor as_rows(const at::Tensor& tensor) {
 struct LinearBackward final : torch::autograd::Node {
   SavedVariable input_;
   SavedVariable weight_;
-  LinearWeights leaves_;  ///< where a deferred weight gradient goes
+  LinearWeights leaves_;  ///< accumulate deferred weight gradients
   std::vector<std::int64_t> input_shape_;
 
   variable_list apply(variable_list&& grads) override {
-    const std::lock_guard<std::mutex> lock(mutex_);  // as every node that frees what it saved
+    const std::lock_guard<std::mutex> lock(mutex_);  // required of a node that frees saved tensors
     variable_list result(num_outputs());
     if (!grads[0].defined()) {
       return result;
@@ -68,7 +68,7 @@ struct LinearBackward final : torch::autograd::Node {
 };
 
 at::Tensor compute(const at::Tensor& input, const LinearWeights& weights) {
-  // Below autograd, as torch's own nodes compute: the final view must not become a node of its own.
+  // Below autograd, as in torch's own nodes: the final view must not create a graph node.
   const at::AutoDispatchBelowADInplaceOrView guard;
   const at::Tensor rows = as_rows(input);
   std::vector<std::int64_t> shape = input.sizes().vec();

@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-/// The tensor of this name; undefined where the slice has none (a bias that the config leaves out).
+/// The tensor of this name; undefined if the slice has none (a bias that the config disables).
 at::Tensor find(const std::vector<Parameter>& parameters, const std::string& name) {
   for (const Parameter& parameter : parameters) {
     if (parameter.name == name) {
@@ -114,7 +114,7 @@ void LlamaSlice::allocate_gradients() {
 void LlamaSlice::prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in) {
   const bool long_enough = tables_.cos.defined() && tables_.cos.size(0) >= longest_sequence;
   if (!layers_.empty() && !long_enough) {
-    // The CPU's tables on every device: their bits do not hang on a device's sine and cosine.
+    // Computed on the CPU for every device, so that the bits do not depend on a device's sine and cosine.
     const RopeTables made =
         make_rope_tables(config_, longest_sequence, made_in.value_or(c10::typeMetaToScalarType(options_.dtype())));
     tables_ = {made.cos.to(options_), made.sin.to(options_)};

@@ -25,10 +25,10 @@
 namespace plumbline {
 namespace {
 
-/// What stands before the names in a record's dump of a step.
+/// The name prefix in a record's dump of a step.
 const std::string dumped = "parameter/";
 
-/// Element by element: the file's bytes need not be aligned. To bfloat16 it rounds to the nearest, ties to even.
+/// Element by element, since the file's data may be unaligned. Conversion to bfloat16 rounds to nearest, ties to even.
 template <typename From, typename To>
 void convert(std::span<const std::byte> bytes, To* out, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
@@ -59,25 +59,25 @@ bool copy_as(const SafetensorsEntry& entry, at::Tensor& value) {
   return true;
 }
 
-/// What stands before the names in a record's dump of a step; nothing in other files.
+/// The name prefix if the file is a record's dump of a step, else empty.
 std::string prefix_of(const TensorFiles& files) {
   const std::vector<std::string> names = files.names();
   const auto first = std::ranges::lower_bound(names, dumped);
   return first != names.end() && first->starts_with(dumped) ? dumped : "";
 }
 
-/// What the config does not have is no part of this model: a bias that it leaves out would be lost in silence.
+/// A tensor unknown to the config, such as a bias that it disables, would otherwise be dropped silently.
 void refuse_unknown_tensors(const LlamaConfig& config, const TensorFiles& files) {
   std::set<std::string> known;
   for (const ParameterShape& shape : parameter_shapes(config)) known.insert(shape.name);
   for (const std::string& name : files.names()) {
-    if (known.contains(name) || name.ends_with("rotary_emb.inv_freq")) continue;  // a constant of older files
+    if (known.contains(name) || name.ends_with("rotary_emb.inv_freq")) continue;  // a constant in older files
     throw InputError(files.where(name) +
                      ": the config makes no such tensor: config.json and weights are not of one model");
   }
 }
 
-/// The entry a parameter is read from: of a tied pair, the one that the files hold.
+/// The file entry to read a parameter from: of a tied pair, the one that exists.
 std::string entry_name(const LlamaConfig& config, const TensorFiles& files, const std::string& prefix,
                        const std::string& parameter) {
   if (!config.tied || (parameter != embedding_weight && parameter != head_weight)) return prefix + parameter;

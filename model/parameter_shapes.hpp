@@ -16,8 +16,8 @@ struct ParameterShape {
   std::vector<std::int64_t> shape;
 };
 
-/// All parameters in canonical order, that of transformers' named_parameters(). "lm_head.weight" is always listed, also
-/// when tied: a use of its own.
+/// All parameters in canonical order, the order of transformers' named_parameters(). Always includes "lm_head.weight",
+/// even if tied.
 std::vector<ParameterShape> parameter_shapes(const LlamaConfig& config);
 
 }  // namespace plumbline

@@ -16,14 +16,14 @@
 namespace plumbline {
 namespace {
 
-/// The next number of this size in bits: away from zero for 1, towards it for -1. Zero stays: what is nothing has no
-/// last place, and its neighbours are no rounding of it.
+/// The neighbouring number in bits: away from zero for 1, towards zero for -1. Zero stays zero: it has no last place,
+/// and its neighbours are not roundings of it.
 template <typename Bits>
 void move_elements(at::Tensor& value, std::mt19937_64& random) {
   auto* next = static_cast<std::byte*>(value.mutable_data_ptr());
   constexpr auto sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   for (std::int64_t i = 0; i < value.numel(); ++i, next += sizeof(Bits)) {
-    // The generator and the remainder are fixed by the C++ standard: the same moves on every machine.
+    // The C++ standard fixes generator and remainder, so the moves are the same on every machine.
     const auto move = static_cast<int>(random() % 3) - 1;
     Bits bits;
     std::memcpy(&bits, next, sizeof bits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values moved by one unit in the last place.
+// Perturbs values by one unit in the last place.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace plumbline {
 
-/// Moves every element of every parameter by -1, 0 or +1 unit in the last place of the slice's dtype, zeros excepted:
-/// what a rounding elsewhere might have done. Each parameter's moves come from a generator seeded by `seed` and its
-/// name (a tied lm_head takes embed_tokens'), so that they are the same on every machine and in every partition.
+/// Moves every nonzero element of every parameter by -1, 0 or +1 unit in the last place of the slice's dtype, as a
+/// different rounding might. Each parameter's moves come from a generator seeded by `seed` and the parameter's name (a
+/// tied lm_head uses the name of embed_tokens), so they do not depend on machine or partition.
 void perturb(LlamaSlice& slice, std::uint64_t seed);
 
 }  // namespace plumbline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a forward pass keeps of a layer for its backward pass: all that it needs, or the input alone, from which the
-// layer is computed again. The bits are the same.
+// What a layer's forward pass saves for its backward pass: everything needed, or only the input, from which the layer
+// is recomputed. The bits are the same.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace plumbline {
 
 enum class Recompute : std::uint8_t { none, layer };
 
-/// As the run file and the manifest name it.
+/// Names as in the run file and the manifest.
 inline const char* to_text(Recompute recompute) {
   return recompute == Recompute::layer ? "layer" : "none";
 }

@@ -10,7 +10,7 @@ namespace plumbline {
 namespace {
 
 at::Tensor normalise(const at::Tensor& input, double eps) {
-  // pow(2), not input * input: the gradients of the two differ in their last bit.
+  // pow(2), not input * input: their gradients differ in the last bit.
   const at::Tensor inverse_rms = at::rsqrt(at::mean(at::pow(input, 2), {-1}, /*keepdim=*/true).add(eps));
   return at::mul(input, inverse_rms);
 }

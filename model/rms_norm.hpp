@@ -6,10 +6,10 @@
 
 namespace plumbline {
 
-/// weight * (input * rsqrt(mean(input^2) + eps)) over the last dimension. Keeps input, the rsqrt and the normalised
-/// input for the backward. bfloat16 is normalised in float32 and rounded once, before the product with the weight, as
-/// transformers' LlamaRMSNorm does: it then keeps a float32 copy of the input, not the input, the rsqrt in float32, and
-/// the normalised input in bfloat16.
+/// weight * (input * rsqrt(mean(input^2) + eps)) over the last dimension. Saves input, rsqrt and normalised input for
+/// the backward pass. bfloat16 input is normalised in float32 and rounded once before the product with the weight, as
+/// in transformers' LlamaRMSNorm; it then saves a float32 copy of the input, the float32 rsqrt, and the bfloat16
+/// normalised input.
 at::Tensor rms_norm(const at::Tensor& input, const at::Tensor& weight, double eps);
 
 }  // namespace plumbline

@@ -17,13 +17,13 @@
 namespace plumbline {
 namespace {
 
-// Python's `scalar / tensor` is the reciprocal times the scalar, two roundings: written so here as well.
+// Python's `scalar / tensor` computes reciprocal times scalar, with two roundings; so does this.
 at::Tensor divide(double scalar, const at::Tensor& tensor) {
   return tensor.reciprocal().mul(scalar);
 }
 
 /// Llama 3.1's rescaling: long wavelengths are divided by the factor, short ones kept, those between blended.
-/// Code of record: transformers, modeling_rope_utils.py, _compute_llama3_parameters.
+/// Reference implementation: transformers, modeling_rope_utils.py, _compute_llama3_parameters.
 at::Tensor rescale(const at::Tensor& inverse_frequency, const Llama3RopeScaling& scaling) {
   const double context = scaling.original_max_position_embeddings;
   const at::Tensor wavelength = divide(2 * std::numbers::pi, inverse_frequency);

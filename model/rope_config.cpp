@@ -13,7 +13,7 @@ namespace {
 
 constexpr double default_theta = 10000.0;  // transformers' RotaryEmbeddingConfigMixin.default_theta
 
-/// What type and scaling it says, in the newer spelling; rope_theta is compared where it is read.
+/// Type and scaling in the newer spelling; rope_theta is compared where it is read.
 Json without_theta(Json object) {
   if (!object.is_object()) return object;
   object.erase("rope_theta");
@@ -24,7 +24,7 @@ Json without_theta(Json object) {
   return object;
 }
 
-/// The object that holds type and scaling, under whichever name; nothing when there is none.
+/// The object that holds type and scaling, under either name; null if there is none.
 std::optional<ConfigReader> scaling_object(const ConfigReader& config) {
   const bool new_spelling = config.has("rope_parameters");
   const bool old_spelling = config.has("rope_scaling");
@@ -49,7 +49,7 @@ std::string type_key(const ConfigReader& rope) {
   return rope.has("rope_type") ? "rope_type" : "type";
 }
 
-/// Given at up to three places, which must agree.
+/// May be given in up to three places, which must agree.
 double read_theta(const ConfigReader& config) {
   std::optional<double> theta;
   const auto take = [&](const ConfigReader& where) {
@@ -84,7 +84,7 @@ Llama3RopeScaling read_llama3(const ConfigReader& rope, std::int64_t max_positio
   return scaling;
 }
 
-/// A misspelt key would leave the scaling out in silence.
+/// Unknown keys are refused: a misspelt key would disable the scaling silently.
 void refuse_unknown_parts(const ConfigReader& rope, const std::string& type) {
   std::vector<std::string> known = {"rope_type", "type", "rope_theta", "partial_rotary_factor",
                                     "original_max_position_embeddings"};

@@ -7,19 +7,19 @@ namespace plumbline {
 namespace {
 
 struct Widths {
-  std::int64_t element;  ///< bytes of what weights and activations are in
-  std::int64_t wide;     ///< bytes of what is computed in: float32 where they are bfloat16
+  std::int64_t element;  ///< bytes per element of weights and activations
+  std::int64_t wide;     ///< bytes per element of the computation: float32 for bfloat16 values
 };
 
-/// The input as it is squared, one factor a token, and what the weight is multiplied with.
+/// The squared input, one factor per token, and the factor of the weight.
 std::int64_t bytes_of_norm(const LlamaConfig& config, const Widths& widths) {
   return sum_of_sizes({product_of_sizes({widths.wide, sum_of_sizes({config.hidden_size, 1})}),
                        product_of_sizes({widths.element, config.hidden_size})});
 }
 
-/// Two norms; what q, k and v, gate and up multiply (2H); query, key, value and mixed values (2A + 2K); in the MLP the
-/// gate before and after SiLU, up, and their product (4I); one log-sum-exp a head. As matrix products, attention keeps
-/// keys and values as wide as queries, and the softmax.
+/// Two norms; the inputs of q, k, v and of gate, up (2H); query, key, value and attention output (2A + 2K); in the MLP
+/// gate before and after SiLU, up, and their product (4I); one log-sum-exp per head. Attention by matrix products saves
+/// keys and values expanded to the width of the queries, and the softmax.
 std::int64_t bytes_of_layer(const LlamaConfig& config, const Widths& widths, std::int64_t math_sequence) {
   const bool math = math_sequence > 0;
   const std::int64_t attention = math ? sum_of_sizes({product_of_sizes({4, config.heads, config.head_dim}),

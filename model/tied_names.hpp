@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two names of the weight that embedding and head of a tied model share.
+// The two names of the weight shared by embedding and head of a tied model.
 #pragma once
 
 #include <string>
@@ -11,13 +11,12 @@ namespace plumbline {
 inline const std::string embedding_weight = "model.embed_tokens.weight";
 inline const std::string head_weight = "lm_head.weight";
 
-/// Whether the parameter of this name is the head's copy of a tied weight: a use of its own, and nothing else of its
-/// own.
+/// Whether this name is the head's use of a tied weight, which has only a gradient of its own.
 inline bool is_tied_head(const LlamaConfig& config, const std::string& name) {
   return config.tied && name == head_weight;
 }
 
-/// The name that a parameter's values come from: both copies of a tied weight have the embedding's.
+/// The name under which a parameter's values are stored or drawn: for a tied head, the embedding's.
 inline const std::string& owner_name(const LlamaConfig& config, const std::string& name) {
   return is_tied_head(config, name) ? embedding_weight : name;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The units of a model, in their order: the embedding, the layers, the norm, the head.
+// The units of a model in order: embedding, layers, norm, head.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class UnitKind : std::uint8_t { embedding, layer, norm, head };
 
 struct Unit {
   UnitKind kind = UnitKind::embedding;
-  std::int64_t layer = 0;  ///< which one, of a layer
+  std::int64_t layer = 0;  ///< layer index, for a layer
 
   friend bool operator==(const Unit&, const Unit&) = default;
 };
@@ -31,11 +31,11 @@ struct UnitRange {
 std::vector<std::string> unit_names(const LlamaConfig& config);
 std::int64_t unit_count(const LlamaConfig& config);
 UnitRange all_units(const LlamaConfig& config);
-/// By its number in unit_names(). Throws std::logic_error for a number that the model does not have.
+/// The unit with this index in unit_names(). Throws std::logic_error if the model has no such unit.
 Unit unit_at(const LlamaConfig& config, std::int64_t number);
-/// Whether a unit of this kind is among `units`; of layers, any.
+/// Whether `units` contains a unit of this kind; for layers, at least one.
 bool holds(const LlamaConfig& config, UnitRange units, UnitKind kind);
-/// How many of `units` are layers.
+/// Number of layers in `units`.
 std::int64_t layers_in(const LlamaConfig& config, UnitRange units);
 
 }  // namespace plumbline

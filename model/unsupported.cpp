@@ -14,13 +14,13 @@
 namespace plumbline {
 namespace {
 
-/// A family of models whose forward pass is Llama's where its own keys are neutral (docs/getting-started.md).
+/// A model family whose forward pass equals Llama's if its own keys are neutral (docs/getting-started.md).
 struct Family {
   std::string model_type;
   std::string architecture;
-  /// Must stand there, be it as null: transformers gives them another default than in a Llama.
+  /// Keys that must be present, even if null, because the family's default in transformers differs from Llama's.
   std::vector<std::string> given = {};
-  /// Its own keys and the only value of each that makes it a Llama.
+  /// The family's own keys with the only value that makes it a Llama.
   std::map<std::string, Json> only = {};
 };
 
@@ -40,7 +40,7 @@ const std::vector<Family>& families() {
   return all;
 }
 
-/// What sets the forward pass of other families apart, whatever their keys say.
+/// Families whose forward pass always differs from Llama's, with the reason.
 std::string difference_of(const std::string& model_type) {
   static const std::map<std::string, std::string> known = {
       {"arcee", "its MLP has no gate and squares a ReLU"},
@@ -63,7 +63,7 @@ std::string difference_of(const std::string& model_type) {
       {"ministral", "its layers attend within sliding windows"},
       {"mixtral", "its layers have experts"},
       {"olmo", "its norms have no weights"},
-      {"olmo2", "its norms stand behind attention and MLP"},
+      {"olmo2", "its norms follow attention and MLP"},
       {"phi", "it has layer norms, and an MLP without a gate"},
       {"phi3", "its queries, keys and values are one matrix"},
       {"qwen2", "queries, keys and values have biases, and their output has none"},
@@ -111,7 +111,7 @@ void refuse_other_architectures(const ConfigReader& config, const Family& family
   }
 }
 
-/// attention_dropout, hidden_dropout, resid_pdrop, ...: a random mask has no bits to compare.
+/// attention_dropout, hidden_dropout, resid_pdrop, ...: dropout is random, so there would be no bits to compare.
 void refuse_dropout(const ConfigReader& config) {
   for (const auto& [key, value] : config.json().items()) {
     if (!is_dropout(key) || value.is_null()) continue;
@@ -120,7 +120,7 @@ void refuse_dropout(const ConfigReader& config) {
   }
 }
 
-/// A scale whose neutral value follows from the sizes; whoever reads those says what is wrong with them.
+/// A scale whose neutral value depends on the sizes; invalid sizes are reported where they are read.
 void refuse_scales(const ConfigReader& config) {
   const auto number = [&](const std::string& key) {
     return config.has(key) && config.value(key).is_number() ? config.value(key).get<double>() : 0.0;

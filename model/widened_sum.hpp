@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A narrow gradient added into a wider sum.
+// Adds a gradient to a sum of a wider dtype.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace plumbline {
 
-/// sum += gradient: each element widened to the sum's dtype, which is exact, and added there.
+/// sum += gradient, with each element widened exactly to the sum's dtype.
 void add_widened(const at::Tensor& sum, const at::Tensor& gradient);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model in bfloat16: what it keeps to the byte, and where it must not round.
+// The model in bfloat16: the bytes it saves, and where it must not round.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Tensor.h>
 #include <ATen/TensorOperators.h>
@@ -50,10 +50,10 @@ double largest_error(const at::Tensor& computed, const at::Tensor& exact) {
 }
 
 // Rounded twice, after normalising and after the weight: (1 + 2^-8)^2 bounds the two (half an ulp is at most 2^-8 of
-// the value), and float32's own roundings are lost in the 2^-16 beyond.
+// the value), and the 2^-16 beyond that covers float32's own roundings.
 const double two_roundings = std::pow(1 + 0x1p-8, 2) - 1;
 
-TEST(Bfloat16, NormsRoundTwiceAndNoMore) {
+TEST(Bfloat16, NormsRoundTwice) {
   const at::Tensor input = drawn_in_bfloat16({64, 256}, 1), weight = drawn_in_bfloat16({256}, 2);
 
   EXPECT_LE(largest_error(rms_norm(input, weight, 1e-5), exact_norm(input, weight, 1e-5)), two_roundings);
@@ -64,7 +64,7 @@ TEST(Bfloat16, NormsRoundTwiceAndNoMore) {
       << "these numbers cannot tell a norm in bfloat16 throughout";
 }
 
-TEST(Bfloat16, IsTheDtypeOfEverythingThatPassesBetweenUnits) {
+TEST(Bfloat16, IsTheDtypeOfAllBoundaryTensors) {
   const LlamaConfig config = small_config();
   const LlamaSlice slice = make_slice(config, whole(config), at::kBFloat16);
   at::Tensor passing = make_ids(config, small_batch, small_sequence);
@@ -79,7 +79,7 @@ TEST(Bfloat16, IsTheDtypeOfEverythingThatPassesBetweenUnits) {
   }
 }
 
-TEST(Bfloat16, LogitsAreThoseOfFloat64WithinWhatRoundingsCanDo) {
+TEST(Bfloat16, LogitsMatchFloat64WithinRounding) {
   const LlamaConfig config = small_config();
   const LlamaSlice narrow = make_slice(config, whole(config), at::kBFloat16);
   LlamaSlice wide(config, whole(config), at::kDouble);
@@ -92,15 +92,15 @@ TEST(Bfloat16, LogitsAreThoseOfFloat64WithinWhatRoundingsCanDo) {
 
   const at::Tensor logits = forward(narrow, ids), exact = forward(wide, ids);
 
-  // Roundings between token and logit: 9 a layer on the way through attention, 7 through the MLP, with the table's one
-  // more; 3 at norm and head: 54 in all. Each is off by at most 2^-8 of its tensor's size, and independent ones add up
-  // as the root of their number: sqrt(54) 2^-8 = 3 % of a logit's size; three times that is left to luck.
+  // Roundings between token and logit: 9 per layer through attention, 7 through the MLP and one more of the table; 3 at
+  // norm and head: 54 in all. Each is at most 2^-8 of its tensor's size, and independent errors add up as the root of
+  // their number: sqrt(54) 2^-8 = 3 % of a logit's size; the factor three is a margin.
   const double size = exact.pow(2).mean().sqrt().item<double>();
   EXPECT_LE(logits.to(at::kDouble).sub(exact).pow(2).mean().sqrt().item<double>(), 3 * std::sqrt(54) * 0x1p-8 * size);
   EXPECT_GT(logits.to(at::kDouble).sub(exact).abs().max().item<double>(), 0);
 }
 
-TEST(Bfloat16, SavedMemoryIsTheClosedForm) {
+TEST(Bfloat16, SavedMemoryMatchesTheClosedForm) {
   for (const char* changes : {"{}", R"({"head_dim": 16})", R"({"num_key_value_heads": 4})",
                               R"({"num_key_value_heads": 1})", R"({"attention_bias": true, "mlp_bias": true})"}) {
     const LlamaConfig config = small_config(Json::parse(changes));
@@ -115,7 +115,7 @@ TEST(Bfloat16, SavedMemoryIsTheClosedForm) {
       {
         at::Tensor input = drawn_in_bfloat16({small_batch, small_sequence, config.hidden_size}, 3);
         input.set_requires_grad(true);
-        // no leaf, which its own gradient's place would keep: what a unit gets from another
+        // not a leaf, since its gradient accumulator would keep a leaf alive: as a unit's input is
         output = slice.forward_unit(unit, input * 1);
       }
       EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";
@@ -139,7 +139,8 @@ TEST(Bfloat16, InitialLossIsNearTheLogarithmOfTheVocabulary) {
 
   const float loss = mean_loss(forward(slice, ids).to(at::kFloat), ids.roll(-1, 1)).item<float>();
 
-  EXPECT_NEAR(loss, std::log(96.0f), 0.03f);  // as in float32 (LlamaSlice): the weights' scatter, not the roundings
+  EXPECT_NEAR(loss, std::log(96.0f),
+              0.03f);  // as in float32 (LlamaSlice): the spread of the weights, not the roundings
 }
 
 }  // namespace

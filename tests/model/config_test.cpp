@@ -45,7 +45,7 @@ TEST(Config, ReadsEverySize) {
   EXPECT_EQ(config.source["vocab_size"], 96);
 }
 
-TEST(Config, TakesTransformersDefaultsForWhatIsLeftOut) {
+TEST(Config, UsesTransformersDefaults) {
   const LlamaConfig config = small_config({{"num_key_value_heads", nullptr},
                                            {"max_position_embeddings", nullptr},
                                            {"rms_norm_eps", nullptr},
@@ -63,7 +63,7 @@ TEST(Config, TakesTransformersDefaultsForWhatIsLeftOut) {
   EXPECT_FALSE(config.pad_token_id);
 }
 
-TEST(Config, ReadsBothSpellingsOfTheDtypeItWasSavedIn) {
+TEST(Config, ReadsBothSpellingsOfTheDtype) {
   EXPECT_EQ(small_config().saved_dtype, "");
   EXPECT_EQ(small_config({{"torch_dtype", "bfloat16"}}).saved_dtype, "bfloat16");
   EXPECT_EQ(small_config({{"dtype", "torch.float16"}}).saved_dtype, "float16");
@@ -82,7 +82,7 @@ TEST(Config, RefusesADtypeItCannotRead) {
               AllOf(HasSubstr("torch_dtype"), HasSubstr("contradicts")));
 }
 
-TEST(Config, TakesAHeadSizeOfItsOwn) {
+TEST(Config, ReadsAnExplicitHeadSize) {
   const LlamaConfig config = small_config({{"head_dim", 16}, {"num_attention_heads", 6}, {"num_key_value_heads", 3}});
 
   EXPECT_EQ(config.head_dim, 16);
@@ -124,7 +124,7 @@ TEST(Config, Llama3ScalingFallsBackOnTheLongestPosition) {
 
 struct Refused {
   const char* changes;            ///< merged into the small config
-  std::vector<const char*> says;  ///< all of it stands in the message
+  std::vector<const char*> says;  ///< the message contains all of it
 };
 
 class ConfigRefuses : public ::testing::TestWithParam<Refused> {};
@@ -223,19 +223,19 @@ TEST(Config, NamesAMissingFile) {
   EXPECT_THAT(error_of<InputError>([] { load_config("/nowhere/config.json"); }), HasSubstr("/nowhere/config.json"));
 }
 
-TEST(Config, NamesAFileThatHoldsNoObject) {
+TEST(Config, NamesAFileThatIsNotAnObject) {
   const testing::TemporaryFolder folder;
 
   EXPECT_THAT(error_of<InputError>([&] { load_config(folder.file("config.json", "[1]")); }),
               AllOf(HasSubstr("config.json"), HasSubstr("object")));
 }
 
-TEST(Config, NeutralValuesOfUnsupportedKeysPass) {
+TEST(Config, AcceptsNeutralValuesOfUnsupportedKeys) {
   EXPECT_NO_THROW(small_config(Json::parse(
       R"({"attention_dropout": 0.0, "pretraining_tp": 1, "sliding_window": null, "rope_interleaved": false, "use_cache": true})")));
 }
 
-TEST(Config, KeysThatTransformersIgnoresAreListed) {
+TEST(Config, ListsIgnoredKeys) {
   const LlamaConfig config = small_config(Json::parse(
       R"({"bos_token_id": 1, "use_cache": true, "_name_or_path": "x", "temperature": 0.7, "transformers_version": "5"})"));
 
@@ -243,12 +243,12 @@ TEST(Config, KeysThatTransformersIgnoresAreListed) {
                                                                    "temperature", "transformers_version"));
 }
 
-TEST(Config, ALlamaThatSaysSoLayerByLayerIsOne) {
+TEST(Config, AcceptsLayerTypesOfALlama) {
   EXPECT_NO_THROW(small_config(Json::parse(
       R"({"layer_types": ["full_attention", "full_attention", "full_attention"], "scale_emb": 1, "bias": false})")));
 }
 
-/// The small config as one of another family; `changes` may be null, and then stand there as that.
+/// The small config as one of another family; `changes` may contain null, which is kept.
 std::string loaded_as(const std::string& family, const Json& changes) {
   Json json = small_config_json();
   json["model_type"] = family;
@@ -263,8 +263,8 @@ std::string loaded_as(const std::string& family, const Json& changes) {
   return "";
 }
 
-// That their forward pass is Llama's then: goldens of the same names.
-TEST(Config, AFamilyWhoseOwnKeysAreNeutralIsALlama) {
+// Goldens of the same names show that their forward pass is then Llama's.
+TEST(Config, AcceptsAFamilyWithNeutralKeys) {
   const Json window_off{{"sliding_window", nullptr}}, scale{{"attention_multiplier", 0.3535533905932738}};
   EXPECT_EQ(loaded_as("mistral", window_off), "");
   EXPECT_THAT(loaded_as("mistral", Json::object()), HasSubstr("sliding_window is missing"));
@@ -278,7 +278,7 @@ TEST(Config, AFamilyWhoseOwnKeysAreNeutralIsALlama) {
   EXPECT_THAT(loaded_as("seed_oss", Json::object()), HasSubstr("attention_bias is missing"));
 }
 
-TEST(Config, TwoSpellingsThatDifferInThetasPlaceAloneAreOne) {
+TEST(Config, AcceptsThetaInEitherPlace) {
   Json with = llama3(), old = llama3();
   with["rope_theta"] = 500000.0;
   old.erase("rope_type");
@@ -295,7 +295,7 @@ TEST(Config, TwoSpellingsThatDifferInThetasPlaceAloneAreOne) {
               HasSubstr("differs from another rope_theta"));
 }
 
-/// A key that changes the model, with a value that does.
+/// A key that changes the model, with a value that does so.
 class ForeignKey : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(ForeignKey, IsRefused) {
@@ -307,7 +307,7 @@ TEST_P(ForeignKey, IsRefused) {
               HasSubstr(std::string(key) + " = " + value));
 }
 
-TEST_P(ForeignKey, ThatIsNullChangesNothing) {
+TEST_P(ForeignKey, IsIgnoredIfNull) {
   EXPECT_NO_THROW(small_config({{GetParam().first, nullptr}}));
 }
 
@@ -343,7 +343,7 @@ INSTANTIATE_TEST_SUITE_P(, ForeignKey,
                              {"auto_map", "{}"}}),
                          [](const auto& tested) { return std::string(tested.param.first); });
 
-TEST(Config, ADropoutOrArchitectureBehindAPermittedOneIsRefused) {
+TEST(Config, ChecksAllDropoutsAndArchitectures) {
   EXPECT_THAT(error_of<InputError>([] {
                 small_config({{"attention_dropout", 0.0}, {"resid_pdrop", 0.2}});
               }),
@@ -354,7 +354,7 @@ TEST(Config, ADropoutOrArchitectureBehindAPermittedOneIsRefused) {
               HasSubstr("LlamaForTokenClassification"));
 }
 
-TEST(Config, WhatIsSaidTwiceAlikePasses) {
+TEST(Config, AcceptsEqualDuplicates) {
   Json twice = llama3();
   twice["rope_theta"] = 500000.0;
   twice["type"] = "llama3";
@@ -366,14 +366,14 @@ TEST(Config, WhatIsSaidTwiceAlikePasses) {
   EXPECT_EQ(config.rope_scaling->factor, 8.0);
 }
 
-TEST(Config, TakesTheLargestSizesAndNoneAbove) {
+TEST(Config, AcceptsSizesUpToTheLimit) {
   EXPECT_EQ(small_config({{"vocab_size", 2147483647}}).vocab_size, 2147483647);
   EXPECT_EQ(small_config({{"num_hidden_layers", 100000}}).layers, 100000);
   EXPECT_THAT(error_of<InputError>([] { small_config({{"vocab_size", 2147483648}}); }), HasSubstr("2147483647"));
   EXPECT_THAT(error_of<InputError>([] { small_config({{"num_hidden_layers", 100001}}); }), HasSubstr("at most 100000"));
 }
 
-TEST(Config, AFactorOfOneScalesNothingAndPasses) {
+TEST(Config, AcceptsAScalingFactorOfOne) {
   Json scaling = llama3();
   scaling["factor"] = 1.0;
 

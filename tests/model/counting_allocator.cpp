@@ -17,7 +17,7 @@ struct Counter {
 };
 
 Counter& counter() {
-  static Counter only;  // an allocator's deleter is a plain function: it has no other place to keep this
+  static Counter only;  // an allocator's deleter is a plain function and cannot hold state
   return only;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The split backward pass against the fused one, and against a second split that knows nothing of ours: two gradient
-// calls on a kept graph.
+// The split backward pass compared with the fused one, and with an independent split: two gradient calls on a kept
+// graph.
 #include "model/deferred_weights.hpp"
 
 #include <ATen/Tensor.h>
@@ -34,7 +34,7 @@ Gradients gradients_of(const LlamaSlice& slice) {
   return gradients;
 }
 
-/// A middle-to-last run of units with an input that wants a gradient, as a pipeline stage has.
+/// A range of units with an input that requires a gradient, as in a pipeline stage.
 struct Case {
   LlamaConfig config;
   LlamaSlice slice;
@@ -57,7 +57,7 @@ class SplitBackward : public ::testing::TestWithParam<std::tuple<Json, at::Scala
   Case make() const { return Case(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 };
 
-TEST_P(SplitBackward, HasTheBitsOfTheFusedOne) {
+TEST_P(SplitBackward, MatchesTheFusedBackward) {
   Case fused = make(), split = make();
   for (int i = 0; i < 2; ++i) {
     split.inputs[i] = fused.inputs[i].detach().clone().set_requires_grad(true);
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Models, SplitBackward,
                                   c10::toString(std::get<1>(tested.param));
                          });
 
-TEST(DeferredWeights, TheInnerOfTwoScopesCountsAndTheOuterOneAgainAfterIt) {
+TEST(DeferredWeights, UsesTheInnermostScope) {
   DeferredWeights outer, inner;
   const DeferWeightsScope one(outer);
   {
@@ -130,7 +130,7 @@ TEST(DeferredWeights, TheInnerOfTwoScopesCountsAndTheOuterOneAgainAfterIt) {
   EXPECT_EQ(DeferWeightsScope::current(), &outer);
 }
 
-TEST(DeferredWeights, RunsTheOldestFirstInPortionsAndLetsGo) {
+TEST(DeferredWeights, ComputesTheOldestFirstAndReleasesIt) {
   Case one(Json::object());
   DeferredWeights queue;
   {

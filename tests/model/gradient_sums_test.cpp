@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients of microbatches widened and added in float32, beside what adding them in bfloat16 would give.
+// Microbatch gradients widened and added in float32, compared with adding them in bfloat16.
 #include "model/gradient_sums.hpp"
 
 #include <ATen/Tensor.h>
@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-/// What each of three microbatches gives alone, in a slice whose gradients are bfloat16 throughout.
+/// Each of three microbatches' gradients alone, in a slice whose gradients are bfloat16.
 std::vector<std::map<std::string, at::Tensor>> gradients_apart(LlamaSlice& slice,
                                                                const std::vector<at::Tensor>& microbatches) {
   std::vector<std::map<std::string, at::Tensor>> apart;
@@ -41,7 +41,7 @@ LlamaSlice with_masters(const LlamaConfig& config) {
   return slice;
 }
 
-TEST(GradientSums, AreTheMicrobatchesGradientsWidenedAndAddedInOrder) {
+TEST(GradientSums, AddWidenedGradientsInOrder) {
   for (const bool split : {false, true}) {
     const LlamaConfig config = testing::small_config({{"attention_bias", true}});
     std::vector<at::Tensor> microbatches;
@@ -80,7 +80,7 @@ TEST(GradientSums, AreTheMicrobatchesGradientsWidenedAndAddedInOrder) {
   }
 }
 
-TEST(Masters, AreTheFloat32DrawAndCopiesAreTheseRoundedOnce) {
+TEST(Masters, AreTheFloat32DrawAndCopiesAreRoundedOnce) {
   for (const bool tied : {false, true}) {
     const LlamaConfig config = testing::small_config({{"tie_word_embeddings", tied}});
     LlamaSlice wide(config, testing::whole(config), at::kFloat);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gradients of a float64 model against central differences of its loss, for each kind of parameter.
+// The gradients of a float64 model compared with central differences of its loss, for each kind of parameter.
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ double central_difference(const LlamaSlice& slice, at::Tensor value, std::int64_
   return (above - below) / (2 * step);
 }
 
-/// The element with the largest gradient, and some spread over the tensor.
+/// The element with the largest gradient, and others spread over the tensor.
 std::set<std::int64_t> elements_to_try(const at::Tensor& gradient) {
   const std::int64_t count = gradient.numel();
   return {gradient.abs().argmax().item<std::int64_t>(), 0, count / 3, (2 * count) / 3 + 1, count - 1};
@@ -69,8 +69,8 @@ void expect_gradients(const LlamaConfig& config) {
       largest = std::max(largest, std::abs(analytic));
       ++tried;
     }
-    // A key's bias moves all scores of a query alike, softmax takes it out; elsewhere a gradient must be there to be
-    // compared.
+    // A key's bias moves all scores of a query alike, and softmax cancels it; every other parameter must have a
+    // gradient to compare.
     if (!parameter.name.ends_with("k_proj.bias")) {
       EXPECT_GT(largest, 1e-5) << parameter.name;
     }
@@ -78,15 +78,15 @@ void expect_gradients(const LlamaConfig& config) {
   EXPECT_GE(tried, 4 * static_cast<std::int64_t>(slice.parameters().size() - 1));
 }
 
-TEST(Gradients, OfGroupedQueriesWithBiases) {
+TEST(Gradients, MatchDifferencesForGroupedQueriesWithBiases) {
   expect_gradients(small_config({{"attention_bias", true}, {"mlp_bias", true}, {"num_hidden_layers", 2}}));
 }
 
-TEST(Gradients, OfATiedModelWithWideHeads) {
+TEST(Gradients, MatchDifferencesForATiedModelWithWideHeads) {
   expect_gradients(small_config({{"tie_word_embeddings", true}, {"head_dim", 16}, {"num_hidden_layers", 1}}));
 }
 
-TEST(Gradients, OfMultiHeadAttentionWithScaledRope) {
+TEST(Gradients, MatchDifferencesForMultiHeadAttentionWithScaledRope) {
   const Json scaling =
       Json::parse(R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                                        "original_max_position_embeddings": 16})");

@@ -36,7 +36,7 @@ TEST(Initialise, GivesTheSameBitsInEveryPartition) {
   }
 }
 
-TEST(Initialise, DrawsEachMatrixFromAStreamOfItsOwn) {
+TEST(Initialise, DrawsEachMatrixFromItsOwnStream) {
   const LlamaSlice slice = initialised(small_config(), {0, 6}, 5);
   const auto& parameters = slice.parameters();
 
@@ -52,7 +52,7 @@ TEST(Initialise, DrawsEachMatrixFromAStreamOfItsOwn) {
 }
 
 // The first test vector of docs/exactness.md, "Initial values".
-TEST(Initialise, DrawsWhatTheDocsSay) {
+TEST(Initialise, MatchesTheDocumentedVectors) {
   const LlamaConfig config = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
   const LlamaSlice slice = initialised(config, {1, 2}, 1);
 
@@ -78,7 +78,7 @@ TEST(Initialise, HasTheConfigsSpread) {
   const LlamaSlice slice =
       initialised(small_config({{"mlp_bias", true}, {"initializer_range", 0.03}, {"vocab_size", 4096}}), {0, 6}, 5);
 
-  // 131072 draws: the mean scatters by 0.03 / 362 = 8e-5, the deviation by 0.03 / 512 = 6e-5; five times that.
+  // 131072 draws: the mean's standard error is 0.03 / 362 = 8e-5, the deviation's 0.03 / 512 = 6e-5; five times that.
   const at::Tensor embedding = value_of(slice, "model.embed_tokens.weight").detach();
   EXPECT_NEAR(embedding.mean().item<float>(), 0.0f, 4e-4f);
   EXPECT_NEAR(embedding.std().item<float>(), 0.03f, 3e-4f);

@@ -31,7 +31,7 @@ struct Shape {
   bool bias;
 };
 
-/// The same numbers, `elements` further on than the allocator begins a tensor.
+/// The same numbers, `elements` after the start of an allocation.
 at::Tensor moved(const at::Tensor& tensor, std::int64_t elements) {
   at::Tensor place = at::empty({tensor.numel() + elements}, tensor.options()).narrow(0, elements, tensor.numel());
   return place.view(tensor.sizes()).copy_(tensor);
@@ -61,11 +61,11 @@ TEST_P(LinearAgainstTorch, HasTheSameBits) {
   }
 }
 
-// Parity needs it: a pipeline's tensors lie elsewhere than the reference's. bfloat16 has the more reason to be asked,
-// since oneDNN compiles a kernel for each shape and processor; it keeps its bits at any address. MKL's float32 does so
-// only where tensors begin at a multiple of 64 bytes (small products differ elsewhere), which LibTorch's allocator sees
-// to.
-TEST_P(LinearAgainstTorch, HasTheSameBitsAgainAndElsewhere) {
+// Parity needs it: a pipeline's tensors have other addresses than the reference's. Important for bfloat16, since oneDNN
+// compiles a kernel for each shape and processor; its bits do not depend on addresses. MKL's float32 bits are
+// independent only if tensors begin at a multiple of 64 bytes (small products differ elsewhere), which LibTorch's
+// allocator guarantees.
+TEST_P(LinearAgainstTorch, BitsDoNotDependOnAddresses) {
   const auto [shape, dtype] = GetParam();
   const at::Tensor input = drawn({shape.batch, shape.sequence, shape.in}, 1, dtype);
   const LinearWeights weights{drawn({shape.out, shape.in}, 2, dtype), {}};
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearAgainstTorch,
                                                               Shape{1, 200, 256, 96, false}, Shape{2, 5, 8, 4, false}),
                                             ::testing::Values(at::kFloat, at::kBFloat16)));
 
-TEST(Linear, AddsIntoAGradientInPlace) {
+TEST(Linear, AccumulatesGradientsInPlace) {
   const at::Tensor input = drawn({2, 5, 8}, 1);
   const LinearWeights weights{leaf({4, 8}, 2), leaf({4}, 3)};
   weights.weight.mutable_grad() = at::zeros_like(weights.weight.detach());
@@ -106,7 +106,7 @@ TEST(Linear, AddsIntoAGradientInPlace) {
   EXPECT_TRUE(at::equal(weights.weight.grad(), once.add(once)));
 }
 
-TEST(Linear, LeavesOutGradientsThatNobodyAsksFor) {
+TEST(Linear, SkipsGradientsThatAreNotRequired) {
   const at::Tensor input = drawn({2, 5, 8}, 1);
   const LinearWeights weights{leaf({4, 8}, 2), drawn({4}, 3)};
 
@@ -125,14 +125,14 @@ TEST(Linear, MakesNoGraphWithoutGradients) {
   EXPECT_FALSE(linear(drawn({2, 5, 8}, 1), weights).requires_grad());
 }
 
-TEST(Linear, RefusesASecondBackwardThroughFreedTensors) {
+TEST(Linear, RefusesASecondBackward) {
   const at::Tensor output = linear(leaf({2, 5, 8}, 1), {leaf({4, 8}, 2), {}});
   output.backward(drawn({2, 5, 4}, 4));
 
   EXPECT_ANY_THROW(output.backward(drawn({2, 5, 4}, 4)));
 }
 
-TEST(Linear, RefusesAWeightThatChangedBetweenForwardAndBackward) {
+TEST(Linear, RefusesAChangedWeight) {
   const LinearWeights weights{leaf({4, 8}, 2), {}};
   const at::Tensor output = linear(leaf({2, 5, 8}, 1), weights);
   {

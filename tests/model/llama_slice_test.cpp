@@ -26,8 +26,8 @@ using testing::small_config;
 using testing::value_of;
 using testing::whole;
 
-/// Forward and backward over neighbouring slices as pipeline stages do it: each takes a detached input and hands its
-/// gradient down.
+/// Forward and backward over consecutive slices as in pipeline stages: each takes a detached input and passes its
+/// gradient to the previous slice.
 at::Tensor run_chain(std::vector<LlamaSlice>& slices, const at::Tensor& ids, const at::Tensor& labels) {
   std::vector<at::Tensor> inputs, outputs;
   at::Tensor passed = ids;
@@ -60,7 +60,7 @@ std::vector<LlamaSlice> cut(const LlamaConfig& config, const std::vector<std::in
   return slices;
 }
 
-TEST(LlamaSlice, PartitionsHaveTheBitsOfTheWhole) {
+TEST(LlamaSlice, PartitionsMatchTheWholeModel) {
   std::int64_t compared = 0;
   for (const bool tied : {false, true}) {
     const LlamaConfig config =
@@ -88,7 +88,7 @@ TEST(LlamaSlice, PartitionsHaveTheBitsOfTheWhole) {
   EXPECT_EQ(compared, 2 * 6 * (3 + 3 * 16));
 }
 
-TEST(LlamaSlice, TiedHeadIsALeafOfItsOwnOverTheSameStorage) {
+TEST(LlamaSlice, TiedHeadIsASeparateLeafWithSharedStorage) {
   const LlamaSlice slice = make_slice(small_config({{"tie_word_embeddings", true}}), {0, 6});
   const Parameter& embedding = slice.parameters().front();
   const Parameter& head = slice.parameters().back();
@@ -100,7 +100,7 @@ TEST(LlamaSlice, TiedHeadIsALeafOfItsOwnOverTheSameStorage) {
   EXPECT_TRUE(head.value.is_leaf());
 }
 
-TEST(LlamaSlice, TiedHeadApartFromTheEmbeddingHoldsItsOwnStorage) {
+TEST(LlamaSlice, TiedHeadWithoutTheEmbeddingHasItsOwnStorage) {
   const LlamaSlice slice = make_slice(small_config({{"tie_word_embeddings", true}}), {4, 6});
 
   EXPECT_FALSE(slice.parameters().back().alias);
@@ -123,7 +123,7 @@ TEST(LlamaSlice, GradientsAreAllocatedOnRequestAndKept) {
   }
 }
 
-TEST(LlamaSlice, AnEmptySliceHandsItsInputOn) {
+TEST(LlamaSlice, AnEmptySliceReturnsItsInput) {
   const LlamaSlice slice = make_slice(small_config(), {2, 2});
   const at::Tensor ids = make_ids(slice.config(), 1, 4);
 
@@ -131,7 +131,7 @@ TEST(LlamaSlice, AnEmptySliceHandsItsInputOn) {
   EXPECT_TRUE(slice.parameters().empty());
 }
 
-TEST(LlamaSlice, AFutureTokenLeavesEarlierLogitsAlone) {
+TEST(LlamaSlice, AFutureTokenDoesNotAffectEarlierLogits) {
   const LlamaConfig config = small_config();
   const LlamaSlice slice = make_slice(config, whole(config));
   const at::Tensor ids = make_ids(config, 2, 48);
@@ -147,7 +147,7 @@ TEST(LlamaSlice, AFutureTokenLeavesEarlierLogitsAlone) {
   }
 }
 
-TEST(LlamaSlice, TheSecondOfTwoTokensLeavesTheFirstAlone) {
+TEST(LlamaSlice, TheSecondTokenDoesNotAffectTheFirst) {
   const LlamaConfig config = small_config();
   const LlamaSlice slice = make_slice(config, whole(config));
   const at::Tensor ids = make_ids(config, 2, 2);
@@ -157,17 +157,17 @@ TEST(LlamaSlice, TheSecondOfTwoTokensLeavesTheFirstAlone) {
   EXPECT_TRUE(at::equal(forward(slice, ids).select(1, 0), forward(slice, changed).select(1, 0)));
 }
 
-TEST(LlamaSlice, EachNormTakesTheEpsilonOfTheConfig) {
+TEST(LlamaSlice, EachNormUsesTheConfigsEpsilon) {
   const LlamaConfig config = small_config({{"rms_norm_eps", 0.5}}), usual = small_config();
   const LlamaSlice slice = make_slice(config, whole(config)), other = make_slice(usual, whole(usual));
   const at::Tensor input = at::ones({1, 3, config.hidden_size});
-  // Of ones the root of the mean square is that of 1 + eps.
+  // The root mean square of ones is that of 1 + eps.
   const at::Tensor expected = value_of(slice, "model.norm.weight").mul(at::rsqrt(at::ones({1}).add(0.5)));
   EXPECT_TRUE(at::equal(slice.forward_unit(4, input), expected.expand_as(input)));
   EXPECT_FALSE(at::equal(slice.forward_unit(1, input), other.forward_unit(1, input)));
 }
 
-TEST(LlamaSlice, TheEmbeddingOfThePadTokenGetsNoGradientAndEveryOtherOneDoes) {
+TEST(LlamaSlice, OnlyThePadTokensEmbeddingGetsNoGradient) {
   const at::Tensor ids = at::arange(8, at::kLong).view({1, 8});
   for (const int pad : {0, 5}) {
     const LlamaConfig config = small_config({{"pad_token_id", pad}});
@@ -196,7 +196,7 @@ TEST(LlamaSlice, PaddingOnTheRightChangesNothing) {
   for (const Parameter& parameter : padded[0].parameters()) {
     EXPECT_TRUE(at::equal(parameter.value.grad(), value_of(otherwise[0], parameter.name).grad())) << parameter.name;
   }
-  // The row by itself: another shape takes other kernel blocks, so a few ulp of logits around 1 remain.
+  // The row alone: another shape uses other kernel blocks, so a few ulp of logits around 1 differ.
   const at::Tensor alone = forward(padded[0], ids.slice(0, 1).slice(1, 0, 25).contiguous());
   EXPECT_LE(alone[0].sub(logits[1].slice(0, 0, 25)).abs().max().item<float>(), 1e-5f);
 }
@@ -210,8 +210,8 @@ TEST(LlamaSlice, InitialLossIsNearTheLogarithmOfTheVocabulary) {
 
   const float loss = mean_loss(forward(slice, ids), ids.roll(-1, 1)).item<float>();
 
-  // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013, which
-  // adds half of itself to ln V; their sample mean over 256 labels scatters by 0.007.
+  // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013, half
+  // of which is added to ln V; the standard error of their mean over 256 labels is 0.007.
   EXPECT_NEAR(loss, std::log(96.0f), 0.03f);
 }
 
@@ -232,7 +232,7 @@ TEST(LlamaSlice, RowsOfTheLogitsGradientSumToZero) {
   EXPECT_GT(rows[1].min().item<double>(), 0);
 }
 
-TEST(LlamaSlice, RefusesWhatACallerMustNotAsk) {
+TEST(LlamaSlice, RefusesInvalidCalls) {
   const LlamaConfig config = small_config();
   LlamaSlice slice(config, {0, 2}, at::kFloat);
   const at::Tensor ids = make_ids(config, 1, 8);

@@ -87,7 +87,7 @@ TEST(LoadWeights, CopiesEveryBit) {
   EXPECT_EQ(slice.parameters().size(), weights.size());
 }
 
-TEST(LoadWeights, NeedsOnlyTheSlicesOwn) {
+TEST(LoadWeights, ReadsOnlyTheSlicesTensors) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   Weights weights = weights_of(config);
@@ -101,7 +101,7 @@ TEST(LoadWeights, NeedsOnlyTheSlicesOwn) {
   EXPECT_TRUE(at::equal(value_of(slice, q_proj), weights.at(q_proj)));
 }
 
-TEST(LoadWeights, WidensAndNarrowsToBfloat16Alone) {
+TEST(LoadWeights, WidensAndNarrowsOnlyToBfloat16) {
   const LlamaConfig config = small_config();
   const Weights weights = weights_of(config);
   for (const auto& [file, slice, taken] :
@@ -148,7 +148,7 @@ TEST(LoadWeights, RoundsToTheNearestBfloat16TiesToEven) {
   }
 }
 
-TEST(LoadWeights, InMixedPrecisionAreTheMastersAndTheirCopiesRounded) {
+TEST(LoadWeights, LoadsMastersAndRoundsCopies) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   const Weights weights = weights_of(config);
@@ -192,7 +192,7 @@ TEST(LoadWeights, NamesATruncatedFile) {
   EXPECT_THAT(error_of<InputError>([&] { loaded(config, path); }), HasSubstr("model.safetensors"));
 }
 
-TEST(LoadWeights, TiedFilesMayHoldEitherNameOrBothAlike) {
+TEST(LoadWeights, AcceptsEitherNameOfATiedWeight) {
   const LlamaConfig config = small_config({{"tie_word_embeddings", true}});
   const Weights embedding_only = weights_of(config);
   const at::Tensor values = embedding_only.at("model.embed_tokens.weight");
@@ -221,7 +221,7 @@ TEST(LoadWeights, RefusesATiedFileWhoseTwoCopiesDiffer) {
               AllOf(HasSubstr("lm_head.weight"), HasSubstr("tie_word_embeddings")));
 }
 
-TEST(LoadWeights, RefusesATensorThatTheConfigDoesNotHave) {
+TEST(LoadWeights, RefusesATensorUnknownToTheConfig) {
   const LlamaConfig config = small_config();  // attention_bias false
   const TemporaryFolder folder;
   Weights weights = weights_of(config);
@@ -259,7 +259,7 @@ void write_shards(const std::filesystem::path& folder, const Weights& weights) {
   write_json(folder / "model.safetensors.index.json", {{"metadata", Json::object()}, {"weight_map", map}});
 }
 
-TEST(LoadWeights, TakesAFolderWithAnIndexOfSeveralFiles) {
+TEST(LoadWeights, ReadsSeveralFilesWithAnIndex) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   const Weights weights = weights_of(config);
@@ -274,7 +274,7 @@ TEST(LoadWeights, TakesAFolderWithAnIndexOfSeveralFiles) {
                     HasSubstr("missing")));
 }
 
-TEST(LoadWeights, TakesAFolderOfTheHubsCache) {
+TEST(LoadWeights, ReadsAFolderOfTheHubsCache) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   const Weights weights = weights_of(config);
@@ -287,8 +287,8 @@ TEST(LoadWeights, TakesAFolderOfTheHubsCache) {
   EXPECT_TRUE(at::equal(value_of(loaded(config, folder.path()), q_proj), weights.at(q_proj)));
 }
 
-/// 1152 = 0x480, whose bytes are those with which a pickle begins; of models that save so long a header all must load.
-TEST(LoadWeights, AHeaderWhoseLengthLooksLikeAPickleIsNone) {
+/// 1152 = 0x480, whose bytes are the first ones of a pickle; models with a header of that length must load.
+TEST(LoadWeights, AcceptsAHeaderLengthThatLooksLikeAPickle) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   const Weights weights = weights_of(config);
@@ -306,7 +306,7 @@ TEST(LoadWeights, AHeaderWhoseLengthLooksLikeAPickleIsNone) {
   }
 }
 
-TEST(LoadWeights, SaysWhatIsGivenInPlaceOfSafetensors) {
+TEST(LoadWeights, NamesOtherFileFormats) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   write_file(folder / "model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small Llamas for tests, and one forward and backward over them.
+// Small Llamas for tests, with one forward and backward pass.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,13 +24,13 @@ UnitRange whole(const LlamaConfig& config);
 LlamaSlice make_slice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype = at::kFloat,
                       std::int64_t longest = 64);
 
-/// The parameter of this name; a failure of the test and an undefined tensor where there is none.
+/// The parameter of this name; fails the test and returns an undefined tensor if there is none.
 at::Tensor value_of(const LlamaSlice& slice, const std::string& name);
 
-/// All units of the slice, one after the other; an empty slice hands its input on.
+/// Runs all units of the slice in order; an empty slice returns its input.
 at::Tensor forward(const LlamaSlice& slice, const at::Tensor& input);
 
-/// A microbatch for it: rows, their length, and both multiplied.
+/// Size of a microbatch: rows, their length, and the product.
 inline constexpr std::int64_t small_batch = 2, small_sequence = 19, small_tokens = small_batch * small_sequence;
 
 /// Repeatable ids [batch, sequence] below the vocabulary size, no two rows alike.

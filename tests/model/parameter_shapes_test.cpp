@@ -22,7 +22,7 @@ TEST(UnitNames, RunFromEmbeddingToHead) {
               ElementsAre("embed_tokens", "layers.0", "layers.1", "norm", "lm_head"));
 }
 
-TEST(ParameterShapes, StandInTransformersOrder) {
+TEST(ParameterShapes, FollowTransformersOrder) {
   const LlamaConfig config = small_config({{"num_hidden_layers", 1},
                                            {"attention_bias", true},
                                            {"mlp_bias", true},

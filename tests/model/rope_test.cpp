@@ -15,7 +15,7 @@ namespace {
 
 using testing::small_config;
 
-// The golden of a llama3 model pins every bit; these pin what each table means.
+// The golden of a llama3 model fixes every bit; these tests fix what each table means.
 TEST(RopeTables, HoldTheAngleOfEachPosition) {
   const LlamaConfig config = small_config();
 
@@ -39,8 +39,8 @@ TEST(RopeTables, Llama3KeepsBlendsAndDividesByWavelength) {
 
   const RopeTables tables = make_rope_tables(config, 2, at::kDouble);
 
-  // Wavelengths of theta^(0, 1/4, 1/2, 3/4): 6.3 is below 64/4: kept; 62.8 lies between 16 and 64: blended; 628 and
-  // 6283: divided.
+  // Wavelengths of theta^(0, 1/4, 1/2, 3/4): 6.3 is below 64/4: kept; 62.8 is between 16 and 64: blended; 628 and 6283:
+  // divided.
   const double middle = 2 * std::numbers::pi * 10.0;
   const double smooth = (64 / middle - 1) / (4 - 1);
   const double expected[] = {1.0, (1 - smooth) * 0.1 / 8 + smooth * 0.1, 0.01 / 8, 0.001 / 8};
@@ -49,13 +49,13 @@ TEST(RopeTables, Llama3KeepsBlendsAndDividesByWavelength) {
   }
 }
 
-/// Where the second frequency, of wavelength 62.8, comes to lie by its factors.
+/// The second frequency, of wavelength 62.8, for several factors.
 struct Scaled {
   double factor, low, high, context;
-  double second;  ///< what becomes of 0.1
+  double second;  ///< expected from 0.1
 };
 
-// All Llamas so far have the factors 1 and 4; what is made of them is the config's all the same.
+// All published Llamas have the factors 1 and 4; the config may have others.
 TEST(RopeTables, Llama3TakesEveryFactorOfTheConfig) {
   const double wavelength = 2 * std::numbers::pi * 10.0, smooth = (128 / wavelength - 1.5) / (8 - 1.5);
   for (const Scaled& scaled : {Scaled{32, 2, 2.5, 100, 0.1 / 32},  // beyond 100 / 2: divided
@@ -89,7 +89,7 @@ TEST(RopeTables, ShorterRowsSeeTheSameNumbers) {
   EXPECT_TRUE(at::equal(cut.sin, own.sin));
 }
 
-TEST(RopeTables, OfBfloat16AreThoseOfFloat32RoundedOnce) {
+TEST(RopeTables, OfBfloat16AreRoundedFloat32Tables) {
   const RopeTables tables = make_rope_tables(small_config(), 400, at::kBFloat16);
 
   const RopeTables wide = make_rope_tables(small_config(), 400, at::kFloat);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each unit keeps for its backward, to the byte: nothing twice, and never its own output.
+// The bytes each unit saves for its backward pass: nothing twice, and never its own output.
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::small_sequence;
 using testing::small_tokens;
 using testing::whole;
 
-/// Bytes alive after a unit's forward beyond those before it, the input counted as the unit's, its output not.
+/// Bytes allocated by a unit's forward pass that remain, with its input and without its output.
 std::int64_t kept_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarType dtype = at::kFloat) {
   const std::int64_t before = live_tensor_bytes();
   at::Tensor input = at::ones({small_batch, small_sequence, slice.config().hidden_size}, dtype);
@@ -34,7 +34,7 @@ std::int64_t kept_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarTy
   return live_tensor_bytes() - before - static_cast<std::int64_t>(output.storage().nbytes());
 }
 
-TEST(SavedMemory, OfALayerIsTheClosedForm) {
+TEST(SavedMemory, OfALayerMatchesTheClosedForm) {
   for (const char* changes : {"{}", R"({"head_dim": 16})", R"({"num_key_value_heads": 4})",
                               R"({"num_key_value_heads": 1})", R"({"attention_bias": true, "mlp_bias": true})"}) {
     const LlamaConfig config = small_config(Json::parse(changes));
@@ -51,8 +51,8 @@ TEST(SavedMemory, OfALayerIsTheClosedForm) {
   }
 }
 
-/// While it lives, attention is made of matrix products and softmax: what GPUs compute it with in float32. The code
-/// that decides what is kept is LibTorch's own for every device.
+/// In its lifetime attention runs as matrix products and softmax, as on GPUs in float32. LibTorch's code that decides
+/// what is saved is the same for every device.
 class MathAttention {
  public:
   MathAttention() { use(true); }
@@ -65,7 +65,7 @@ class MathAttention {
   }
 };
 
-TEST(SavedMemory, OfALayerWithMathAttentionIsTheClosedForm) {
+TEST(SavedMemory, OfALayerWithMathAttentionMatchesTheClosedForm) {
   const MathAttention kernel;
   for (const char* changes :
        {"{}", R"({"head_dim": 16})", R"({"num_key_value_heads": 4})", R"({"num_key_value_heads": 1})"}) {
@@ -79,7 +79,7 @@ TEST(SavedMemory, OfALayerWithMathAttentionIsTheClosedForm) {
   }
 }
 
-TEST(SavedMemory, OfTheNormIsTheClosedForm) {
+TEST(SavedMemory, OfTheNormMatchesTheClosedForm) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
@@ -88,7 +88,7 @@ TEST(SavedMemory, OfTheNormIsTheClosedForm) {
   EXPECT_EQ(kept_bytes(slice, 4), saved_bytes(config, {UnitKind::norm}, small_tokens, at::kFloat));
 }
 
-TEST(SavedMemory, OfTheEmbeddingIsNothing) {
+TEST(SavedMemory, OfTheEmbeddingIsZero) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
@@ -100,7 +100,7 @@ TEST(SavedMemory, OfTheEmbeddingIsNothing) {
   EXPECT_EQ(live_tensor_bytes() - before, static_cast<std::int64_t>(output.storage().nbytes()));
 }
 
-TEST(SavedMemory, OfTheHeadWithLossIsTheClosedForm) {
+TEST(SavedMemory, OfTheHeadWithLossMatchesTheClosedForm) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
@@ -120,7 +120,7 @@ TEST(SavedMemory, OfTheHeadWithLossIsTheClosedForm) {
   EXPECT_EQ(kept, saved_bytes(config, {UnitKind::head}, small_tokens, at::kFloat));
 }
 
-TEST(SavedMemory, IsGoneAfterTheBackward) {
+TEST(SavedMemory, IsFreedByTheBackwardPass) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
@@ -133,7 +133,7 @@ TEST(SavedMemory, IsGoneAfterTheBackward) {
   EXPECT_EQ(live_tensor_bytes() - before, static_cast<std::int64_t>(loss.storage().nbytes()));
 }
 
-TEST(SavedMemory, OfALayerThatIsComputedAgainIsItsInputInTheRunsOwnType) {
+TEST(SavedMemory, OfARecomputedLayerIsItsInput) {
   const LlamaConfig config = small_config();
   const auto bytes = [&](at::ScalarType dtype) {
     return saved_bytes(config, {UnitKind::layer, 1}, small_tokens, dtype, Recompute::layer);

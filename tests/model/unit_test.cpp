@@ -14,7 +14,7 @@ LlamaConfig of_layers(std::int64_t layers) {
   return config;
 }
 
-TEST(Unit, NumbersStandForWhatTheirNamesSay) {
+TEST(Unit, IndicesMatchNames) {
   for (const std::int64_t layers : {1, 2, 5}) {
     const LlamaConfig config = of_layers(layers);
     const std::vector<std::string> names = unit_names(config);
@@ -34,12 +34,12 @@ TEST(Unit, NumbersStandForWhatTheirNamesSay) {
   }
 }
 
-TEST(Unit, OneThatTheModelDoesNotHaveIsRefused) {
+TEST(Unit, RefusesAnUnknownUnit) {
   EXPECT_THROW(unit_at(of_layers(2), 5), std::logic_error);
   EXPECT_THROW(unit_at(of_layers(2), -1), std::logic_error);
 }
 
-TEST(Unit, ARangeHoldsWhatIsWithinIt) {
+TEST(Unit, RangesContainTheirUnits) {
   const LlamaConfig config = of_layers(3);  // embedding 0, layers 1 to 3, norm 4, head 5
 
   EXPECT_TRUE(holds(config, {0, 2}, UnitKind::embedding));
