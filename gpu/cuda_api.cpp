@@ -18,7 +18,7 @@ cudaEvent_t real(GpuEvent event) {
   return reinterpret_cast<cudaEvent_t>(static_cast<std::uintptr_t>(event));
 }
 
-/// An event that has work before it says "not ready", which is an answer.
+/// cudaErrorNotReady means that the event has pending work; it is not an error.
 bool ended(cudaError_t code, const char* call) {
   if (code == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());
@@ -31,7 +31,8 @@ bool ended(cudaError_t code, const char* call) {
 }  // namespace
 
 GpuStream CudaRuntime::compute_stream() {
-  // The default stream's handle is null, which the interface keeps for "none": its other name means the same stream.
+  // The default stream's handle is null, which this interface uses for "none"; cudaStreamLegacy denotes the same
+  // stream.
   cudaStream_t stream = c10::cuda::getCurrentCUDAStream().stream();
   if (stream == nullptr) stream = cudaStreamLegacy;
   return GpuStream{reinterpret_cast<std::uintptr_t>(stream)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CUDA runtime behind the NCCL transport's interface.
+// Implements the NCCL transport's CUDA interface with the CUDA runtime.
 #pragma once
 
 #include "pipeline/transport/nccl/gpu_api.hpp"

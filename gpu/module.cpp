@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The module's entries: all that a program knows of it by name.
+// The entry points of the module, looked up by name.
 #include "gpu/cuda_api.hpp"
 #include "gpu/nccl_api.hpp"
 #include "gpu/support.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 template <typename Kind>
 Kind& the_one() {
-  static Kind one;  // holds nothing
+  static Kind one;  // stateless
   return one;
 }
 
@@ -20,7 +20,7 @@ plumbline::GpuSupport* plumbline_gpu_support() {
   return &the_one<plumbline::CudaSupport>();
 }
 
-/// For pipeline/transport/nccl: they live as long as the process.
+/// Used by pipeline/transport/nccl; live until the process ends.
 plumbline::CudaApi* plumbline_cuda_api() {
   return &the_one<plumbline::CudaRuntime>();
 }

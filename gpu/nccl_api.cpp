@@ -44,7 +44,7 @@ ncclDataType_t real(NcclType type) {
   throw std::logic_error("no such NcclType");
 }
 
-/// The text for as long as the process lives: NCCL is given a pointer and starts up in a thread of its own.
+/// The string lives until the process ends: NCCL keeps the pointer and starts up on a thread of its own.
 const char* kept_name(const std::string& name) {
   static std::mutex& lock = *new std::mutex;
   static std::set<std::string>& names = *new std::set<std::string>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libnccl behind the NCCL transport's interface.
+// Implements the NCCL transport's NCCL interface with libnccl.
 #pragma once
 
 #include "pipeline/transport/nccl/gpu_api.hpp"

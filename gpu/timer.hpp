@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points on a CUDA stream and their times (cudaEventElapsedTime).
+// Markers on a CUDA stream and their times (cudaEventElapsedTime).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +22,7 @@ class CudaTimer final : public GpuTimer {
     void operator()(cudaEvent_t event) const noexcept { static_cast<void>(cudaEventDestroy(event)); }
   };
 
-  std::vector<std::unique_ptr<CUevent_st, Destroy>> events_;  ///< kept from step to step
+  std::vector<std::unique_ptr<CUevent_st, Destroy>> events_;  ///< reused in every step
   std::size_t marked_ = 0;
 };
 

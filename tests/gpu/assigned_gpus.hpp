@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test needs of GPUs.
+// GPUs available to a test.
 #pragma once
 
 #include <string>
 
 namespace plumbline::testing {
 
-/// Why a test that needs this many GPUs cannot run here; empty when it can.
+/// Why a test that needs this many GPUs cannot run here; empty if it can.
 std::string why_not_on_gpus(int needed);
 
 }  // namespace plumbline::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that hangs, dawdles or is killed, over NCCL with a GPU each: told as over MPI (tests/programs).
+// A rank that hangs, is slow or is killed, over NCCL with one GPU per rank: reported as over MPI (tests/programs).
 #include "tests/disturbed_ranks.hpp"
 
 #include "tests/gpu/assigned_gpus.hpp"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# scripts/first-gpu-run over programs that only pretend: each part is made where another fails, the page counts them, and a machine without a GPU
-# is told as that. On a GPU the script itself is the test.
+# scripts/first-gpu-run with fake programs: each part runs even if another fails, the page counts them, and a machine without a GPU is
+# reported. On a GPU the script itself is the test.
 set -euo pipefail
 script=$1/first-gpu-run
 work=$(mktemp -d)

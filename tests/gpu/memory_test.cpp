@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory on one GPU: every way to place ranks there is judged by the law, and running out of it is told.
+// Memory on one GPU: every placement of ranks there satisfies the activation memory model, and running out of memory is
+// reported.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -34,7 +35,7 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     return path.string();
   }
 
-  /// Runs it and demands that it ends well; returns the record.
+  /// Runs it and requires success; returns the record.
   std::filesystem::path trained(const std::string& command, const std::string& name) const {
     const auto record = folder_ / name;
     const Ended ended = end_of(command + " --quiet --device cuda --record " + record.string(), folder_.path());
@@ -54,13 +55,13 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     EXPECT_EQ(to_text(memory.outcome), "holds") << candidate << ": " << memory.reason;
     EXPECT_GT(memory.compared.at("gpu_rows"), 0);
     EXPECT_GT(memory.looked_at.at("saved_cells"), 0);
-    // Of a GPU's process nothing else is left out.
+    // For a process with a GPU, nothing else is left out.
     EXPECT_THAT(memory.reason,
                 ::testing::ContainsRegex("not looked at: growth of the processes' private memory [(][^()]*[)]$"));
     EXPECT_THAT(memory.measured, HasSubstr("asked of the allocator"));
   }
 
-  /// Of the first GPU that this process sees.
+  /// Of the first visible GPU.
   static std::string fraction_of_gpu(double bytes) {
     const Json devices = gpu_capabilities().at("devices");
     return std::to_string(bytes / devices.at(0).at("total_bytes").get<double>());
@@ -72,7 +73,7 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
   TemporaryFolder folder_;
 };
 
-TEST_P(OneGpuMemory, IsWhatTheLawGivesHoweverTheRanksArePlaced) {
+TEST_P(OneGpuMemory, MatchesTheActivationMemoryModel) {
   const std::string run = run_file(GetParam());
   const auto reference = trained(reference_ + run, "reference");
 
@@ -90,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, OneGpuMemory, ::testing::Values("float32", "bfl
 class OutOfGpuMemory : public OneGpuMemory {};
 
 // PyTorch's own limit for a process makes it certain on any GPU: cuBLAS's workspaces (33 MiB) fit, the state of the
-// model (over 100 MiB a rank) does not.
-TEST_F(OutOfGpuMemory, NamesTheRankWhatWasAskedAndWhatWasPlanned) {
+// model (more than 100 MiB per rank) does not.
+TEST_F(OutOfGpuMemory, NamesRankRequestAndPlan) {
   const std::string limited =
       "PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:" + fraction_of_gpu(80.0 * (1 << 20)) + " ";
   const std::string run = PLUMBLINE_FIXTURES "/runs/large-state.toml --device cuda --quiet --record ";
@@ -105,7 +106,9 @@ TEST_F(OutOfGpuMemory, NamesTheRankWhatWasAskedAndWhatWasPlanned) {
   for (const std::string& command : {pipeline_ + " --transport threads --world 2 ", two_ranks_ + pipeline_}) {
     const Ended two = end_of(limited + command + run + (folder_ / "two").string(), folder_.path());
     EXPECT_EQ(two.code, 1) << command;
-    EXPECT_THAT(two.said, AllOf(words, ContainsRegex("(rank [01]'s plan|the plan for (rank [01]|all 2 ranks)) is at least"))) << command;
+    EXPECT_THAT(two.said,
+                AllOf(words, ContainsRegex("(rank [01]'s plan|the plan for (rank [01]|all 2 ranks)) is at least")))
+        << command;
     std::filesystem::remove_all(folder_ / "two");
   }
 }

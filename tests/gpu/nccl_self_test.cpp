@@ -51,7 +51,7 @@ class NcclSelf : public ::testing::Test {
   NcclApi* nccl_ = nullptr;
 };
 
-TEST_F(NcclSelf, WhatIsSentInAGroupArrivesAsItWas) {
+TEST_F(NcclSelf, TransfersAGroup) {
   const at::Tensor sent = at::arange(std::int64_t{1} << 25, at::TensorOptions(at::kFloat).device(at::kCUDA, 0));
   const at::Tensor got = at::zeros_like(sent);
   const auto count = static_cast<std::size_t>(sent.numel());
@@ -79,7 +79,7 @@ TEST_F(NcclSelf, WhatIsSentInAGroupArrivesAsItWas) {
   cuda_->destroy(arrived);
 }
 
-TEST_F(NcclSelf, AnAbortEndsAtOnceAndLeavesTheDeviceUsable) {
+TEST_F(NcclSelf, AnAbortLeavesTheDeviceUsable) {
   const NcclCommunicator communicator = nccl_->init_rank(nccl_->unique_id(), 1, 0, {"self", 0});
   ASSERT_TRUE(settled(communicator));
 

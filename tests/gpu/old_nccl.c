@@ -1,4 +1,4 @@
-/* Put in front of the real library: it answers for an older one. */
+/* Preloaded before the real library: reports an older version. */
 int ncclGetVersion(int* version) {
   *version = 21605;
   return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All stages on one GPU, ranks as threads: the bits of the reference on that GPU, for every schedule, in both dtypes.
+// All stages on one GPU, ranks as threads: bit-identical to the reference on that GPU, for every schedule, in both
+// dtypes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 const std::string fixtures = PLUMBLINE_FIXTURES;
 
-/// Microbatches of different lengths, one masked, clipping on; a head size that the flash kernel takes.
+/// Microbatches of different lengths, one masked, clipping on; a head size that the flash kernel supports.
 std::filesystem::path run_of(const std::filesystem::path& folder, const std::string& dtype) {
   std::ofstream(folder / "run.toml") << "[model]\nconfig = \"" << fixtures << "/models/stories260k/config.json\"\n"
                                      << "[data]\ntext = \"" << fixtures
@@ -36,7 +37,7 @@ struct Reference {
   Record record;
 };
 
-/// One a dtype, trained when the first test asks.
+/// One per dtype, trained when first used.
 const Reference& reference_of(const std::string& dtype) {
   static std::map<std::string, std::unique_ptr<Reference>>& made =
       *new std::map<std::string, std::unique_ptr<Reference>>;
@@ -72,7 +73,7 @@ std::vector<Case> cases() {
   return fitting;
 }
 
-/// As the GPU began and ended them.
+/// Checks that the times are the GPU's.
 void expect_one_computation_after_the_other(const Record& record) {
   EXPECT_EQ(record.manifest.action_times, "gpu");
   for (const RankRecord& rank : record.ranks) {
@@ -95,7 +96,7 @@ class OneGpu : public ::testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(OneGpu, ComputesTheReferencesBits) {
+TEST_P(OneGpu, MatchesTheReference) {
   const auto& [schedule, world, dtype] = GetParam();
   const Reference& reference = reference_of(dtype);
   const testing::TemporaryFolder folder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs as users start them on GPUs, judged by `plumbline compare` against the reference on one GPU.
+// The programs as users start them on GPUs, compared by `plumbline compare` with the reference on one GPU.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

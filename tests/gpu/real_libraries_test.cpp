@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The real CUDA runtime and libnccl behind our interfaces, on a machine without a driver: every call says what is wrong
-// and hangs nowhere.
+// The real CUDA runtime and libnccl behind the interfaces, on a machine without a driver: every call reports the error,
+// and none hangs.
 #include <gmock/gmock.h>
 
 #include "pipeline/transport/nccl/gpu_api.hpp"
@@ -40,7 +40,7 @@ class WithoutADriver : public RealLibraries {
   }
 };
 
-// Another than the header's may be put in front with LD_LIBRARY_PATH.
+// LD_LIBRARY_PATH may select another version than the header's.
 TEST_F(RealLibraries, OneNcclIsInTheProcess) {
   EXPECT_THAT(loaded_libraries("libnccl.so"), SizeIs(1));
   EXPECT_GE(support_.versions().nccl_built_with, 21700);
@@ -59,18 +59,18 @@ TEST_F(RealLibraries, ProfilerRangesCostNothingWithoutAProfiler) {
   EXPECT_NO_THROW(support_.end_range(support_.begin_range("0F0")));
 }
 
-TEST_F(RealLibraries, AnEntryThatTheModuleLacksIsAnErrorOfOurs) {
+TEST_F(RealLibraries, AMissingModuleEntryIsALogicError) {
   EXPECT_THROW(gpu_module_entry("plumbline_no_such_entry"), std::logic_error);
 }
 
-TEST_F(WithoutADriver, DevicesAreCountedAsNoneWithCudasReason) {
+TEST_F(WithoutADriver, ReportsNoDevicesWithCudasReason) {
   std::string why;
 
   EXPECT_EQ(support_.device_count(why), 0);
   EXPECT_THAT(why, HasSubstr("driver version is insufficient"));
 }
 
-TEST_F(WithoutADriver, EveryCudaCallThatNeedsOneSaysSo) {
+TEST_F(WithoutADriver, EveryCudaCallReportsTheMissingDriver) {
   const auto driver = HasSubstr("cudaErrorInsufficientDriver");
 
   EXPECT_THAT(words_of("cudaEventCreateWithFlags", [&] { cuda_.create_event(); }), driver);
@@ -78,7 +78,7 @@ TEST_F(WithoutADriver, EveryCudaCallThatNeedsOneSaysSo) {
   EXPECT_THAT(words_of("cudaGetDeviceProperties", [&] { support_.device(0); }), driver);
 }
 
-TEST_F(WithoutADriver, ACommunicatorFailsAtOnceAndLeavesNothing) {
+TEST_F(WithoutADriver, ACommunicatorFailsImmediately) {
   const std::string id = nccl_.unique_id();
 
   for (int again = 0; again < 2; ++again) {

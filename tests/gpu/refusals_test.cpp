@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user of the CUDA build sees where GPUs cannot be used, and that the CPU path does not pay for them.
+// What a user of the CUDA build sees if GPUs cannot be used, and that the CPU path does not load CUDA.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -38,13 +38,13 @@ class GpuRefusals : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-/// The text stands there exactly once: not for each rank.
+/// Expects the text exactly once, not once per rank.
 MATCHER_P(SaysOnce, text, "") {
   const auto at = arg.find(text);
   return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
 }
 
-TEST_F(GpuRefusals, NoDriverIsTheMachinesFailureToldOnce) {
+TEST_F(GpuRefusals, NoDriverIsReportedOnce) {
   needs_a_machine_without_a_driver();
   if (IsSkipped()) return;
 
@@ -76,14 +76,14 @@ TEST_F(GpuRefusals, AnOlderNcclThanTheHeaderIsNamed) {
   EXPECT_THAT(ended.said, AllOf(HasSubstr("NCCL 2.16.5 is loaded"), HasSubstr("2.17.0 or newer")));
 }
 
-TEST_F(GpuRefusals, NcclWithoutGpusIsAMistakeOfTheCommandLine) {
+TEST_F(GpuRefusals, NcclWithoutGpusIsACommandLineError) {
   const Ended ended = end_of(three_ranks + pipeline + " " + run + " --transport nccl" + record());
 
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.said, SaysOnce("give --device cuda with it"));
 }
 
-// The CUDA half would add some 250 MB to every rank.
+// The CUDA module would add about 250 MB to every rank.
 TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
   const Ended ended = end_of("LD_DEBUG=files " + reference + " " + run + record());
 
@@ -94,7 +94,7 @@ TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
   EXPECT_THAT(ended.said, Not(HasSubstr("plumbline-gpu.so")));
 }
 
-TEST_F(GpuRefusals, CapabilitiesTellWhatWasBuiltWhereNothingCanRun) {
+TEST_F(GpuRefusals, CapabilitiesWorkWithoutAGpu) {
   const Ended ended = end_of(pipeline + " --capabilities");
 
   EXPECT_EQ(ended.code, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs of the CUDA build take on their CPU path, as the kernel tells at their end.
+// Resident memory of the CUDA build's programs on their CPU path, as the kernel reports it at exit.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -15,24 +15,23 @@ namespace plumbline {
 namespace {
 
 constexpr double megabyte = 1e6;
-/// The limit of every trainer of this project before its model is there is 130 MB, whatever the build. Ranks are at 127
-/// to 130, and it is the pages of libraries that vary from run to run: 10 MB are left for those, so that only the
-/// trainer can fail here.
+/// Every trainer's limit before its model is allocated is 130 MB in any build. Ranks need 127 to 130, and the pages of
+/// libraries vary from run to run: 10 MB are added for those, so that only the trainer can fail here.
 constexpr double resident_limit = (130 + 10) * megabyte;
-/// Of that, what is the process' own; the rest are pages of libraries, which all processes share. Measured: 60.8 MB,
-/// and 63.2 MB with MPI set up, nearly all of it what LibTorch registers when it is loaded. The CUDA half alone adds
-/// more than what is left.
+/// Limit on the process's own part; the rest are pages of libraries, which all processes share. Measured: 60.8 MB,
+/// and 63.2 MB with MPI initialised, nearly all of it registered by LibTorch when it is loaded. The CUDA module alone
+/// adds more than the margin.
 constexpr double private_limit = 70 * megabyte;
 
 struct Resident {
   double peak = 0;           ///< VmHWM, bytes
-  double own = 0;            ///< pages of no file
+  double own = 0;            ///< pages without a file
   double in_huge_pages = 0;  ///< of files
 };
 
 class ResidentMemory : public ::testing::Test {
  protected:
-  /// Of each trainer that `command` starts and that ends with `code`.
+  /// Of each trainer that `command` starts and that exits with `code`.
   std::vector<Resident> after(const std::string& command, int code) const {
     const testing::Ended ended = testing::end_of("LD_PRELOAD=" PLUMBLINE_STATUS_AT_EXIT " PLUMBLINE_STATUS_AT_EXIT=" +
                                                      (folder_ / "status").string() + " OMP_NUM_THREADS=1 " + command,
@@ -50,8 +49,8 @@ class ResidentMemory : public ::testing::Test {
     for (const Resident& each : trainers) {
       EXPECT_GT(each.own, 0);
       EXPECT_LE(each.own, private_limit);
-      // How much of a library a process is said to hold depends on how the kernel has cached the file: where it was
-      // read from end to end it lies in pages of 2 MiB, and one touch maps all of such a page (docs/decisions/0006).
+      // How much of a library counts as resident depends on the page cache: a file that was read from end to end is
+      // cached in pages of 2 MiB, and one access maps all of such a page (docs/decisions/0006).
       if (each.in_huge_pages > 0) {
         std::printf("a library lies in huge pages (%.1f MB mapped so): the peak of %.1f MB says nothing\n",
                     each.in_huge_pages / megabyte, each.peak / megabyte);
@@ -77,16 +76,17 @@ class ResidentMemory : public ::testing::Test {
   }
 };
 
-TEST_F(ResidentMemory, OfTheReferenceThatOnlyExplainsItself) {
+TEST_F(ResidentMemory, IsSmallForTheReferencesHelp) {
   expect_within_limits(after(PLUMBLINE_BIN "/plumbline-reference --help", 0), 1);
 }
 
-TEST_F(ResidentMemory, OfThePipelineThatOnlyExplainsItself) {
+TEST_F(ResidentMemory, IsSmallForThePipelinesHelp) {
   expect_within_limits(after(PLUMBLINE_BIN "/plumbline-pipeline --help", 0), 1);
 }
 
-// A folder that holds something is refused when MPI is set up and the plan is made, and before the model is.
-TEST_F(ResidentMemory, OfRanksBeforeTheirModel) {
+// A folder that is not empty is refused after MPI is initialised and the plan is made, but before the model is
+// allocated.
+TEST_F(ResidentMemory, IsSmallBeforeTheModel) {
   std::filesystem::create_directories(folder_ / "taken/rank-0");
 
   expect_within_limits(after(PLUMBLINE_MPI_COMMAND " " PLUMBLINE_BIN "/plumbline-pipeline " PLUMBLINE_FIXTURES

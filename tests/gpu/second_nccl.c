@@ -1,4 +1,4 @@
-/* A second library by the name of NCCL's, for the check that finds two. */
+/* A second library with NCCL's name, for the check that finds two. */
 int plumbline_second_nccl(void) {
   return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times of points on a GPU's stream: when the GPU gets there, and not when the host asked for it.
+// Times of points on a GPU's stream are when the GPU reaches them, not when the host records them.
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-TEST(GpuTimer, TellsWhenTheGpuGotThere) {
+TEST(GpuTimer, MeasuresWhenTheGpuReachesAPoint) {
   const std::string why = testing::why_not_on_gpus(1);
   if (!why.empty()) GTEST_SKIP() << "skipped because " << why;
   GpuSupport& gpu = load_gpu_module();
