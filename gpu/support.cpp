@@ -40,7 +40,7 @@ c10::DeviceIndex narrow(int index) {
 
 GpuVersions CudaSupport::versions() {
   GpuVersions versions;
-  // Without a driver this one succeeds and says 0.
+  // Without a driver this call succeeds and returns 0.
   if (cudaDriverGetVersion(&versions.driver) != cudaSuccess) versions.driver = 0;
   check_cuda(cudaRuntimeGetVersion(&versions.runtime), "cudaRuntimeGetVersion");
   check_nccl(ncclGetVersion(&versions.nccl), "ncclGetVersion");
@@ -98,19 +98,19 @@ void CudaSupport::reset_peaks(int index) {
 }
 
 void CudaSupport::watch(Allocated allocated, Freed freed) {
-  at::globalContext().lazyInitDevice(c10::kCUDA);  // before, there is no allocator to attach to
+  at::globalContext().lazyInitDevice(c10::kCUDA);  // the allocator exists only after this
   c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(
       [allocated = std::move(allocated), freed = std::move(freed)](const TraceEntry& entry) {
-        // ALLOC carries what was asked for, not what rounding made of it.
+        // An ALLOC entry carries the requested size, not the rounded one.
         const auto* address = reinterpret_cast<const void*>(entry.addr_);
         if (entry.action_ == TraceEntry::ALLOC) allocated(address, static_cast<std::int64_t>(entry.size_));
         if (entry.action_ == TraceEntry::FREE_REQUESTED) freed(address);
       });
 }
 
-void CudaSupport::take_workspaces() {
-  // Both are kept by handle and stream. Asking for the handle takes cuBLAS's; cuBLASLt's is another, unless
-  // TORCH_CUBLASLT_UNIFIED_WORKSPACE makes them one.
+void CudaSupport::allocate_workspaces() {
+  // Both workspaces are cached by handle and stream. Getting the handle allocates cuBLAS's workspace; cuBLASLt has its
+  // own unless TORCH_CUBLASLT_UNIFIED_WORKSPACE is set.
   static_cast<void>(at::cuda::getCurrentCUDABlasHandle());
   static_cast<void>(at::cuda::getCUDABlasLtWorkspace());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CUDA runtime, LibTorch's caching allocator and NVTX behind what the trainers ask of a GPU.
+// Implements GpuSupport with the CUDA runtime, LibTorch's caching allocator and NVTX.
 #pragma once
 
 #include "training/gpu/gpu_support.hpp"
@@ -18,7 +18,7 @@ class CudaSupport final : public GpuSupport {
   GpuAllocatorBytes allocator_bytes(int index) override;
   void reset_peaks(int index) override;
   void watch(Allocated allocated, Freed freed) override;
-  void take_workspaces() override;
+  void allocate_workspaces() override;
   void release_workspaces() override;
   std::uint64_t begin_range(const char* name) override;
   void end_range(std::uint64_t range) override;

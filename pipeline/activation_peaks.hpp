@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest activation bytes of each forward and backward pass, above what lived when the step began.
+// Largest activation bytes of each forward and backward pass, relative to the start of the step.
 #pragma once
 
 #include <cstdint>

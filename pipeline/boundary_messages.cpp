@@ -16,9 +16,9 @@ namespace plumbline {
 namespace {
 
 template <typename Map>
-auto take(Map& map, const typename Map::key_type& key, const Action& action) {
+auto extract(Map& map, const typename Map::key_type& key, const Action& action) {
   auto found = map.extract(key);
-  if (!found) throw std::logic_error("action " + to_text(action) + " stands before what it needs");
+  if (!found) throw std::logic_error("action " + to_text(action) + " precedes the action that provides its input");
   return std::move(found.mapped());
 }
 
@@ -39,35 +39,35 @@ BoundaryMessages::BoundaryMessages(const TrainingRun& training, const PipelinePl
       units_(unit_names(training.config)),
       dtype_(computed_type(training.run.train)) {}
 
-at::Tensor BoundaryMessages::arrival(const StepAction& now, const Action& action, Direction direction) {
+at::Tensor BoundaryMessages::receive_input(const StepAction& now, const Action& action, Direction direction) {
   const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;
-  Crossing crossed = crossing(now.step, action.microbatch, from, action.stage);
+  BoundaryTensor boundary = boundary_tensor(now.step, action.microbatch, from, action.stage);
   at::Tensor tensor;
   if (rank_of(from) == transport_.rank()) {
-    crossed.side = "local";
-    tensor = take(leaving_, {from, action.microbatch, direction}, action);
+    boundary.side = "local";
+    tensor = extract(outputs_, {from, action.microbatch, direction}, action);
   } else {
-    crossed.side = "receive";
-    const Posted posted = take(arriving_, {action.stage, action.microbatch, direction}, action);
-    observer_.waiting(now, posted.action, rank_of(from));
+    boundary.side = "receive";
+    const Pending pending = extract(receives_, {action.stage, action.microbatch, direction}, action);
+    observer_.waiting(now, pending.action, rank_of(from));
     const std::int64_t begin_ns = monotonic_ns();
-    tensor = transport_.wait(posted.id);
-    observer_.action_ended(posted.action);
+    tensor = transport_.wait(pending.id);
+    observer_.action_ended(pending.action);
     observer_.waited(now, monotonic_ns() - begin_ns);
   }
-  crossed.peer = rank_of(from);
-  observer_.crossed(crossed, tensor);
+  boundary.peer = rank_of(from);
+  observer_.on_boundary(boundary, tensor);
   retag(tensor, MemoryOwner::activations);
   return tensor;
 }
 
-void BoundaryMessages::hand_over(const Action& action, Direction direction, at::Tensor tensor) {
+void BoundaryMessages::stash_output(const Action& action, Direction direction, at::Tensor tensor) {
   {
     const MemoryScope scope(MemoryOwner::transport);
     tensor = tensor.contiguous();
   }
   retag(tensor, MemoryOwner::transport);
-  leaving_.emplace(Key{action.stage, action.microbatch, direction}, std::move(tensor));
+  outputs_.emplace(Key{action.stage, action.microbatch, direction}, std::move(tensor));
 }
 
 void BoundaryMessages::post(std::int64_t step, std::int64_t first, std::span<const Action> batch) {
@@ -81,11 +81,11 @@ void BoundaryMessages::post(std::int64_t step, std::int64_t first, std::span<con
   const std::vector<OperationId> ids = transport_.post(std::move(operations));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const Direction direction = direction_of(batch[i].type);
-    Posted posted{ids[i], std::move(actions[i])};
+    Pending pending{ids[i], std::move(actions[i])};
     if (is_send(batch[i].type)) {
-      sends_.push_back(std::move(posted));
+      sends_.push_back(std::move(pending));
     } else {
-      arriving_.emplace(Key{batch[i].stage, batch[i].microbatch, direction}, std::move(posted));
+      receives_.emplace(Key{batch[i].stage, batch[i].microbatch, direction}, std::move(pending));
     }
   }
 }
@@ -107,31 +107,31 @@ Operation BoundaryMessages::operation(std::int64_t step, const Action& action) {
   header.sizes = {training_.plan.batch(action.microbatch), training_.plan.sequence_length(action.microbatch),
                   training_.config.hidden_size, 0};
   if (is_send(action.type)) {
-    operation.payload = take(leaving_, {action.stage, action.microbatch, header.direction}, action);
-    Crossing crossed = crossing(step, action.microbatch, from, to);
-    crossed.side = "send";
-    crossed.peer = operation.peer;
-    observer_.crossed(crossed, operation.payload);
+    operation.payload = extract(outputs_, {action.stage, action.microbatch, header.direction}, action);
+    BoundaryTensor boundary = boundary_tensor(step, action.microbatch, from, to);
+    boundary.side = "send";
+    boundary.peer = operation.peer;
+    observer_.on_boundary(boundary, operation.payload);
   }
   return operation;
 }
 
-void BoundaryMessages::reap_all_sends() {
-  transport_.reap_sends();
-  reap_sends();
+void BoundaryMessages::wait_for_sends() {
+  transport_.wait_for_sends();
+  retire_completed_sends();
 }
 
-void BoundaryMessages::reap_sends() {
-  std::erase_if(sends_, [&](const Posted& posted) {
-    if (!transport_.test(posted.id)) return false;
-    observer_.action_ended(posted.action);
+void BoundaryMessages::retire_completed_sends() {
+  std::erase_if(sends_, [&](const Pending& pending) {
+    if (!transport_.test(pending.id)) return false;
+    observer_.action_ended(pending.action);
     return true;
   });
 }
 
-/// A cut is named by the unit after it; an empty stage starts at the next unit downstream.
-Crossing BoundaryMessages::crossing(std::int64_t step, std::int64_t microbatch, std::int32_t from,
-                                    std::int32_t to) const {
+/// A boundary is named by the unit downstream of it; an empty stage starts at the next unit downstream.
+BoundaryTensor BoundaryMessages::boundary_tensor(std::int64_t step, std::int64_t microbatch, std::int32_t from,
+                                                 std::int32_t to) const {
   const UnitRange upper = plan_.stages.at(static_cast<std::size_t>(std::max(from, to)));
   const Direction direction = from < to ? Direction::forward : Direction::backward;
   return {step, microbatch, to_text(direction), units_.at(static_cast<std::size_t>(upper.first)), "", from, to};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses from stage to stage of one rank's: over the transport to and from other ranks, by hand within the rank.
+// Boundary tensors of one rank's stages: sent and received over the transport, or passed directly between two stages of
+// the rank.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +19,34 @@
 
 namespace plumbline {
 
-/// The `index`th action of the step, as observers see it.
+/// The step's action number `index` in the form observers take.
 StepAction observed(std::int64_t step, std::int64_t index, const Action& action);
 
 class BoundaryMessages {
  public:
-  /// All outlive it.
+  /// All arguments must outlive this object.
   BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, Transport& transport, StepObserver& observer);
 
-  /// Starts the sends and receives that stand together in a list, from its `first` action on, and returns at once.
+  /// Posts the consecutive sends and receives `batch`, whose first action has index `first` in the list. Does not
+  /// block.
   void post(std::int64_t step, std::int64_t first, std::span<const Action> batch);
-  /// What a forward (backward) pass takes from the stage below (above): waits for it where another rank sends it.
-  /// Throws std::logic_error where nothing of the kind was posted or handed over.
-  at::Tensor arrival(const StepAction& now, const Action& action, Direction direction);
-  /// Keeps what a pass gives for the stage above (below), until it is sent or taken.
-  void hand_over(const Action& action, Direction direction, at::Tensor tensor);
-  /// Lets go of the sends that have ended; of all of them, waiting where it must.
-  void reap_sends();
-  void reap_all_sends();
+  /// The input of a forward (backward) pass, from the stage before (after) it. Blocks if another rank sends it. Throws
+  /// std::logic_error if it was neither pending nor stashed.
+  at::Tensor receive_input(const StepAction& now, const Action& action, Direction direction);
+  /// Stores a pass's output until it is sent or used by a stage of this rank.
+  void stash_output(const Action& action, Direction direction, at::Tensor tensor);
+  /// Releases the sends that have completed. wait_for_sends blocks until all have.
+  void retire_completed_sends();
+  void wait_for_sends();
 
  private:
   using Key = std::tuple<std::int64_t, std::int64_t, Direction>;  // stage, microbatch, direction
-  struct Posted {
+  struct Pending {
     OperationId id = 0;
     StepAction action;
   };
   Operation operation(std::int64_t step, const Action& action);
-  Crossing crossing(std::int64_t step, std::int64_t microbatch, std::int32_t from, std::int32_t to) const;
+  BoundaryTensor boundary_tensor(std::int64_t step, std::int64_t microbatch, std::int32_t from, std::int32_t to) const;
   int rank_of(std::int32_t stage) const { return plan_.schedule.placement.rank_of(stage); }
 
   const TrainingRun& training_;
@@ -53,9 +55,9 @@ class BoundaryMessages {
   StepObserver& observer_;
   std::vector<std::string> units_;
   at::ScalarType dtype_;
-  std::map<Key, Posted> arriving_;
-  std::map<Key, at::Tensor> leaving_;
-  std::vector<Posted> sends_;
+  std::map<Key, Pending> receives_;
+  std::map<Key, at::Tensor> outputs_;
+  std::vector<Pending> sends_;
 };
 
 }  // namespace plumbline

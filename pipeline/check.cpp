@@ -22,7 +22,7 @@
 namespace plumbline {
 namespace {
 
-/// What a launcher tells this process of its job.
+/// What the launcher tells this process about its job.
 std::optional<int> told_by_launcher(std::array<const char*, 2> names) {
   for (const char* name : names) {
     const char* value = std::getenv(name);
@@ -32,7 +32,7 @@ std::optional<int> told_by_launcher(std::array<const char*, 2> names) {
   return std::nullopt;
 }
 
-/// As take_gpu does it in a job, with all ranks on this machine.
+/// Same assignment as select_gpu makes in a job, with all ranks on this machine.
 void check_gpus(const PipelineOptions& options, const TrainingRun& training, const PipelinePlan& plan) {
   const int world = plan.schedule.placement.ranks;
   const bool threads = training.run.pipeline.transport == "threads";
@@ -56,10 +56,10 @@ void check_gpus(const PipelineOptions& options, const TrainingRun& training, con
 }
 
 void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
-  PipelineOptions without_world = options;  // here it says how many ranks are asked about, whatever the transport
+  PipelineOptions without_world = options;  // here `world` only says how many ranks to check, for any transport
   without_world.world.reset();
   chosen_transport(without_world);
-  if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
+  if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   TrainingRun training = load_for_plan(options);
   options.checkpoint.use_in(training, /*recorded=*/true);
@@ -80,7 +80,7 @@ void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
   for (int rank = 0; rank < world; ++rank) {
     require_memory(memory_of(training, plan, rank), "rank " + std::to_string(rank));
   }
-  // Of a job on several machines only those ranks count here that a launcher put here.
+  // In a job on several machines, only the ranks that the launcher placed here are checked.
   const int here =
       options.world ? world : told_by_launcher({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}).value_or(world);
   if (here == world) require_free_memory(std::vector(each.size(), own_machine()), training, plan);
@@ -91,7 +91,7 @@ void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
 int check_pipeline(const PipelineOptions& options, bool as_json) {
   const int world = options.world.value_or(told_by_launcher({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1));
   if (!options.world && told_by_launcher({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}).value_or(0) != 0)
-    return 0;  // rank 0 says it
+    return 0;  // rank 0 reports
   return answer_check(options.program, options.run_file, as_json,
                       [&](RunAnswer& answer) { ask(options, world, answer); });
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int round_trips = 8;
 
-/// What a rank's clock may show beyond rank 0's: its answer was given between question and last answer.
+/// Bounds on a rank's clock relative to rank 0's: the answer was given between the question and its receipt.
 struct Difference {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -41,20 +41,20 @@ std::vector<Difference> measure(Transport& transport) {
 
 AlignedClock align_clocks(Transport& transport, bool one_host) {
   const std::vector<Difference> differences = measure(transport);
-  Json told;  // by rank 0, to all
+  Json result;  // rank 0's result, sent to all
   if (transport.rank() == 0) {
     const std::int64_t origin = monotonic_ns();
     std::int64_t half_width = 0;
-    told["origins"] = Json::array({origin});
+    result["origins"] = Json::array({origin});
     for (std::size_t rank = 1; rank < differences.size(); ++rank) {
       const auto [least, most] = differences[rank];
       const bool same = one_host && least <= 0 && most >= 0;
-      told["origins"].push_back(same ? origin : origin + least + (most - least) / 2);
+      result["origins"].push_back(same ? origin : origin + least + (most - least) / 2);
       if (!same) half_width = std::max(half_width, (most - least + 1) / 2);
     }
-    told["skew"] = 2 * half_width;  // each of two ranks may be off by as much
+    result["skew"] = 2 * half_width;  // each of two ranks may be off by that much
   }
-  const Json all = Json::parse(transport.broadcast(told.dump()));
+  const Json all = Json::parse(transport.broadcast(result.dump()));
   return {all.at("origins").at(static_cast<std::size_t>(transport.rank())).get<std::int64_t>(),
           all.at("skew").get<std::int64_t>()};
 }

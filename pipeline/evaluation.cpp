@@ -14,10 +14,10 @@
 namespace plumbline {
 namespace {
 
-/// A trained stage in an evaluation: forward alone, with its parameters as they are, and nothing kept.
+/// A trained stage in an evaluation: runs forward only, with the current parameters, and saves nothing.
 class EvaluatedStage : public Stage {
  public:
-  /// `evaluation`: the run with the data that is evaluated. `observer` sees what it is fed, and the losses.
+  /// `evaluation`: the run with its validation data. `observer` receives inputs and losses.
   EvaluatedStage(const Stage& trained, const LlamaSlice& slice, const TrainingRun& evaluation, StepObserver& observer)
       : Stage(trained.index(), trained.last()), slice_(slice), evaluation_(evaluation), observer_(observer) {}
 
@@ -27,14 +27,14 @@ class EvaluatedStage : public Stage {
     Microbatch data;
     if (first() || last()) {
       Microbatch made = evaluation_.plan.make(0, microbatch);
-      observer_.fed(microbatch, made);
+      observer_.on_input(microbatch, made);
       data = to_device(std::move(made), evaluation_.device);
     }
     const MemoryScope scope(MemoryOwner::activations);
     at::Tensor output = forward_units(slice_, first() ? std::move(data.ids) : std::move(input),
                                       {data.labels, evaluation_.plan.step_valid_tokens()}, Recompute::none);
     if (!last()) return output;
-    observer_.lost(microbatch, output);
+    observer_.on_loss(microbatch, output);
     return {};
   }
   at::Tensor backward(std::int64_t /*step*/, std::int64_t /*microbatch*/, at::Tensor /*gradient*/) override {
@@ -59,13 +59,13 @@ PipelinePlan forward_plan(PipelinePlan plan, std::int64_t microbatches) {
 }  // namespace
 
 Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, const RankParts& parts,
-                       StepObserver& page)
+                       StepObserver& heartbeat)
     : run_(evaluation_run(training)),
       plan_(forward_plan(plan, run_.plan.microbatches())),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == parts.transport.rank()),
-      observer_(page, run_.plan.microbatches(), training.recorded() && owns_loss_),
+      observer_(heartbeat, run_.plan.microbatches(), training.recorded() && owns_loss_),
       parts_{plan_.lowered.ranks.at(static_cast<std::size_t>(parts.transport.rank())), {}, {}, parts.transport, {}},
-      walk_(run_, plan_, parts_, observer_) {
+      executor_(run_, plan_, parts_, observer_) {
   for (std::size_t i = 0; i < parts.slices.size(); ++i) {
     parts_.stages.push_back(std::make_unique<EvaluatedStage>(*parts.stages[i], *parts.slices[i], run_, observer_));
   }
@@ -73,10 +73,10 @@ Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, co
 
 std::optional<EvaluationResult> Evaluation::after(std::int64_t step) {
   observer_.losses.begin(run_.plan.microbatches());
-  walk_.step(step);
-  parts_.transport.take_traffic();  // the record's is that of the steps
+  executor_.step(step);
+  parts_.transport.collect_traffic();  // the record's traffic table counts training steps only
   if (!owns_loss_) return std::nullopt;
-  return EvaluationResult{observer_.losses.read(), observer_.fed_data.end_step()};
+  return EvaluationResult{observer_.losses.read(), observer_.data_digests.end_step()};
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's part in an evaluation: forward passes over the validation data, by a list of its own.
+// One rank's part in an evaluation: forward passes over the validation data, by an action list of its own.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
-#include "pipeline/walk.hpp"
+#include "pipeline/schedule_executor.hpp"
+#include "training/data_digests.hpp"
 #include "training/evaluation.hpp"
-#include "training/fed_data.hpp"
 #include "training/step_losses.hpp"
 #include "training/step_observer.hpp"
 #include "training/training_run.hpp"
@@ -18,37 +18,37 @@ namespace plumbline {
 
 class Evaluation {
  public:
-  /// With the parameters of the rank's stages, and its transport. `page`: shown what the rank does and whom it waits
-  /// for. All outlive it. There is validation data.
-  Evaluation(const TrainingRun& training, const PipelinePlan& plan, const RankParts& parts, StepObserver& page);
+  /// Uses the parameters of the rank's stages and its transport. `heartbeat` shows the rank's action and the rank it
+  /// waits for. All arguments must outlive this object. Requires validation data.
+  Evaluation(const TrainingRun& training, const PipelinePlan& plan, const RankParts& parts, StepObserver& heartbeat);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  /// Collective, between two steps. The losses, on the rank that has the last stage. No parameter and no gradient
-  /// changes.
+  /// Collective, between two steps. Returns the losses on the rank that has the last stage. Changes no parameter and no
+  /// gradient.
   std::optional<EvaluationResult> after(std::int64_t step);
 
  private:
-  /// Of what the record of the steps sees nothing: what was fed and lost is kept here.
+  /// Keeps inputs and losses apart from the training steps' records.
   class Observer : public StepObserver {
    public:
-    Observer(StepObserver& page, std::int64_t microbatches, bool digests)
-        : fed_data(microbatches), page_(page), digests_(digests) {}
-    void fed(std::int64_t microbatch, const Microbatch& data) override {
-      if (digests_) fed_data.take(microbatch, data);
+    Observer(StepObserver& heartbeat, std::int64_t microbatches, bool digests)
+        : data_digests(microbatches), heartbeat_(heartbeat), digests_(digests) {}
+    void on_input(std::int64_t microbatch, const Microbatch& data) override {
+      if (digests_) data_digests.add(microbatch, data);
     }
-    void action_began(const StepAction& action) override { page_.action_began(action); }
+    void action_began(const StepAction& action) override { heartbeat_.action_began(action); }
     void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
-      page_.waiting(action, awaited, peer);
+      heartbeat_.waiting(action, awaited, peer);
     }
-    void waited(const StepAction& action, std::int64_t nanoseconds) override { page_.waited(action, nanoseconds); }
-    void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses.set(microbatch, loss); }
+    void waited(const StepAction& action, std::int64_t nanoseconds) override { heartbeat_.waited(action, nanoseconds); }
+    void on_loss(std::int64_t microbatch, const at::Tensor& loss) override { losses.set(microbatch, loss); }
 
     StepLosses losses;
-    FedData fed_data;
+    DataDigests data_digests;
 
    private:
-    StepObserver& page_;
+    StepObserver& heartbeat_;
     bool digests_;
   };
 
@@ -57,7 +57,7 @@ class Evaluation {
   bool owns_loss_;
   Observer observer_;
   RankParts parts_;
-  Walk walk_;
+  ScheduleExecutor executor_;
 };
 
 }  // namespace plumbline

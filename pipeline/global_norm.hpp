@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The norm of all ranks' gradients, on which they agree at a step's end.
+// Computes the global gradient norm at the end of a step.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace plumbline {
 
-/// Rank 0 gets every rank's norms, adds them in canonical order and sends the total back: the same bits on every rank,
-/// whatever their number. `own`: gradient_norms of this rank, computed before, so that what this takes is waiting.
+/// Rank 0 gathers every rank's norms, adds them in canonical order and broadcasts the total, so every rank has the same
+/// bits for any number of ranks. `own`: gradient_norms of this rank, computed by the caller so that this call's time is
+/// only waiting.
 double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<ParameterNorm>& own);
 
 }  // namespace plumbline

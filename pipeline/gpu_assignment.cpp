@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-// NCCL refuses "duplicate GPUs" before; source: NCCL release notes 2.30.3.
+// Older versions refuse this as "duplicate GPUs"; source: NCCL release notes 2.30.3.
 constexpr int first_nccl_that_shares = 23003;
 
 std::string model_text(const GpuDevice& device) {
@@ -22,7 +22,7 @@ std::string model_text(const GpuDevice& device) {
          std::to_string(device.capability % 10) + ")";
 }
 
-/// Whether no two of these ranks see the same GPU, so that a scheduler has given each its own.
+/// Whether no two of these ranks see the same GPU, that is, whether the scheduler gave each its own.
 bool each_has_its_own(const std::vector<RankGpus>& ranks, const std::vector<std::size_t>& node) {
   std::set<std::string> seen;
   for (const std::size_t rank : node) {
@@ -63,7 +63,7 @@ std::string to_text(const RankGpus& rank) {
 RankGpus parse_rank_gpus(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("host") || !json.contains("devices")) {
-    throw RunError("a rank told of its GPUs what cannot be read: " + text);
+    throw RunError("a rank sent a malformed description of its GPUs: " + text);
   }
   RankGpus rank{json.at("host").get<std::string>(), {}};
   for (const Json& device : json.at("devices")) {

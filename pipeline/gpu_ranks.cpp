@@ -31,7 +31,7 @@ std::vector<RankGpus> exchange_gpus(Link& link, const RankGpus& own, std::chrono
       link.idle(deadline);
     }
   };
-  Control control(link, wait);  // of its own: the control calls of the run are numbered from 0
+  Control control(link, wait);  // separate, so that the run's control calls are numbered from 0
   std::string lines;
   for (const std::string& line : control.gather(to_text(own))) lines += line + "\n";
   std::istringstream all(control.broadcast(lines));

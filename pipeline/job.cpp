@@ -19,7 +19,8 @@ TrainingRun load_for_plan(const PipelineOptions& options) {
   PipelineSettings& settings = training.run.pipeline;
   if (options.schedule) {
     settings.schedule = *options.schedule;
-    // The run file's is of another file only where that does not tell its own.
+    // The run file's dialect refers to its own schedule file; it applies to another file only if that file's dialect is
+    // ambiguous.
     const bool file = names_schedule_file(settings.schedule);
     if (settings.schedule_dialect && (!file || tells_dialect(settings.schedule))) settings.schedule_dialect.reset();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job of ranks does alike, whether they are threads or MPI processes: settings, plan, record, memory, training.
+// What all ranks of a job do, as threads or MPI processes: settings, plan, record, memory, training.
 #pragma once
 
 #include <exception>
@@ -14,25 +14,27 @@
 
 namespace plumbline {
 
-/// The run file, with the options that replace parts of it. Throws InputError.
+/// The run file with the options that override parts of it. Throws InputError.
 TrainingRun load_for_plan(const PipelineOptions& options);
-/// The same of a run that is to be trained, with where it is kept: one that would keep nothing is refused.
+/// The same for a run that will be trained, with its record and checkpoint folders. Refuses a run that would keep
+/// nothing.
 TrainingRun load_job(const PipelineOptions& options);
 
 TransportSettings transport_settings(const TrainingRun& training);
 
-/// A rank's part of the model, on a device that is ready and has room for it. Throws SystemError, RunError, InputError.
+/// Prepares the rank's device, checks its free memory and creates its part of the model. Throws SystemError, RunError,
+/// InputError.
 void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
                   Transport& transport, const std::filesystem::path& record);
 
-/// All steps, then exit.json, and the transport's end. Throws what went wrong, after exit.json says so.
+/// Runs all steps, writes exit.json and finishes the transport. On failure writes exit.json and rethrows.
 void train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                 bool progress);
 
-/// Writes into the rank's exit.json that it failed, or waited in vain.
+/// Writes an error or a timeout into the rank's exit.json.
 void note_failure(RankTrainer& trainer, const std::exception& why);
 
-/// What a failure is to whoever started the program.
+/// The message and exit code of a failure, for the user.
 ExitCode code_of(const std::exception& error);
 
 }  // namespace plumbline

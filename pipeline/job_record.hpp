@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The record's folder of a job, begun before any rank trains.
+// Creates the record folder of a job before any rank trains.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace plumbline {
 
-/// What rank 0 does before any rank begins: the folder is this run's. Throws InputError when it holds another run.
+/// Rank 0, before any rank starts: claims the folder for this run. Throws InputError if it holds another run.
 void claim_record(const PipelineOptions& options, const PipelinePlan& plan);
 
-/// What rank 0 does when all have loaded their parts: the record says what it will hold. `libraries`: name and version
-/// of what carries messages; `clock_skew_ns`: AlignedClock::skew.
+/// Rank 0, after all ranks loaded their parts: writes the record's description. `libraries`: name and version of the
+/// message libraries; `clock_skew_ns`: AlignedClock::skew.
 struct RecordStart {
   std::optional<ResumedFrom> resumed_from = std::nullopt;
   Json libraries = Json::object();

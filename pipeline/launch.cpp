@@ -57,7 +57,7 @@ int train_pipeline(const PipelineOptions& options) {
   std::string transport;
   try {
     transport = chosen_transport(options);
-    if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
+    if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   } catch (const Error& error) {
     return refuse(options, error);
   }

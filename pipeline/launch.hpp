@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings the ranks of a run up, trains, and brings them down: as MPI processes or as threads of this one.
+// Starts the ranks of a run, trains, and ends them: as MPI processes or as threads of this process.
 #pragma once
 
 #include <filesystem>
@@ -16,41 +16,41 @@
 
 namespace plumbline {
 
-/// Makes one transport a rank.
+/// Makes one transport per rank.
 using TransportsFactory = std::function<std::vector<std::unique_ptr<Transport>>(int world, TransportSettings settings)>;
 
 struct PipelineOptions {
-  std::string program = "plumbline-pipeline";  ///< that was started: it signs what went wrong
+  std::string program = "plumbline-pipeline";  ///< name of the started program, a prefix of error messages
   std::filesystem::path run_file;
-  std::filesystem::path record;  ///< empty: none is kept
+  std::filesystem::path record;  ///< empty: no record
   CheckpointOptions checkpoint;
-  std::optional<std::filesystem::path> text;    ///< replaces the run file's data
-  std::optional<std::string> schedule;          ///< replaces pipeline.schedule; a name, or a CSV file from here
-  std::optional<std::string> schedule_dialect;  ///< of the file: torch, torch-old, plumbline
-  std::optional<std::string> transport;         ///< replaces pipeline.transport
-  std::optional<int> world;                     ///< ranks, with --transport threads only
+  std::optional<std::filesystem::path> text;    ///< overrides the run file's data
+  std::optional<std::string> schedule;          ///< overrides pipeline.schedule; CSV paths as given
+  std::optional<std::string> schedule_dialect;  ///< of the schedule file: torch, torch-old, plumbline
+  std::optional<std::string> transport;         ///< overrides pipeline.transport
+  std::optional<int> world;                     ///< number of ranks, only with --transport threads
   std::string device = "cpu";                   ///< cpu | cuda
-  bool mixed_gpus = false;                      ///< GPUs of different models may be used together
+  bool mixed_gpus = false;                      ///< allow GPUs of different models
   std::vector<std::string> command;
   bool progress = true;
-  TransportsFactory make_transports;  ///< in place of what `threads` stands for; for tests
+  TransportsFactory make_transports;  ///< replaces the `threads` transports, for tests
 };
 
-/// mpi, threads and, in a build with the CUDA half, nccl.
+/// mpi, threads, and nccl in a build with CUDA.
 std::vector<std::string> transports_of_this_build();
 
-/// Whether an MPI launcher has started this process, so that there may be others like it.
+/// Whether an MPI launcher started this process.
 bool started_by_a_launcher();
 
-/// The options' transport, else the run file's. Throws InputError when the options do not go together.
+/// The options' transport, else the run file's. Throws InputError if the options contradict each other.
 std::string chosen_transport(const PipelineOptions& options);
 
-/// Tells a fault that every rank finds for itself (a wrong option, a broken run file) once, and returns its exit code:
-/// started by an MPI launcher, rank 0 alone says it. For the time before training.
+/// Reports an error that every rank detects (a wrong option, a broken run file) once, on rank 0 if started by an MPI
+/// launcher, and returns its exit code. For errors before training.
 int refuse(const PipelineOptions& options, const Error& error);
 
-/// Trains and writes the record. Returns the exit code of this process: on a failure all ranks return or are ended, and
-/// rank 0 (or the rank that failed) says why.
+/// Trains and writes the record. Returns the exit code of this process. On a failure all ranks return or are ended, and
+/// rank 0 (or the failed rank) prints the reason.
 int train_pipeline(const PipelineOptions& options);
 
 }  // namespace plumbline

@@ -22,7 +22,7 @@ LlamaStage::LlamaStage(const TrainingRun& training, std::int64_t index, UnitRang
 Microbatch LlamaStage::feed(std::int64_t step, std::int64_t microbatch) {
   if (!first() && !last()) return {};
   Microbatch data = training_.plan.make(step, microbatch);
-  observer_.fed(microbatch, data);
+  observer_.on_input(microbatch, data);
   return to_device(std::move(data), training_.device);
 }
 
@@ -34,14 +34,14 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
   if (first()) {
     input = std::move(data.ids);
   } else {
-    data.ids.reset();  // the last stage looks at labels alone
+    data.ids.reset();  // the last stage needs only the labels
     state.input = begin_graph(input);
   }
   at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()},
                                     training_.run.train.recompute);
   state.end = GraphEnd(output);
   if (!last()) return output.detach();
-  observer_.lost(microbatch, output);
+  observer_.on_loss(microbatch, output);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage of the Llama: its units, and what its microbatches in flight need for their backward pass. A stage without
-// units hands on what it gets.
+// A stage of the Llama: its units, and what its in-flight microbatches need for their backward pass. A stage without
+// units forwards its input.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace plumbline {
 class LlamaStage : public Stage {
  public:
   /// Creates the parameters of these units only, with zeroed gradients and the run's initial values, each under its
-  /// memory owner. `observer` sees what the first and the last stage are fed with, and the losses. Throws InputError
-  /// for weights that are not the model's.
+  /// memory owner. `observer` receives the inputs of the first and last stage, and the losses. Throws InputError for
+  /// weights of another model.
   LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer);
 
   const LlamaSlice& slice() const { return slice_; }

@@ -16,7 +16,7 @@ namespace {
 
 struct Machine {
   std::vector<int> ranks;
-  std::int64_t free_bytes = std::numeric_limits<std::int64_t>::max();  ///< the least that one of them sees
+  std::int64_t free_bytes = std::numeric_limits<std::int64_t>::max();  ///< minimum over the ranks
 };
 
 std::string words_of(const std::string& name, const Machine& machine, std::size_t world) {
@@ -32,10 +32,11 @@ std::string own_machine() {
   return host_identity() + " " + std::to_string(free_memory());
 }
 
-void require_free_memory(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan) {
+void require_free_memory(const std::vector<std::string>& reports, const TrainingRun& training,
+                         const PipelinePlan& plan) {
   std::map<std::string, Machine> machines;
-  for (std::size_t rank = 0; rank < told.size(); ++rank) {
-    std::istringstream words(told[rank]);
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    std::istringstream words(reports[rank]);
     std::string name;
     std::int64_t free_bytes = 0;
     words >> name >> free_bytes;
@@ -44,12 +45,12 @@ void require_free_memory(const std::vector<std::string>& told, const TrainingRun
     machine.free_bytes = std::min(machine.free_bytes, free_bytes);
   }
   for (const auto& [name, machine] : machines) {
-    require_free(memory_of(training, plan, machine.ranks), machine.free_bytes, words_of(name, machine, told.size()));
+    require_free(memory_of(training, plan, machine.ranks), machine.free_bytes, words_of(name, machine, reports.size()));
   }
 }
 
 void require_free_memory_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan) {
-  require_free_memory(transport.gather(own_machine()), training, plan);  // elsewhere than on rank 0 nothing is told
+  require_free_memory(transport.gather(own_machine()), training, plan);  // gather returns nothing on other ranks
 }
 
 }  // namespace plumbline

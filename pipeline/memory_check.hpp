@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the memory that is free on each machine is enough for the ranks on it, asked before any of them takes it.
+// Checks, before any rank allocates its part, whether each machine has enough free memory for its ranks.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace plumbline {
 
-/// What a rank tells of its machine: "<host_identity> <bytes free>".
+/// A rank's report on its machine: "<host_identity> <bytes free>".
 std::string own_machine();
 
-/// `told` by each rank, in rank order. Throws SystemError naming the machine, its ranks, what is free and their plans'
-/// sum.
-void require_free_memory(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan);
+/// `reports`: own_machine() of each rank, in rank order. Throws SystemError naming the machine, its ranks, its free
+/// memory and the sum of their plans.
+void require_free_memory(const std::vector<std::string>& reports, const TrainingRun& training,
+                         const PipelinePlan& plan);
 
-/// Collective, where no rank has made its part of the model yet. Rank 0 throws.
+/// Collective; call before any rank creates its part of the model. Rank 0 throws.
 void require_free_memory_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan);
 
 }  // namespace plumbline

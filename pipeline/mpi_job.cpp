@@ -31,9 +31,9 @@
 namespace plumbline {
 namespace {
 
-/// Collective: whether any rank is kept from going on, and then the exit code for all. Most faults are found by every
-/// rank, so rank 0 says the lowest rank's once; and it says it while the others wait for it, because mpirun ends the
-/// rest of a job as soon as one rank has left with a failure.
+/// Collective. If any rank cannot continue, returns the exit code for all ranks. Most errors are detected by every
+/// rank, so rank 0 prints only the lowest rank's, while the others wait: mpirun kills the rest of a job as soon as one
+/// rank exits with a failure.
 std::optional<int> agree_to_stop(Transport& transport, const std::string& program, const std::optional<Failure>& own) {
   std::string word = own ? std::to_string(static_cast<int>(own->code)) + own->words : "";
   const std::vector<std::string> all = transport.gather(word);
@@ -51,7 +51,7 @@ std::optional<int> agree_to_stop(Transport& transport, const std::string& progra
   return std::stoi(word);
 }
 
-/// Collective at its first call.
+/// Collective on its first call.
 bool one_host() {
   static const bool same = all_on_one_host();
   return same;
@@ -63,9 +63,9 @@ GpuApi real_gpu_api() {
   return {*cuda(), *nccl()};
 }
 
-/// This rank's GPU, from what all ranks see; `ranks` in rank order.
-void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks, int rank, TrainingRun& training) {
-  // A rank that sees none has said why already, and says it to all.
+/// Selects this rank's GPU; `ranks` in rank order.
+void select_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks, int rank, TrainingRun& training) {
+  // A rank that sees no GPU has already recorded the reason; all ranks get it.
   if (std::ranges::any_of(ranks, [](const RankGpus& each) { return each.devices.empty(); })) return;
   GpuSharing sharing;
   sharing.mixed_models = options.mixed_gpus;
@@ -83,8 +83,8 @@ void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks
   load_gpu_module().use(training.device.index());
 }
 
-/// Throws SystemError where the launcher belongs to another MPI. Of its processes, which know nothing of each other,
-/// the first says so; the others give it the time, as some launchers end all processes as soon as one has failed.
+/// Throws SystemError if the launcher belongs to another MPI. Of its processes, which do not know each other, the first
+/// prints the message; the others wait, since some launchers kill all processes as soon as one has failed.
 void require_own_launcher(const Link& link) {
   const auto foreign = foreign_launcher(link.world_size());
   if (!foreign) return;
@@ -95,8 +95,8 @@ void require_own_launcher(const Link& link) {
   throw SystemError(foreign->words);
 }
 
-/// The ranks' messages over MPI, and on GPUs their payloads over NCCL or through host memory. Collective: a rank that
-/// failed before (`failure`, which this may set) takes part, so that all hear of it.
+/// Creates the transport: MPI, and on GPUs NCCL or host memory for the payloads. Collective: a rank that already failed
+/// (`failure`, which this call may set) takes part, so that all ranks learn of it.
 std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, TrainingRun* training,
                                         std::optional<Failure>& failure) {
   TransportSettings settings = training != nullptr ? transport_settings(*training) : TransportSettings{};
@@ -107,7 +107,7 @@ std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Training
     const bool able = training != nullptr && !failure;
     const std::vector<RankGpus> ranks =
         exchange_gpus(*link, able ? visible_gpus(load_gpu_module()) : RankGpus{}, settings.start_timeout);
-    if (able) failure = failure_of([&] { take_gpu(options, ranks, link->rank(), *training); });
+    if (able) failure = failure_of([&] { select_gpu(options, ranks, link->rank(), *training); });
   }
   const at::Device device = training != nullptr ? training->device : at::kCPU;
   if (!device.is_cpu() && training->run.pipeline.transport == "nccl") {
@@ -130,13 +130,13 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   std::optional<UnrecordedRun> unrecorded;
   PipelinePlan plan;
   std::optional<RankTrainer> trainer;
-  bool claimed = false;  // on rank 0: the record's folder is this run's
-  // Collective: the exit code, where any rank is kept from going on; then all leave, and nothing is left of the run.
+  bool claimed = false;  // rank 0: whether this run owns the record folder
+  // Collective. If any rank cannot continue, removes what the run created and returns the exit code on all ranks.
   const auto stopped = [&](const std::optional<Failure>& own) {
     std::optional<int> code;
     try {
       code = agree_to_stop(*transport, options.program, own);
-    } catch (const std::exception& error) {  // a rank that waits in vain for the others says so in its record
+    } catch (const std::exception& error) {  // a rank that waits in vain for the others records that
       if (trainer) note_failure(*trainer, error);
       throw;
     }
@@ -189,7 +189,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     if (transport->rank() == 0 && options.progress) tell_end(*training, options.record);
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
-    transport->abort(describe_failure(error).words, code_of(error));  // says why
+    transport->abort(describe_failure(error).words, code_of(error));  // prints the reason
     return static_cast<int>(code_of(error));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a run as the processes of an MPI job, this one being one of them.
+// Runs this process as one rank of an MPI job.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace plumbline {
 
-/// Collective, and so also for a rank that cannot begin (`failure`, of what it did so far): all hear of it, one says
-/// it, all leave. Returns the exit code.
+/// Collective; a rank that already failed (`failure`) calls it too, so that all ranks learn of it, one prints it, and
+/// all exit. Returns the exit code.
 int train_with_mpi(PipelineOptions options, std::optional<Failure> failure);
 
 }  // namespace plumbline

@@ -18,7 +18,7 @@ LayerCounts least_largest(const LlamaConfig& config, std::int32_t stages,
   const double layer = layer_flops(config, row_lengths);
   const double head = head_flops(config, row_lengths);
   const std::int64_t others = stages - 1;
-  // Layers cost the same, so with k of them beside the head the rest is best spread evenly: one number to choose.
+  // Layers have equal cost, so with k of them on the head's stage the rest is best spread evenly; only k is searched.
   std::int64_t best = 0;
   double least = 0;
   for (std::int64_t k = 0; k <= config.layers; ++k) {

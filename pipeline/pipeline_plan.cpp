@@ -52,7 +52,7 @@ PipelinePlan make_plan(const TrainingRun& training, int world) try {
   plan.lowered = std::move(runnable.lowered);
   plan.stages = partition(training.config, settings, plan.schedule.placement.stages(), training.plan);
   return plan;
-} catch (const InputError& error) {  // they see settings, not where those were written
+} catch (const InputError& error) {  // these functions do not know the run file
   throw InputError(training.run.path.string() + ": " + error.what());
 }
 

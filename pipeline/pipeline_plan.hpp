@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks agree on before the first step.
+// The plan that all ranks share: schedule and partition.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 namespace plumbline {
 
 struct PipelinePlan {
-  Schedule schedule;               ///< compute-only
-  Schedule lowered;                ///< what ranks execute
-  std::string schedule_csv;        ///< for the record
-  std::vector<std::string> notes;  ///< on the reading of a schedule file
+  Schedule schedule;               ///< compute actions only
+  Schedule lowered;                ///< the lists that ranks execute
+  std::string schedule_csv;        ///< as written to the record
+  std::vector<std::string> notes;  ///< about importing a schedule file
   std::vector<UnitRange> stages;   ///< units of each stage
-  std::int64_t origin_ns = 0;      ///< monotonic time of rank 0's start-up
+  std::int64_t origin_ns = 0;      ///< monotonic time of rank 0's start
 };
 
-/// Schedule, stages and lowered list for `world` ranks. Throws InputError naming the run file.
+/// Schedule, stages and lowered lists for `world` ranks. Throws InputError naming the run file.
 PipelinePlan make_plan(const TrainingRun& training, int world);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of a pipeline in words and as JSON.
+// The plan of a pipeline as text and as JSON.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pipeline trainer's command line, apart from main() so that the fault programs share it.
+// The pipeline trainer's command line, separate from main() so that the fault-injection programs share it.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// Parses the command line and trains. Returns the exit code; throws Error for what rank 0 is to report.
-/// `program` is the name of the one that was started.
+/// Parses the command line and trains. Returns the exit code; throws Error for what rank 0 is to report. `program` is
+/// the name of the started program.
 int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports = {},
                          const std::string& program = "plumbline-pipeline");
 

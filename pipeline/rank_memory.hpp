@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes that ranks of a pipeline will take, from plan and lists alone.
+// Predicts the bytes that pipeline ranks will allocate, from plan and action lists alone.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace plumbline {
 
-/// `list`: the rank's actions, lowered or not. `stages`: units of every stage; `own`: the rank's among them. A
-/// microbatch's activations count from its forward pass until its backward pass, or the weight half of it, has ended.
+/// `list`: the rank's actions, lowered or not. `stages`: units of every stage; `own`: indices of the rank's stages. A
+/// microbatch's activations count from its forward pass to the end of its backward pass, or of the weight half of it.
 MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitRange>& stages,
                             const std::vector<std::int32_t>& own, const ActionList& list);
 
-/// What one rank keeps, and what several together keep in one place, from the first step to the last.
+/// What one rank, or several ranks on one device, hold from the first step to the last.
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank);
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the walk of one rank is put together from.
+// The parts that a rank's schedule executor works on.
 #pragma once
 
 #include <vector>
@@ -19,10 +19,10 @@ struct RankParts {
   Stages stages;
   TrainState state;  ///< of all stages
   Transport& transport;
-  std::vector<const LlamaSlice*> slices = {};  ///< of the stages: for who computes with the parameters in another way
+  std::vector<const LlamaSlice*> slices = {};  ///< of the stages, for other computations with their parameters
 };
 
-/// Throws InputError for weights that are not the model's.
+/// Throws InputError for weights of another model.
 RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                           StepObserver& observer);
 

@@ -29,15 +29,15 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
                             plan.stages.size() > 1),
       parts_(make_rank_parts(training, plan, transport, monitor_)),
       group_(transport),
-      walk_(training, plan, parts_, monitor_),
+      executor_(training, plan, parts_, monitor_),
       peaks_(monitor_) {
-  parts_.transport.show_waits([this](int peer) { monitor_.page().waits_for(peer); });
+  parts_.transport.set_wait_callback([this](int peer) { monitor_.heartbeat().waits_for(peer); });
   if (training.recorded()) monitor_.add(peaks_);
-  if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.page());
+  if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.heartbeat());
 }
 
 RankTrainer::~RankTrainer() {
-  parts_.transport.show_waits({});
+  parts_.transport.set_wait_callback({});
 }
 
 void RankTrainer::train(bool show_progress) {
@@ -45,24 +45,24 @@ void RankTrainer::train(bool show_progress) {
     run(show_progress);
     parts_.transport.barrier();
   } catch (const DeadlineError& error) {
-    // As the pages are now, before anybody leaves: whom this rank waits for may wait itself.
+    // Read the heartbeats now, before any rank exits: the awaited rank may itself be waiting.
     const std::filesystem::path record = monitor_.writer().folder().parent_path();
-    DeadlineError told(error.what() + (error.waited_for.empty() ? waits_behind(record, parts_.transport.rank())
-                                                                : last_sign(record, error.waited_for)));
-    told.waited_for = error.waited_for;
-    throw told;
+    DeadlineError extended(error.what() + (error.waited_for.empty() ? waits_behind(record, parts_.transport.rank())
+                                                                    : last_sign(record, error.waited_for)));
+    extended.waited_for = error.waited_for;
+    throw extended;
   }
 }
 
-// Ranks load parts of different sizes: the step's limit counts from where all are done.
+// Ranks load parts of different sizes, so the time limit of a step starts when all are done.
 void RankTrainer::ready() {
   parts_.transport.barrier();
   parts_.transport.start_steps();
 }
 
 void RankTrainer::train_step(std::int64_t step) {
-  walk_.step(step);
-  for (const TrafficCount& count : parts_.transport.take_traffic()) {
+  executor_.step(step);
+  for (const TrafficCount& count : parts_.transport.collect_traffic()) {
     monitor_.writer().add(TrafficRow{step, count.peer, to_text(count.direction), count.send ? "send" : "receive",
                                      count.operations, count.bytes});
   }
@@ -72,7 +72,7 @@ std::shared_ptr<void> RankTrainer::watch_waits(ProgressLine& line) {
   return std::make_shared<WaitWatcher>(monitor_.writer().folder().parent_path(), parts_.transport.rank(), line);
 }
 
-// After the step: its rows show what differs, and are kept where another rank fails meanwhile.
+// After the step's rows are written: they show the difference and remain if another rank fails meanwhile.
 void RankTrainer::step_recorded(std::int64_t step) {
   if (!compares_tied_copies_ || tied_copies_are_equal(parts_.transport, TiedWeight(true, parts_.state))) return;
   throw RunError("step " + std::to_string(step) +
@@ -80,7 +80,7 @@ void RankTrainer::step_recorded(std::int64_t step) {
 }
 
 void RankTrainer::ending(bool well) {
-  if (!well) monitor_.write_flight();
+  if (!well) monitor_.write_flight_record();
 }
 
 }  // namespace plumbline

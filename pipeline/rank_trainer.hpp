@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank of the pipeline trainer: walks its action list, step after step, and records what it did.
+// One rank of the pipeline trainer: executes its action list in every step and records it.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 #include "pipeline/evaluation.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
+#include "pipeline/schedule_executor.hpp"
 #include "pipeline/transport_group.hpp"
-#include "pipeline/walk.hpp"
 #include "training/trainer.hpp"
 
 namespace plumbline {
 
 class RankTrainer : public Trainer {
  public:
-  /// Throws InputError for weights that are not the model's.
+  /// Throws InputError for weights of another model.
   RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
               const std::filesystem::path& record);
 
@@ -27,7 +27,7 @@ class RankTrainer : public Trainer {
   RankTrainer(const RankTrainer&) = delete;
   RankTrainer& operator=(const RankTrainer&) = delete;
 
-  /// All steps, then a barrier.
+  /// Runs all steps, then a barrier.
   void train(bool show_progress);
 
  private:
@@ -40,13 +40,13 @@ class RankTrainer : public Trainer {
   TrainState& state() override { return parts_.state; }
   RankGroup& group() override { return group_; }
 
-  /// Of a weight on two stages, after each update; where the record has digests of tensors, which this is one more of.
+  /// Compares the copies of a weight held by two stages after each update, if the record has tensor digests.
   bool compares_tied_copies_;
   RankParts parts_;
   TransportGroup group_;
-  Walk walk_;
+  ScheduleExecutor executor_;
   ActivationPeaks peaks_;
-  std::optional<Evaluation> evaluation_;  ///< where there is validation data
+  std::optional<Evaluation> evaluation_;  ///< only with validation data
 };
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stage of a pipeline: a contiguous run of the model's units, which may be empty.
+// One stage of a pipeline: a contiguous range of the model's units, possibly empty.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,16 +16,16 @@ class Stage {
   virtual ~Stage() = default;
 
   std::int64_t index() const { return index_; }
-  bool first() const { return index_ == 0; }  ///< takes no input: it is fed with the data
-  bool last() const { return last_; }         ///< gives no output: it ends in the loss
+  bool first() const { return index_ == 0; }  ///< its input is the data
+  bool last() const { return last_; }         ///< its output is the loss
 
-  /// `input`: the boundary activation [batch, sequence, hidden]. Returns the next one. Keeps what the backward pass
+  /// `input`: the boundary activation [batch, sequence, hidden]. Returns the next one. Saves what the backward pass
   /// needs.
   virtual at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) = 0;
-  /// `gradient` of the stage's output; undefined on the last stage: the loss's own, 1. Returns the gradient of its
-  /// input; undefined on the first stage.
+  /// `gradient` of the stage's output; on the last stage undefined, meaning 1, the loss's own. Returns the gradient of
+  /// the stage's input; undefined on the first stage.
   virtual at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) = 0;
-  /// The same in two halves: the gradient of the input alone, then the weight gradients that it put off.
+  /// The two halves of a split backward pass: the gradient of the input, then the deferred weight gradients.
   virtual at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) = 0;
   virtual void backward_weight(std::int64_t step, std::int64_t microbatch) = 0;
 

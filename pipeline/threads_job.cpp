@@ -32,7 +32,8 @@
 namespace plumbline {
 namespace {
 
-/// What ranks take before their model: a thread with LibTorch's own state each, and the queues of every pair.
+/// Memory of the ranks besides their models: a thread with LibTorch's thread-local state each, and the queues of every
+/// pair.
 std::int64_t bytes_of_threads(std::int64_t world) {
   constexpr std::int64_t bytes_of_a_rank = std::int64_t{1} << 20;
   constexpr std::int64_t bytes_of_a_queue = 704;  // with the first block of its deque
@@ -45,7 +46,7 @@ std::int64_t bytes_of_threads(std::int64_t world) {
 int train_with_threads(PipelineOptions options) {
   TrainingRun training = load_job(options);
   if (training.recorded()) install_memory_meter();
-  take_first_gpu(training);
+  use_first_gpu(training);
   const int world = options.world.value_or(1);
   require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
   PipelinePlan plan = make_plan(training, world);
@@ -55,41 +56,42 @@ int train_with_threads(PipelineOptions options) {
   if (training.device.is_cpu()) {
     require_free_memory(std::vector(ranks.size(), own_machine()), training, plan);
   } else {
-    load_gpu_module().release_workspaces();  // this thread computes no more; each rank's has its own
+    load_gpu_module().release_workspaces();  // this thread computes no more; each rank thread has its own
   }
   plan.origin_ns = monotonic_ns();
   std::optional<std::filesystem::path> unrecorded;
   if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());
   claim_record(options, plan);
-  // What the process took of the GPU before its ranks belongs to the first of them, so that no byte of it is nobody's.
+  // GPU memory that the process allocated before its ranks is attributed to the first rank, so that every byte has an
+  // owner.
   MemoryMeter& before_ranks = this_thread_meter();
   auto transports = options.make_transports
                         ? options.make_transports(world, transport_settings(training))
                         : make_threads_transports(world, transport_settings(training), training.device);
   std::mutex lock;
-  std::optional<ExitCode> failure;  // the first is the cause; the others only waited for that rank
+  std::optional<ExitCode> failure;  // the first failure is the cause; the other ranks only waited for that rank
   std::atomic<bool> trained = false;
-  const auto fail = [&](const std::string& who, const Failure& why) {
+  const auto fail = [&](const std::string& prefix, const Failure& why) {
     const std::lock_guard guard(lock);
     if (failure) return;
     failure = why.code;
-    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), who.c_str(), why.words.c_str());
+    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(), why.words.c_str());
   };
   const auto failed = [&] {
     const std::lock_guard guard(lock);
     return failure.has_value() && !trained;
   };
-  // No rank trains before each has its part of the model, with values: nothing is recorded until then.
+  // Nothing is recorded until every rank has initialised its part of the model.
   std::latch made(world), begun(world);
   const auto train = [&](int rank) {
     Transport& transport = *transports[static_cast<std::size_t>(rank)];
-    const std::string who = "rank " + std::to_string(rank);
+    const std::string prefix = "rank " + std::to_string(rank);
     const auto guarded = [&](const auto& body) {
       try {
         body();
       } catch (const std::exception& error) {
         const Failure why = describe_failure(error);
-        fail(who + ": ", {code_of(error), why.words});
+        fail(prefix + ": ", {code_of(error), why.words});
         transport.abort(why.words);
       }
     };
@@ -98,11 +100,11 @@ int train_with_threads(PipelineOptions options) {
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
-      at::set_num_threads(static_cast<int>(training.run.train.threads));  // OpenMP keeps this number a thread
+      at::set_num_threads(static_cast<int>(training.run.train.threads));  // OpenMP keeps this number per thread
       make_trainer(trainer, training, plan, transport, options.record);
     });
     made.arrive_and_wait();
-    if (failed()) {  // maybe only since: a rank that woke before this one may have failed to begin, and waits below
+    if (failed()) {  // checked again: a rank that woke up earlier may have failed meanwhile, and waits below
       begun.count_down();
       return;
     }

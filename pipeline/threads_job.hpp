@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a run as threads of this process.
+// Runs the ranks of a run as threads of this process.
 #pragma once
 
 #include "pipeline/launch.hpp"
 
 namespace plumbline {
 
-/// Trains options.world ranks (1 by default); on GPUs all of them on the first one. Returns the exit code, and says why
-/// when it is no success. Throws InputError before any rank has begun.
+/// Trains with options.world ranks (default 1); on GPUs all of them share the first one. Returns the exit code and
+/// prints the reason of a failure. Throws InputError before any rank has started.
 int train_with_threads(PipelineOptions options);
 
 }  // namespace plumbline

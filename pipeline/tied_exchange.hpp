@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tied weight between ranks: the gradients of its two uses become one sum on both sides, and its copies stay equal.
+// A tied weight on two ranks: sums the gradients of its two uses and checks that its copies stay equal.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace plumbline {
 
-/// Called by the ranks of the embedding and of the head, each naming the other. The head's gradient goes to the
-/// embedding's rank, is added there, and the sum comes back; on a rank that holds both nothing travels.
-/// Returns the nanoseconds that the messages took.
+/// Called by the ranks of embedding and head, each naming the other as `peer`. The head's gradient is sent to the
+/// embedding's rank, added there, and the sum is sent back. Without messages if one rank holds both. Returns the time
+/// spent in messages, in nanoseconds.
 std::int64_t exchange_tied_gradients(Transport& transport, const TiedWeight& tied, int peer);
 
-/// Collective. Rank 0 is told; elsewhere true.
+/// Collective. The result is on rank 0; other ranks return true.
 bool tied_copies_are_equal(Transport& transport, const TiedWeight& tied);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a transport as a group that agrees.
+// Implements RankGroup with a transport.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class TransportGroup : public RankGroup {
   std::vector<std::string> gather(const std::string& bytes) override { return transport_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return transport_.broadcast(bytes); }
   void carry_request(std::function<bool()> asked) override {
-    if (size() == 1) return RankGroup::carry_request(std::move(asked));  // no message goes anywhere
+    if (size() == 1) return RankGroup::carry_request(std::move(asked));  // a single rank sends no messages
     transport_.carry_request(std::move(asked));
   }
   bool request_carried() const override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says on a rank's progress line for whom it waits, while it waits: the rank itself can say nothing then.
+// Shows on a rank's progress line which rank it waits for, since the waiting rank itself cannot.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace plumbline {
 
 class WaitWatcher {
  public:
-  /// Looks at the rank's progress page in the record's folder until it is destroyed; waits shorter than `patience` are
-  /// not told. `line` outlives it.
+  /// Polls the rank's heartbeat in the record's folder until destroyed. Waits shorter than `patience` are not shown.
+  /// `line` must outlive this object.
   WaitWatcher(std::filesystem::path record, std::int64_t rank, ProgressLine& line,
               std::chrono::milliseconds patience = std::chrono::seconds(5));
   ~WaitWatcher();

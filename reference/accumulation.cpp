@@ -39,11 +39,11 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
     }
     if (!seen.emplace(unit, *microbatch).second) {
       throw InputError(where + "unit " + unit + " lists microbatch " + std::to_string(*microbatch) +
-                       " twice; each stands once");
+                       " twice; each must occur once");
     }
     order[unit].push_back(*microbatch);
   }
-  for (const std::string& unit : units) order[unit];  // none may be missing; parameters may
+  for (const std::string& unit : units) order[unit];  // every unit must occur; single parameters are optional
   for (const auto& [unit, listed] : order) {
     if (std::ssize(listed) != microbatches) {
       throw InputError(path.string() + ": " + unit + " lists " + std::to_string(listed.size()) + " microbatches of " +

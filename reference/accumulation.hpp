@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums gradients over microbatches in an order of someone else's: so that a schedule with another order is still held
-// to 0 ULP.
+// Sums gradients over microbatches in a given order, so that a schedule with another summation order is still compared
+// at 0 ULP.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,22 +16,21 @@
 
 namespace plumbline {
 
-/// For each unit the microbatches in the order in which its gradients are added; for a single parameter too, where its
-/// order is another than its unit's.
+/// For each unit its microbatches in summation order; also for a parameter whose order differs from its unit's.
 using AccumulationOrder = std::map<std::string, std::vector<std::int64_t>>;
 
-/// A CSV with the columns unit (or a parameter's name), microbatch, in order. Throws InputError naming file, line and
-/// unit: unknown, twice, or missing.
+/// Reads a CSV with the columns unit (or a parameter's name), microbatch, in order. Throws InputError naming file, line
+/// and unit: unknown, duplicate, or missing.
 AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const LlamaConfig& config,
                                           std::int64_t microbatches);
 
-/// Keeps each microbatch's gradients apart and adds them at the step's end.
+/// Stores each microbatch's gradients separately and adds them at the end of the step.
 class ListedAccumulation {
  public:
   explicit ListedAccumulation(AccumulationOrder order) : order_(std::move(order)) {}
-  /// After a microbatch's backward: takes its gradients out of the parameters, leaving zeros.
+  /// After a microbatch's backward pass: moves its gradients out of the parameters, leaving zeros.
   void take(std::int64_t microbatch, const TrainState& state);
-  /// Adds all into the parameters' gradients, in order, and forgets them.
+  /// Adds all to the parameters' gradients, in order, and releases them.
   void add_all(const TrainState& state);
 
  private:

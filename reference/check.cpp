@@ -14,7 +14,7 @@ namespace plumbline {
 
 int check_reference(const ReferenceOptions& options, bool as_json) {
   return answer_check("plumbline-reference", options.run_file, as_json, [&](RunAnswer& answer) {
-    if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
+    if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
     apply_deterministic_settings();
     TrainingRun training = load_training_run(options.run_file, options.text);
     training.run.device = options.device;
@@ -26,7 +26,7 @@ int check_reference(const ReferenceOptions& options, bool as_json) {
     const MemoryPlan need = plan_one_device(training.config, training.plan, training.run);
     answer.json["memory"] = {{"ranks", {need.total()}}, {"free", free_memory()}, {"limit", memory_limit()}};
     answer.text += "memory: " + to_text(need) + "; free here: " + bytes_text(free_memory()) + "\n";
-    take_first_gpu(training);
+    use_first_gpu(training);
     prepare_device(training, need, "the run");
     if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
   });

@@ -27,8 +27,8 @@
 namespace plumbline {
 namespace {
 
-/// What data.safetensors would hold, a part of it for each file: whole steps, so that a header stays far below the
-/// 100 MB that the format's own library reads, and is all that stands in memory.
+/// The content of data.safetensors, split into files of whole steps, so that a header stays far below the 100 MB limit
+/// of the format's own library and only one part is in memory.
 class DataFiles {
  public:
   explicit DataFiles(const TrainingRun& training) : training_(training) {
@@ -43,7 +43,7 @@ class DataFiles {
     for (std::int64_t m = 0; m < training_.plan.microbatches(); ++m) {
       tokens = sum_of_sizes({tokens, training_.plan.padded_tokens(m)});
     }
-    constexpr std::int64_t bytes_of_a_name = 100;  // in the header
+    constexpr std::int64_t bytes_of_a_name = 100;  // bytes in the header
     return product_of_sizes({training_.run.train.steps,
                              sum_of_sizes({product_of_sizes({tokens, bytes_of_id_and_label}),
                                            product_of_sizes({2 * bytes_of_a_name, training_.plan.microbatches()})})});
@@ -57,7 +57,7 @@ class DataFiles {
   }
 
  private:
-  static constexpr std::int64_t most_tensors = 16384;  // of a file
+  static constexpr std::int64_t most_tensors = 16384;  // per file
   static constexpr std::int64_t bytes_of_id_and_label = 2 * sizeof(std::int64_t);
 
   void write_file(const std::filesystem::path& path, std::int64_t first, std::int64_t end) const {
@@ -71,7 +71,7 @@ class DataFiles {
         tensors.push_back({"labels/" + place, entry});
       }
     }
-    Microbatch made;  // whose ids and labels are written one after the other
+    Microbatch made;  // ids and labels are written one after the other
     write_safetensors(path, tensors, [&](std::size_t i) -> std::span<const std::byte> {
       const auto number = static_cast<std::int64_t>(i / 2);
       if (i % 2 == 0) made = training_.plan.make(first + number / microbatches, number % microbatches);
@@ -85,7 +85,7 @@ class DataFiles {
   std::int64_t files_ = 1;
 };
 
-/// What it will take, before it begins; what the disk does not hold is not begun.
+/// Prints the required disk space and refuses to start if it is not available.
 void tell_cost(const ReferenceOptions& options, const TrainingRun& training, const DataFiles& data,
                const NamedTensors& weights, const std::filesystem::path& folder) {
   std::int64_t bytes = data.bytes();
@@ -138,7 +138,8 @@ void export_run(const ReferenceOptions& options, const std::filesystem::path& fo
   } else {
     order = ascending_order(training);
   }
-  const NamedTensors weights = weights_of(training);  // before the folder, so that weights of another model leave none
+  const NamedTensors weights =
+      weights_of(training);  // before creating the folder, so that weights of another model leave none
 
   const DataFiles data(training);
   claim_record_folder(folder);

@@ -34,28 +34,28 @@
 namespace plumbline {
 namespace {
 
-/// The loosest limits that a golden may ask for.
+/// The loosest limits that a golden may request.
 struct DerivedLimits {
   double logits, loss, gradient, floor;
 };
-// Goldens re-made on other code paths (AVX2, no vector instructions, MKL_CBWR=COMPATIBLE) moved by at most 3e-6; the
-// smallest mistake tried, a wrong eps, moves logits by 2e-3. The floor is one unit of float32's last place; on those
-// code paths the remains of such zero gradients were up to a ninth of it.
+// Goldens recomputed on other code paths (AVX2, no vector instructions, MKL_CBWR=COMPATIBLE) differed by at most 3e-6;
+// the smallest mistake tried, a wrong eps, changes logits by 2e-3. The floor is one float32 unit in the last place; on
+// those code paths the residue of gradients that are zero in exact arithmetic was at most a ninth of it.
 constexpr DerivedLimits of_float32{2e-5, 2e-5, 2e-5, 0x1p-23};
-// In bfloat16 other code paths (AVX2, no vector instructions, oneDNN held to AVX2) moved logits by up to 2^-6, which is
-// one unit in the last place of the largest, the loss by 9e-5, and gradients by up to 0.7 % of the tensor's largest;
-// these are some twice that (the loss five times). They see a wrong rotation or mask, not a wrong eps: only the bits
-// see that.
+// In bfloat16, other code paths (AVX2, no vector instructions, oneDNN limited to AVX2) changed logits by up to 2^-6,
+// which is one unit in the last place of the largest, the loss by 9e-5, and gradients by up to 0.7 % of the tensor's
+// largest element. These limits are about twice that (five times for the loss). They detect a wrong rotation or mask,
+// but not a wrong eps, which only the bits show.
 constexpr DerivedLimits of_bfloat16{0x1p-5, 0x1p-11, 0x1p-6, 0};
 
-/// One tensor of a golden against ours.
+/// Comparison of one tensor of a golden with the computed one.
 struct Comparison {
   std::string name;
   std::int64_t elements = 0;
   std::int64_t largest_ulp = 0;
   double largest_difference = 0;
   double limit = 0;
-  std::string defect;  ///< NaN, another shape, ...; empty = none
+  std::string defect;  ///< NaN, another shape, ...; empty: none
   bool holds = false;
 };
 
@@ -64,13 +64,13 @@ struct Tally {
   std::int64_t tensors_at_bits = 0, elements_at_bits = 0;  ///< compared at 0 ULP
 };
 
-/// Place of a float among all floats in order; both zeros have the same.
+/// Index of a float in the order of all floats; both zeros have the same.
 std::int64_t ordinal(float value) {
   const auto bits = std::bit_cast<std::int32_t>(value);
   return bits < 0 ? -static_cast<std::int64_t>(bits & 0x7fffffff) : bits;
 }
 
-/// A tensor of io.safetensors, copied: the file's bytes are not aligned.
+/// Copies a tensor of io.safetensors, since the file's data may be unaligned.
 at::Tensor to_tensor(const SafetensorsFile& file, const std::string& name, const std::string& dtype) {
   const SafetensorsEntry& entry = file.at(name);
   if (entry.dtype != dtype) {
@@ -83,7 +83,7 @@ at::Tensor to_tensor(const SafetensorsFile& file, const std::string& name, const
   return tensor;
 }
 
-/// Ids or labels [batch, sequence], each within the vocabulary or, for labels, -100.
+/// Ids or labels [batch, sequence]; throws unless each is in the vocabulary or, for labels, -100.
 at::Tensor read_tokens(const SafetensorsFile& file, const std::string& name, std::int64_t vocab_size, bool labels) {
   const at::Tensor tokens = to_tensor(file, name, "int64");
   const std::string where = file.path().string() + ": " + name;
@@ -117,7 +117,7 @@ at::Tensor read_shifted_labels(const SafetensorsFile& file, const LlamaConfig& c
   return labels;
 }
 
-/// What the golden was computed in: its logits' dtype. One without logits fails for that, in whatever dtype.
+/// The golden's dtype: that of its logits. A golden without logits fails with any dtype.
 std::string read_dtype(const SafetensorsFile& io) {
   const auto logits = io.entries().find("logits");
   const std::string dtype = logits == io.entries().end() ? "float32" : logits->second.dtype;
@@ -127,7 +127,7 @@ std::string read_dtype(const SafetensorsFile& io) {
   return dtype;
 }
 
-/// What the model computes unit by unit, as the trainers do, under the names of io.safetensors.
+/// Outputs of the model, run unit by unit as in the trainers, under the names of io.safetensors.
 std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& directory, const LlamaConfig& config,
                                                   const SafetensorsFile& io, at::ScalarType dtype) {
   const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
@@ -139,7 +139,8 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   model.prepare_tables(ids.size(1));
   at::Tensor logits = ids;
   for (std::int64_t unit = 0; unit < model.units().end; ++unit) logits = model.forward_unit(unit, logits);
-  const at::Tensor scored = std::exchange(logits, logits.detach().clone());  // the loss takes their memory
+  const at::Tensor scored =
+      std::exchange(logits, logits.detach().clone());  // a clone, because the loss reuses the logits' memory
   const at::Tensor loss = token_weighted_loss(scored, labels, labels.ne(-100).sum().item<std::int64_t>());
   GraphEnd(loss).backward();
   OptimizerSettings stateless;
@@ -156,9 +157,9 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   return outputs;
 }
 
-/// Both of one dtype, float32 or bfloat16.
+/// Both tensors have the same dtype, float32 or bfloat16.
 void compare_values(Comparison& result, const at::Tensor& expected, const at::Tensor& computed) {
-  // A bfloat16 is the upper half of a float32, so that neighbours lie 2^16 float32 apart.
+  // A bfloat16 is the upper half of a float32, so neighbours are 2^16 float32 apart.
   const std::int64_t ulp = expected.scalar_type() == at::kBFloat16 ? 1 << 16 : 1;
   const at::Tensor wide_expected = expected.to(at::kFloat), wide_computed = computed.to(at::kFloat);
   const auto* golden = wide_expected.const_data_ptr<float>();
@@ -179,7 +180,7 @@ double largest_element(const at::Tensor& tensor) {
   return tensor.numel() == 0 ? 0 : tensor.abs().max().item<double>();
 }
 
-/// The largest element of all gradients the golden holds.
+/// The largest absolute element of all gradients in the golden.
 double largest_gradient(const SafetensorsFile& io) {
   double largest = 0;
   for (const auto& entry : io.entries()) {
@@ -207,7 +208,7 @@ double limit_of(const std::string& name, const GoldenDemand& demand, const at::T
 
 void compare_digest(Comparison& result, const std::string& expected, const at::Tensor& computed) {
   result.elements = computed.numel();
-  const std::string found = digest(computed.add(0.0));  // -0 becomes 0: at 0 ULP both are the same
+  const std::string found = digest(computed.add(0.0));  // -0 becomes 0: they are equal at 0 ULP
   if (!computed.isfinite().all().item<bool>()) {
     result.defect = "NaN or infinity in ours";
   } else if (found != expected) {
@@ -253,7 +254,7 @@ Comparison compare(const std::string& name, const SafetensorsFile& io, const std
   return result;
 }
 
-/// Every name of either side: logits, loss, then gradients.
+/// The union of both sides' names: logits, loss, then gradients.
 std::vector<std::string> names_to_compare(const SafetensorsFile& io, const std::map<std::string, at::Tensor>& outputs,
                                           const GoldenDemand& demand) {
   std::vector<std::string> names{"logits", "loss"};
@@ -285,8 +286,8 @@ void print_row(std::ostream& out, const Comparison& row) {
   out << "  " << (row.holds ? "holds" : "FAILS") << (row.defect.empty() ? "" : ": " + row.defect) << '\n';
 }
 
-/// Set where the goldens are known to hold this machine's bits, to the ATen capability that it has: a tolerance, or
-/// another capability, is then a failure.
+/// If set, the value is the ATen capability with which this machine must reproduce the goldens' bits; a comparison
+/// within tolerances, or another capability, then fails.
 const char* const require_bits = "PLUMBLINE_REQUIRE_GOLDEN_BITS";
 
 bool bits_required() {
@@ -309,7 +310,7 @@ bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tal
   out << directory.string() << "\n  " << (demand.bits ? "0 ULP demanded: " : "tolerance: ") << demand.reason << "\n  "
       << std::left << std::setw(58) << "tensor" << std::right << std::setw(9) << "elements" << std::setw(11) << "ULP"
       << std::setw(12) << "difference" << std::setw(11) << "limit" << '\n';
-  // Those in bfloat16 hold the bits of one processor, and those of other versions alone can give this one none.
+  // A bfloat16 golden has the bits of one processor; if all its entries are of other versions, none applies here.
   const bool of_others = golden.is_object() && !names_this_torch(golden.value("torch", Json()));
   bool holds = demand.bits || !bits_required() || dtype == "bfloat16" || of_others;
   if (!holds) {
@@ -348,7 +349,7 @@ double read_limit(const Json& golden, const std::string& key, double derived, co
   return limit.get<double>();
 }
 
-/// The digests of an entry of `also`; none where its machine computes what io.safetensors holds.
+/// The digests of an entry of `also`; empty if its machine computes the values of io.safetensors.
 std::optional<std::map<std::string, std::string>> read_digests(const Json& entry, const std::filesystem::path& path) {
   if (!entry.is_object() || !entry.contains("machine")) {
     throw InputError(path.string() + ": an entry of also must be an object with machine");
@@ -370,8 +371,8 @@ std::optional<std::map<std::string, std::string>> read_digests(const Json& entry
   return digests;
 }
 
-/// The outputs that hold this machine's bits: of the machine that made the golden, or of one of `also`. Where there are
-/// none, `reason` says why not.
+/// Outputs with this machine's bits: from the golden's machine or from an entry of `also`. Null if there are none;
+/// `reason` then says why.
 void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machine, const Json& environment,
                     const std::filesystem::path& path) {
   if (golden.is_null()) {

@@ -42,7 +42,7 @@ int print_capabilities() {
   arguments.push_back(nullptr);
   execv(program.c_str(), arguments.data());
   throw plumbline::SystemError("--plan: " + program + " cannot be started: " + std::generic_category().message(errno) +
-                               "; build it, or put it beside plumbline-reference");
+                               "; build it, or put it next to plumbline-reference");
 }
 
 int run(int argc, char** argv) {
@@ -118,7 +118,7 @@ int run(int argc, char** argv) {
   }
   if (plan) print_memory_plan(options);
   if (options.shadow && options.perturb) {
-    throw plumbline::InputError("--shadow and --perturb: give one of them; a shadow stands for no rounding at all");
+    throw plumbline::InputError("--shadow and --perturb: give one of them, not both");
   }
   if (check) return plumbline::check_reference(options, as_json);
   if (!exported.empty()) {

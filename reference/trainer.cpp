@@ -9,17 +9,17 @@
 #include <functional>
 #include <utility>
 
+#include "model/copy_values.hpp"
 #include "model/perturb.hpp"
-#include "model/take_values.hpp"
 #include "model/unit.hpp"
 #include "reference/accumulation.hpp"
 #include "reference/unit_meter.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/free_memory.hpp"
+#include "training/data_digests.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
-#include "training/fed_data.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
@@ -51,14 +51,14 @@ std::string sequential_list(std::int64_t microbatches) {
   return line + "\n";
 }
 
-/// What makes a run one that measures rounding instead of one to be compared in bits.
+/// Settings of a run that measures rounding instead of being compared in bits.
 struct Variant {
   std::optional<std::uint64_t> perturb;
-  std::optional<std::string> shadow_of;  ///< the dtype of the run that a float64 one stands beside
+  std::optional<std::string> shadow_of;  ///< dtype of the run for which this one is the float64 reference
 };
 
 LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
-  // A shadow shares the constants of the model it stands beside: they are no error of that model's arithmetic.
+  // A float64 reference uses the constants of the original model's dtype: they are not an arithmetic error.
   std::optional<at::ScalarType> tables_in;
   if (variant.shadow_of) tables_in = parse_dtype(*variant.shadow_of);
   LlamaSlice slice = make_slice(training, all_units(training.config), tables_in);
@@ -66,7 +66,7 @@ LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
   if (variant.shadow_of) {
     LlamaSlice own(training.config, all_units(training.config), *tables_in, training.device);
     set_initial_values(own, training.run);
-    take_values(slice, own);
+    copy_values(slice, own);
   } else {
     set_initial_values(slice, training.run);
   }
@@ -86,8 +86,8 @@ class ReferenceTrainer : public Trainer {
         listed_(std::move(listed)),
         dump_microbatches_of_(dump_microbatches_of) {}
 
-  /// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
-  /// backward pass.
+  /// An additional pass over the first step's microbatches, whose gradients are discarded, to measure the bytes of
+  /// split backward passes.
   void measure_split_backward();
 
  private:
@@ -96,7 +96,7 @@ class ReferenceTrainer : public Trainer {
   TrainState& state() override { return state_; }
   RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
-  /// `meter`: null where nobody measures.
+  /// `meter`: null if nothing is measured.
   GraphEnd forward(Microbatch& data, UnitMeter* meter, const std::function<void(const at::Tensor&)>& scored);
   void backward(GraphEnd graph, UnitMeter* meter);
   void add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch);
@@ -108,7 +108,7 @@ class ReferenceTrainer : public Trainer {
   std::optional<ListedAccumulation> listed_;
   std::optional<std::int64_t> dump_microbatches_of_;
   RankGroup alone_;
-  std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
+  std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: bytes of a split backward pass
 };
 
 GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
@@ -121,7 +121,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
     if (meter != nullptr) meter->after_unit(unit, x);
   }
   if (scored) scored(x);
-  return GraphEnd(x);  // only the graph's edge is kept: the scalar's storage is no activation
+  return GraphEnd(x);  // keeps only the graph's edge: the scalar's storage is not an activation
 }
 
 void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
@@ -132,7 +132,7 @@ void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   Microbatch made = training_.plan.make(step, microbatch);
-  monitor_.fed(microbatch, made);
+  monitor_.on_input(microbatch, made);
   Microbatch data = to_device(std::move(made), training_.device);
   std::optional<UnitMeter> unit_meter;
   if (training_.recorded()) unit_meter.emplace(meter_, monitor_, units_, step, microbatch);
@@ -145,11 +145,11 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   };
   const auto ended = [&](const StepAction& action) {
     monitor_.action_ended(action);
-    if (meter != nullptr) monitor_.set_activation_peak(action, meter->take_peak());
+    if (meter != nullptr) monitor_.set_activation_peak(action, meter->collect_peak());
   };
   const StepAction forward_action = seen(2 * microbatch, "F");
   monitor_.action_began(forward_action);
-  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { monitor_.lost(microbatch, loss); });
+  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { monitor_.on_loss(microbatch, loss); });
   ended(forward_action);
 
   const StepAction backward_action = seen(2 * microbatch + 1, "B");
@@ -207,17 +207,17 @@ std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/
   const at::NoGradGuard no_grad;
   const BatchPlan plan = evaluation_run(training_).plan;
   StepLosses losses;
-  FedData fed(plan.microbatches());
+  DataDigests digests(plan.microbatches());
   losses.begin(plan.microbatches());
   for (std::int64_t index = 0; index < plan.microbatches(); ++index) {
     Microbatch made = plan.make(0, index);
-    if (training_.recorded()) fed.take(index, made);
+    if (training_.recorded()) digests.add(index, made);
     Microbatch data = to_device(std::move(made), training_.device);
     const MemoryScope scope(MemoryOwner::activations);
     losses.set(index,
                forward_units(model_, std::move(data.ids), {data.labels, plan.step_valid_tokens()}, Recompute::none));
   }
-  return EvaluationResult{losses.read(), fed.end_step()};
+  return EvaluationResult{losses.read(), digests.end_step()};
 }
 
 void warn_of_equal_microbatches(const BatchPlan& plan) {
@@ -232,7 +232,7 @@ void warn_of_equal_microbatches(const BatchPlan& plan) {
 }  // namespace
 
 void train_reference(const ReferenceOptions& options) {
-  if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
+  if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   TrainingRun training = load_training_run(options.run_file, options.text);
   training.run.device = options.device;
@@ -252,7 +252,7 @@ void train_reference(const ReferenceOptions& options) {
   const auto units = unit_names(training.config);
   const MemoryPlan need = plan_one_device(training.config, training.plan, training.run);
   const std::string memory_plan_text = "the plan is " + to_text(need);
-  take_first_gpu(training);
+  use_first_gpu(training);
   prepare_device(training, need, "the run");
   if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
   ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
@@ -280,7 +280,7 @@ void train_reference(const ReferenceOptions& options) {
     if (options.progress) {
       tell_start("one device (" + training.run.device + ")", training, record, trainer->resumed_from());
     }
-  } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
+  } catch (const std::exception&) {  // for example weights of another shape: nothing was recorded yet
     give_back_record_folder(record);
     throw;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle: trains on one device, microbatch by microbatch, and writes down every cut. No ranks, no threads, no
-// schedule.
+// The reference: trains on one device, microbatch by microbatch, and records every boundary tensor. It has no ranks,
+// threads or schedule.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace plumbline {
 
 struct ReferenceOptions {
   std::filesystem::path run_file;
-  std::filesystem::path record;                       ///< empty: none is kept
-  std::optional<std::filesystem::path> text;          ///< replaces the run file's data
-  std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order of this file
-  std::optional<std::uint64_t> perturb;               ///< move the initial parameters by an ULP or none, by this seed
-  bool shadow = false;                                ///< compute in float64 from the run's own dtype's initial values
-  std::string device = "cpu";                         ///< cpu | cuda: the first GPU that the process sees
+  std::filesystem::path record;                       ///< empty: no record
+  std::optional<std::filesystem::path> text;          ///< overrides the run file's data
+  std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order given by this file
+  std::optional<std::uint64_t> perturb;               ///< seed for moving the initial parameters by at most one ULP
+  bool shadow = false;                                ///< compute in float64 from the initial values of the run's dtype
+  std::string device = "cpu";                         ///< cpu | cuda (the first visible GPU)
   CheckpointOptions checkpoint;
   std::vector<std::string> command;
-  bool measure_split_backward = true;                ///< one more pass over the first step, where it is recorded
-  std::optional<std::int64_t> dump_microbatches_of;  ///< step whose dump tells what gradients were in between
+  bool measure_split_backward = true;                ///< one additional pass over the first step, if recorded
+  std::optional<std::int64_t> dump_microbatches_of;  ///< step whose dump contains the gradients after each microbatch
   bool progress = true;
 };
 
-/// Trains and writes the record. Throws InputError, SystemError or RunError; exit.json says how it ended once the
-/// record was begun.
+/// Trains and writes the record. Throws InputError, SystemError or RunError; once the record was started, exit.json has
+/// the outcome.
 void train_reference(const ReferenceOptions& options);
 
 }  // namespace plumbline

@@ -24,20 +24,21 @@ void UnitMeter::note_peak() {
   meter_.reset_peak(MemoryOwner::activations);
 }
 
-std::int64_t UnitMeter::take_peak() {
+std::int64_t UnitMeter::collect_peak() {
   note_peak();
   return std::exchange(peak_, 0);
 }
 
 void UnitMeter::before_unit(std::int64_t unit, const at::Tensor& input) {
   note_peak();
-  // ids belong to the data, not to the activations
+  // ids count as data, not as activations
   const std::int64_t input_bytes = unit == 0 ? 0 : storage_bytes(input);
   base_ = meter_.count(MemoryOwner::activations).live - input_bytes;
 }
 
 void UnitMeter::after_unit(std::int64_t unit, const at::Tensor& output) {
-  // A unit that saved its own output would hide these bytes from the law, which counts the output with its consumer.
+  // If a unit saved its own output, these bytes would escape the activation memory model, which counts an output with
+  // its consumer.
   if (output.storage().use_count() != 1) {
     throw std::logic_error("unit " + units_[static_cast<std::size_t>(unit)] +
                            " keeps its own output; the memory law does not hold for it");
@@ -52,10 +53,11 @@ void UnitMeter::after_unit(std::int64_t unit, const at::Tensor& output) {
   output.register_hook([this, unit](const at::Tensor& gradient) { gradient_reached(unit, gradient); });
 }
 
-/// The cut above the unit.
+/// The boundary before the unit.
 void UnitMeter::show_cut(std::int64_t unit, const char* direction, const at::Tensor& tensor) {
   if (observer_ == nullptr) return;
-  observer_->crossed({step_, microbatch_, direction, units_[static_cast<std::size_t>(unit) + 1], "computed"}, tensor);
+  observer_->on_boundary({step_, microbatch_, direction, units_[static_cast<std::size_t>(unit) + 1], "computed"},
+                         tensor);
 }
 
 void UnitMeter::open_backward(std::int64_t unit, std::int64_t gradient_bytes) {

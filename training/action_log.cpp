@@ -35,7 +35,7 @@ void ActionLog::action_began(const StepAction& action) {
 
 void ActionLog::waited(const StepAction& action, std::int64_t nanoseconds) {
   row_of(action).wait_ns += nanoseconds;
-  // In an update work stands in front of the wait, in a pass over a stage nothing does.
+  // In an update the work precedes the wait; in a pass over a stage there is none before it.
   if (action.computes) mark(action, Point::waited, now());
 }
 
@@ -44,7 +44,7 @@ void ActionLog::action_ended(const StepAction& action) {
   mark(action, Point::end, row_of(action).end_ns);
 }
 
-/// Messages overlap with what the stream computes: they have an end of their own, which the host sees.
+/// Messages overlap with the stream's compute, so their end is the one that the host observes.
 void ActionLog::mark(const StepAction& action, Point point, std::int64_t host_ns) {
   const bool message = !action.computes && action.microbatch;
   if (!timer_ || message) return;
@@ -52,12 +52,12 @@ void ActionLog::mark(const StepAction& action, Point point, std::int64_t host_ns
   marked_.push_back({static_cast<std::size_t>(action.index), point, host_ns});
 }
 
-void ActionLog::take_gpu_times() {
+void ActionLog::use_gpu_times() {
   const std::vector<std::int64_t> before_end = timer_->take();
   const std::int64_t end_ns = now();
   for (std::size_t i = 0; i < marked_.size(); ++i) {
     const Marked& marked = marked_[i];
-    // The host hears of the end a little late; no point is reached before it was put there.
+    // The host observes the end slightly late; no point is reached before it was recorded.
     const std::int64_t reached_ns = std::max(marked.host_ns, end_ns - before_end.at(i));
     ActionRow& row = rows_.at(marked.row);
     if (marked.point == Point::start) row.start_ns = reached_ns;
@@ -70,7 +70,7 @@ void ActionLog::take_gpu_times() {
   marked_.clear();
 }
 
-void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
+void ActionLog::write_flight_record(const std::filesystem::path& path) const noexcept {
   try {
     std::ofstream out(path);
     for (const ActionRow& row : rows_) {
@@ -82,12 +82,12 @@ void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
           << '\n';
     }
   } catch (const std::exception&) {
-    return;  // the failure that brought us here is the one to report
+    return;  // the failure that led here is the one to report
   }
 }
 
 void ActionLog::step_ended(std::int64_t /*step*/) {
-  if (timer_) take_gpu_times();
+  if (timer_) use_gpu_times();
   for (ActionRow& row : rows_) writer_.add(std::move(row));
   rows_.clear();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When each action of a step began and ended, for actions.csv and for whoever asks what a rank that failed was doing.
+// When each action of a step began and ended: for actions.csv, and for the flight record of a failed rank.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ std::int64_t monotonic_ns();
 
 class ActionLog : public StepObserver {
  public:
-  /// `origin_ns`: monotonic time of rank 0's start-up. `gpu`: where it is not null, whatever computes began and ended
-  /// when the GPU did, and waited while its stream was empty; messages keep the host's times.
+  /// `origin_ns`: monotonic time of rank 0's start. If `gpu` is not null, compute actions have the GPU's begin and end
+  /// and wait while its stream is empty; messages have the host's times.
   ActionLog(RecordWriter& writer, std::int64_t origin_ns, GpuSupport* gpu = nullptr);
 
   void action_began(const StepAction& action) override;
@@ -31,8 +31,8 @@ class ActionLog : public StepObserver {
   void step_ended(std::int64_t step) override;
 
   void set_peak(const StepAction& action, std::int64_t peak_bytes) { row_of(action).peak_bytes = peak_bytes; }
-  /// The actions of the step not ended yet, one JSON object a line: what a rank that failed was doing. Never throws.
-  void write_flight(const std::filesystem::path& path) const noexcept;
+  /// Writes the unfinished actions of the step, one JSON object per line, for a rank that failed. Never throws.
+  void write_flight_record(const std::filesystem::path& path) const noexcept;
   const std::string& last_action() const { return last_action_; }
 
  private:
@@ -46,11 +46,11 @@ class ActionLog : public StepObserver {
   ActionRow& row_of(const StepAction& action) { return rows_.at(static_cast<std::size_t>(action.index)); }
   std::int64_t now() const { return monotonic_ns() - origin_ns_; }
   void mark(const StepAction& action, Point point, std::int64_t host_ns);
-  void take_gpu_times();
+  void use_gpu_times();
 
   RecordWriter& writer_;
   std::int64_t origin_ns_;
-  std::unique_ptr<GpuTimer> timer_;  ///< null: the host's times are those of the work
+  std::unique_ptr<GpuTimer> timer_;  ///< null: the host's times are used
   std::vector<ActionRow> rows_;
   std::vector<Marked> marked_;
   std::string last_action_;

@@ -131,7 +131,7 @@ std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
   std::vector<bool> live;  // by id
   std::vector<std::int64_t> read;
   for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
-    // Every real position of an unmasked row has a label, so all its ids are live, and none of a masked one's.
+    // Every real position of an unmasked row has a label, so all its ids are live; those of a masked row are not.
     if (masked(microbatch)) continue;
     const std::vector<std::int64_t> begins = positions(step, microbatch);
     for (std::size_t row = 0; row < begins.size(); ++row) {
@@ -149,7 +149,7 @@ std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
 
 std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal;
-  std::map<std::pair<std::int64_t, std::string>, std::int64_t> last_of;  // by rows and what they hold
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> last_of;  // by row lengths and content
   for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
     if (masked(microbatch)) continue;
     const std::vector<std::int64_t> both = numbers(step, microbatch);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every rank knows of the data before the first step: which tokens each microbatch of each step holds, and its
-// shape.
+// The data of every microbatch of every step, known to every rank before the first step: tokens and shapes.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +12,23 @@
 
 namespace plumbline {
 
-/// Rows are read one after the other from a start that the seed picks, and on into the next step, round and round: a
-/// row of S tokens at `position` takes ids [position, position + S) and labels one further; the next row begins at
-/// position + S. Shuffled, each row begins a window of the longest row's length, and an epoch takes every window once.
+/// Rows are read consecutively from a start that the seed selects, across steps and around the end of the source: a row
+/// of S tokens at `position` has ids [position, position + S) and labels shifted by one; the next row begins at
+/// position + S. If shuffled, each row begins a window of the longest row's length, and an epoch uses every window
+/// once.
 class BatchPlan {
  public:
-  /// `data` as load_run_file validated it. Throws InputError when there are fewer tokens than one step needs.
+  /// `data` as validated by load_run_file. Throws InputError if there are fewer tokens than one step needs.
   BatchPlan(const DataSettings& data, Tokens tokens);
 
   std::int64_t source_tokens() const { return tokens_.size(); }
-  /// How often the source was gone through by the first `steps` steps: 1.5 is one and a half times.
+  /// How often the first `steps` steps read the source: 1.5 is one and a half times.
   double epochs(std::int64_t steps) const;
   std::int64_t microbatches() const { return std::ssize(row_lengths_); }
   std::int64_t batch(std::int64_t microbatch) const { return std::ssize(rows(microbatch)); }
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
   std::int64_t longest_sequence() const;
-  std::int64_t padded_tokens(std::int64_t microbatch) const;  ///< batch x its longest row; 2^63 - 1 where beyond
+  std::int64_t padded_tokens(std::int64_t microbatch) const;  ///< batch x its longest row; saturates at 2^63 - 1
   std::int64_t tokens(std::int64_t microbatch) const;         ///< the same in every step
   std::int64_t valid_tokens(std::int64_t microbatch) const {  ///< the same in every step
     return masked(microbatch) ? 0 : tokens(microbatch);
@@ -37,10 +37,10 @@ class BatchPlan {
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
   std::int64_t step_tokens() const { return offsets_.back(); }  ///< of all microbatches, in every step
   std::int64_t step_valid_tokens() const;                       ///< of all microbatches, in every step
-  /// Distinct ids that stand, in some row, at a position with a valid label at or after it. Looks at every token.
+  /// Number of distinct ids at positions with a valid label at or after them in their row. Reads every token.
   std::int64_t live_tokens(std::int64_t step) const;
-  /// Microbatches of one step that are equal and hold valid tokens, each with the next one that is equal to it: a swap
-  /// of these would be invisible.
+  /// Microbatches of one step that are equal and contain valid tokens, each with the next equal one: swapping them
+  /// would be undetectable.
   std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;
 
  private:
@@ -56,12 +56,14 @@ class BatchPlan {
   std::vector<std::vector<std::int64_t>> row_lengths_;
   std::vector<bool> masked_;
   Tokens tokens_;
-  std::vector<std::int64_t> offsets_;  ///< of each microbatch within a step; the last entry is the step's tokens
+  std::vector<std::int64_t>
+      offsets_;  ///< start of each microbatch within a step; the last entry is the step's number of tokens
   std::int64_t start_ = 0;
   bool shuffled_ = false;
   std::uint64_t seed_ = 1;
-  std::vector<std::int64_t> rows_before_;  ///< of each microbatch within a step; the last entry is the step's rows
-  std::int64_t windows_ = 0;               ///< of an epoch, each longest_sequence() tokens
+  std::vector<std::int64_t>
+      rows_before_;  ///< rows before each microbatch within a step; the last entry is the step's number of rows
+  std::int64_t windows_ = 0;  ///< per epoch, each of longest_sequence() tokens
 };
 
 }  // namespace plumbline

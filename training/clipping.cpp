@@ -41,7 +41,7 @@ void scale_in_pieces(const at::Tensor& gradient, double coefficient) {
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::other);
   const bool rounds = gradient.scalar_type() == at::kBFloat16;
-  // Temporaries of under 16 MiB: 8 bytes an element, and some 50 where LibTorch's own rounding does not do.
+  // Temporaries of less than 16 MiB: 8 bytes per element, and about 50 where LibTorch's own rounding cannot be used.
   const std::int64_t piece = std::int64_t{1} << (rounds ? 18 : 20);
   for (const at::Tensor& part : gradient.view({-1}).split(piece)) {
     const at::Tensor exact = part.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true).mul_(at::Scalar(coefficient));
@@ -54,7 +54,7 @@ double clip_coefficient(double norm, std::optional<double> limit) {
     return 1.0;
   }
   if (std::isnan(norm)) {
-    return norm;  // std::min would hide it behind 1
+    return norm;  // std::min would return 1 for NaN
   }
   return std::min(1.0, *limit / norm);
 }

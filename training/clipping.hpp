@@ -10,9 +10,10 @@ namespace plumbline {
 
 /// min(1, limit / norm) without an epsilon; 1 without a limit; NaN for a NaN norm.
 double clip_coefficient(double norm, std::optional<double> limit);
-/// Gradient times coefficient, in fp64, rounded once to its dtype; nothing for coefficient 1. Makes no tensor on a CPU.
+/// Gradient times coefficient in fp64, rounded once to the gradient's dtype; does nothing for coefficient 1. Allocates
+/// no tensor on a CPU.
 void scale_gradients(const TrainState& state, double coefficient);
-/// The same of one contiguous gradient on any device, by LibTorch's kernels, with temporaries of under 16 MiB.
+/// The same for one contiguous gradient on any device, by LibTorch's kernels, with temporaries of less than 16 MiB.
 void scale_in_pieces(const at::Tensor& gradient, double coefficient);
 
 }  // namespace plumbline

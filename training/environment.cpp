@@ -38,7 +38,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
-/// What stands behind the first `mark`, up to a blank or a comma; empty where it is not there.
+/// The text after the first `mark`, up to a blank or a comma; empty if `mark` does not occur.
 std::string word_behind(const std::string& text, const std::string& mark) {
   const auto at = text.find(mark);
   if (at == std::string::npos) return "";
@@ -46,7 +46,7 @@ std::string word_behind(const std::string& text, const std::string& mark) {
   return text.substr(begin, std::min(text.find_first_of(" ,\n", begin), text.size()) - begin);
 }
 
-/// "key : value" lines of /proc/cpuinfo, the first of each key, which it repeats for every core.
+/// "key : value" lines of /proc/cpuinfo; each key's first value, since keys repeat for every core.
 std::map<std::string, std::string> processor_values() {
   std::map<std::string, std::string> values;
   std::ifstream file("/proc/cpuinfo");
@@ -58,7 +58,7 @@ std::map<std::string, std::string> processor_values() {
   return values;
 }
 
-/// A number as one, anything else as it stands, nothing as null: another architecture's cpuinfo has other keys.
+/// A number if it is one, other text unchanged, null if missing: other architectures' cpuinfo has other keys.
 Json value_or_null(const std::map<std::string, std::string>& values, const std::string& key) {
   const auto found = values.find(key);
   if (found == values.end()) {
@@ -68,8 +68,8 @@ Json value_or_null(const std::map<std::string, std::string>& values, const std::
   return number ? Json(*number) : Json(found->second);
 }
 
-/// Those of the processor's instructions that LibTorch's matrix products in bfloat16 choose their kernel by: a
-/// hypervisor may hide some of them from a processor that has them all.
+/// Processor instructions by which LibTorch's bfloat16 matrix products select their kernel. A hypervisor may hide some
+/// of them.
 std::string bf16_instructions(const std::map<std::string, std::string>& processor) {
   const auto flags = processor.find("flags");
   if (flags == processor.end()) {
@@ -94,7 +94,7 @@ Json variable(const char* name) {
   return value == nullptr ? Json(nullptr) : Json(value);
 }
 
-/// All variables that the libraries read which compute, by their names' beginnings.
+/// All environment variables with the prefixes of the compute libraries.
 std::map<std::string, std::string> variables_of_libraries() {
   constexpr std::array prefixes = {
       "ATEN_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "CUBLAS_", "NVIDIA_TF32_", "TORCH_", "CUDA_DEVICE_MAX_CONNECTIONS"};
@@ -108,7 +108,7 @@ std::map<std::string, std::string> variables_of_libraries() {
   return found;
 }
 
-/// Which of the compiler's checkers is built in; they keep memory of their own.
+/// The compiler's sanitizers in this build; they allocate memory of their own.
 Json sanitizer() {
 #if defined(__SANITIZE_ADDRESS__)
   return "address";
@@ -120,7 +120,7 @@ Json sanitizer() {
 }
 
 void refuse_other_libtorch() {
-  // The libraries tell their version only within the text that torch.__config__.show() prints.
+  // The versions of the libraries are only available in the text of torch.__config__.show().
   const std::string config = at::show_config();
   const std::string loaded = word_behind(config, "TORCH_VERSION=");
   if (loaded.empty() || loaded == TORCH_VERSION) return;
@@ -144,15 +144,15 @@ void apply_deterministic_settings() {
   if (workspace == nullptr || std::string(workspace) != ":16:8") setenv(cublas_workspace, ":4096:8", 1);
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  context.setDeterministicFillUninitializedMemory(false);  // it races with communication streams
+  context.setDeterministicFillUninitializedMemory(false);  // filling races with communication streams
   context.setDeterministicCuDNN(true);
   context.setBenchmarkCuDNN(false);
   context.setDeterministicMkldnn(true);
   context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(false);
-  context.setAllowBF16ReductionCuBLAS(false);  // sums of bfloat16 products are float32 (exactness.md, Dtypes)
+  context.setAllowBF16ReductionCuBLAS(false);  // bfloat16 products are summed in float32 (exactness.md, Dtypes)
   context.setFlushDenormal(false);
-  // One attention kernel and no other to fall back on: a shape it cannot do is an error, never a quiet change of bits.
+  // Exactly one attention kernel without a fallback: an unsupported shape is an error, not a silent change of bits.
   context.setSDPUseFlash(true);
   context.setSDPUseMath(false);
   context.setSDPUseMemEfficient(false);
@@ -183,7 +183,8 @@ Json versions_json() {
 #else
   versions["compiler"] = "g++ " __VERSION__;
 #endif
-  versions["commit"] = source_commit().empty() ? Json(nullptr) : Json(source_commit());  // a build outside a checkout
+  versions["commit"] =
+      source_commit().empty() ? Json(nullptr) : Json(source_commit());  // null in a build outside a git checkout
   return versions;
 }
 
@@ -241,7 +242,7 @@ Json rank_machine_json() {
 
 std::string code_path_difference(const Json& producer, const Json& machine, const Json& environment) {
   std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
-  // a golden in bfloat16 says it; float32 has no use for these instructions
+  // present in bfloat16 goldens only; float32 does not use these instructions
   if (producer.is_object() && producer.contains("bf16_instructions")) keys.push_back("bf16_instructions");
   for (const char* key : keys) {
     const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);

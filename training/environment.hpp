@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings that decide bits, and what the machine is: applied once, and written down.
+// Settings and machine properties that determine bits: applied once, and recorded.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,40 +11,41 @@
 
 namespace plumbline {
 
-/// Deterministic algorithms on, one compute thread (until a run says another number), TF32 off, no filling of
-/// uninitialised memory, flush-denormal off, the attention kernel chosen (exactness.md, 8). Call before the first
-/// tensor. Throws SystemError where another LibTorch is loaded than the one that this was compiled for.
+/// Deterministic algorithms, one compute thread (until the run sets another number), TF32 off, no filling of
+/// uninitialised memory, flush-denormal off, the attention kernel (exactness.md, 8). Call before the first tensor.
+/// Throws SystemError if another LibTorch is loaded than the one compiled against.
 void apply_deterministic_settings();
-/// The attention kernel for tensors of this device and dtype, in place of any other: on the CPU and for bfloat16 flash,
-/// on a GPU for float32 and float64 the plain one of matrix products and softmax, since flash takes neither there.
+/// Selects the only allowed attention kernel for this device and dtype: flash on the CPU and for bfloat16; on a GPU for
+/// float32 and float64 matrix products and softmax, since flash does not support them there.
 void choose_attention_kernel(at::Device device, at::ScalarType dtype);
-/// Whether that is flash.
+/// Whether that kernel is flash.
 bool attends_by_flash(bool on_cpu, at::ScalarType dtype);
-/// Whether version major.minor is newer than `tested`, "2.15.0", whatever its patch.
+/// Whether version major.minor is newer than `tested` ("2.15.0"), ignoring patch numbers.
 bool is_newer_minor(int major, int minor, const std::string& tested);
-/// "versions": LibTorch, its oneDNN, compiler, commit; a note where LibTorch is newer than the newest that was tested.
-/// "machine": CPU vendor, family, model, ATen capability, MKL version, cores. "environment": flags that change bits.
+/// "versions": LibTorch, its oneDNN, compiler, commit; a note if LibTorch is newer than the newest tested one.
+/// "machine": CPU vendor, family, model, ATen capability, MKL version, cores. "environment": variables that change
+/// bits.
 Json versions_json();
 Json machine_json();
 Json environment_json();
-/// The three of this process: what a rank writes of its own, since ranks may lie on different machines.
+/// The same three of this process, written by every rank, since ranks may run on different machines.
 Json rank_machine_json();
 
-/// For --capabilities: what this build and machine can do. `gpu`: gpu_capabilities(); `own`: what the program says of
-/// itself beside it.
+/// For --capabilities: what this build and machine support. `gpu`: gpu_capabilities(); `own`: the program's own
+/// entries.
 Json capabilities_json(const std::string& program, const Json& gpu, const Json& own = Json::object());
 
-/// The first thing in which the machine that computed a golden (`producer`, golden.json's "machine") has another code
-/// path than this one, so that the same bits are not owed: processor vendor, family and model number, ATen capability,
-/// MKL version, of a golden in bfloat16 its instructions too, or a switch in the environment that moves kernels. Empty
-/// where there is none. What is absent differs.
+/// The first property by which the code path of a golden's machine (`producer`, golden.json's "machine") differs from
+/// this one, so that the bits may differ: processor vendor, family and model number, ATen capability, MKL version, for
+/// a bfloat16 golden also its instructions, or an environment variable that selects other kernels. Empty if there is
+/// none. A missing entry counts as different.
 std::string code_path_difference(const Json& producer, const Json& machine, const Json& environment);
-/// Whether `torch`, a version or a list of them, has the LibTorch that runs.
+/// Whether `torch`, a version or a list of versions, contains the loaded LibTorch.
 bool names_this_torch(const Json& torch);
-/// Why what `entry` holds need not be the bits of this LibTorch on this machine; empty where it has to be. `entry`: a
-/// golden.json or one of its `also`, with `machine` and `torch`; without `torch` the golden's counts.
+/// Why the bits of `entry` may differ from this LibTorch's on this machine; empty if they must be equal. `entry`: a
+/// golden.json or one of its `also`, with `machine` and `torch`; without `torch` the golden's applies.
 std::string why_other_bits(const Json& golden, const Json& entry, const Json& machine, const Json& environment);
-/// Whether the golden or one of its `also` holds the bits of this LibTorch on this machine.
+/// Whether the golden or one of its `also` has the bits of this LibTorch on this machine.
 bool holds_bits_of_here(const Json& golden);
 
 }  // namespace plumbline

@@ -21,7 +21,7 @@ using torch::autograd::Engine;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-/// Ends a backward pass: puts the gradient of the stage's input aside.
+/// The last node of a stage's backward pass: stores the gradient of the stage's input.
 struct CatchGradient : Node {
   std::shared_ptr<GradientSlot> slot;
 
@@ -31,15 +31,16 @@ struct CatchGradient : Node {
   }
 };
 
-/// Starts a backward pass: lets go of the gradient it was given. The engine's own root inputs stay held by its caller
-/// for the whole pass, which would cost one boundary tensor more than the same backward inside a whole model.
+/// The first node of a stage's backward pass: releases the gradient it was given. The engine's own root inputs are held
+/// by its caller during the whole pass, which would keep one boundary tensor longer than the same backward pass inside
+/// a whole model.
 struct HandOverGradient : Node {
   at::Tensor gradient;
 
   variable_list apply(variable_list&& /*token*/) override { return {std::move(gradient)}; }
 };
 
-/// The engine wants a tensor for its root; this one carries nothing. Made once a thread, outside every measured owner.
+/// The engine needs a tensor for its root; this one is empty. Made once per thread, outside every measured owner.
 const at::Tensor& root_token() {
   thread_local const at::Tensor token = [] {
     const MemoryScope scope(MemoryOwner::other);
@@ -48,8 +49,8 @@ const at::Tensor& root_token() {
   return token;
 }
 
-/// Keeps a backward pass on the thread that starts it. The engine would give GPU nodes to a thread of its own, one a
-/// device, where neither this rank's memory owner nor its queue of deferred weight gradients is known.
+/// Keeps a backward pass on the calling thread. The engine would run GPU nodes on its own thread per device, which has
+/// neither this rank's memory owner nor its queue of deferred weight gradients.
 class OnThisThread {
  public:
   OnThisThread() : before_(state().get_multithreading_enabled()) { state().set_multithreading_enabled(false); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a stage's graph begins and ends. Two small nodes make a stage's backward hold exactly the tensors that the
+// The ends of a stage's autograd graph. Two small nodes make a stage's backward pass hold exactly the tensors that the
 // whole model's would.
 #pragma once
 
@@ -13,25 +13,25 @@ namespace plumbline {
 
 /// Receives the gradient of a stage's input.
 struct GradientSlot {
-  at::Tensor gradient;  ///< undefined until the backward pass reached the input
+  at::Tensor gradient;  ///< undefined until the backward pass has reached the input
 };
 
-/// Turns a received activation into the start of a graph: no leaf (a leaf would be kept alive by its gradient
-/// accumulator), its gradient moved into the slot. `activation` must not require a gradient yet; it is marked in place.
+/// Makes a received activation the start of a graph: not a leaf (its gradient accumulator would keep a leaf alive),
+/// with its gradient moved into the slot. `activation` must not require a gradient yet; it is modified in place.
 std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation);
 
-/// The far end of a graph, kept without keeping the tensor's storage.
+/// The end of a graph, held without the tensor's storage.
 class GraphEnd {
  public:
   GraphEnd() = default;
   explicit GraphEnd(const at::Tensor& output);
 
-  /// Runs the backward pass from here and frees the graph. `gradient` [as the output] is moved in, so that nobody else
-  /// holds it while it runs; undefined, of a loss: its own, 1.
+  /// Runs the backward pass from here and frees the graph. `gradient` [shape of the output] is moved in, so that
+  /// nothing else holds it during the pass; undefined for a loss, whose gradient is 1.
   void backward(at::Tensor gradient = {});
 
  private:
-  torch::autograd::Edge edge_;  ///< invalid once it was run
+  torch::autograd::Edge edge_;  ///< invalid after the pass
 };
 
 }  // namespace plumbline

@@ -40,7 +40,7 @@ Tokens load_text(const DataSettings& data, std::int64_t vocab_size) {
   return tokens;
 }
 
-/// Of two bytes an id there can be 65536; a file of four read as such would still look like one.
+/// Two-byte ids are limited to 65536 values; a file of four-byte ids read as two-byte ids would look valid.
 void refuse_unsaid_width(const std::filesystem::path& path, const TokenFormat& format, const DataSettings& data,
                          std::int64_t vocab_size) {
   constexpr std::int64_t ids_of_uint16 = 65536;

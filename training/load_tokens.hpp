@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data's files, opened as one source of tokens.
+// Opens the data's files as one source of tokens.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace plumbline {
 
-/// Files of ids are mapped and not read. A text (byte-level: one id a byte) is read through once, for its encoding; it
-/// stays on the disk too. Throws InputError: not UTF-8 (with the offset), empty, a format that token_format refuses,
-/// files whose ids differ in width.
+/// Files of ids are mapped, not read. A text (byte-level: one id per byte) is read once to check its encoding, and is
+/// mapped too. Throws InputError for invalid UTF-8 (with the offset), an empty file, a format that token_format
+/// refuses, and files whose ids differ in width.
 Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size);
 
 }  // namespace plumbline

@@ -27,7 +27,7 @@ namespace {
 using torch::autograd::variable_list;
 
 constexpr std::int64_t no_label = -100;
-/// Rows that are computed at a time have so many elements, or are one: 8 MiB of float32.
+/// Rows are processed in chunks of this many elements, at least one row: 8 MiB of float32.
 constexpr std::int64_t elements_at_a_time = std::int64_t{1} << 21;
 
 /// Calls `compute(first row, rows)` for all rows in order.
@@ -38,25 +38,25 @@ void in_chunks(const at::Tensor& matrix, const Compute& compute) {
   for (std::int64_t begin = 0; begin < rows; begin += most) compute(begin, std::min(most, rows - begin));
 }
 
-/// The gradient of the summed loss; of what cross-entropy keeps, log-probabilities [rows, vocabulary] in loss_dtype.
+/// The gradient of the summed loss, from cross-entropy's saved log-probabilities [rows, vocabulary] in loss_dtype.
 struct LossBackward final : torch::autograd::Node {
   at::Tensor log_probabilities_, labels_, weight_;
   std::vector<std::int64_t> shape_;  ///< of the logits
   at::ScalarType dtype_ = at::kFloat;
 
   variable_list apply(variable_list&& gradients) override {
-    const std::lock_guard<std::mutex> lock(mutex_);  // as every node that frees what it saved
+    const std::lock_guard<std::mutex> lock(mutex_);  // required of a node that frees saved tensors
     variable_list result(num_outputs());
     if (!gradients[0].defined()) return result;
     const at::NoGradGuard no_graph;
     const at::Tensor kept = std::exchange(log_probabilities_, at::Tensor());
-    // In place where the dtype is that of the logits.
+    // In place if the dtype is that of the logits.
     const at::Tensor made = kept.scalar_type() == dtype_ ? kept : at::empty(kept.sizes(), kept.options().dtype(dtype_));
     in_chunks(kept, [&](std::int64_t begin, std::int64_t rows) {
       const at::Tensor part = kept.narrow(0, begin, rows);
       at::Tensor gradient = at::nll_loss_backward(gradients[0], part, labels_.narrow(0, begin, rows), {},
                                                   at::Reduction::Sum, no_label, weight_);
-      // Row by row: the sum of what comes, then each element by itself, which may be written where it was read.
+      // Row by row: sums the incoming elements, then computes each element, which may overwrite its input.
       at::_log_softmax_backward_data_out(gradient, gradient, part, 1, part.scalar_type());
       made.narrow(0, begin, rows).copy_(gradient);
     });
@@ -100,8 +100,8 @@ at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& label
       of_labels.narrow(0, begin, rows).copy_(part.gather(1, label));
       if (with_graph) kept.narrow(0, begin, rows).copy_(part);
     });
-    // Reduction "sum" and one division equal transformers' bits; a sum of single losses does not. With no
-    // valid label the sum is an empty one: 0, with zero gradients, where a mean would be 0/0.
+    // Reduction "sum" and one division have transformers' bits; a sum of separate losses does not. Without valid labels
+    // the sum is 0 with zero gradients, where a mean would be 0/0.
     std::tie(sum, weight) =
         at::nll_loss_forward(of_labels, label_of_row.clamp_max(0), {}, at::Reduction::Sum, no_label);
   }
@@ -115,7 +115,7 @@ at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& label
     node->dtype_ = logits.scalar_type();
     torch::autograd::set_history(sum, node);
   }
-  // The Scalar form: the Tensor form would keep its divisor until backward.
+  // The Scalar overload: the Tensor overload would save its divisor for backward.
   return at::div(sum, at::Scalar(valid_tokens_of_step));
 }
 

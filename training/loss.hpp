@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The token-weighted loss both trainers share.
+// The token-weighted loss of both trainers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,15 +8,15 @@
 
 namespace plumbline {
 
-/// What the loss of a model in `dtype` is computed in, and so the gradient that starts its backward pass: float32 for
-/// bfloat16, as transformers does, else the model's own.
+/// The dtype in which the loss of a model in `dtype`, and so the first gradient of its backward pass, is computed:
+/// float32 for bfloat16, as in transformers, else the model's own.
 at::ScalarType loss_dtype(at::ScalarType dtype);
 
-/// Summed cross-entropy over the valid labels of this microbatch / valid tokens of the whole step; 0 when none is
-/// valid. logits [batch, sequence, vocabulary], labels int64 [batch, sequence] (shifted already, -100 = not valid).
-/// Scalar in loss_dtype of the logits; bfloat16 logits are widened first, so that sum and exponentials are float32.
-/// Rows are computed some at a time, with the bits of cross_entropy over all of them. With a graph the logits' memory is
-/// taken: unless they are bfloat16 it holds their log-probabilities afterwards, and then their gradient.
+/// Summed cross-entropy over the valid labels of this microbatch / valid tokens of the whole step; 0 if there are none.
+/// logits [batch, sequence, vocabulary], labels int64 [batch, sequence] (already shifted, -100 = not valid). Returns a
+/// scalar in loss_dtype of the logits; bfloat16 logits are widened first, so that sum and exponentials are float32.
+/// Rows are processed in chunks, bit-identical to cross_entropy over all of them. With autograd the logits' memory is
+/// overwritten, unless they are bfloat16: with the log-probabilities, then with their gradient.
 at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t valid_tokens_of_step);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A slice of the run's model, and the values that it starts from: given weights, or those that its seed draws.
+// Creates a slice of the run's model, and its initial values: given weights, or drawn by seed.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace plumbline {
 
-/// Parameters (without values yet), zeroed gradients and tables, each under its memory owner. `tables_in`: the dtype of
-/// the model whose constants it takes, where it is not its own.
+/// Parameters (uninitialised), zeroed gradients and tables, each under its memory owner. `tables_in`: the dtype in
+/// which RoPE tables are computed, if not the slice's own.
 LlamaSlice make_slice(const TrainingRun& training, UnitRange units,
                       std::optional<at::ScalarType> tables_in = std::nullopt);
 
-/// Fills the slice's parameters from `model.weights` of the run file, else from `train.seed`. Throws InputError for
-/// weights that are not the model's.
+/// Sets the slice's parameters from `model.weights` of the run file, else by `train.seed`. Throws InputError for
+/// weights of another model.
 void set_initial_values(LlamaSlice& slice, const RunFile& run);
 
 }  // namespace plumbline

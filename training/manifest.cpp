@@ -80,7 +80,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   }
   manifest["clock_skew_ns"] = 0;
   manifest["started"] = now_text();
-  if (resumed_from && resumed_from->step < run.train.steps) {  // else all steps are made, and no record is kept
+  if (resumed_from && resumed_from->step < run.train.steps) {  // otherwise no steps remain, and there is no record
     manifest["first_step"] = resumed_from->step;
     manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of manifest.json that both trainers write alike.
+// The part of manifest.json that both trainers share.
 #pragma once
 
 #include <filesystem>
@@ -20,16 +20,16 @@ struct ManifestSchedule {
   std::string accumulation;  ///< accumulation.csv's bytes; empty: gradients are added in ascending order
 };
 
-/// `resumed_from`: of a run that was gone on with, whose record begins there.
+/// `resumed_from`: of a resumed run, whose record begins there.
 Json make_manifest(const std::string& role, const std::vector<std::string>& command, const TrainingRun& training,
                    std::int64_t world_size, const ManifestSchedule& schedule, const std::vector<StageEntry>& stages,
                    const std::optional<ResumedFrom>& resumed_from = std::nullopt);
 
-/// manifest.json and, where steps are recorded, the lists that it holds the digests of.
+/// Writes manifest.json and, if steps are recorded, the lists whose digests it contains.
 void write_record_start(const std::filesystem::path& record, const TrainingRun& training, const Json& manifest,
                         const ManifestSchedule& schedule);
 
-/// Its name and the settings that it takes.
+/// The optimiser's name and settings.
 Json optimizer_json(const OptimizerSettings& settings);
 
 }  // namespace plumbline

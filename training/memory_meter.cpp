@@ -14,18 +14,18 @@ namespace plumbline {
 
 namespace {
 
-// As wide as LibTorch's own alignment, so that a tensor's data stays aligned behind it.
+// LibTorch's own alignment, so that a tensor's data after the header stays aligned.
 constexpr std::size_t header_bytes = 64;
 
 struct Header {
   std::int64_t bytes;
   MemoryMeter* meter;
   MemoryOwner owner;
-  c10::Allocator* inner = nullptr;  ///< whose block it is
+  c10::Allocator* inner = nullptr;  ///< the allocator of the block
 };
 static_assert(sizeof(Header) <= header_bytes);
 
-// An allocator hook has no argument to carry the rank or the owner: the thread has to know them.
+// Thread-locals, because an allocator hook has no argument for rank or owner.
 thread_local MemoryMeter* current_meter = nullptr;
 thread_local MemoryOwner current_owner = MemoryOwner::other;
 
@@ -48,7 +48,8 @@ struct CountingAllocator final : c10::Allocator {
     const auto counted = meter.devices_alone_ ? 0 : static_cast<std::int64_t>(bytes);
     new (block) Header{counted, &meter, current_owner, inner_};
     meter.add(current_owner, counted);
-    // Data pointer and context must be equal: LibTorch treats the block as one it may free by its data pointer alone.
+    // Data pointer and context must be equal: LibTorch treats such a block as one that it may free by its data pointer
+    // alone.
     void* data = static_cast<std::byte*>(block) + header_bytes;
     return {data, data, &release, cpu};
   }
@@ -70,7 +71,7 @@ struct CountingAllocator final : c10::Allocator {
   c10::Allocator* inner_;
 };
 
-/// Storages on GPUs: nothing can be written before their data, so they are known by address.
+/// Storages on GPUs are identified by address, since no header can be written before their data.
 struct DeviceStorages {
   std::mutex lock;
   std::unordered_map<const void*, Header> headers;
@@ -96,7 +97,7 @@ struct DeviceStorages {
 namespace {
 
 DeviceStorages& device_storages() {
-  static DeviceStorages& storages = *new DeviceStorages;  // never freed: tensors may outlive everything
+  static DeviceStorages& storages = *new DeviceStorages;  // never freed: tensors may outlive every rank
   return storages;
 }
 
@@ -115,7 +116,7 @@ void MemoryMeter::attach() {
 }
 
 MemoryMeter& new_memory_meter() {
-  // Kept, and never freed, because a tensor that outlives its rank still counts down here when it goes.
+  // Never freed, because a tensor that outlives its rank still decrements the counters here.
   static std::mutex& lock = *new std::mutex;
   static std::deque<MemoryMeter>& meters = *new std::deque<MemoryMeter>;
   const std::lock_guard guard(lock);
@@ -157,7 +158,7 @@ Header* counted_header(const at::Tensor& tensor) {
   }
   const c10::DataPtr& pointer = tensor.storage().data_ptr();
   if (!tensor.is_cpu()) {
-    // The header stays where it is while its storage lives, and the caller holds the storage.
+    // The header is valid while its storage lives, and the caller holds the storage.
     DeviceStorages& storages = device_storages();
     const std::lock_guard guard(storages.lock);
     const auto found = storages.headers.find(pointer.get());
@@ -177,9 +178,9 @@ void retag(const at::Tensor& tensor, MemoryOwner owner) {
     return;
   }
   MemoryMeter& meter = this_thread_meter();
-  // Another owner of the same rank is no new memory: the rank's total and its peak stay as they are.
+  // A change of owner within a rank is not an allocation: the rank's total and peak stay unchanged.
   if (header->meter != &meter) {
-    // In this order: at no moment do all ranks together count less than what lives.
+    // In this order, so that all ranks together never count less than what is allocated.
     meter.total_.add(header->bytes);
     header->meter->total_.subtract(header->bytes);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts tensor bytes by owner, exactly: a counting CPU allocator and, on GPUs, a watcher of LibTorch's own, with a
-// thread-local owner.
+// Counts tensor bytes exactly by owner: a counting CPU allocator and, on GPUs, callbacks of LibTorch's allocator, with
+// a thread-local owner.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,11 +12,11 @@
 namespace plumbline {
 
 enum class MemoryOwner : std::uint8_t {
-  other,  ///< what no owner below is named for, the optimiser's and the clipping's own among it
+  other,  ///< everything else, including temporaries of optimiser and clipping
   parameters,
   gradients,
   optimizer,
-  activations,  ///< what the memory law speaks of
+  activations,  ///< the bytes of the activation memory model
   data,         ///< ids, labels
   tables,       ///< RoPE
   transport,    ///< send and receive buffers
@@ -29,14 +29,12 @@ struct MemoryCount {
   std::int64_t peak = 0;
 };
 
-/// Puts the counting allocator in place, on top of the one that is there. Call before the first tensor; later calls do
-/// nothing.
+/// Installs the counting allocator on top of the current one. Call before the first tensor; later calls do nothing.
 void install_memory_meter();
 
-/// One rank's counters. A rank is a thread: `attach` makes this thread's allocations count here. Lives until the
-/// process ends (tensors may outlive the rank), so make it with `new_memory_meter`. Counted are the bytes a tensor's
-/// storage asked for; the allocator's own header is not. On a GPU the trainers let storages on the CPU count as nothing
-/// (count_devices_alone).
+/// One rank's counters. A rank is a thread: `attach` counts this thread's allocations here. Lives until the process
+/// ends (tensors may outlive the rank), so create it with `new_memory_meter`. Counts the requested bytes of storages,
+/// without the allocator's own header. On a GPU the trainers do not count CPU storages (count_devices_alone).
 class MemoryMeter {
  public:
   MemoryMeter() = default;
@@ -48,9 +46,9 @@ class MemoryMeter {
   MemoryCount total() const { return total_.value(); }
   void reset_peak(MemoryOwner owner) { counter(owner).reset_peak(); }
   void reset_total_peak() { total_.reset_peak(); }
-  void attach();  ///< this thread's allocations count here from now on
-  /// Storages of the CPU made from now on count no more: those of a GPU are what this rank is judged by, and are then
-  /// the very bytes that LibTorch's own allocator counts there.
+  void attach();  ///< counts this thread's allocations here from now on
+  /// Stops counting new CPU storages: on GPUs a rank is judged by its GPU storages, whose bytes are then those that
+  /// LibTorch's allocator counts.
   void count_devices_alone() { devices_alone_ = true; }
 
  private:
@@ -58,8 +56,8 @@ class MemoryMeter {
   friend struct DeviceStorages;
   friend void retag(const at::Tensor&, MemoryOwner);
 
-  /// Only the attached thread adds, so it alone moves the peak; with the threads transport a peer may free what it was
-  /// handed and so takes away from here. Relaxed order is enough: the numbers guard no other memory.
+  /// Only the attached thread adds, so only it moves the peak; with the threads transport a peer may free a tensor it
+  /// received and so subtract here. Relaxed order suffices: the numbers guard no other memory.
   class Counter {
    public:
     MemoryCount value() const { return {live_.load(relaxed), peak_.load(relaxed)}; }
@@ -87,14 +85,14 @@ class MemoryMeter {
 
   std::array<Counter, memory_owners> counts_;
   Counter total_;
-  bool devices_alone_ = false;  ///< set and read on the rank's own thread
+  bool devices_alone_ = false;  ///< accessed on the rank's own thread only
 };
 /// Never freed.
 MemoryMeter& new_memory_meter();
-/// The meter this thread is attached to (one is made for a thread that never attached).
+/// The meter of this thread (created if the thread never attached one).
 MemoryMeter& this_thread_meter();
 
-/// Allocations of this thread belong to `owner` while the scope lives. Nests.
+/// Allocations of this thread belong to `owner` while the scope lives. Scopes nest.
 class MemoryScope {
  public:
   explicit MemoryScope(MemoryOwner owner);
@@ -106,16 +104,15 @@ class MemoryScope {
   MemoryOwner before_;
 };
 
-/// A storage on a GPU of `bytes` begins to live at `address`: counts as this thread's allocations do. Called by what
-/// watches LibTorch's GPU allocator, from within it.
+/// Counts a GPU storage of `bytes` at `address` as an allocation of this thread. Called from LibTorch's GPU allocator.
 void count_device_allocation(const void* address, std::int64_t bytes);
-/// It is freed. Nothing happens to one that was never counted (it is older than the watching).
+/// Counts its release. Ignores a storage that was never counted (allocated before counting began).
 void count_device_free(const void* address);
 
-/// Gives a tensor's storage to another owner (and to this thread's meter, where another rank's thread allocated it).
-/// Nothing happens to a storage that the meter did not allocate.
+/// Moves a tensor's storage to another owner (and to this thread's meter, if another rank's thread allocated it).
+/// Ignores storages that the meter did not allocate.
 void retag(const at::Tensor& tensor, MemoryOwner owner);
-/// Bytes of its storage as the meter counts them (0 for an undefined tensor and for a storage it did not allocate).
+/// Bytes of its storage as counted (0 for an undefined tensor and for a storage that the meter did not allocate).
 std::int64_t storage_bytes(const at::Tensor& tensor);
 
 }  // namespace plumbline

@@ -21,7 +21,7 @@ std::string to_text(const MemoryPlan& plan) {
 
 namespace {
 
-/// Bytes of all parameters of one unit; "layers.0" stands for every layer, for all are alike.
+/// Bytes of all parameters of one unit; "layers.0" stands for every layer, since all are equal.
 std::int64_t unit_bytes(LlamaConfig config, const std::string& unit, std::int64_t element) {
   config.layers = 1;
   std::int64_t bytes = 0;
@@ -53,7 +53,7 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
   const auto add = [&](const std::string& unit, std::int64_t times, bool alias = false) {
     const std::int64_t bytes = product_of_sizes({times, unit_bytes(config, unit, element)});
     plan.gradients = sum_of_sizes({plan.gradients, bytes});
-    // a tied head beside its embedding has a gradient of its own and nothing else
+    // a tied head with its embedding adds only a gradient
     if (alias) return;
     plan.parameters = sum_of_sizes({plan.parameters, bytes, product_of_sizes({bytes / element, copied})});
     plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
@@ -70,7 +70,7 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                         Recompute recompute, std::int64_t math_sequence) {
-  const std::int64_t layer =  // all are alike
+  const std::int64_t layer =  // all layers are equal
       saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute, math_sequence);
   std::int64_t bytes = product_of_sizes({layers_in(config, units), layer});
   for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
@@ -116,15 +116,15 @@ MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, 
   return plan;
 }
 
-void require_memory(const MemoryPlan& plan, const std::string& who) {
+void require_memory(const MemoryPlan& plan, const std::string& owner) {
   if (plan.total() <= memory_limit()) return;
-  throw SystemError("this machine has " + bytes_text(memory_limit()) + " of memory, and the plan for " + who + " is " +
-                    to_text(plan) + "; use a smaller model or batch, or more ranks on more machines");
+  throw SystemError("this machine has " + bytes_text(memory_limit()) + " of memory, and the plan for " + owner +
+                    " is " + to_text(plan) + "; use a smaller model or batch, or more ranks on more machines");
 }
 
-void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& who) {
+void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& owner) {
   if (plan.total() <= free_bytes) return;
-  throw SystemError(who + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +
+  throw SystemError(owner + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +
                     "; end what else takes memory there, use a smaller model or batch, keep less of it "
                     "(train.recompute = \"layer\"), or take more machines: plumbline-pipeline RUN.toml --plan shows "
                     "what each number of ranks takes");

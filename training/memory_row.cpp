@@ -9,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-/// Fills in what /proc tells of this process, and its heap.
+/// Adds this process's numbers from /proc, and its heap.
 void add_process_memory(MemoryRow& row) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -18,7 +18,7 @@ void add_process_memory(MemoryRow& row) {
     if ((word == "RssAnon:" || word == "RssShmem:") && status >> kibibytes)
       row.process_private_bytes = row.process_private_bytes.value_or(0) + kibibytes * 1024;
   }
-  row.heap_free_bytes = static_cast<std::int64_t>(mallinfo2().fordblks);  // of all arenas
+  row.heap_free_bytes = static_cast<std::int64_t>(mallinfo2().fordblks);  // of all malloc arenas
 }
 
 }  // namespace

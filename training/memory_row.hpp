@@ -9,10 +9,10 @@
 
 namespace plumbline {
 
-/// From now on the meter's peaks are the new step's.
+/// Resets the meter's peaks for a new step.
 void begin_step_memory(MemoryMeter& meter);
-/// What the meter counts now, when the step's recorder has let go of all. `activation_peak_bytes`: largest over the
-/// step's actions.
+/// The meter's current counts, taken after the step's recorder has released its tensors. `activation_peak_bytes`:
+/// maximum over the step's actions.
 MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t activation_peak_bytes);
 
 }  // namespace plumbline

@@ -14,7 +14,8 @@ namespace plumbline {
 
 namespace {
 
-/// torch.optim.AdamW(fused=True), of one of its parameter groups: the step counts first, one fp32 counter a parameter.
+/// torch.optim.AdamW(fused=True) for one of its parameter groups: increments the step counters first, one fp32 counter
+/// per parameter.
 void step_adamw(const OptimizerSettings& settings, const TrainState& state, double learning_rate, double decay) {
   std::vector<at::Tensor> values, gradients, averages, squares, updates;
   for (const TrainedParameter& parameter : state.parameters) {
@@ -31,11 +32,11 @@ void step_adamw(const OptimizerSettings& settings, const TrainState& state, doub
                     decay, settings.eps, /*amsgrad=*/false, /*maximize=*/false);
 }
 
-/// torch.optim.SGD(foreach=False, fused=False), dampening 0, no Nesterov: g += wd p; b = g at first, then m b + g;
-/// p -= lr b. The decayed gradient is a tensor of its own, since the recorded one must stay as it is.
+/// torch.optim.SGD(foreach=False, fused=False), dampening 0, no Nesterov: g += wd p; b = g at first, then m b + g; p -=
+/// lr b. The decayed gradient is a new tensor, since the recorded gradient must not change.
 void step_sgd(const OptimizerSettings& settings, const TrainState& state, double learning_rate) {
-  // As a tensor, which is what Python's mul_ makes of a number: given as a Scalar, LibTorch takes it for the first
-  // factor and rounds it to the gradient's dtype, 0.9 to 0.8984 in bfloat16.
+  // A tensor, as Python's mul_ makes of a number: LibTorch would round a Scalar to the gradient's dtype (0.9 to 0.8984
+  // in bfloat16).
   const at::Tensor momentum = at::scalar_tensor(settings.momentum, at::kDouble);
   for (const TrainedParameter& parameter : state.parameters) {
     if (parameter.alias) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AdamW in LibTorch's fused form, and SGD with momentum, over the parameters a rank holds.
+// AdamW in LibTorch's fused form, and SGD with momentum, over a rank's parameters.
 #pragma once
 
 #include "training/run_file.hpp"
@@ -7,8 +7,8 @@
 
 namespace plumbline {
 
-/// One update of all parameters, and of the copies of those that have any, with the gradients as they stand; a rank
-/// that owns none counts its steps all the same. Its own tensors belong to MemoryOwner::other.
+/// Updates all parameters, and the copies of those that have any, with the current gradients; a rank without parameters
+/// still counts steps. Temporaries belong to MemoryOwner::other.
 void optimizer_step(const OptimizerSettings& settings, TrainState& state, double learning_rate);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dtypes of a run, as LibTorch knows them.
+// The dtypes of a run as LibTorch types.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -19,7 +19,7 @@ inline at::ScalarType trained_type(const TrainSettings& train) {
   return parse_dtype(trained_dtype(train.dtype));
 }
 
-/// Of what is computed with, and so of activations and of what travels.
+/// Of the computation, and so of activations and messages.
 inline at::ScalarType computed_type(const TrainSettings& train) {
   return parse_dtype(computed_dtype(train.dtype));
 }

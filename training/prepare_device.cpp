@@ -7,20 +7,20 @@
 
 namespace plumbline {
 
-void take_first_gpu(TrainingRun& training) {
+void use_first_gpu(TrainingRun& training) {
   if (training.run.device != "cuda") return;
   training.device = at::Device(at::kCUDA, 0);
   training.gpus = {load_gpu_module().device(0).name};
 }
 
-void prepare_device(const TrainingRun& training, const MemoryPlan& need, const std::string& who) {
-  if (training.device.is_cpu()) return require_memory(need, who);
+void prepare_device(const TrainingRun& training, const MemoryPlan& need, const std::string& owner) {
+  if (training.device.is_cpu()) return require_memory(need, owner);
   GpuDevice device;
-  explain_out_of_memory("the plan for " + who + " is " + to_text(need),
+  explain_out_of_memory("the plan for " + owner + " is " + to_text(need),
                         [&] { device = start_gpu(training.device, computed_type(training.run.train)); });
   const GpuFreeMemory memory = load_gpu_module().free_memory(training.device.index());
   check_fits(need, memory.free_bytes, memory.total_bytes,
-             who + ", GPU " + std::to_string(training.device.index()) + " (" + device.name + ")");
+             owner + ", GPU " + std::to_string(training.device.index()) + " (" + device.name + ")");
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's device, held against what is planned for it before anything is made there.
+// Prepares a rank's device and compares the plan with its free memory before anything is allocated.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace plumbline {
 
-/// Where the run is on GPUs, the first that the process sees is its device; else nothing happens.
-void take_first_gpu(TrainingRun& training);
+/// For a run on GPUs, selects the first visible one; otherwise does nothing.
+void use_first_gpu(TrainingRun& training);
 
-/// This thread's device and its room for `who`. Throws SystemError, RunError.
-void prepare_device(const TrainingRun& training, const MemoryPlan& need, const std::string& who);
+/// Sets this thread's device and checks its memory for `owner`. Throws SystemError, RunError.
+void prepare_device(const TrainingRun& training, const MemoryPlan& need, const std::string& owner);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the rank's progress page: the action it is at, and whom it waits for.
+// Maintains the rank's heartbeat file: its current action, and the rank it waits for.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +11,17 @@ namespace plumbline {
 
 class ProgressObserver : public StepObserver {
  public:
-  /// Makes the page. Throws SystemError.
-  explicit ProgressObserver(const std::filesystem::path& page) : page_(page) {}
+  /// Creates the file. Throws SystemError.
+  explicit ProgressObserver(const std::filesystem::path& file) : heartbeat_(file) {}
 
   void action_began(const StepAction& action) override { show(action, action, -1); }
   void waiting(const StepAction& action, const StepAction& awaited, int peer) override { show(action, awaited, peer); }
   void waited(const StepAction& action, std::int64_t /*nanoseconds*/) override { show(action, action, -1); }
 
-  /// Whom it waits for wherever it is now, between steps and before the first too; -1: for none any longer.
+  /// Sets the rank that this one waits for, also between steps and before the first; -1: none.
   void waits_for(int peer) {
     now_.peer = peer;
-    page_.update(now_);
+    heartbeat_.update(now_);
   }
 
  private:
@@ -32,10 +32,10 @@ class ProgressObserver : public StepObserver {
             .peer = peer,
             .microbatch = static_cast<std::int32_t>(action.microbatch.value_or(-1)),
             .action = text_};
-    page_.update(now_);
+    heartbeat_.update(now_);
   }
 
-  ProgressPage page_;
+  ProgressPage heartbeat_;
   std::string text_;
   ProgressNow now_;
 };

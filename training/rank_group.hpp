@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a run, for what they must agree on outside a step's messages. One device agrees with itself.
+// The ranks of a run as a group, for agreement outside a step's messages. A single device is a group of one.
 #pragma once
 
 #include <algorithm>
@@ -16,23 +16,22 @@ class RankGroup {
   virtual ~RankGroup() = default;
   virtual int rank() const { return 0; }
   virtual int size() const { return 1; }
-  /// On rank 0 one entry a rank; elsewhere empty.
+  /// One entry per rank on rank 0; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& bytes) { return {bytes}; }
-  /// Rank 0's bytes, on every rank.
+  /// Returns rank 0's bytes on every rank.
   virtual std::string broadcast(const std::string& bytes) { return bytes; }
 
-  /// `asked` says whether this rank is asked to stop. On one device that is all; between ranks it goes with messages
-  /// that they exchange anyway.
+  /// `asked` returns whether this rank is asked to stop. Between ranks the answer is sent with other control messages.
   virtual void carry_request(std::function<bool()> asked) { asked_ = std::move(asked); }
-  /// After a step, the same on every rank: whether any was asked when they last agreed on something.
+  /// After a step, the same on every rank: whether any rank was asked when they last exchanged control messages.
   virtual bool request_carried() const { return asked_ && asked_(); }
-  /// Ranks may take long over what comes (a checkpoint), and then steps come again. No message.
+  /// Begins a phase outside steps in which ranks may take long (a checkpoint); enter_steps ends it. No message.
   virtual void leave_steps() {}
   virtual void enter_steps() {}
 
-  /// Of what the ranks say, the lowest rank's that is not empty, on every rank.
-  std::string first_said(const std::string& mine) {
-    const std::vector<std::string> all = gather(mine);
+  /// The lowest rank's text that is not empty, on every rank.
+  std::string first_nonempty(const std::string& local) {
+    const std::vector<std::string> all = gather(local);
     const auto first = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
     return broadcast(first == all.end() ? "" : *first);
   }

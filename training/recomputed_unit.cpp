@@ -18,18 +18,18 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// One edge: the input. The parameters' gradients are added where the second pass has them.
+/// One edge: the input. The second pass accumulates the parameters' gradients.
 struct RecomputedUnit final : torch::autograd::Node {
   const LlamaSlice* slice_ = nullptr;
   std::int64_t unit_ = 0;
   SavedVariable input_;
 
   variable_list apply(variable_list&& gradients) override {
-    const std::lock_guard<std::mutex> lock(mutex_);  // as every node that frees what it saved
+    const std::lock_guard<std::mutex> lock(mutex_);  // required of a node that frees saved tensors
     variable_list result(num_outputs());
     if (!gradients[0].defined()) return result;
     at::Tensor gradient = std::exchange(gradients[0], at::Tensor());
-    at::Tensor input = input_.unpack().variable_data();  // outside of the first pass's graph
+    at::Tensor input = input_.unpack().variable_data();  // not part of the first pass's graph
     input_.reset_data();
     const auto slot = begin_graph(input);
     GraphEnd end = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A unit of which the forward pass keeps the input alone: its backward pass runs it again and goes back through that.
+// A unit whose forward pass saves only its input; its backward pass runs the forward pass again.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,8 +10,9 @@
 
 namespace plumbline {
 
-/// slice.forward_unit(unit, input), with the same values and gradients. The slice outlives the graph. `input` must not
-/// be changed until its backward pass: LibTorch throws where it was. Where no graph is made, it is the plain pass.
+/// slice.forward_unit(unit, input) with the same values and gradients. The slice must outlive the graph. `input` must
+/// not be modified until its backward pass: LibTorch throws if it was. Without autograd, this is the plain forward
+/// pass.
 at::Tensor forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input);
 
 }  // namespace plumbline

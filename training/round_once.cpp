@@ -25,7 +25,7 @@ at::Tensor round_to_bfloat16(const at::Tensor& values) {
   const at::Tensor back = nearest.to(at::kDouble);
   const at::Tensor bits = nearest.view(at::kInt);
   const at::Tensor moves = back.ne(values).logical_and(bits.bitwise_and(1).eq(0)).logical_and(nearest.isfinite());
-  // Bits count up away from zero: towards the value is up where it is the larger in size.
+  // Bits increase away from zero: moving towards the value increments them if its magnitude is larger.
   const at::Tensor towards = at::where(back.abs().lt(values.abs()), 1, -1).to(at::kInt);
   return bits.add(towards.mul(moves)).view(at::kFloat).to(at::kBFloat16);
 }

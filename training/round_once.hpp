@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From float64 to bfloat16 in one rounding. LibTorch's own conversion goes through the nearest float32 and so rounds
-// twice, which gives another number where that lands on the middle between two bfloat16. Here float32 is rounded to odd
-// instead, and then holds a middle only where the value was one (Boldo and Melquiond, "Emulation of a FMA and correctly
+// Converts float64 to bfloat16 with one rounding. LibTorch's conversion rounds to float32 first and so rounds twice,
+// which gives another result if the float32 is half-way between two bfloat16 values. Here float32 is rounded to odd
+// instead, which is half-way only if the original value was (Boldo and Melquiond, "Emulation of a FMA and correctly
 // rounded sums: proved algorithms using rounding to odd", IEEE Transactions on Computers 57, 2008).
 #pragma once
 
@@ -12,7 +12,7 @@ namespace plumbline {
 
 /// The nearest bfloat16, ties to even.
 c10::BFloat16 round_to_bfloat16(double value);
-/// The same of each element of a float64 tensor, on its device and without a wait.
+/// The same for each element of a float64 tensor, on its device and without synchronisation.
 at::Tensor round_to_bfloat16(const at::Tensor& values);
 
 }  // namespace plumbline

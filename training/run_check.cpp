@@ -39,7 +39,7 @@ void check_inputs(const TrainingRun& training, RunAnswer& answer) {
     answer.text += "ignored in config.json: " + join(training.config.ignored_keys, ", ") + "\n";
   }
   if (training.run.weights) check_weights(training.config, *training.run.weights);
-  training.plan.make(0, 0);  // ids beyond the vocabulary
+  training.plan.make(0, 0);  // throws for ids beyond the vocabulary
   if (training.validation) training.validation->make(0, 0);
 }
 

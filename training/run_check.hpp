@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --check: whether a run could begin, asked without training anything.
+// --check: whether a run could start, without training.
 #pragma once
 
 #include <filesystem>
@@ -13,18 +13,18 @@ namespace plumbline {
 
 inline constexpr const char* check_schema = "plumbline-check/1";
 
-/// What one --check found out so far; what it had learned stays in the answer where it then fails.
+/// What one --check found so far; entries remain in the answer if it then fails.
 struct RunAnswer {
-  Json json;         ///< beside the outcome: run, plan, memory
-  std::string text;  ///< the same for people
+  Json json;         ///< run, plan, memory
+  std::string text;  ///< the same as text
 };
 
-/// Asks, and answers on stdout: as one JSON object (docs/run-file.md), or in lines. What is in the way
-/// goes to stderr, signed by `program`, and decides the exit code that is returned.
+/// Runs the check and prints the answer on stdout as one JSON object (docs/run-file.md) or as lines. Prints an obstacle
+/// on stderr, prefixed with `program`; it determines the returned exit code.
 int answer_check(const std::string& program, const std::filesystem::path& run_file, bool as_json,
                  const std::function<void(RunAnswer&)>& ask);
 
-/// The part that both trainers answer alike: the resolved run, the weights' names and shapes, the first tokens.
+/// The part common to both trainers: the resolved run, the weights' names and shapes, the first tokens.
 void check_inputs(const TrainingRun& training, RunAnswer& answer);
 
 }  // namespace plumbline

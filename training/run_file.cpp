@@ -19,16 +19,16 @@ namespace {
 
 const std::vector<std::string> known_optimizers{"adamw", "sgd"};
 
-/// Deadlines are added to a clock of nanoseconds in 64 bits.
+/// Deadlines are added to a 64-bit clock of nanoseconds.
 constexpr std::int64_t longest_timeout_ms = 7 * 24 * 3600 * std::int64_t{1000};
 constexpr const char* a_week = ", which is 7 days";
 
-/// Microbatches of an evaluation.
+/// Default number of microbatches of an evaluation.
 constexpr std::int64_t most_evaluated = 1000000;
 constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t largest_int32 = std::numeric_limits<std::int32_t>::max();
 
-/// Bytes that a step's row lengths may take where the tokens cannot be counted: who reads them will say why.
+/// Limit on the bytes of a step's row lengths if the tokens cannot be counted; reading them reports the error.
 constexpr std::int64_t largest_unread = std::int64_t{1} << 20;
 
 [[noreturn]] void refuse(const TomlTable& table, const std::string& key, const std::string& what) {
@@ -52,7 +52,7 @@ std::string one_of(const TomlTable& table, const std::string& key, const std::st
   return value;
 }
 
-/// `most_words`: what stands behind the largest number in the message, where there is something to say of it.
+/// `most_words`: text after the largest number in the message, if any.
 std::int64_t integer_from(const TomlTable& table, const std::string& key, std::int64_t fallback, std::int64_t least,
                           std::int64_t most = std::numeric_limits<std::int64_t>::max(),
                           const std::string& most_words = "") {
@@ -66,7 +66,7 @@ std::int64_t integer_from(const TomlTable& table, const std::string& key, std::i
   return value;
 }
 
-/// A number for which `holds`; NaN holds nothing and infinity is no setting.
+/// A finite number for which `holds` is true.
 template <typename Condition>
 double number_where(const TomlTable& table, const std::string& key, double fallback, Condition holds,
                     const std::string& demand) {
@@ -100,7 +100,7 @@ TomlTable required_table(const TomlTable& file, const std::string& key) {
   return *table;
 }
 
-/// First of all, so that a misspelt key is not told as a missing one.
+/// First of all, so that a misspelt key is not reported as a missing one.
 void refuse_other_keys(const TomlTable& table, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) table.has(key);
   table.refuse_unknown_keys();
@@ -123,7 +123,7 @@ class Reader {
     }
     if (const auto checkpoint = file_.table("checkpoint")) {
       refuse_other_keys(*checkpoint, {"folder", "every", "keep"});
-      run_.checkpoint.asked = true;  // without a folder --checkpoint is to name it
+      run_.checkpoint.asked = true;  // --checkpoint may supply the folder
       if (checkpoint->has("folder"))
         run_.checkpoint.folder = resolve(required_text(*checkpoint, "folder", "checkpoints"));
       run_.checkpoint.every = integer_from(*checkpoint, "every", 0, 0);
@@ -187,7 +187,7 @@ class Reader {
     read_validation(data);
   }
 
-  /// Of the kind that the run file's own data is, whatever is given in place of it.
+  /// Reads the kind of data that the run file uses, whatever replaces it.
   void read_validation(const TomlTable& data) {
     const auto evaluate = file_.table("evaluate");
     if (evaluate) refuse_other_keys(*evaluate, {"every", "microbatches"});
@@ -227,7 +227,7 @@ class Reader {
     for (std::size_t i = 0; i < rows->size(); ++i) {
       const std::vector<std::int64_t>& row = (*rows)[i];
       const std::string place = "microbatch " + std::to_string(i);
-      if (row.size() != 1 && std::ssize(row) != batch) {  // one number: all rows as long
+      if (row.size() != 1 && std::ssize(row) != batch) {  // one number: all rows have this length
         refuse(data, "lengths",
                place + " has " + std::to_string(row.size()) + " row lengths, data.batch is " + std::to_string(batch));
       }
@@ -253,7 +253,7 @@ class Reader {
     }
   }
 
-  /// By arithmetic, before lists as long as the step are made.
+  /// By arithmetic, before allocating lists as long as the step.
   void refuse_too_large_a_step(const TomlTable& data, const std::vector<std::vector<std::int64_t>>& rows,
                                std::int64_t batch, std::int64_t microbatches) const {
     const auto given = std::ssize(rows);
@@ -356,7 +356,7 @@ class Reader {
     refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
                                  "start_timeout_ms", "partition", "balance"});
     PipelineSettings& settings = run_.pipeline;
-    // A schedule may be a name or a file, and which names exist is known where schedules are made.
+    // A name or a file; the schedules' own code checks names.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
     if (settings.schedule.ends_with(".csv")) settings.schedule = resolve(settings.schedule).string();  // a file
     if (pipeline.has("schedule_dialect")) {

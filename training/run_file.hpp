@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run.toml: what to train, on what, how. Read once, by both trainers, with every mistake named.
+// run.toml: model, data and training settings. Both trainers read it with this code; every error names its place.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace plumbline {
 
 struct DataSettings {
   std::optional<std::filesystem::path> text;  ///< a UTF-8 file, or a folder of .txt files in name order
-  std::vector<std::filesystem::path> tokens;  ///< files of ids, or patterns of their names
-  std::optional<std::string> token_type;      ///< uint16 | uint32, of files that do not say it
+  std::vector<std::filesystem::path> tokens;  ///< files of ids, or patterns of file names
+  std::optional<std::string> token_type;      ///< uint16 | uint32, for files that do not specify it
   std::uint64_t seed = 1;
   std::string shuffle = "none";  ///< none | windows
-  /// Row lengths of each microbatch, `batch` numbers each; already repeated up to `microbatches`.
+  /// Row lengths of each microbatch, `batch` numbers each; already repeated for `microbatches`.
   std::vector<std::vector<std::int64_t>> row_lengths;
   std::vector<std::int64_t> masked;  ///< microbatches without a valid label
 };
@@ -31,13 +31,13 @@ struct OptimizerSettings {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.0;
-  std::string decay = "all";  ///< all | matrices: which parameters it acts on
+  std::string decay = "all";  ///< all | matrices: parameters to which weight decay applies
   double momentum = 0.0;
 
-  /// What acts on a parameter of this many dimensions: norms and biases are no matrices.
+  /// The weight decay of a parameter with this many dimensions: norms and biases are not matrices.
   double decay_of(std::int64_t dimensions) const;
 
-  /// Another optimiser than the run file names (a sweep's), with what the file says of it. Throws InputError naming the
+  /// Another optimiser than the run file's (for a sweep), with the file's settings for it. Throws InputError naming the
   /// known ones.
   void use(const std::string& optimizer);
 };
@@ -45,37 +45,38 @@ struct OptimizerSettings {
 struct TrainSettings {
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
-  std::string dtype = "float32";  ///< the precision: float32 | float64 | bfloat16 | mixed; whatever config.json says
+  std::string dtype =
+      "float32";  ///< the precision: float32 | float64 | bfloat16 | mixed; config.json does not affect it
   OptimizerSettings optimizer;
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
   Recompute recompute = Recompute::none;
-  double final_factor = 0.0;  ///< where the cosine ends, as a share of the rate
-  std::int64_t threads = 1;   ///< that compute, of each rank
+  double final_factor = 0.0;  ///< end of the cosine, as a fraction of the rate
+  std::int64_t threads = 1;   ///< compute threads per rank
   std::optional<double> clip_norm;
-  /// No key of the file: whether training ends where the gradients are not finite. A record is to show such steps.
+  /// Not a key of the file: whether training stops at gradients that are not finite. A recorded run continues.
   bool ends_where_not_finite = false;
 };
 
 struct PipelineSettings {
   std::string schedule = "1f1b";                ///< a name, or a CSV file's path
-  std::optional<std::string> schedule_dialect;  ///< of the file, where its cells do not tell
-  std::int32_t chunks = 0;                      ///< stages a rank; 0: as many as the schedule is made for
+  std::optional<std::string> schedule_dialect;  ///< of the file, if its cells are ambiguous
+  std::int32_t chunks = 0;                      ///< stages per rank; 0: the schedule's default
   std::string partition = "uniform";            ///< uniform | cost | balance
   std::vector<std::int64_t> balance;            ///< layers per stage when partition is "balance"
   std::string transport = "mpi";
-  std::int64_t timeout_ms = 600000;        ///< longest wait for another rank within a step
-  std::int64_t start_timeout_ms = 600000;  ///< the same before the first step: while ranks load and connect
+  std::int64_t timeout_ms = 600000;        ///< maximum wait for another rank within a step
+  std::int64_t start_timeout_ms = 600000;  ///< the same before the first step, while ranks load and connect
 };
 
 struct EvaluateSettings {
-  std::int64_t every = 0;  ///< steps; 0: after the last alone
+  std::int64_t every = 0;  ///< steps; 0: only after the last
 };
 
 struct CheckpointSettings {
   bool asked = false;                           ///< the run file has the table
-  std::optional<std::filesystem::path> folder;  ///< none: nothing is saved
-  std::int64_t every = 0;                       ///< steps; 0: at the end alone
+  std::optional<std::filesystem::path> folder;  ///< null: nothing is saved
+  std::int64_t every = 0;                       ///< steps; 0: only at the end
   std::int64_t keep = 3;
 };
 
@@ -84,19 +85,19 @@ struct RunFile {
   std::filesystem::path config;                  ///< config.json
   std::optional<std::filesystem::path> weights;  ///< model.safetensors
   DataSettings data;
-  std::optional<DataSettings> validation;  ///< what is evaluated: none, nothing is
+  std::optional<DataSettings> validation;  ///< null: no evaluation
   TrainSettings train;
   PipelineSettings pipeline;
   EvaluateSettings evaluate;
   CheckpointSettings checkpoint;
   RecordLevel record_level = RecordLevel::full;
-  std::string device = "cpu";  ///< cpu | cuda; no key of the file, but --device
+  std::string device = "cpu";  ///< cpu | cuda; set by --device, not by a key of the file
   std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }
 };
 
-/// Reads and validates; relative paths are taken from the run file's folder. `text`: this UTF-8 file, or folder, in
-/// place of what the run file names. Throws InputError naming file, line and key; also when one step needs more tokens
-/// than there are, before anything as long as that step is made.
+/// Reads and validates; relative paths are relative to the run file's folder. `text`: this UTF-8 file or folder
+/// replaces the run file's data. Throws InputError naming file, line and key; also if one step needs more tokens than
+/// there are, before allocating anything of that length.
 RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text = {});
 
 }  // namespace plumbline

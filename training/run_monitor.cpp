@@ -15,9 +15,9 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       log_(writer_, watched.origin_ns, training.record_gpu()),
       ranges_(training.gpu()),
       gpu_memory_(writer_.folder(), training.record_gpu(), training.device.index(), watched.process),
-      page_(writer_.folder() / "progress"),
+      heartbeat_(writer_.folder() / "progress"),
       rows_(writer_, training.plan, this_thread_meter(), clock_, watched.owns_loss),
-      observers_{&log_, &ranges_, &page_, &recorder_, &gpu_memory_, &rows_} {}
+      observers_{&log_, &ranges_, &heartbeat_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
   if (timed_) write_json(writer_.folder() / rank_machine_name, rank_machine_json());
@@ -38,8 +38,8 @@ void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t byte
 }
 
 void RunMonitor::step_began(std::int64_t step) {
-  tell(&StepObserver::step_began, step);
-  clock_.restart();  // a step's seconds count from within the call
+  notify(&StepObserver::step_began, step);
+  clock_.restart();  // a step's time starts within this call
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that watches one rank's run, as one observer: the record's tables, the progress page, a profiler's ranges.
+// All observers of one rank's run as one: the record's tables, the heartbeat, a profiler's ranges.
 #pragma once
 
 #include <cstdint>
@@ -20,84 +20,88 @@
 
 namespace plumbline {
 
-/// Whose run it is that is watched.
+/// The rank whose run is observed.
 struct WatchedRank {
   std::int64_t rank = 0;
   bool owns_loss = true;
   bool measures_units = false;  ///< its record has saved.csv
-  std::int64_t origin_ns = 0;   ///< monotonic time of rank 0's start-up
+  std::int64_t origin_ns = 0;   ///< monotonic time of rank 0's start
   GpuProcess process = GpuProcess::one_rank;
 };
 
 class RunMonitor : public StepObserver {
  public:
-  /// Makes the rank's folder in the record. Throws as RecordWriter does.
+  /// Creates the rank's folder in the record. Throws as RecordWriter does.
   RunMonitor(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched);
 
-  /// `more` is told of everything too, before the rows of the step are written; it outlives the run.
+  /// Adds an observer, called before the step's rows are written; `more` must outlive the run.
   void add(StepObserver& more) { observers_.insert(observers_.begin(), &more); }
 
   /// Before the first step.
   void run_began(const TrainState& state);
   /// Writes exit.json.
   void run_ended(const std::string& status, int code, const std::vector<std::int64_t>& waited_for = {});
-  /// flight.jsonl: the actions of a step that failed.
-  void write_flight() const noexcept { log_.write_flight(writer_.folder() / "flight.jsonl"); }
+  /// flight.jsonl: the unfinished actions of a failed step.
+  void write_flight_record() const noexcept { log_.write_flight_record(writer_.folder() / "flight.jsonl"); }
 
   void step_began(std::int64_t step) override;
-  void action_began(const StepAction& action) override { tell(&StepObserver::action_began, action); }
+  void action_began(const StepAction& action) override { notify(&StepObserver::action_began, action); }
   void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
-    tell(&StepObserver::waiting, action, awaited, peer);
+    notify(&StepObserver::waiting, action, awaited, peer);
   }
   void waited(const StepAction& action, std::int64_t nanoseconds) override {
-    tell(&StepObserver::waited, action, nanoseconds);
+    notify(&StepObserver::waited, action, nanoseconds);
   }
-  void action_ended(const StepAction& action) override { tell(&StepObserver::action_ended, action); }
-  void fed(std::int64_t microbatch, const Microbatch& data) override { tell(&StepObserver::fed, microbatch, data); }
-  void crossed(const Crossing& crossing, const at::Tensor& tensor) override {
-    tell(&StepObserver::crossed, crossing, tensor);
+  void action_ended(const StepAction& action) override { notify(&StepObserver::action_ended, action); }
+  void on_input(std::int64_t microbatch, const Microbatch& data) override {
+    notify(&StepObserver::on_input, microbatch, data);
   }
-  void lost(std::int64_t microbatch, const at::Tensor& loss) override { tell(&StepObserver::lost, microbatch, loss); }
+  void on_boundary(const BoundaryTensor& boundary, const at::Tensor& tensor) override {
+    notify(&StepObserver::on_boundary, boundary, tensor);
+  }
+  void on_loss(std::int64_t microbatch, const at::Tensor& loss) override {
+    notify(&StepObserver::on_loss, microbatch, loss);
+  }
   void accumulated(std::int64_t microbatch, const TrainState& state) override {
-    tell(&StepObserver::accumulated, microbatch, state);
+    notify(&StepObserver::accumulated, microbatch, state);
   }
-  void before_tied_sum(const TiedWeight& tied) override { tell(&StepObserver::before_tied_sum, tied); }
+  void before_tied_sum(const TiedWeight& tied) override { notify(&StepObserver::before_tied_sum, tied); }
   void before_update(std::int64_t step, const TrainState& state) override {
-    tell(&StepObserver::before_update, step, state);
+    notify(&StepObserver::before_update, step, state);
   }
   void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override {
-    tell(&StepObserver::after_update, step, state, update);
+    notify(&StepObserver::after_update, step, state, update);
   }
-  void step_ended(std::int64_t step) override { tell(&StepObserver::step_ended, step); }
+  void step_ended(std::int64_t step) override { notify(&StepObserver::step_ended, step); }
 
   void set_activation_peak(const StepAction& action, std::int64_t bytes);
   RecordWriter& writer() { return writer_; }
-  /// The progress page alone, for what is no step.
-  ProgressObserver& page() { return page_; }
-  /// Of the step that ended last; nothing where another rank owns it.
+  /// The heartbeat, for work outside a step.
+  ProgressObserver& heartbeat() { return heartbeat_; }
+  /// Of the last completed step; null if another rank computes it.
   std::optional<float> loss() const { return rows_.loss(); }
   const StepUpdate& update() const { return rows_.update(); }
-  /// In the step that ended last, for other ranks.
+  /// Time spent waiting for other ranks in the last completed step.
   double waited_seconds() const { return rows_.waited_seconds(); }
 
  private:
-  /// Tells every observer; where there is a record, takes the time of it.
-  template <typename... Parameters, typename... Told>
-  void tell(void (StepObserver::*event)(Parameters...), const Told&... told) {
+  /// Calls every observer; if there is a record, measures the time.
+  template <typename... Parameters, typename... Arguments>
+  void notify(void (StepObserver::*event)(Parameters...), const Arguments&... arguments) {
     if (timed_) clock_.start();
-    for (StepObserver* each : observers_) (each->*event)(told...);
+    for (StepObserver* each : observers_) (each->*event)(arguments...);
     if (timed_) clock_.stop();
   }
 
   std::int64_t rank_;
-  bool timed_;  ///< a record tells what it cost
+  bool timed_;  ///< the record has the time of recording
   RecordingClock clock_;
   RecordWriter writer_;
   StepRecorder recorder_;
   ActionLog log_;
   ProfilerRanges ranges_;
   GpuMemoryLog gpu_memory_;
-  ProgressObserver page_;
+  ProgressObserver heartbeat_;
   StepRows rows_;
   std::vector<StepObserver*> observers_;
 };

@@ -50,13 +50,13 @@ std::string text_of(const std::filesystem::path& path) {
   return path.lexically_normal().string();
 }
 
-/// A count and what is counted: "1 step", "2 steps".
+/// A count with its noun: "1 step", "2 steps".
 std::string counted(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
 }
 
-/// Without the program's name, which signs what went wrong.
-void tell(const std::string& line) {
+/// Without the program's name, which prefixes error messages.
+void print_line(const std::string& line) {
   const auto width = terminal_width(stderr);
   std::fprintf(stderr, "%s\n", (width ? wrapped(line, *width) : line).c_str());
 }
@@ -127,16 +127,16 @@ std::vector<std::string> run_lines(const TrainingRun& training) {
 
 void tell_start(const std::string& how, const TrainingRun& training, const std::filesystem::path& record,
                 const std::optional<ResumedFrom>& resumed_from) {
-  tell(text_of(training.run.path) + " on " + how);
-  for (const std::string& line : run_lines(training)) tell(line);
+  print_line(text_of(training.run.path) + " on " + how);
+  for (const std::string& line : run_lines(training)) print_line(line);
   if (resumed_from) {
-    tell("goes on after " + counted(resumed_from->step, "step") + " of run " + resumed_from->run_id);
+    print_line("resumes after " + counted(resumed_from->step, "step") + " of run " + resumed_from->run_id);
   }
-  tell(kept(training, record));
+  print_line(kept(training, record));
 }
 
 void tell_end(const TrainingRun& training, const std::filesystem::path& record) {
-  tell("done: " + kept(training, record));
+  print_line("done: " + kept(training, record));
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run will do, every default filled in: for programs, and in a few lines for people.
+// A summary of a run with all defaults filled in: for programs, and as a few lines for people.
 #pragma once
 
 #include <filesystem>
@@ -13,18 +13,18 @@
 
 namespace plumbline {
 
-/// Model, data, train, pipeline, evaluate, checkpoint, record and device as they count, the command line's words in
-/// place of the run file's (docs/run-file.md, "Asking before a run").
+/// Model, data, train, pipeline, evaluate, checkpoint, record and device with the command line's overrides applied
+/// (docs/run-file.md, "Asking before a run").
 Json resolved_run(const TrainingRun& training);
 
-/// Model and steps, each in a line.
+/// Model and steps, one line each.
 std::vector<std::string> run_lines(const TrainingRun& training);
 
-/// On stderr, before the first step: what is trained, from where on and where it is kept. `how` says what computes;
-/// `record` counts where the run is recorded.
+/// Printed on stderr before the first step: what is trained, from which step, and where it is saved. `how` says on what
+/// it runs; `record` is used if the run is recorded.
 void tell_start(const std::string& how, const TrainingRun& training, const std::filesystem::path& record,
                 const std::optional<ResumedFrom>& resumed_from);
-/// After the last: where it went.
+/// Printed after the last step: where the results are.
 void tell_end(const TrainingRun& training, const std::filesystem::path& record);
 
 }  // namespace plumbline

@@ -12,7 +12,7 @@ namespace plumbline {
 
 void StepLosses::begin(std::int64_t microbatches) {
   values_.assign(static_cast<std::size_t>(microbatches), 0.0F);
-  if (on_device_.defined()) on_device_.zero_();  // a microbatch without a loss has none of the last step's
+  if (on_device_.defined()) on_device_.zero_();  // a microbatch without a loss must not keep the previous step's
   read_ = false;
 }
 

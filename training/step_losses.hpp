@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The losses of a step's microbatches. On a GPU they stay there until the step's end, so that no microbatch waits for
-// its number to reach the host.
+// its loss to reach the host.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,11 +12,11 @@ namespace plumbline {
 
 class StepLosses {
  public:
-  /// Forgets the last step's.
+  /// Clears the previous step's losses.
   void begin(std::int64_t microbatches);
-  /// `loss`: a scalar. Only its value is kept.
+  /// `loss`: a scalar. Stores only its value.
   void set(std::int64_t microbatch, const at::Tensor& loss);
-  /// By microbatch; 0 where none was set. On a GPU the first call of a step waits for all work before it.
+  /// By microbatch; 0 if none was set. On a GPU a step's first call synchronises with all earlier work.
   const std::vector<float>& read();
 
  private:

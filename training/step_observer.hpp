@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who watches a trainer's steps: told of what happens, in the order in which it happens, and without a say in it.
+// Observer of a trainer's steps. Its functions are called in the order of the events and cannot change them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,22 +15,22 @@
 
 namespace plumbline {
 
-/// One action of a step, in the text form that schedules have: "1F3", "0SEND_F2", "0STEP".
+/// One action of a step, in the text form of schedules: "1F3", "0SEND_F2", "0STEP".
 struct StepAction {
   std::int64_t step = 0;
-  std::int64_t index = 0;  ///< the step's actions, counted from 0 as they begin
+  std::int64_t index = 0;  ///< number of the action within the step, in the order in which actions begin
   std::string text;
   std::int64_t stage = 0;
   std::optional<std::int64_t> microbatch;
   bool computes = false;  ///< a forward or backward pass, or a half of one
 };
 
-/// An activation or its gradient at the cut between two stages.
-struct Crossing {
+/// An activation or its gradient at a stage boundary.
+struct BoundaryTensor {
   std::int64_t step = 0;
   std::int64_t microbatch = 0;
   const char* direction = "";                                             ///< forward | backward
-  const std::string& cut;                                                 ///< the unit after it
+  const std::string& boundary;                                            ///< the unit downstream of it
   const char* side = "";                                                  ///< send | receive | local | computed
   std::optional<std::int64_t> from_stage = {}, to_stage = {}, peer = {};  ///< empty on one device
 };
@@ -42,23 +42,22 @@ class StepObserver {
   virtual void step_began(std::int64_t /*step*/) {}
 
   virtual void action_began(const StepAction& /*action*/) {}
-  /// `action` cannot go on before `peer` has done its part; `awaited`: the receive in whose place it stands still, or
-  /// the action itself.
+  /// `action` waits for `peer`; `awaited`: the receive it waits for, or the action itself.
   virtual void waiting(const StepAction& /*action*/, const StepAction& /*awaited*/, int /*peer*/) {}
   virtual void waited(const StepAction& /*action*/, std::int64_t /*nanoseconds*/) {}
   virtual void action_ended(const StepAction& /*action*/) {}
 
-  /// What a microbatch is fed with, on the host.
-  virtual void fed(std::int64_t /*microbatch*/, const Microbatch& /*data*/) {}
-  virtual void crossed(const Crossing& /*crossing*/, const at::Tensor& /*tensor*/) {}
+  /// A microbatch's input data, on the host.
+  virtual void on_input(std::int64_t /*microbatch*/, const Microbatch& /*data*/) {}
+  virtual void on_boundary(const BoundaryTensor& /*crossing*/, const at::Tensor& /*tensor*/) {}
   /// A microbatch's scaled loss, a scalar.
-  virtual void lost(std::int64_t /*microbatch*/, const at::Tensor& /*loss*/) {}
+  virtual void on_loss(std::int64_t /*microbatch*/, const at::Tensor& /*loss*/) {}
 
-  /// A microbatch's backward pass has ended, and somebody asked what the gradients are then.
+  /// After a microbatch's backward pass, if the gradients at that point were requested.
   virtual void accumulated(std::int64_t /*microbatch*/, const TrainState& /*state*/) {}
-  /// The gradients of a tied weight's uses are about to be added.
+  /// Before the gradients of a tied weight's uses are added.
   virtual void before_tied_sum(const TiedWeight& /*tied*/) {}
-  /// All gradients are summed up, and not yet clipped.
+  /// After all gradients are summed, before clipping.
   virtual void before_update(std::int64_t /*step*/, const TrainState& /*state*/) {}
   virtual void after_update(std::int64_t /*step*/, const TrainState& /*state*/, const StepUpdate& /*update*/) {}
 

@@ -13,7 +13,7 @@ namespace plumbline {
 
 void StepRecorder::keep(std::string key, const at::Tensor& value) {
   if (!writer_.wants_dump()) return;
-  // A copy in any case: the tensor itself goes on changing.
+  // Always a copy, since the tensor itself will change.
   const at::Tensor copy = value.detach().to(at::kCPU, value.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
   kept_.emplace_back(std::move(key), copy.contiguous());
 }
@@ -71,7 +71,7 @@ void StepRecorder::parameters_and_moments(std::int64_t step, const TrainState& s
       if (each->master.defined()) tensor(step, each->stage, "copy", each->name, each->value);
     }
     for (auto each = first; with_moments && each != end; ++each) {
-      // an alias shows the moments of the weight whose storage it shares, which is the slice's first
+      // an alias has the moments of the weight that owns its storage, which is the first of the slice
       const TrainedParameter& owner = each->alias ? *first : *each;
       if (owner.moment1.defined()) tensor(step, each->stage, "moment1", each->name, owner.moment1);
       if (owner.moment2.defined()) tensor(step, each->stage, "moment2", each->name, owner.moment2);
@@ -80,18 +80,18 @@ void StepRecorder::parameters_and_moments(std::int64_t step, const TrainState& s
   }
 }
 
-void StepRecorder::crossed(const Crossing& crossing, const at::Tensor& value) {
+void StepRecorder::on_boundary(const BoundaryTensor& boundary, const at::Tensor& value) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);
   BoundaryRow row;
-  row.step = crossing.step;
-  row.microbatch = crossing.microbatch;
-  row.direction = crossing.direction;
-  row.cut = crossing.cut;
-  row.from_stage = crossing.from_stage;
-  row.to_stage = crossing.to_stage;
-  row.side = crossing.side;
-  row.peer = crossing.peer;
+  row.step = boundary.step;
+  row.microbatch = boundary.microbatch;
+  row.direction = boundary.direction;
+  row.cut = boundary.boundary;
+  row.from_stage = boundary.from_stage;
+  row.to_stage = boundary.to_stage;
+  row.side = boundary.side;
+  row.peer = boundary.peer;
   row.dtype = dtype_name(value.scalar_type());
   row.shape = value.sizes().vec();
   row.digest = digest(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes tensors of a step into the record, as rows and, at level dump, as bytes.
+// Writes a step's tensors into the record, as rows and, at level dump, as bytes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,17 +19,17 @@ class StepRecorder : public StepObserver {
  public:
   explicit StepRecorder(RecordWriter& writer) : writer_(writer) {}
 
-  /// What training starts from, as step -1: parameters, and of a run that is gone on with its moments too.
+  /// The initial state, as step -1: parameters, and moments if the run was resumed.
   void start(const TrainState& state);
 
-  void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
-  /// At level dump: what every gradient is now.
+  void on_boundary(const BoundaryTensor& boundary, const at::Tensor& tensor) override;
+  /// At level dump: all gradients at this point.
   void accumulated(std::int64_t microbatch, const TrainState& state) override;
-  /// At level dump: what each use of a tied weight has of its gradient.
+  /// At level dump: the gradient of each use of a tied weight.
   void before_tied_sum(const TiedWeight& tied) override;
   void before_update(std::int64_t step, const TrainState& state) override;
   void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
-  /// At level dump, writes the step's tensors kept so far to dumps/step-<k>.safetensors.
+  /// At level dump, writes the step's collected tensors to dumps/step-<k>.safetensors.
   void step_ended(std::int64_t step) override;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step's rows of microbatches.csv, memory.csv and steps.csv: what was fed, lost, used and updated in it.
+// A step's rows of microbatches.csv, memory.csv and steps.csv: inputs, losses, memory and update.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "record/writer.hpp"
 #include "training/batch_plan.hpp"
-#include "training/fed_data.hpp"
+#include "training/data_digests.hpp"
 #include "training/memory_meter.hpp"
 #include "training/microbatch.hpp"
 #include "training/recording_clock.hpp"
@@ -18,19 +18,18 @@
 
 namespace plumbline {
 
-/// Ends the step in the record, so it comes last among the observers that add to it.
+/// Ends the step in the record, so it must be the last of the observers that add to it.
 class StepRows : public StepObserver {
  public:
-  /// `clock` runs while this observer and the others are told of something. `owns_loss`: whether this rank computes the
-  /// losses.
+  /// `clock` runs while this observer and the others are called. `owns_loss`: whether this rank computes the losses.
   StepRows(RecordWriter& writer, const BatchPlan& plan, MemoryMeter& meter, const RecordingClock& clock, bool owns_loss)
       : writer_(writer), plan_(plan), meter_(meter), clock_(clock), owns_loss_(owns_loss), fed_(plan.microbatches()) {}
 
   void step_began(std::int64_t step) override;
-  void fed(std::int64_t microbatch, const Microbatch& data) override {
-    if (recorded()) fed_.take(microbatch, data);
+  void on_input(std::int64_t microbatch, const Microbatch& data) override {
+    if (recorded()) fed_.add(microbatch, data);
   }
-  void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses_.set(microbatch, loss); }
+  void on_loss(std::int64_t microbatch, const at::Tensor& loss) override { losses_.set(microbatch, loss); }
   void after_update(std::int64_t /*step*/, const TrainState& /*state*/, const StepUpdate& update) override {
     update_ = update;
   }
@@ -39,12 +38,12 @@ class StepRows : public StepObserver {
 
   /// Of one action.
   void add_activation_peak(std::int64_t bytes) { activation_peak_ = std::max(activation_peak_, bytes); }
-  /// Of the step that ended last; nothing where another rank owns it.
+  /// Of the last completed step; null if another rank computes it.
   std::optional<float> loss() const { return loss_; }
   const StepUpdate& update() const { return update_; }
-  /// In the step that ended last, for other ranks.
+  /// Time spent waiting for other ranks in the last completed step.
   double waited_seconds() const { return static_cast<double>(waited_ns_) * 1e-9; }
-  /// Of all steps that ended.
+  /// Of all completed steps.
   std::optional<std::string> data_digest() const { return fed_.digest(); }
 
  private:
@@ -59,7 +58,7 @@ class StepRows : public StepObserver {
   std::int64_t begin_ns_ = 0;
   std::int64_t waited_ns_ = 0;
   std::int64_t activation_peak_ = 0;
-  FedData fed_;
+  DataDigests fed_;
   StepLosses losses_;
   StepUpdate update_;
   std::optional<float> loss_;

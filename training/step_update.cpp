@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-/// On every rank alike, since all have the same norm; who holds such a gradient names it.
+/// On every rank alike, since all have the same norm; the rank that holds such a gradient names it.
 [[noreturn]] void refuse_to_go_on(std::int64_t step, double norm, const TrainState& state) {
   const auto found = std::ranges::find_if(
       state.parameters, [](const TrainedParameter& each) { return !at::isfinite(each.gradient()).all().item<bool>(); });

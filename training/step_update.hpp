@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows a step's last backward pass, alike in both trainers: gradients of tied uses added, norm, clipping,
+// What follows a step's last backward pass, the same in both trainers: adding gradients of tied uses, norm, clipping,
 // update.
 #pragma once
 
@@ -19,9 +19,9 @@ struct StepUpdate {
   double learning_rate = 0;
 };
 
-/// Clips by the global norm and updates, seen by `observer`. Every rank calls it, also one that owns nothing.
-/// `global_norm`, the same on all, is asked once, when this rank's gradients are complete. Throws RunError where they
-/// are not finite and training is to end there.
+/// Clips by the global norm and updates; `observer` is notified. Every rank calls it, even without parameters.
+/// `global_norm`, the same on all ranks, is called once, when this rank's gradients are complete. Throws RunError for
+/// gradients that are not finite, if the settings say so.
 void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm);
 

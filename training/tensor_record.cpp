@@ -28,7 +28,7 @@ constexpr std::array known_dtypes{
 };
 
 at::Tensor contiguous(const at::Tensor& tensor) {
-  // Only a tensor that is not contiguous, or lies on a GPU, costs anything.
+  // Copies only a tensor that is not contiguous or is on a GPU.
   const MemoryScope scope(MemoryOwner::recorder);
   return tensor.detach().to(at::kCPU).contiguous();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors as they are kept: in rows of a record, by digest and what a person wants to know, and in files, whole.
+// Tensors in records: as table rows with digest and statistics, and whole in files.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,18 +13,18 @@
 
 namespace plumbline {
 
-/// "float32", ...; throws std::logic_error for a dtype that records do not know.
+/// "float32", ...; throws std::logic_error for a dtype that records do not support.
 std::string dtype_name(at::ScalarType dtype);
 at::ScalarType parse_dtype(const std::string& name);  ///< throws InputError
-/// Digest of a tensor (made contiguous first where it is not).
+/// Digest of a tensor (made contiguous first if necessary).
 std::string digest(const at::Tensor& tensor);
-/// All of a row but step, kind, name and stage. Makes no tensor of a contiguous one. `max_abs` is NaN when any element
-/// is; an element of NaN counts as non-zero.
+/// Fills in all of a row except step, kind, name and stage. Allocates no tensor for a contiguous one. `max_abs` is NaN
+/// if any element is; a NaN element counts as non-zero.
 TensorRow describe(const at::Tensor& tensor);
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-/// A safetensors file of them, in this order. What lies on a GPU, or is not contiguous, is copied when its turn comes.
+/// Writes them as a safetensors file, in this order. A tensor on a GPU or not contiguous is copied when it is written.
 void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
 }  // namespace plumbline

@@ -19,7 +19,7 @@ using Bytes = std::span<const std::byte>;
   throw InputError(path.string() + ": " + what);
 }
 
-/// A little-endian number that stands at `offset`, which the caller has seen to be there.
+/// A little-endian number at `offset`; the caller has checked the bounds.
 template <typename Number>
 Number number_at(Bytes bytes, std::size_t offset) {
   Number number{};
@@ -27,7 +27,7 @@ Number number_at(Bytes bytes, std::size_t offset) {
   return number;
 }
 
-/// 256 int32: magic, version, number of ids, zeros. dev/data/data_common.py of github.com/karpathy/llm.c.
+/// 256 int32: magic, version, number of ids, zeros. Source: dev/data/data_common.py of github.com/karpathy/llm.c.
 struct LlmcHeader {
   std::int32_t magic;
   std::int32_t version;
@@ -66,7 +66,7 @@ std::optional<TokenFormat> llmc_format(const fs::path& path, Bytes bytes) {
   return std::nullopt;
 }
 
-/// By the index's code. megatron/core/datasets/indexed_dataset.py of github.com/NVIDIA/Megatron-LM, DType.
+/// By the index's code. Source: megatron/core/datasets/indexed_dataset.py of github.com/NVIDIA/Megatron-LM, DType.
 void set_megatron_type(const fs::path& index, int code, TokenFormat& format) {
   switch (code) {
     case 1:
@@ -87,15 +87,15 @@ void set_megatron_type(const fs::path& index, int code, TokenFormat& format) {
   }
 }
 
-/// Magic (9 bytes), version, dtype, numbers of sequences and documents; then a length and a place in the .bin for each
-/// sequence, the number of the sequence that each document begins with, and maybe a byte a sequence.
+/// Magic (9 bytes), version, dtype, numbers of sequences and documents; then a length and an offset in the .bin per
+/// sequence, the number of the first sequence of each document, and optionally a byte per sequence.
 TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path& index) {
   const MappedFile file(index);
   const Bytes bytes = file.bytes();
   constexpr std::size_t magic_bytes = 9, header_bytes = magic_bytes + 8 + 1 + 8 + 8;
   if (bytes.size() < header_bytes || std::memcmp(bytes.data(), "MMIDIDX\0", magic_bytes) != 0) {
     refuse_file(index, "is no index of Megatron's (MMIDIDX), or ends within its header; " + bin.string() +
-                           " stands beside it and would be read by it: move one of them away");
+                           " is next to it and would be read with it: move one of them away");
   }
   const auto version = number_at<std::uint64_t>(bytes, magic_bytes);
   if (version != 1) refuse_file(index, "is of version " + std::to_string(version) + "; read is version 1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How ids stand in a file of tokens: raw, behind llm.c's header, or with Megatron's index beside it (docs/data.md).
+// Formats of token files: raw ids, with llm.c's header, or with Megatron's index file (docs/data.md).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace plumbline {
 
 struct TokenFormat {
   std::int64_t offset = 0;  ///< bytes before the first id
-  std::int64_t width = 2;   ///< bytes an id, little-endian
+  std::int64_t width = 2;   ///< bytes per id, little-endian
   bool is_signed = false;
   std::int64_t count = 0;  ///< ids
 
@@ -21,12 +21,12 @@ struct TokenFormat {
   std::string type() const;
 };
 
-/// Megatron's index, where it stands beside a file of ids: NAME.idx for NAME.bin.
+/// Path of Megatron's index for a file of ids: NAME.idx for NAME.bin.
 std::optional<std::filesystem::path> index_beside(const std::filesystem::path& path);
 
-/// Of the file with these bytes, of which the header is looked at and nothing more. `token_type`: uint16 or uint32, of
-/// a raw file; nothing: uint16. Throws InputError naming the file: no ids, no whole number of them, a header that is
-/// truncated, of another version, counts other ids than there are, or says another width than `token_type`.
+/// The format of a file with these bytes; reads only its header. `token_type`: uint16 or uint32, for a raw file; null:
+/// uint16. Throws InputError naming the file: no ids, not a whole number of ids, a header that is truncated, of an
+/// unknown version, counts other ids than the file has, or has another width than `token_type`.
 TokenFormat token_format(const std::filesystem::path& path, std::span<const std::byte> bytes,
                          const std::optional<std::string>& token_type);
 

@@ -31,7 +31,7 @@ std::vector<fs::path> text_files(const fs::path& path) {
   return files;
 }
 
-/// The files that one entry of data.tokens stands for.
+/// The files of one entry of data.tokens.
 std::vector<fs::path> id_files(const fs::path& named) {
   std::vector<fs::path> files;
   for (fs::path file : files_matching(named)) {
@@ -46,7 +46,7 @@ std::vector<fs::path> id_files(const fs::path& named) {
     files.push_back(file);
   }
   std::ranges::sort(files, {}, [](const fs::path& each) { return each.string(); });
-  files.erase(std::unique(files.begin(), files.end()), files.end());  // a .bin and its .idx are one
+  files.erase(std::unique(files.begin(), files.end()), files.end());  // a .bin and its .idx are one file of tokens
   if (files.empty()) {
     const bool pattern = named.string().find_first_of("*?[") != std::string::npos;
     throw InputError(named.string() + (pattern ? ": matches no file" : ": is not there") +

@@ -13,12 +13,12 @@ namespace plumbline {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "ids are little-endian and read as they stand");
+static_assert(std::endian::native == std::endian::little, "ids are little-endian and read unconverted");
 
 template <typename Id>
 void widen(const std::byte* from, std::span<std::int64_t> into) {
   for (std::int64_t& id : into) {
-    Id read{};  // files do not align their ids
+    Id read{};  // ids are unaligned in the files
     std::memcpy(&read, from, sizeof read);
     from += sizeof read;
     id = static_cast<std::int64_t>(read);

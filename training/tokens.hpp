@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A source of tokens: one long list of ids, read from its files where a microbatch asks for them.
+// A source of tokens: one list of ids, read from its files on demand.
 #pragma once
 
 #include <cstddef>
@@ -16,35 +16,35 @@
 
 namespace plumbline {
 
-/// Throws the InputError for an id beyond the vocabulary: number `place` of the file, counted in `unit`s.
+/// Throws InputError for an id beyond the vocabulary, the one at index `place` of the file, counted in `unit`s.
 [[noreturn]] void refuse_beyond_vocabulary(const std::filesystem::path& path, const std::string& unit,
                                            std::int64_t place, std::int64_t id, std::int64_t vocab_size);
 
 /// Positions count from the first id of the first file. Copies share the files.
 class Tokens {
  public:
-  /// The files' ids, one file after the other. `vocab_size`: ids at or beyond it are an error.
+  /// The files' ids, one file after the other. `vocab_size`: larger or equal ids are errors.
   explicit Tokens(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
-  /// Ids that stand in memory.
+  /// Ids in memory.
   explicit Tokens(std::vector<std::int32_t> ids);
 
-  /// The next file. `format` is of `file`; nothing of it is read.
+  /// Appends a file of this `format`; reads nothing of it.
   void add(const std::filesystem::path& path, std::shared_ptr<const MappedFile> file, const TokenFormat& format);
 
   std::int64_t size() const { return size_; }
-  /// The ids from `position` on, round and round. Throws InputError naming file and place of an id beyond the
-  /// vocabulary. There is a token.
+  /// The ids from `position` on, wrapping around. Throws InputError naming file and place of an id beyond the
+  /// vocabulary. Requires at least one token.
   void read(std::int64_t position, std::span<std::int64_t> into) const;
 
  private:
   struct Part {
     std::filesystem::path path;
-    std::shared_ptr<const void> owner;  ///< of the bytes
+    std::shared_ptr<const void> owner;  ///< keeps the bytes alive
     const std::byte* bytes;             ///< of the first id
     TokenFormat format;
     std::int64_t first;  ///< position of its first id
   };
-  /// Ids of one part, from its `place` on.
+  /// Ids of one part, from index `place` on.
   void read_part(const Part& part, std::int64_t place, std::span<std::int64_t> into) const;
 
   std::int64_t vocab_size_ = std::numeric_limits<std::int64_t>::max();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The global gradient norm, the same bits on one device and on P ranks: norms of single gradients, added in an order
-// that no partition changes.
+// The global gradient norm, with the same bits on one device and on P ranks: norms of single gradients, added in an
+// order that does not depend on the partition.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace plumbline {
 
-/// Square root of the left-to-right sum of squares in canonical order. `norms` may come from many ranks in any order;
-/// throws std::logic_error unless each parameter of the model stands exactly once, and of a tied model no
-/// `lm_head.weight`.
+/// Square root of the left-to-right sum of squares in canonical order. `norms` may come from several ranks in any
+/// order. Throws std::logic_error unless each parameter of the model occurs exactly once (and `lm_head.weight` of a
+/// tied model does not).
 double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms);
 
 }  // namespace plumbline

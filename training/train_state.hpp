@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What training keeps of a rank's parameters from one step to the next, in one place: who updates, clips, sums or
-// records works on this.
+// A rank's training state between steps: parameters, gradients and optimiser state.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,37 +12,36 @@
 
 namespace plumbline {
 
-/// A parameter with its gradient accumulator, `value.grad()` or its float32 sum, and what the optimiser keeps of it.
-/// Moments are undefined where the optimiser lacks them, and of an alias, whose storage is updated under its owner's
-/// name.
+/// A parameter with its gradient accumulator (`value.grad()` or its float32 sum) and its optimiser state. Moments are
+/// undefined if the optimiser has none, and for an alias, whose owner holds them.
 struct TrainedParameter : Parameter {
   std::int64_t stage = 0;
   at::Tensor moment1;  ///< AdamW's exp_avg, SGD's momentum buffer
   at::Tensor moment2;  ///< AdamW's exp_avg_sq
   at::Tensor updates;  ///< AdamW's own count, float32
 
-  /// The gradient accumulator. Throws std::logic_error where none was allocated.
+  /// The gradient accumulator. Throws std::logic_error if none was allocated.
   at::Tensor gradient() const;
 };
 
 struct TrainState {
   TrainState() = default;
-  /// The state of one slice alone: stage 0.
+  /// The state of a single slice: stage 0.
   TrainState(const OptimizerSettings& optimizer, const std::vector<Parameter>& slice);
 
-  /// Makes the optimiser's tensors, zeroed, under MemoryOwner::optimizer, and shares the parameters' own with the
-  /// slice. Throws std::logic_error for an optimiser that is not known.
+  /// Allocates zeroed optimiser tensors under MemoryOwner::optimizer; shares the parameters with the slice. Throws
+  /// std::logic_error for an unknown optimiser.
   void add(const OptimizerSettings& optimizer, std::int64_t stage, const std::vector<Parameter>& slice);
 
   /// Bytes of the optimiser's tensors.
   std::int64_t optimizer_bytes() const;
 
   std::vector<TrainedParameter> parameters;  ///< stage by stage, each in canonical order
-  std::int64_t step = 0;                     ///< steps done, and so the place in the data
+  std::int64_t step = 0;                     ///< number of completed steps, which is also the position in the data
 };
 
 void zero_gradients(const TrainState& state);
-/// The copies that are computed with, anew from the masters; nothing where the values themselves are trained.
+/// Rounds all masters to the copies; does nothing if the values themselves are trained.
 void round_masters(const TrainState& state);
 
 }  // namespace plumbline

@@ -37,7 +37,7 @@ std::int64_t Trainer::last_step() const {
 
 void Trainer::succeeded() {
   ending(true);
-  // "stopped": saved and ended as it was asked to, and its record has not all steps.
+  // "stopped": saved and ended on request, with an incomplete record.
   monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(ExitCode::holds));
 }
 
@@ -45,7 +45,7 @@ void Trainer::failed(const std::string& status, const std::vector<std::int64_t>&
   try {
     ending(false);
     monitor_.run_ended(status, static_cast<int>(ExitCode::does_not_hold), waited_for);
-  } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
+  } catch (const Error&) {  // on a full disk exit.json is lost too; the first error counts
   }
 }
 
@@ -68,7 +68,7 @@ void Trainer::run(bool show_progress) {
   if (show_progress && owns_loss_) line.emplace(stderr, state().step);
   std::shared_ptr<void> watch = line ? watch_waits(*line) : nullptr;
   const std::int64_t steps = training_.run.train.steps;
-  std::optional<float> evaluation_loss;  // the last there was
+  std::optional<float> evaluation_loss;  // the most recent one
   for (std::int64_t step = state().step; step < last_step(); ++step) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);

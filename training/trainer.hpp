@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop over steps, alike in both trainers: how a step begins and ends. What happens between, forward and backward
-// passes up to the update, is each trainer's own.
+// The training loop of both trainers: begin and end of steps. Each trainer implements forward and backward passes and
+// update.
 #pragma once
 
 #include <cstdint>
@@ -30,26 +30,26 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Collective: takes the folder for checkpoints, and loads the one that the run goes on from. Throws InputError on
-  /// every rank.
+  /// Collective: locks the checkpoint folder and loads the checkpoint to resume from. Throws InputError on every rank.
   void begin();
-  /// Trains all steps that are left. `show_progress` counts only on the rank that owns the loss.
+  /// Runs all remaining steps. `show_progress` applies to the rank that computes the loss.
   void run(bool show_progress);
-  /// Writes exit.json, of a run that has ended well.
+  /// Writes exit.json of a successful run.
   void succeeded();
-  /// Writes exit.json, of a run that has not: `status` is error or timeout. What a full disk does not take is lost.
+  /// Writes exit.json of a failed run: `status` is error or timeout. Ignores write errors (a full disk).
   void failed(const std::string& status, const std::vector<std::int64_t>& waited_for = {});
-  /// What begin() loaded; nothing of a run that starts with step 0.
+  /// What begin() loaded; null if the run starts at step 0.
   const std::optional<ResumedFrom>& resumed_from() const { return resumed_from_; }
 
  protected:
-  /// Loaded, and the record of the initial values written: the next is the first step.
+  /// Loaded, and the initial values are recorded; called before the first step.
   virtual void ready() {}
   /// From zeroed gradients to updated parameters.
   virtual void train_step(std::int64_t step) = 0;
-  /// Between two steps, collective: the losses on the validation data, on the rank that owns them. There is such data.
+  /// Collective, between two steps: the losses on the validation data, on the rank that computes them. Requires
+  /// validation data.
   virtual std::optional<EvaluationResult> evaluate(std::int64_t step) = 0;
-  /// Shows on the line what goes on while a step hangs, as long as what is returned lives.
+  /// Shows on the line what a hanging step waits for, in the lifetime of the returned object.
   virtual std::shared_ptr<void> watch_waits(ProgressLine& /*line*/) { return nullptr; }
   /// The step's record is complete.
   virtual void step_recorded(std::int64_t /*step*/) {}
@@ -63,17 +63,17 @@ class Trainer {
   RunMonitor monitor_;
 
  private:
-  /// The loss on the validation data after this step, where it is due and on the rank that owns it; recorded.
+  /// The recorded loss on the validation data after this step, if due and on the rank that computes it.
   std::optional<float> evaluate_if_due(std::int64_t step);
 
-  /// How many steps are made when this run ends, unless a signal ends it.
+  /// The number of completed steps at which this run ends, unless a signal ends it.
   std::int64_t last_step() const;
 
   bool owns_loss_;
-  bool stopped_ = false;  ///< as it was asked to, before its last step
+  bool stopped_ = false;  ///< on request, before its last step
   std::optional<ResumedFrom> resumed_from_;
   std::optional<Checkpoints> checkpoints_;
-  std::optional<MetricsFile> metrics_;  ///< of the rank that owns the loss
+  std::optional<MetricsFile> metrics_;  ///< on the rank that computes the loss
 };
 
 }  // namespace plumbline

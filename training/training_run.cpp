@@ -18,7 +18,7 @@ void check_lengths(const RunFile& run, const LlamaConfig& config, const BatchPla
                    std::to_string(config.max_position_embeddings) + "; shorten the rows or choose another model");
 }
 
-/// Rows are padded to the longest of their microbatch, so a few long ones among many make more of a text than it holds.
+/// Rows are padded to the longest of their microbatch, so a few long rows can need more memory than the text has bytes.
 void check_padding(const RunFile& run, const BatchPlan& plan) {
   constexpr std::int64_t bytes_of_id_and_label = 2 * sizeof(std::int64_t);
   for (std::int64_t microbatch = 0; microbatch < plan.microbatches(); ++microbatch) {
@@ -43,7 +43,7 @@ TrainingRun load_training_run(const std::filesystem::path& run_file, const std::
   check_lengths(run, config, plan);
   check_padding(run, plan);
   std::optional<BatchPlan> validation;
-  if (run.validation) {  // in rows as long as those of the steps
+  if (run.validation) {  // rows as long as the training rows
     validation.emplace(*run.validation, load_tokens(*run.validation, config.vocab_size));
   }
   TrainingRun training{std::move(run), std::move(config), std::move(plan), std::move(validation)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both trainers read before they begin: the run file, the model's shape, the data.
+// The inputs of both trainers: the run file, the model's sizes, the data.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,23 @@ struct TrainingRun {
   RunFile run;
   LlamaConfig config;
   BatchPlan plan;
-  std::optional<BatchPlan> validation{};     ///< step 0 of it is an evaluation; none: there is none
-  at::Device device = at::kCPU;              ///< of this rank
-  std::optional<std::string> resume{};       ///< "latest" or a checkpoint's folder; none: a start from step 0
-  std::optional<std::int64_t> stop_after{};  ///< steps made, of all of the training, after which to save and to end
-  std::string run_id{};                      ///< a new one for every run; of a job rank 0's counts
-  std::vector<std::string> gpus{};           ///< models that the run uses, each once; none on the CPU
+  std::optional<BatchPlan> validation{};  ///< its step 0 is an evaluation; null: no validation data
+  at::Device device = at::kCPU;           ///< of this rank
+  std::optional<std::string> resume{};    ///< "latest" or a checkpoint's folder; null: start at step 0
+  std::optional<std::int64_t>
+      stop_after{};                 ///< number of completed steps, counted from step 0, after which to save and stop
+  std::string run_id{};             ///< new for every run; in a job rank 0's is used
+  std::vector<std::string> gpus{};  ///< distinct models of the run's GPUs; empty on the CPU
 
-  /// Whether anything is counted, digested or written of its steps.
+  /// Whether steps are recorded.
   bool recorded() const { return run.record_level != RecordLevel::none; }
   /// Null on the CPU.
   GpuSupport* gpu() const;
-  /// Null where the record asks for no tables.
+  /// Null if the record has no tables.
   GpuSupport* record_gpu() const { return run.record_level == RecordLevel::none ? nullptr : gpu(); }
 };
 
-/// `text` replaces the run file's data. Throws InputError for whatever of it cannot be trained.
+/// `text` replaces the run file's data. Throws InputError for a run that cannot be trained.
 TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text);
 
 }  // namespace plumbline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forward pass over a run of units, with the loss where the run ends in lm_head: one for both trainers, so that
-// their tensors live equally long.
+// The forward pass over a range of units, with the loss if the range ends in lm_head. Shared by both trainers, so that
+// their tensors have the same lifetimes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,13 +12,13 @@
 
 namespace plumbline {
 
-/// What logits are scored against.
+/// The labels for the loss.
 struct LossTarget {
   at::Tensor labels;  ///< int64 [batch, sequence]
   std::int64_t valid_tokens_of_step = 0;
 };
 
-/// One unit's output, or of lm_head the scaled loss; `target` is used there only. `recompute` says what a layer keeps.
+/// One unit's output; for lm_head the scaled loss (only there `target` is used). `recompute`: what a layer saves.
 at::Tensor forward_unit(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input, const LossTarget& target,
                         Recompute recompute);
 

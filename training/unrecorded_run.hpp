@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a run without a record keeps what it needs while it runs: the progress pages that a rank that waits is told by.
+// Temporary files of a run without a record: the heartbeats by which a waiting rank is explained.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace plumbline {
 
-/// A new folder for temporary files. Throws SystemError.
+/// Creates a new folder for temporary files. Throws SystemError.
 inline std::filesystem::path make_unrecorded_folder() {
   return make_temporary_folder("plumbline-run");
 }
 
-/// Removes what one rank wrote there when it goes; the last one removes the folder.
+/// Removes one rank's files on destruction; the last rank removes the folder.
 class UnrecordedRun {
  public:
   UnrecordedRun(std::filesystem::path folder, int rank) : folder_(std::move(folder)), rank_(rank) {}
@@ -23,7 +23,7 @@ class UnrecordedRun {
     std::error_code ignored;
     std::filesystem::remove_all(folder_ / rank_folder(rank_), ignored);
     if (rank_ == 0) std::filesystem::remove(folder_ / "manifest.json", ignored);
-    std::filesystem::remove(folder_, ignored);  // not while another rank has something there
+    std::filesystem::remove(folder_, ignored);  // fails while another rank has files there
   }
   UnrecordedRun(const UnrecordedRun&) = delete;
   UnrecordedRun& operator=(const UnrecordedRun&) = delete;

@@ -56,21 +56,21 @@ std::vector<int> Control::others() const {
 }
 
 void Control::wait(int peer, const std::string& what, const std::function<bool()>& ended) {
-  if (shown_) shown_(peer);
+  if (wait_callback_) wait_callback_(peer);
   wait_(what, ended);
-  if (shown_) shown_(-1);
+  if (wait_callback_) wait_callback_(-1);
 }
 
 void Control::send(const std::vector<int>& peers, const ControlHeader& header, const void* data) {
   struct Sent {
     int peer;
     std::uint64_t sequence;
-    Link::Ticket ticket;
+    Link::Handle handle;
   };
-  // Posted to all at once: one slow rank does not hold the others up.
+  // Post to all peers at once, so that a slow rank does not delay the others.
   std::vector<Sent> sent;
   for (const int peer : peers) {
-    ControlHeader& numbered = kept_.emplace_back(Kept{header, {}, {}}).header;
+    ControlHeader& numbered = pending_.emplace_back(PendingMessage{header, {}, {}}).header;
     numbered.sequence = sent_[peer]++;
     sent.push_back({peer, numbered.sequence, link_.send(peer, Channel::control, &numbered, sizeof(numbered))});
     if (header.bytes == 0) continue;
@@ -78,23 +78,23 @@ void Control::send(const std::vector<int>& peers, const ControlHeader& header, c
   }
   for (const Sent& message : sent) {
     wait(message.peer, "rank " + std::to_string(message.peer) + " to take " + text(header.kind, message.sequence),
-         [&] { return link_.test(message.ticket).has_value(); });
+         [&] { return link_.test(message.handle).has_value(); });
   }
 }
 
 void Control::send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request) {
-  const Kept& kept = kept_.emplace_back(Kept{{}, bytes, {}});
+  const PendingMessage& pending = pending_.emplace_back(PendingMessage{{}, bytes, {}});
   ControlHeader header = header_of(kind, bytes.size());
   header.request = request ? 1 : 0;
-  send(peers, header, kept.bytes.data());
+  send(peers, header, pending.bytes.data());
 }
 
 ControlHeader Control::receive_header(int peer, ControlKind kind) {
   const std::uint64_t sequence = received_[peer]++;
-  ControlHeader& header = kept_.emplace_back().header;
-  const Link::Ticket ticket = link_.receive(peer, Channel::control, &header, sizeof(header));
+  ControlHeader& header = pending_.emplace_back().header;
+  const Link::Handle handle = link_.receive(peer, Channel::control, &header, sizeof(header));
   wait(peer, text(kind, sequence) + " from rank " + std::to_string(peer),
-       [&] { return link_.test(ticket).has_value(); });
+       [&] { return link_.test(handle).has_value(); });
   if (header.magic != ControlHeader{}.magic || header.kind != kind || header.sequence != sequence) {
     throw RunError("rank " + std::to_string(link_.rank()) + " expected " + text(kind, sequence) + " from rank " +
                    std::to_string(peer) + ", which sent " + text(header.kind, header.sequence) +
@@ -105,15 +105,15 @@ ControlHeader Control::receive_header(int peer, ControlKind kind) {
 
 void Control::receive_bytes(int peer, const ControlHeader& header, void* data) {
   if (header.bytes == 0) return;
-  const Link::Ticket ticket = link_.receive(peer, Channel::control, data, header.bytes);
+  const Link::Handle handle = link_.receive(peer, Channel::control, data, header.bytes);
   wait(peer, "the bytes of " + text(header.kind, header.sequence) + " from rank " + std::to_string(peer),
-       [&] { return link_.test(ticket).has_value(); });
+       [&] { return link_.test(handle).has_value(); });
 }
 
 std::string Control::receive_text(int peer, ControlKind kind, bool& request) {
   const ControlHeader header = receive_header(peer, kind);
   request = request || header.request != 0;
-  std::string& bytes = kept_.emplace_back().bytes;
+  std::string& bytes = pending_.emplace_back().bytes;
   bytes.resize(header.bytes);
   receive_bytes(peer, header, bytes.data());
   return std::move(bytes);
@@ -127,7 +127,7 @@ std::vector<std::string> Control::gather(const std::string& bytes) {
   } else {
     send_text({0}, ControlKind::gather, bytes, asked_ && asked_());
   }
-  kept_.clear();
+  pending_.clear();
   return all;
 }
 
@@ -140,7 +140,7 @@ std::string Control::broadcast(const std::string& bytes) {
   } else {
     same = receive_text(0, ControlKind::broadcast, carried_);
   }
-  kept_.clear();
+  pending_.clear();
   return same;
 }
 
@@ -153,14 +153,14 @@ void Control::barrier() {
     send({0}, header, nullptr);
     receive_header(0, ControlKind::barrier);
   }
-  kept_.clear();
+  pending_.clear();
 }
 
 void Control::send_tied(int peer, const at::Tensor& tensor) {
-  kept_.emplace_back().tensor = tensor;
-  const ControlHeader header = tied_header(tensor);  // refuses first what has no pointer
+  pending_.emplace_back().tensor = tensor;
+  const ControlHeader header = tied_header(tensor);  // throws before the data pointer of an invalid tensor is used
   send({peer}, header, tensor.const_data_ptr());
-  kept_.clear();
+  pending_.clear();
 }
 
 ControlHeader Control::receive_tied_header(int peer, const at::Tensor& tensor) {
@@ -175,24 +175,24 @@ ControlHeader Control::receive_tied_header(int peer, const at::Tensor& tensor) {
 }
 
 void Control::receive_tied(int peer, at::Tensor& tensor) {
-  kept_.emplace_back().tensor = tensor;
+  pending_.emplace_back().tensor = tensor;
   const ControlHeader header = receive_tied_header(peer, tensor);
   receive_bytes(peer, header, tensor.mutable_data_ptr());
-  kept_.clear();
+  pending_.clear();
 }
 
 std::string Control::announce_tied(int peer, const at::Tensor& tensor) {
   ControlHeader header = tied_header(tensor);
   const std::string what = tied_text(header);
-  header.bytes = 0;  // none follow here
+  header.bytes = 0;  // no bytes follow on this channel
   send({peer}, header, nullptr);
-  kept_.clear();
+  pending_.clear();
   return "rank " + std::to_string(peer) + " to take a tied tensor, " + what;
 }
 
 std::string Control::expect_tied(int peer, const at::Tensor& tensor) {
   receive_tied_header(peer, tensor);
-  kept_.clear();
+  pending_.clear();
   return "a tied tensor from rank " + std::to_string(peer) + ", " + tied_text(tied_header(tensor));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error of a wait that lasted too long.
+// The error of a wait that exceeded its deadline.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace plumbline {
 
-/// A wait lasted longer than its deadline: the message names the rank, what it waits for, from whom, and for how long.
+/// The message names the rank, the operation and peer it waits for, and the duration.
 class DeadlineError : public RunError {
  public:
   using RunError::RunError;
-  /// Of ranks on several hosts: whom it waited for, whom that one waited for, and so on, as they have said; the first
-  /// that is met twice stands at the end again.
+  /// With several hosts, the chain of waiting ranks as they announced it: whom this rank waited for, whom that rank
+  /// waited for, and so on; a repeated rank ends the chain.
   std::vector<std::int64_t> waited_for;
 };
 

@@ -12,26 +12,26 @@ Channel channel_of(Direction direction) {
 
 }  // namespace
 
-PayloadChannel::Ticket LinkPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
-  started_[++last_ticket_] = link_.send(peer, channel_of(direction), payload.const_data_ptr(), payload.nbytes());
-  return last_ticket_;
+PayloadChannel::Handle LinkPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
+  started_[++last_handle_] = link_.send(peer, channel_of(direction), payload.const_data_ptr(), payload.nbytes());
+  return last_handle_;
 }
 
-PayloadChannel::Ticket LinkPayloads::receive(int peer, Direction direction) {
+PayloadChannel::Handle LinkPayloads::receive(int peer, Direction direction) {
   const Edge edge{peer, direction};
-  waiting_[++last_ticket_] = {edge, {}};
-  order_[edge].push_back(last_ticket_);
-  return last_ticket_;
+  waiting_[++last_handle_] = {edge, {}};
+  order_[edge].push_back(last_handle_);
+  return last_handle_;
 }
 
-void LinkPayloads::supply(Ticket receive, const at::Tensor& buffer) {
+void LinkPayloads::supply(Handle receive, const at::Tensor& buffer) {
   Receive& waiting = waiting_.at(receive);
   waiting.buffer = buffer;
   start_receives(Edge(waiting.edge));
 }
 
 void LinkPayloads::start_receives(const Edge& edge) {
-  std::deque<Ticket>& order = order_[edge];
+  std::deque<Handle>& order = order_[edge];
   while (!order.empty()) {
     const auto next = waiting_.find(order.front());
     const at::Tensor& buffer = next->second.buffer;
@@ -43,8 +43,8 @@ void LinkPayloads::start_receives(const Edge& edge) {
   }
 }
 
-std::optional<std::size_t> LinkPayloads::test(Ticket ticket) {
-  const auto started = started_.find(ticket);
+std::optional<std::size_t> LinkPayloads::test(Handle handle) {
+  const auto started = started_.find(handle);
   if (started == started_.end()) return std::nullopt;
   const std::optional<std::size_t> bytes = link_.test(started->second);
   if (bytes) started_.erase(started);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads in host memory, over the channels of a link.
+// Payloads in host memory over a link's channels.
 #pragma once
 
 #include <deque>
@@ -14,30 +14,30 @@ namespace plumbline {
 
 class LinkPayloads final : public PayloadChannel {
  public:
-  /// The link outlives it.
+  /// The link must outlive this object.
   explicit LinkPayloads(Link& link) : link_(link) {}
 
   bool respects_capacity() const override { return link_.respects_capacity(); }
-  Ticket send(int peer, Direction direction, const at::Tensor& payload) override;
-  Ticket receive(int peer, Direction direction) override;
-  void supply(Ticket receive, const at::Tensor& buffer) override;
-  std::optional<std::size_t> test(Ticket ticket) override;
+  Handle send(int peer, Direction direction, const at::Tensor& payload) override;
+  Handle receive(int peer, Direction direction) override;
+  void supply(Handle receive, const at::Tensor& buffer) override;
+  std::optional<std::size_t> test(Handle handle) override;
 
  private:
   using Edge = std::pair<int, Direction>;
   struct Receive {
     Edge edge;
-    at::Tensor buffer;  ///< undefined until it is supplied
+    at::Tensor buffer;  ///< undefined until supplied
   };
-  /// Receives on the link all that have their buffer, up to the first that has none: the channel has no tags, so a
-  /// later one must not overtake it.
+  /// Posts the receives that have a buffer, up to the first without one: the channel has no tags, so a later receive
+  /// must not overtake it.
   void start_receives(const Edge& edge);
 
   Link& link_;
-  Ticket last_ticket_ = 0;
-  std::map<Ticket, Link::Ticket> started_;
-  std::map<Ticket, Receive> waiting_;
-  std::map<Edge, std::deque<Ticket>> order_;  ///< of the receives in waiting_
+  Handle last_handle_ = 0;
+  std::map<Handle, Link::Handle> started_;
+  std::map<Handle, Receive> waiting_;
+  std::map<Edge, std::deque<Handle>> order_;  ///< the receives in waiting_, in order
 };
 
 }  // namespace plumbline

@@ -19,7 +19,7 @@ std::string dtype_text(std::int32_t dtype) {
   try {
     return dtype_name(static_cast<at::ScalarType>(dtype));
   } catch (const std::logic_error&) {
-    return "dtype " + std::to_string(dtype);  // a broken header may hold anything
+    return "dtype " + std::to_string(dtype);  // a corrupt header may hold any value
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers and operations as text, and the comparison of what came with what the schedule and the batch plan say.
+// Headers and operations as text; checks of received headers and of payloads.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,18 +19,18 @@ std::string describe(const Operation& operation);
 /// "rank 2 waits for RECV_F microbatch 3 from rank 1, 64x128x512 float32, 30.0 s"
 std::string waiting_text(int rank, const std::string& what, std::chrono::milliseconds waited);
 
-/// Sizes of a header that knows its shape.
+/// Sizes of a header with a known shape.
 at::IntArrayRef sizes(const MessageHeader& header);
 
-/// Holds `got` against a receive's header (its shape only where the receive knows one). Throws RunError naming both
-/// ranks, expected, got and the first field that differs.
+/// Compares a received header `got` with the expected one (the shape only if the receiver knows it). Throws RunError
+/// naming both ranks, expected, got and the first field that differs.
 void check_header(int rank, const Operation& receive, const MessageHeader& got);
 
-/// A send's payload must be what its header says, and contiguous. Throws RunError.
+/// Checks that a send's payload is contiguous and matches its header. Throws RunError.
 void check_payload(int rank, const Operation& send);
 
-/// A receive's buffer under MemoryOwner::transport. Throws RunError when the header's sizes are impossible or do not
-/// fit in memory.
+/// Allocates a receive buffer under MemoryOwner::transport. Throws RunError if the header's sizes are invalid or too
+/// large for memory.
 at::Tensor allocate_buffer(int rank, const MessageHeader& header, at::Device device = at::kCPU);
 
 }  // namespace plumbline

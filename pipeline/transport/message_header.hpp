@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes before each payload on the wire.
+// The header that precedes each payload.
 #pragma once
 
 #include <array>
@@ -10,8 +10,7 @@
 
 namespace plumbline {
 
-/// Sent before every payload, fixed size, plain bytes. The receiver holds it against what its schedule and batch plan
-/// expect.
+/// Fixed size, sent as raw bytes before every payload. The receiver compares it with its schedule and batch plan.
 struct MessageHeader {
   std::uint32_t magic = 0x504c4d42;  // "PLMB"
   Direction direction = Direction::forward;
@@ -22,8 +21,8 @@ struct MessageHeader {
   std::int32_t dtype = 0;  ///< at::ScalarType
   std::int32_t dimensions = 0;
   std::int32_t reserved = 0;
-  std::array<std::int64_t, 4> sizes{};  ///< [batch, sequence, hidden], the rest 0
-  /// Counts messages of this edge (from rank, to rank, direction) from 0; set and checked by the transport.
+  std::array<std::int64_t, 4> sizes{};  ///< [batch, sequence, hidden], unused entries 0
+  /// Number of the message on its edge (from rank, to rank, direction), from 0; set and checked by the transport.
   std::uint64_t sequence = 0;
 
   friend bool operator==(const MessageHeader&, const MessageHeader&) = default;

@@ -18,21 +18,21 @@
 namespace plumbline {
 namespace {
 
-/// Who has waited for so long, or for this part of its time limit, says so to the others.
-constexpr std::chrono::steady_clock::duration untold = std::chrono::milliseconds(2000);
-constexpr int untold_part = 4;
-/// A rank that waits looks so often, so that it knows for how long it has run meanwhile.
-constexpr std::chrono::steady_clock::duration between_looks = std::chrono::milliseconds(200);
-/// The most that the time between two looks counts towards a deadline: where it was more, this process was stopped, and
-/// in one process of threads the rank that is waited for was, too.
-constexpr std::chrono::steady_clock::duration longest_between_looks = std::chrono::milliseconds(1000);
+/// A rank that has waited this long, or this part of its time limit, announces it to the other ranks.
+constexpr std::chrono::steady_clock::duration announce_after = std::chrono::milliseconds(2000);
+constexpr int announce_part = 4;
+/// Polling interval of a waiting rank, by which it measures its own running time.
+constexpr std::chrono::steady_clock::duration polling_interval = std::chrono::milliseconds(200);
+/// Most time between two polls that counts towards a deadline. A longer gap means that this process was stopped, and
+/// with ranks as threads the awaited rank was stopped too.
+constexpr std::chrono::steady_clock::duration longest_polling_gap = std::chrono::milliseconds(1000);
 
 Channel header_channel(Direction direction) {
   return direction == Direction::forward ? Channel::forward_header : Channel::backward_header;
 }
 
-// The side is part of the id, so that an ended send and a receive taken twice can be told apart without a list of the
-// past.
+// The id encodes the side, so that a completed send and a receive that was already returned can be distinguished
+// without a history.
 OperationId make_id(std::uint64_t number, bool send) {
   return 2 * number + (send ? 1 : 0);
 }
@@ -55,12 +55,12 @@ MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings
         wait_until([&] { return what; }, ended);
       }) {
   if (settings_.several_hosts) notes_.emplace(*link_);
-  show_waits({});
+  set_wait_callback({});
 }
 
 MessageTransport::~MessageTransport() {
   if (finished_) return;
-  // Nobody may wait for this rank any longer. What carries messages goes first: it points into the operations' memory.
+  // No rank may keep waiting for this one. Payload channel and link go first: they point into the operations' memory.
   abort(failure_.empty() ? "it left without a clean end" : failure_, ExitCode::does_not_hold);
   payloads_.reset();
   link_.reset();
@@ -82,12 +82,12 @@ void MessageTransport::connect(const std::vector<RankPair>& pairs) {
   guarded([&] { payloads_->connect(pairs, starting_, starting_wait_); });
 }
 
-void MessageTransport::show_waits(WaitsFor shown) {
-  shown_ = [this, shown = std::move(shown)](int peer) {
+void MessageTransport::set_wait_callback(WaitCallback callback) {
+  wait_callback_ = [this, callback = std::move(callback)](int peer) {
     awaited_ = peer;
-    if (shown) shown(peer);
+    if (callback) callback(peer);
   };
-  control_.show_waits(shown_);
+  control_.set_wait_callback(wait_callback_);
 }
 
 std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
@@ -118,59 +118,60 @@ std::uint64_t& MessageTransport::sequence(const Operation& operation) {
 
 OperationId MessageTransport::start_send(Operation operation) {
   const OperationId id = make_id(posted_++, true);
-  Open& open = open_[id];
-  open.operation = std::move(operation);
-  const Direction direction = direction_of(open.operation.action.type);
-  const int peer = open.operation.peer;
-  open.operation.header.sequence = sequence(open.operation)++;
-  open.header = link_->send(peer, header_channel(direction), &open.operation.header, sizeof(MessageHeader));
-  open.payload = payloads_->send(peer, direction, open.operation.payload);
+  PendingOperation& pending = pending_[id];
+  pending.operation = std::move(operation);
+  const Direction direction = direction_of(pending.operation.action.type);
+  const int peer = pending.operation.peer;
+  pending.operation.header.sequence = sequence(pending.operation)++;
+  pending.header = link_->send(peer, header_channel(direction), &pending.operation.header, sizeof(MessageHeader));
+  pending.payload = payloads_->send(peer, direction, pending.operation.payload);
   return id;
 }
 
 OperationId MessageTransport::start_receive(Operation operation) {
   const OperationId id = make_id(posted_++, false);
-  Open& open = open_[id];
-  open.operation = std::move(operation);
-  const Direction direction = direction_of(open.operation.action.type);
-  const int peer = open.operation.peer;
-  MessageHeader& header = open.operation.header;
-  header.sequence = sequence(open.operation)++;
-  open.operation.payload = header.dimensions == 0 ? at::Tensor() : allocate_buffer(rank(), header, payloads_->device());
-  open.header = link_->receive(peer, header_channel(direction), &open.got, sizeof(MessageHeader));
-  open.payload = payloads_->receive(peer, direction);
-  if (open.operation.payload.defined() && payloads_->respects_capacity()) supply(open);
+  PendingOperation& pending = pending_[id];
+  pending.operation = std::move(operation);
+  const Direction direction = direction_of(pending.operation.action.type);
+  const int peer = pending.operation.peer;
+  MessageHeader& header = pending.operation.header;
+  header.sequence = sequence(pending.operation)++;
+  pending.operation.payload =
+      header.dimensions == 0 ? at::Tensor() : allocate_buffer(rank(), header, payloads_->device());
+  pending.header = link_->receive(peer, header_channel(direction), &pending.received, sizeof(MessageHeader));
+  pending.payload = payloads_->receive(peer, direction);
+  if (pending.operation.payload.defined() && payloads_->respects_capacity()) supply(pending);
   return id;
 }
 
-void MessageTransport::supply(Open& open) {
-  payloads_->supply(open.payload, open.operation.payload);
-  open.buffer_supplied = true;
+void MessageTransport::supply(PendingOperation& pending) {
+  payloads_->supply(pending.payload, pending.operation.payload);
+  pending.buffer_supplied = true;
 }
 
 void MessageTransport::advance_headers() {
-  for (auto& [id, open] : open_) {
-    if (!open.header || !link_->test(*open.header)) continue;
-    open.header.reset();
-    Operation& operation = open.operation;
+  for (auto& [id, pending] : pending_) {
+    if (!pending.header || !link_->test(*pending.header)) continue;
+    pending.header.reset();
+    Operation& operation = pending.operation;
     if (is_send(operation.action.type)) continue;
-    check_header(rank(), operation, open.got);
-    open.header_checked = true;
+    check_header(rank(), operation, pending.received);
+    pending.header_checked = true;
     if (!operation.payload.defined()) {
-      operation.payload = allocate_buffer(rank(), open.got, payloads_->device());
-      operation.header = open.got;
+      operation.payload = allocate_buffer(rank(), pending.received, payloads_->device());
+      operation.header = pending.received;
     }
-    if (!open.buffer_supplied) supply(open);
+    if (!pending.buffer_supplied) supply(pending);
   }
 }
 
-void MessageTransport::advance_payload(Open& open) {
-  Operation& operation = open.operation;
-  // A receive's data is not looked at before its header agrees.
-  if (!open.payload_moved && (is_send(operation.action.type) || open.header_checked)) {
-    const std::optional<std::size_t> bytes = payloads_->test(open.payload);
+void MessageTransport::advance_payload(PendingOperation& pending) {
+  Operation& operation = pending.operation;
+  // A receive's data is used only after its header was checked.
+  if (!pending.payload_moved && (is_send(operation.action.type) || pending.header_checked)) {
+    const std::optional<std::size_t> bytes = payloads_->test(pending.payload);
     if (bytes) {
-      open.payload_moved = true;
+      pending.payload_moved = true;
       if (*bytes != operation.payload.nbytes()) {
         throw RunError("rank " + std::to_string(rank()) + ", " + describe(operation) + ": " + std::to_string(*bytes) +
                        " bytes came in place of " + std::to_string(operation.payload.nbytes()));
@@ -179,7 +180,7 @@ void MessageTransport::advance_payload(Open& open) {
                    static_cast<std::int64_t>(*bytes));
     }
   }
-  open.ended = open.payload_moved && !open.header;
+  pending.ended = pending.payload_moved && !pending.header;
 }
 
 void MessageTransport::progress() {
@@ -187,20 +188,20 @@ void MessageTransport::progress() {
   try {
     payloads_->progress();
   } catch (const RunError&) {
-    advance_headers();  // a header that disagrees says better why the payload cannot arrive
+    advance_headers();  // first: a mismatched header explains better why a payload cannot arrive
     throw;
   }
-  for (auto entry = open_.begin(); entry != open_.end();) {
-    Open& open = entry->second;
-    if (!open.ended) advance_payload(open);
-    const bool drop = open.ended && is_send(open.operation.action.type);
-    entry = drop ? open_.erase(entry) : std::next(entry);
+  for (auto entry = pending_.begin(); entry != pending_.end();) {
+    PendingOperation& pending = entry->second;
+    if (!pending.ended) advance_payload(pending);
+    const bool drop = pending.ended && is_send(pending.operation.action.type);
+    entry = drop ? pending_.erase(entry) : std::next(entry);
   }
 }
 
 bool MessageTransport::has_ended(OperationId id) {
-  const auto entry = open_.find(id);
-  if (entry != open_.end()) return entry->second.ended;
+  const auto entry = pending_.find(id);
+  if (entry != pending_.end()) return entry->second.ended;
   if (id / 2 >= posted_) throw std::logic_error("operation " + std::to_string(id) + " was never posted");
   if (!is_send_id(id)) throw std::logic_error("a receive was waited for twice");
   return true;
@@ -215,35 +216,35 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
   using Clock = std::chrono::steady_clock;
   const auto timeout = starting ? settings_.start_timeout : settings_.timeout;
   Clock::duration waited{0};
-  int told = -1;
-  for (auto last_look = Clock::now();;) {
-    // Read before looking: a rank that was stopped looks once more before it blames another.
+  int announced = -1;
+  for (auto last_poll = Clock::now();;) {
+    // Read the clock before polling: after a stop the rank polls once more before it reports another rank.
     const auto now = Clock::now();
-    waited += std::min<Clock::duration>(now - last_look, longest_between_looks);
-    last_look = now;
+    waited += std::min<Clock::duration>(now - last_poll, longest_polling_gap);
+    last_poll = now;
     progress();
     if (ended()) {
-      if (told >= 0) notes_->tell(-1, "");
+      if (announced >= 0) notes_->announce(-1, "");
       return;
     }
-    if (notes_ && waited >= std::min<Clock::duration>(untold, timeout / untold_part)) {
-      if (awaited_ != told) notes_->tell(awaited_, what());
-      told = awaited_;
-      notes_->look();
+    if (notes_ && waited >= std::min<Clock::duration>(announce_after, timeout / announce_part)) {
+      if (awaited_ != announced) notes_->announce(awaited_, what());
+      announced = awaited_;
+      notes_->poll();
     }
-    if (waited >= timeout) passed(what(), timeout, starting);
-    const Clock::duration patience = payloads_->needs_looking_at() ? std::chrono::microseconds(100) : between_looks;
+    if (waited >= timeout) throw_deadline_error(what(), timeout, starting);
+    const Clock::duration patience = payloads_->needs_polling() ? std::chrono::microseconds(100) : polling_interval;
     link_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
   }
 }
 
-void MessageTransport::passed(const std::string& what, std::chrono::milliseconds timeout, bool starting) {
-  std::string words = waiting_text(rank(), what, timeout) + ": that is the time limit" +
-                      (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
-                      (starting ? "start_timeout_ms" : "timeout_ms");
+void MessageTransport::throw_deadline_error(const std::string& what, std::chrono::milliseconds timeout, bool starting) {
+  std::string text = waiting_text(rank(), what, timeout) + ": that is the time limit" +
+                     (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
+                     (starting ? "start_timeout_ms" : "timeout_ms");
   std::vector<std::int64_t> waited_for;
-  if (notes_ && awaited_ >= 0) words += notes_->behind(awaited_, waited_for);
-  DeadlineError error(words);
+  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, waited_for);
+  DeadlineError error(text);
   error.waited_for = std::move(waited_for);
   throw error;
 }
@@ -257,29 +258,29 @@ bool MessageTransport::test(OperationId id) {
 
 at::Tensor MessageTransport::wait(OperationId id) {
   return guarded([&] {
-    if (!has_ended(id)) awaited_ = open_.at(id).operation.peer;
-    wait_until([&] { return describe(open_.at(id).operation); }, [&] { return has_ended(id); });
+    if (!has_ended(id)) awaited_ = pending_.at(id).operation.peer;
+    wait_until([&] { return describe(pending_.at(id).operation); }, [&] { return has_ended(id); });
     awaited_ = -1;
     if (is_send_id(id)) return at::Tensor();
-    const auto entry = open_.extract(id);
+    const auto entry = pending_.extract(id);
     return std::move(entry.mapped().operation.payload);
   });
 }
 
-void MessageTransport::reap_sends() {
+void MessageTransport::wait_for_sends() {
   guarded([&] {
     const auto first_send = [&] {
-      return std::find_if(open_.begin(), open_.end(), [](const auto& entry) { return is_send_id(entry.first); });
+      return std::find_if(pending_.begin(), pending_.end(), [](const auto& entry) { return is_send_id(entry.first); });
     };
-    int told = -1;
+    int shown = -1;
     const auto show = [&](int peer) {
-      if (peer != told) shown_(peer);
-      told = peer;
+      if (peer != shown) wait_callback_(peer);
+      shown = peer;
     };
     const auto none_left = [&] {
       const auto send = first_send();
-      show(send == open_.end() ? -1 : send->second.operation.peer);
-      return send == open_.end();
+      show(send == pending_.end() ? -1 : send->second.operation.peer);
+      return send == pending_.end();
     };
     wait_until([&] { return describe(first_send()->second.operation); }, none_left);
   });
@@ -309,15 +310,15 @@ void MessageTransport::receive_tied(int peer, at::Tensor& tensor) {
   guarded([&] {
     if (!payloads_->carries_tied_tensors()) return control_.receive_tied(peer, tensor);
     const std::string what = control_.expect_tied(peer, tensor);
-    const PayloadChannel::Ticket ticket = payloads_->receive(peer, Direction::forward);
-    payloads_->supply(ticket, tensor);
-    wait_for_payload(what, ticket);
+    const PayloadChannel::Handle handle = payloads_->receive(peer, Direction::forward);
+    payloads_->supply(handle, tensor);
+    wait_for_payload(what, handle);
   });
 }
 
-void MessageTransport::wait_for_payload(const std::string& what, PayloadChannel::Ticket ticket) {
+void MessageTransport::wait_for_payload(const std::string& what, PayloadChannel::Handle handle) {
   payloads_->flush();
-  wait_until([&] { return what; }, [&] { return payloads_->test(ticket).has_value(); });
+  wait_until([&] { return what; }, [&] { return payloads_->test(handle).has_value(); });
 }
 
 void MessageTransport::abort(const std::string& reason, ExitCode code) noexcept {
@@ -329,9 +330,9 @@ void MessageTransport::abort(const std::string& reason, ExitCode code) noexcept 
 void MessageTransport::finish() {
   guarded([&] {
     progress();
-    if (!open_.empty()) {
-      throw RunError("rank " + std::to_string(rank()) + " ends with " + std::to_string(open_.size()) +
-                     " operations open, the first is " + describe(open_.begin()->second.operation));
+    if (!pending_.empty()) {
+      throw RunError("rank " + std::to_string(rank()) + " ends with " + std::to_string(pending_.size()) +
+                     " operations open, the first is " + describe(pending_.begin()->second.operation));
     }
     control_.barrier();
     if (notes_) {

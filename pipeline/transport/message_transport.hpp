@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport over a link for headers and control and a channel for payloads: header before data, order for each
-// edge, deadlines, traffic. What the two are made of does not matter here.
+// Implements Transport with a link for headers and control messages and a channel for payloads: headers before data,
+// order on each edge, deadlines, traffic counts.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ namespace plumbline {
 
 class MessageTransport final : public Transport {
  public:
-  /// Without `payloads` they go over the link too.
+  /// Without `payloads`, payloads are sent over the link.
   MessageTransport(std::unique_ptr<Link> link, TransportSettings settings,
                    std::unique_ptr<PayloadChannel> payloads = nullptr);
   ~MessageTransport() override;
@@ -38,13 +38,13 @@ class MessageTransport final : public Transport {
 
   void start_steps() override { settings_.starting = false; }
   void leave_steps() override { settings_.starting = true; }
-  void show_waits(WaitsFor shown) override;
+  void set_wait_callback(WaitCallback callback) override;
   std::vector<OperationId> post(std::vector<Operation> batch) override;
   bool test(OperationId id) override;
   at::Tensor wait(OperationId id) override;
-  void reap_sends() override;
+  void wait_for_sends() override;
 
-  std::vector<TrafficCount> take_traffic() override { return traffic_.take(); }
+  std::vector<TrafficCount> collect_traffic() override { return traffic_.take(); }
 
   std::vector<std::string> gather(const std::string& bytes) override;
   std::string broadcast(const std::string& bytes) override;
@@ -57,11 +57,11 @@ class MessageTransport final : public Transport {
   void finish() override;
 
  private:
-  struct Open {
-    Operation operation;  ///< its payload is what is sent, or the receive's buffer once that is allocated
-    MessageHeader got;    ///< a receive's header lands here
-    std::optional<Link::Ticket> header;
-    PayloadChannel::Ticket payload = 0;
+  struct PendingOperation {
+    Operation operation;     ///< its payload is the data to send, or the receive's buffer once allocated
+    MessageHeader received;  ///< received header
+    std::optional<Link::Handle> header;
+    PayloadChannel::Handle payload = 0;
     bool buffer_supplied = false;
     bool header_checked = false;
     bool payload_moved = false;
@@ -70,20 +70,20 @@ class MessageTransport final : public Transport {
 
   OperationId start_send(Operation operation);
   OperationId start_receive(Operation operation);
-  /// Counts messages between this rank and a peer in one direction and one sense.
+  /// Number of the next message to or from a peer in one direction.
   std::uint64_t& sequence(const Operation& operation);
-  void supply(Open& open);
+  void supply(PendingOperation& pending);
   void advance_headers();
-  void advance_payload(Open& open);
-  /// Moves all open operations on; sends that have ended are dropped, with their tensors.
+  void advance_payload(PendingOperation& pending);
+  /// Advances all pending operations; releases completed sends and their tensors.
   void progress();
   bool has_ended(OperationId id);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, bool starting);
-  [[noreturn]] void passed(const std::string& what, std::chrono::milliseconds timeout, bool starting);
-  void wait_for_payload(const std::string& what, PayloadChannel::Ticket ticket);
-  /// A failed transport stays failed: after a throw its channels may be out of step.
+  [[noreturn]] void throw_deadline_error(const std::string& what, std::chrono::milliseconds timeout, bool starting);
+  void wait_for_payload(const std::string& what, PayloadChannel::Handle handle);
+  /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
   auto guarded(const Body& body);
 
@@ -91,13 +91,14 @@ class MessageTransport final : public Transport {
   std::unique_ptr<PayloadChannel> payloads_;
   TransportSettings settings_;
   Control::Wait starting_wait_;
-  Control starting_;  ///< of `connect`; of its own, so that the control calls of the run are numbered from 0
+  Control starting_;  ///< for `connect`; separate, so that the run's control calls are numbered from 0
   Control control_;
-  WaitsFor shown_;
+  WaitCallback wait_callback_;
   std::optional<WaitNotes> notes_;
-  int awaited_ = -1;  ///< the rank that is waited for now
+  int awaited_ = -1;  ///< the rank that this rank waits for
   TrafficCounter traffic_;
-  std::map<OperationId, Open> open_;  ///< in the order posted; nodes do not move, so messages may land in them
+  std::map<OperationId, PendingOperation>
+      pending_;  ///< in the order posted; map nodes do not move, so messages may be received into them
   std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;
   std::uint64_t posted_ = 0;
   std::string failure_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI's handles with an owner.
+// RAII owners of MPI handles.
 #pragma once
 
 #include <mpi.h>
 
 namespace plumbline {
 
-/// A message under way. One that its owner leaves is cancelled: it must not touch memory that is freed after.
+/// A message in progress. The destructor cancels it, since its memory may be freed afterwards.
 class MpiRequest {
  public:
   MpiRequest() = default;
@@ -25,8 +25,8 @@ class MpiRequest {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-/// A communicator of all ranks that nobody else uses; its calls return their errors. To free it is collective, so that
-/// `free` does it, and a job that ends otherwise leaves it to MPI.
+/// A private communicator of all ranks whose calls return errors. Freeing it is collective, so only `free` does that; a
+/// job that ends otherwise leaves it to MPI.
 class MpiCommunicator {
  public:
   /// Collective. Throws RunError.

@@ -64,7 +64,7 @@ std::optional<ForeignLauncher> foreign_launcher(int world_size) {
   struct Variables {
     const char *launcher, *size, *rank;
   };
-  // srun tells its steps alone, and not a script of sbatch, how many they are.
+  // srun sets this variable for its steps, sbatch does not for its script.
   constexpr std::array variables = {Variables{"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                     Variables{"MPICH's mpirun", "PMI_SIZE", "PMI_RANK"},
                                     Variables{"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
@@ -76,7 +76,7 @@ std::optional<ForeignLauncher> foreign_launcher(int world_size) {
   std::optional<ForeignLauncher> found;
   for (const Variables& each : variables) {
     const auto size = number(each.size);
-    if (size == 1) return std::nullopt;  // the others' are those of a launcher around this one
+    if (size == 1) return std::nullopt;  // the other variables belong to an outer launcher
     if (!size || *size < 1 || found) continue;
     Dl_info library{};
     dladdr(dlsym(RTLD_DEFAULT, "MPI_Init_thread"), &library);

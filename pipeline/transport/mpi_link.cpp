@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-/// One duplicated communicator per purpose: nothing of one can match with another.
+/// One duplicated communicator per purpose, so that their messages cannot match each other.
 enum class Purpose : std::uint8_t { headers, forward, backward, control };
 constexpr std::size_t purposes = 4;
 
@@ -37,8 +37,8 @@ Purpose purpose_of(Channel channel) {
   }
 }
 
-/// Headers of both directions share a communicator, as do control and waits; within the others all messages have the
-/// same tag, so that order is all that tells them apart, as it is where there are no tags.
+/// Headers of both directions share a communicator, and so do control and wait notes; all other messages of a
+/// communicator have the same tag, so only their order distinguishes them, as on transports without tags.
 int tag_of(Channel channel) {
   return channel == Channel::backward_header || channel == Channel::waits ? 1 : 0;
 }
@@ -54,12 +54,12 @@ class MpiLink final : public Link {
 
   int rank() const override { return rank_; }
   int world_size() const override { return size_; }
-  /// Open MPI 4.1.4 copies a message above 4 KiB whole through shared memory, over the buffer's end, and then reports
-  /// MPI_ERR_TRUNCATE.
+  /// Open MPI 4.1.4 copies a message above 4 KiB through shared memory whole, beyond the buffer's end, and only then
+  /// reports MPI_ERR_TRUNCATE.
   bool respects_capacity() const override { return false; }
 
-  Ticket send(int peer, Channel channel, const void* data, std::size_t bytes) override {
-    Message& message = open_[++last_ticket_];
+  Handle send(int peer, Channel channel, const void* data, std::size_t bytes) override {
+    Message& message = pending_[++last_handle_];
     message.sent_bytes = bytes;
     const auto* begin = static_cast<const std::byte*>(data);
     for_each_part(bytes, [&](std::size_t offset, int part) {
@@ -67,11 +67,11 @@ class MpiLink final : public Link {
                            message.requests.emplace_back().address()),
                 "MPI_Issend");
     });
-    return last_ticket_;
+    return last_handle_;
   }
 
-  Ticket receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
-    Message& message = open_[++last_ticket_];
+  Handle receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
+    Message& message = pending_[++last_handle_];
     message.is_receive = true;
     auto* begin = static_cast<std::byte*>(data);
     for_each_part(capacity_bytes, [&](std::size_t offset, int part) {
@@ -79,12 +79,12 @@ class MpiLink final : public Link {
                           message.requests.emplace_back().address()),
                 "MPI_Irecv");
     });
-    return last_ticket_;
+    return last_handle_;
   }
 
-  std::optional<std::size_t> test(Ticket ticket) override {
-    const auto entry = open_.find(ticket);
-    if (entry == open_.end()) throw std::logic_error("a ticket was used after its message had ended");
+  std::optional<std::size_t> test(Handle handle) override {
+    const auto entry = pending_.find(handle);
+    if (entry == pending_.end()) throw std::logic_error("a handle was used after its message had completed");
     Message& message = entry->second;
     for (MpiRequest& request : message.requests) {
       if (request.ended()) continue;
@@ -98,16 +98,16 @@ class MpiLink final : public Link {
       message.received_bytes += static_cast<std::size_t>(bytes);
     }
     const std::size_t bytes = message.is_receive ? message.received_bytes : message.sent_bytes;
-    open_.erase(entry);
+    pending_.erase(entry);
     return bytes;
   }
 
   void idle(std::chrono::steady_clock::time_point deadline) override {
-    // A sleep, not a spin: with more ranks than cores a rank that waits must leave its core to the one that it waits
+    // Sleeps instead of spinning: with more ranks than cores, a waiting rank must leave its core to the rank it waits
     // for.
     const auto left = deadline - std::chrono::steady_clock::now();
-    const std::chrono::steady_clock::duration nap = std::chrono::microseconds(60);
-    if (left > std::chrono::steady_clock::duration::zero()) std::this_thread::sleep_for(std::min(left, nap));
+    const std::chrono::steady_clock::duration interval = std::chrono::microseconds(60);
+    if (left > std::chrono::steady_clock::duration::zero()) std::this_thread::sleep_for(std::min(left, interval));
   }
 
   void abort(const std::string& reason, ExitCode code) noexcept override {
@@ -153,10 +153,10 @@ class MpiLink final : public Link {
   bool owns_mpi_;
   int rank_ = 0;
   int size_ = 1;
-  std::optional<std::array<MpiCommunicator, purposes>> communicators_;  ///< once MPI is there
-  Ticket last_ticket_ = 0;
-  /// Some are left only where the job was to be ended and a test stood in the way.
-  std::map<Ticket, Message> open_;
+  std::optional<std::array<MpiCommunicator, purposes>> communicators_;  ///< empty until MPI is initialised
+  Handle last_handle_ = 0;
+  /// Non-empty at destruction only if the job was to be aborted and a test replaced the abort.
+  std::map<Handle, Message> pending_;
 };
 
 }  // namespace

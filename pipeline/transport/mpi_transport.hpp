@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that are MPI processes; payloads lie in host memory.
+// A transport between MPI processes; payloads are in host memory.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace plumbline {
 
-/// What ends the job for all ranks.
+/// Ends the job on all ranks.
 using EndJob = std::function<void(const std::string& reason)>;
 
-/// Collective. Starts MPI where nobody has (then `finish` ends it), with the thread that calls it as the only one to
-/// use MPI. Sends are synchronous (MPI_Issend), so that no run passes thanks to buffering which another transport
-/// lacks. Throws SystemError when MPI's thread support falls short, RunError with the library's own text when a call
-/// fails. `end_job` in place of MPI_Abort is for tests of what comes before it.
+/// Collective. Initialises MPI unless it already is (then `finish` finalises it); only the calling thread uses MPI.
+/// Sends are synchronous (MPI_Issend), so that no run succeeds only because of buffering that another transport lacks.
+/// Throws SystemError if MPI's thread support is insufficient, RunError with MPI's error text if a call fails.
+/// `end_job` replaces MPI_Abort, for tests.
 std::unique_ptr<Transport> make_mpi_transport(TransportSettings settings, EndJob end_job = {});
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a message: a send or a receive.
+// A send or a receive.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,9 +9,9 @@
 
 namespace plumbline {
 
-/// One send or receive. `payload` is what to send (contiguous; owned by the operation until it has ended), undefined
-/// for a receive. A receive's buffer is allocated when it is posted. `header.dimensions` 0 in a receive: the plan does
-/// not know the shape; its buffer is allocated once the header has come.
+/// `payload` is the tensor to send (contiguous; owned by the operation until it has completed), undefined for a
+/// receive, whose buffer is allocated when posted. `header.dimensions` 0 in a receive: the plan does not know the
+/// shape; the buffer is allocated when the header arrives.
 struct Operation {
   Action action;  ///< for messages: RECV_F of stage 2, microbatch 3
   int peer = 0;

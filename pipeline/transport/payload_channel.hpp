@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What carries payloads: bytes over the link that carries the headers, or NCCL between GPUs.
+// Transfers payloads: over the link that carries the headers, or by NCCL between GPUs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,46 +17,46 @@
 
 namespace plumbline {
 
-/// Payloads between two ranks in one direction arrive in the order they were given, on both sides. Nothing here waits
-/// but `connect` and `close`.
+/// Payloads between two ranks in one direction arrive in the order given on both sides. Only `connect` and `close`
+/// block.
 class PayloadChannel {
  public:
-  using Ticket = std::uint64_t;
+  using Handle = std::uint64_t;
 
-  /// Leaves open payloads behind; their tensors may go after.
+  /// May be destroyed with payloads in progress; their tensors may be freed afterwards.
   virtual ~PayloadChannel() = default;
 
-  /// Where receive buffers are made.
+  /// Device of receive buffers.
   virtual at::Device device() const { return at::kCPU; }
-  /// Whether a payload longer than its buffer leaves the memory behind it alone, so that a buffer may be supplied
-  /// before it is known what comes.
+  /// Whether a payload longer than its buffer is truncated without writing beyond it, so that a buffer may be supplied
+  /// before the payload's size is known.
   virtual bool respects_capacity() const = 0;
-  /// Whether tied tensors travel here too, in place of the control plane.
+  /// Whether tied tensors use this channel instead of control messages.
   virtual bool carries_tied_tensors() const { return false; }
 
-  /// Whether only looking tells that something has happened, so that who waits must not sleep until the link wakes it.
-  virtual bool needs_looking_at() const { return false; }
+  /// Whether progress can only be detected by polling, so that a waiting rank must not sleep until the link wakes it.
+  virtual bool needs_polling() const { return false; }
 
-  /// Collective; see Transport::connect. `wait` has the deadline for start-up.
+  /// Collective; see Transport::connect. `wait` has the start-up deadline.
   virtual void connect(const std::vector<RankPair>& /*pairs*/, Control& /*control*/, const Control::Wait& /*wait*/) {}
 
-  /// `payload` stays untouched until the ticket has ended.
-  virtual Ticket send(int peer, Direction direction, const at::Tensor& payload) = 0;
-  /// Takes the place of one receive; it starts once its buffer is supplied.
-  virtual Ticket receive(int peer, Direction direction) = 0;
-  virtual void supply(Ticket receive, const at::Tensor& buffer) = 0;
-  /// A batch is complete: what was given since the last call may start together.
+  /// `payload` must not change until the handle has completed.
+  virtual Handle send(int peer, Direction direction, const at::Tensor& payload) = 0;
+  /// Reserves the place of one receive, which starts once its buffer is supplied.
+  virtual Handle receive(int peer, Direction direction) = 0;
+  virtual void supply(Handle receive, const at::Tensor& buffer) = 0;
+  /// Ends a batch: messages since the last call may start together.
   virtual void flush() {}
 
-  /// Moves things on. Throws RunError when a payload can no longer arrive.
+  /// Advances messages. Throws RunError if a payload can no longer arrive.
   virtual void progress() {}
-  /// The sender's bytes when the payload has moved and its tensor is free to be used (the ticket is then spent),
-  /// nothing before.
-  virtual std::optional<std::size_t> test(Ticket ticket) = 0;
+  /// The number of bytes sent if the payload has moved and its tensor may be used (the handle is then invalid), else
+  /// null.
+  virtual std::optional<std::size_t> test(Handle handle) = 0;
 
-  /// After all ranks have agreed to end: nothing is open on any of them. Collective.
+  /// Collective, after all ranks have agreed to end: nothing is in progress on any of them.
   virtual void close(const Control::Wait& /*wait*/) {}
-  /// Ends what is in flight without any other rank, in bounded time. Nothing may be called after.
+  /// Cancels payloads in flight without other ranks, in bounded time. No further calls are allowed.
   virtual void abort() noexcept {}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks exchange messages, and in which order their connections are made.
+// Which ranks exchange messages, and the order in which they connect.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@ namespace plumbline {
 /// Two different ranks, in either order.
 using RankPair = std::pair<int, int>;
 
-/// The pairs of ranks that a placement's stages need, and the ends where a tied weight goes between them. Every other
-/// pair comes first, so that pairs with no rank in common start at the same time.
+/// The pairs of ranks that exchange boundary tensors in this placement, and the ends that exchange a tied weight. Pairs
+/// with an even first rank come first, so that pairs without a common rank connect at the same time.
 std::vector<RankPair> pairs_of(const Placement& placement, bool tied);
 
 }  // namespace plumbline

@@ -12,31 +12,31 @@
 namespace plumbline {
 namespace {
 
-// Not the transport's: what is planned for that are the tensors themselves, on their GPU.
+// Not MemoryOwner::transport: the memory model's transport bytes are those of the GPU tensors.
 constexpr MemoryOwner staging = MemoryOwner::other;
 
 }  // namespace
 
-PayloadChannel::Ticket StagedPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
+PayloadChannel::Handle StagedPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
   const MemoryScope scope(staging);
   at::Tensor host = payload.to(at::kCPU, payload.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
-  const Ticket ticket = inner_.send(peer, direction, host);
-  staged_[ticket].host = std::move(host);
-  return ticket;
+  const Handle handle = inner_.send(peer, direction, host);
+  staged_[handle].host = std::move(host);
+  return handle;
 }
 
-void StagedPayloads::supply(Ticket receive, const at::Tensor& buffer) {
+void StagedPayloads::supply(Handle receive, const at::Tensor& buffer) {
   const MemoryScope scope(staging);
   Staged& staged = staged_[receive];
   staged = {at::empty(buffer.sizes(), buffer.options().device(at::kCPU)), buffer};
   inner_.supply(receive, staged.host);
 }
 
-std::optional<std::size_t> StagedPayloads::test(Ticket ticket) {
-  const std::optional<std::size_t> bytes = inner_.test(ticket);
+std::optional<std::size_t> StagedPayloads::test(Handle handle) {
+  const std::optional<std::size_t> bytes = inner_.test(handle);
   if (!bytes) return bytes;
-  const auto staged = staged_.extract(ticket);
-  // Nothing is copied of a message that is not what was expected: who asked refuses it by its bytes.
+  const auto staged = staged_.extract(handle);
+  // A message of unexpected size is not copied; the caller refuses it by its byte count.
   const auto& [host, buffer] = staged.mapped();
   if (buffer.defined() && *bytes == buffer.nbytes()) buffer.copy_(host);
   return bytes;

@@ -21,42 +21,42 @@ struct Message {
   std::atomic<bool> taken = false;
 };
 
-/// Messages of one channel from one rank to another, not yet taken. The lock is held while one is copied, so that the
-/// sender cannot withdraw the memory meanwhile.
+/// Messages of one channel from one rank to another that are not yet received. The lock is held while a message is
+/// copied, so that the sender cannot withdraw its memory meanwhile.
 struct Queue {
   std::mutex lock;
   std::deque<std::shared_ptr<Message>> messages;
 };
 
-/// Something happened that a rank may wait for.
-struct Bell {
+/// Wakes a rank that is waiting in idle().
+struct WakeSignal {
   std::mutex lock;
-  std::condition_variable rung;
+  std::condition_variable changed;
   std::uint64_t count = 0;
 
-  void ring() {
+  void notify() {
     {
       const std::lock_guard guard(lock);
       ++count;
     }
-    rung.notify_all();
+    changed.notify_all();
   }
 };
 
 struct World {
   explicit World(int ranks)
       : size(ranks),
-        bells(static_cast<std::size_t>(ranks)),
+        wake_signals(static_cast<std::size_t>(ranks)),
         queues(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * channels) {}
 
   Queue& queue(int from, int to, Channel channel) {
     const auto pair = static_cast<std::size_t>(from) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to);
     return queues[pair * channels + static_cast<std::size_t>(channel)];
   }
-  Bell& bell(int rank) { return bells[static_cast<std::size_t>(rank)]; }
+  WakeSignal& wake_signal(int rank) { return wake_signals[static_cast<std::size_t>(rank)]; }
 
   const int size;
-  std::deque<Bell> bells;  // deques: neither can be moved
+  std::deque<WakeSignal> wake_signals;  // deque: the elements cannot be moved
   std::deque<Queue> queues;
   std::atomic<bool> aborted = false;
   std::mutex abort_lock;
@@ -68,7 +68,7 @@ class ThreadsLink final : public Link {
   ThreadsLink(std::shared_ptr<World> world, int rank) : world_(std::move(world)), rank_(rank) {}
 
   ~ThreadsLink() override {
-    for (const auto& [ticket, send] : sends_) {
+    for (const auto& [handle, send] : sends_) {
       const std::lock_guard guard(send.queue->lock);
       std::erase(send.queue->messages, send.message);
     }
@@ -78,7 +78,7 @@ class ThreadsLink final : public Link {
   int world_size() const override { return world_->size; }
   bool respects_capacity() const override { return true; }
 
-  Ticket send(int peer, Channel channel, const void* data, std::size_t bytes) override {
+  Handle send(int peer, Channel channel, const void* data, std::size_t bytes) override {
     throw_if_aborted();
     const auto message = std::make_shared<Message>();
     message->data = data;
@@ -88,28 +88,28 @@ class ThreadsLink final : public Link {
       const std::lock_guard guard(queue.lock);
       queue.messages.push_back(message);
     }
-    world_->bell(peer).ring();
-    sends_[++last_ticket_] = {message, &queue};
-    return last_ticket_;
+    world_->wake_signal(peer).notify();
+    sends_[++last_handle_] = {message, &queue};
+    return last_handle_;
   }
 
-  Ticket receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
+  Handle receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
     throw_if_aborted();
-    receives_[++last_ticket_] = {peer, channel, data, capacity_bytes, std::nullopt};
-    order_[{peer, channel}].push_back(last_ticket_);
-    return last_ticket_;
+    receives_[++last_handle_] = {peer, channel, data, capacity_bytes, std::nullopt};
+    order_[{peer, channel}].push_back(last_handle_);
+    return last_handle_;
   }
 
-  std::optional<std::size_t> test(Ticket ticket) override {
+  std::optional<std::size_t> test(Handle handle) override {
     throw_if_aborted();
-    if (const auto send = sends_.find(ticket); send != sends_.end()) {
+    if (const auto send = sends_.find(handle); send != sends_.end()) {
       if (!send->second.message->taken.load(std::memory_order_acquire)) return std::nullopt;
       const std::size_t bytes = send->second.message->bytes;
       sends_.erase(send);
       return bytes;
     }
-    const auto receive = receives_.find(ticket);
-    if (receive == receives_.end()) throw std::logic_error("a ticket was used after its message had ended");
+    const auto receive = receives_.find(handle);
+    if (receive == receives_.end()) throw std::logic_error("a handle was used after its message had completed");
     if (!receive->second.bytes) take(receive->second.peer, receive->second.channel);
     const std::optional<std::size_t> bytes = receive->second.bytes;
     if (bytes) receives_.erase(receive);
@@ -117,13 +117,13 @@ class ThreadsLink final : public Link {
   }
 
   void idle(std::chrono::steady_clock::time_point deadline) override {
-    Bell& bell = world_->bell(rank_);
-    std::unique_lock guard(bell.lock);
-    // What rang since the last call has perhaps not been looked at: then it returns at once.
-    bell.rung.wait_until(guard, deadline, [&] { return bell.count != seen_; });
-    seen_ = bell.count;
+    WakeSignal& signal = world_->wake_signal(rank_);
+    std::unique_lock guard(signal.lock);
+    // An event since the last call may not have been polled yet: then this returns immediately.
+    signal.changed.wait_until(guard, deadline, [&] { return signal.count != seen_; });
+    seen_ = signal.count;
     guard.unlock();
-    throw_if_aborted();  // who waits for something else than a message of this link learns it here
+    throw_if_aborted();  // reports an abort to a rank that waits for something other than a message of this link
   }
 
   void abort(const std::string& reason, ExitCode /*code*/) noexcept override {
@@ -134,7 +134,7 @@ class ThreadsLink final : public Link {
       world_->aborted.store(true);
       if (world_->size > 1) std::fprintf(stderr, "%s\n", world_->abort_reason.c_str());
     }
-    for (Bell& bell : world_->bells) bell.ring();
+    for (WakeSignal& signal : world_->wake_signals) signal.notify();
   }
 
   void close() override {}
@@ -149,7 +149,7 @@ class ThreadsLink final : public Link {
     Channel channel;
     void* data;
     std::size_t capacity_bytes;
-    std::optional<std::size_t> bytes;  ///< of the sender, once it is there
+    std::optional<std::size_t> bytes;  ///< sent size, once the message has arrived
   };
 
   void throw_if_aborted() {
@@ -158,9 +158,9 @@ class ThreadsLink final : public Link {
     throw RunError(world_->abort_reason);
   }
 
-  /// Takes what has been sent for the receives posted on this channel, first to first.
+  /// Copies arrived messages to the receives posted on this channel, in order.
   void take(int peer, Channel channel) {
-    std::deque<Ticket>& waiting = order_[{peer, channel}];
+    std::deque<Handle>& waiting = order_[{peer, channel}];
     Queue& queue = world_->queue(peer, rank_, channel);
     bool any = false;
     {
@@ -177,16 +177,16 @@ class ThreadsLink final : public Link {
         any = true;
       }
     }
-    if (any) world_->bell(peer).ring();
+    if (any) world_->wake_signal(peer).notify();
   }
 
   std::shared_ptr<World> world_;
   int rank_;
-  Ticket last_ticket_ = 0;
+  Handle last_handle_ = 0;
   std::uint64_t seen_ = 0;
-  std::map<Ticket, Send> sends_;
-  std::map<Ticket, Receive> receives_;
-  std::map<std::pair<int, Channel>, std::deque<Ticket>> order_;
+  std::map<Handle, Send> sends_;
+  std::map<Handle, Receive> receives_;
+  std::map<std::pair<int, Channel>, std::deque<Handle>> order_;
 };
 
 }  // namespace

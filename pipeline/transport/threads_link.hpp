@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between the threads of one process.
+// A link between threads of one process.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,7 @@
 
 namespace plumbline {
 
-/// One link a rank. A message is copied by the receiver's thread, out of the sender's memory, when both ends are
-/// posted.
+/// One link per rank. The receiver's thread copies a message from the sender's memory when both ends are posted.
 std::vector<std::unique_ptr<Link>> make_threads_links(int world_size);
 
 }  // namespace plumbline

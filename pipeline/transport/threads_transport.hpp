@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that are threads of one process: the transport for quick tests, sanitizers, and several stages on one device.
+// A transport between threads of one process, for quick tests, sanitizers, and several stages on one device.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace plumbline {
 
-/// One transport a rank, each to be used by one thread. A payload is copied by the receiver's thread into storage of
-/// its own, so that no memory is shared between ranks; a send ends when that has been done. They may be destroyed in
-/// any order. `device`: where the ranks' tensors lie; those of a GPU go through host memory.
+/// One transport per rank, each used by one thread. The receiver's thread copies a payload into its own storage, so
+/// ranks share no memory; a send completes when that is done. The transports may be destroyed in any order. `device`:
+/// of the ranks' tensors; GPU tensors go through host memory.
 std::vector<std::unique_ptr<Transport>> make_threads_transports(int world_size, TransportSettings settings,
                                                                 at::Device device = at::kCPU);
 

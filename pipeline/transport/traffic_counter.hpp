@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts what a transport moved, by peer, direction and side.
+// Counts a transport's messages and bytes by peer, direction and side.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class TrafficCounter {
     count.bytes += bytes;
   }
 
-  /// Ordered by peer, forward before backward, sends before receives. Starts anew.
+  /// Returns the counts, ordered by peer, forward before backward, sends before receives, and resets them.
   std::vector<TrafficCount> take() {
     std::vector<TrafficCount> taken;
     for (const auto& [key, count] : counts_) taken.push_back(count);

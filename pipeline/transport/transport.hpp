@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves tensors between pipeline ranks: operations are posted in batches and waited for, each with a deadline; a header
-// goes before the data.
+// Moves tensors between pipeline ranks. Operations are posted in batches and waited for with a deadline; each payload
+// is preceded by a header.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@
 #include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
-#include "pipeline/transport/waits_for.hpp"
+#include "pipeline/transport/wait_callback.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -23,62 +23,63 @@ using OperationId = std::uint64_t;
 
 class Transport {
  public:
-  /// Without `finish` before, it ends the job for all ranks as `abort` does. Never throws, never waits for another
-  /// rank.
+  /// Aborts the job on all ranks unless `finish` was called. Never throws and never waits for another rank.
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  /// Collective, before the first message: opens what messages between these ranks need, the same list on all ranks.
-  /// Nothing to do where no connections are made. Throws DeadlineError and RunError naming the two ranks.
+  /// Collective, before the first message: opens connections between these pairs of ranks (the same list on all ranks).
+  /// Does nothing on transports without connections. Throws DeadlineError and RunError naming the two ranks.
   virtual void connect(const std::vector<RankPair>& /*pairs*/) {}
 
-  /// Start-up is over on this rank: from here on waits have the step's limit. No message.
+  /// Ends start-up on this rank: waits now have the time limit of a step. Sends no message.
   virtual void start_steps() = 0;
-  /// The start-up's limit again, for what is no step (a checkpoint is written), until start_steps. No message.
+  /// Restores the start-up time limit until start_steps, for work outside a step (writing a checkpoint). Sends no
+  /// message.
   virtual void leave_steps() = 0;
 
-  /// `shown` is told whom a control call or reap_sends() waits for, and -1 when that wait has ended; nobody when empty.
-  /// A wait for one operation tells nobody: its caller knows the peer.
-  virtual void show_waits(WaitsFor shown) = 0;
+  /// `callback` is called with the rank that a control call or wait_for_sends() waits for, and with -1 when that wait
+  /// ends; empty: no calls. Waits for one operation do not call it, since the caller knows the peer.
+  virtual void set_wait_callback(WaitCallback callback) = 0;
 
-  /// Starts all operations of a batch together, in list order per peer and direction, and returns at once. Ids in the
-  /// order of `batch`.
+  /// Starts all operations of a batch together, in list order per peer and direction. Does not block. Returns ids in
+  /// the order of `batch`.
   virtual std::vector<OperationId> post(std::vector<Operation> batch) = 0;
-  /// Moves things on without blocking; whether the operation has ended. Throws RunError when its header disagrees.
+  /// Advances operations without blocking; returns whether this one has completed. Throws RunError if its header does
+  /// not match.
   virtual bool test(OperationId id) = 0;
-  /// Waits until it has ended. A receive's tensor (its buffer, owned by MemoryOwner::transport until the caller re-tags
-  /// it); undefined for a send. Throws DeadlineError when the deadline passes, naming operation, peer, shape and
-  /// seconds, and RunError when the header disagrees (both ends, expected and got).
+  /// Blocks until the operation has completed. Returns a receive's tensor (its buffer, owned by MemoryOwner::transport
+  /// until the caller re-tags it); undefined for a send. Throws DeadlineError when the deadline passes, naming
+  /// operation, peer, shape and seconds, and RunError if the header does not match (both ends, expected and got).
   virtual at::Tensor wait(OperationId id) = 0;
-  /// Waits for all sends. Called before a step ends.
-  virtual void reap_sends() = 0;
+  /// Blocks until all sends have completed. Called before a step ends.
+  virtual void wait_for_sends() = 0;
 
-  /// What moved since the last call, one entry per (peer, direction, side) used.
-  virtual std::vector<TrafficCount> take_traffic() = 0;
+  /// Traffic since the last call, one entry per (peer, direction, side).
+  virtual std::vector<TrafficCount> collect_traffic() = 0;
 
-  // Control: small host messages; all ranks call them in the same order. Deadline as above.
-  /// On rank 0 one entry a rank; elsewhere empty.
+  // Control: small host messages; all ranks make the same calls in the same order. Deadlines as above.
+  /// One entry per rank on rank 0; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& bytes) = 0;
-  /// Rank 0's bytes, on every rank.
+  /// Returns rank 0's bytes on every rank.
   virtual std::string broadcast(const std::string& bytes) = 0;
   virtual void barrier() = 0;
-  /// What `asked` says goes with this rank's control messages: with each gather to rank 0, and with rank 0's broadcasts
-  /// whether any rank was asked since the one before.
+  /// The result of `asked` is sent with this rank's control messages: with each gather to rank 0, and with rank 0's
+  /// broadcasts whether any rank had a request since the previous one.
   virtual void carry_request(std::function<bool()> asked) = 0;
-  /// Whether the last broadcast carried one: the same on every rank.
+  /// Whether the last broadcast carried a request; the same on every rank.
   virtual bool request_carried() const = 0;
-  /// A contiguous tensor between two ranks outside the schedule (tied weights); same shape and dtype on both ends. Not
-  /// counted in the traffic.
+  /// Transfers a contiguous tensor between two ranks outside the schedule (tied weights); same shape and dtype on both
+  /// ends. Not counted in the traffic.
   virtual void send_tied(int peer, const at::Tensor& tensor) = 0;
   virtual void receive_tied(int peer, at::Tensor& tensor) = 0;
-  /// Ends the job for all ranks; says why on stderr. Does not throw. threads: the other ranks' waits end with a
+  /// Ends the job on all ranks and prints the reason on stderr. Does not throw. threads: the other ranks' waits throw a
   /// RunError that names this rank and `reason`; mpi: MPI_Abort, which does not return. Call it where an exception is
   /// caught, before the transport is destroyed.
   virtual void abort(const std::string& reason, ExitCode code = ExitCode::does_not_hold) noexcept = 0;
-  /// The clean end: all ranks call it after their last operation, and wait for each other within the deadline. Nothing
-  /// may be called after. Throws RunError when an operation is still open.
+  /// Orderly end: all ranks call it after their last operation and wait for each other within the deadline. No further
+  /// calls are allowed. Throws RunError if an operation is still pending.
   virtual void finish() = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a transport waits.
+// Time limits of a transport.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,12 @@
 namespace plumbline {
 
 struct TransportSettings {
-  std::chrono::milliseconds timeout{30000};  ///< of a step
-  /// For `connect`, and where `starting` for all else until Transport::start_steps: ranks come seconds apart, load
-  /// models of different sizes, and libraries take their time.
+  std::chrono::milliseconds timeout{30000};  ///< within a step
+  /// For `connect`, and if `starting` for all waits until Transport::start_steps: ranks start seconds apart, load
+  /// models of different sizes, and libraries take time to initialise.
   std::chrono::milliseconds start_timeout{60000};
   bool starting = false;
-  bool several_hosts = false;  ///< then ranks that wait for long tell each other (WaitNotes)
+  bool several_hosts = false;  ///< then ranks announce long waits to each other (WaitNotes)
 };
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom ranks of several hosts wait for, as they tell each other: what another host's progress page shows may be old.
+// Long waits that ranks on several hosts announce to each other, since another host's heartbeat file may be stale.
 #pragma once
 
 #include <array>
@@ -12,45 +12,46 @@
 
 namespace plumbline {
 
-/// One message: whom its sender waits for.
+/// The message: whom its sender waits for.
 struct WaitNote {
-  std::int32_t peer = -1;      ///< -1: for none any longer
-  std::int32_t last = 0;       ///< 1: no more will come
+  std::int32_t peer = -1;      ///< -1: the wait has ended
+  std::int32_t last = 0;       ///< 1: the sender's last message
   std::array<char, 120> what;  ///< completes "rank 2 waits for ..."
 };
 
 class WaitNotes {
  public:
   explicit WaitNotes(Link& link);
-  /// Says it to all other ranks, which need not listen now.
-  void tell(int peer, const std::string& what);
-  /// Takes what has come from the others.
-  void look();
-  /// ", rank 1 waits for RECV_F ... from rank 0; rank 0 has not said that it waits": behind this rank, which waits for
-  /// `peer`. The ranks met go to `chain`, and the first met twice again.
-  std::string behind(int peer, std::vector<std::int64_t>& chain) const;
+  /// Sends it to all other ranks; does not block.
+  void announce(int peer, const std::string& what);
+  /// Receives what the others have sent.
+  void poll();
+  /// The chain of waits that starts at this rank, which waits for `peer`, as text: "; rank 1 waits for RECV_F ... from
+  /// rank 0; rank 0 has not said that it waits". Appends the ranks of the chain to `chain`, with a repeated rank at its
+  /// end.
+  std::string describe_chain(int peer, std::vector<std::int64_t>& chain) const;
 
-  /// Before the clean end: tells all others that this was the last.
+  /// Before the orderly end: tells all other ranks that no more messages follow.
   void leave();
-  /// Whether all others have left and all that this rank said has been taken.
+  /// Whether all other ranks have left and all messages of this rank have been received.
   bool all_left();
 
  private:
-  struct Told {
+  struct SentNote {
     WaitNote note;
-    std::vector<Link::Ticket> tickets;
+    std::vector<Link::Handle> handles;
   };
   struct Other {
     int rank;
-    WaitNote coming, heard;
-    Link::Ticket ticket;
+    WaitNote incoming, latest;
+    Link::Handle handle;
   };
   void send(const WaitNote& note);
-  void listen(Other& other);
+  void post_receive(Other& other);
 
   Link& link_;
-  std::list<Other> others_;  ///< messages land in them
-  std::list<Told> told_;
+  std::list<Other> others_;  ///< list: messages are received into the nodes
+  std::list<SentNote> sent_;
 };
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What saving and loading take beside the state itself, by the meter, and what a rank reads of a checkpoint.
+// Memory that saving and loading take in addition to the state, by the meter, and what a rank reads of a checkpoint.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Part {
     const MemoryScope scope(MemoryOwner::other);
     set_initial_values(slice, training.run);
   }
-  /// Of its parameters, as they are saved.
+  /// Bytes of its parameters as saved.
   std::int64_t largest() const {
     std::int64_t bytes = 0;
     for (const TrainedParameter& each : state.parameters) {
@@ -63,7 +63,7 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
         {});
   }
 
-  /// By how much the bytes of all owners rose meanwhile, at most.
+  /// Largest increase of the bytes of all owners during `body`.
   template <typename Body>
   std::int64_t most_more(Body body) {
     const std::int64_t before = meter_.total().live;
@@ -91,20 +91,21 @@ TEST_P(CheckpointMemory, SavingAddsTheBytesOfOneTensor) {
   EXPECT_LE(most_more([&] { save(run, part); }), part.largest());
 }
 
-TEST_P(CheckpointMemory, LoadingTakesWhatCheckingOneOfTheRanksOwnTensorsTakes) {
+TEST_P(CheckpointMemory, LoadingAllocatesOneTensorAtATime) {
   const TrainingRun run = training();
   Part whole(run, all_units(run.config));
   const fs::path checkpoint = save(run, whole);
   for (const UnitRange units : {UnitRange{2, 3}, UnitRange{5, 6}}) {  // a layer; the norm, of a few hundred bytes
     Part part(run, units);
     const std::int64_t elements = part.largest() / part.state.parameters.front().trained().element_size();
-    constexpr std::int64_t flags = 3;  // bytes an element: whether each is finite, and what that is made of
+    constexpr std::int64_t flags =
+        3;  // bytes per element: the finite flags, and the temporaries they are computed from
     EXPECT_LE(most_more([&] { load_checkpoint(checkpoint, run, part.state); }), part.largest() + flags * elements)
         << units.first;
   }
 }
 
-/// Makes the bytes of one tensor others.
+/// Changes the bytes of one tensor.
 void spoil(const fs::path& file, const std::string& name) {
   std::string bytes = read_file(file);
   std::size_t at = 0;
@@ -118,7 +119,7 @@ void spoil(const fs::path& file, const std::string& name) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-TEST_P(CheckpointMemory, LoadingReadsTheRanksOwnTensorsAlone) {
+TEST_P(CheckpointMemory, LoadingReadsOnlyTheRanksOwnTensors) {
   const TrainingRun run = training();
   Part whole(run, all_units(run.config));
   const fs::path checkpoint = save(run, whole);

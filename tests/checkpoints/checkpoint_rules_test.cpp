@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a checkpoint is held against, what is none, and what a run leaves where it cannot save.
+// Which checkpoints are refused, and what a run leaves if it cannot save.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 
 class CheckpointRules : public ::testing::Test {
  protected:
-  /// The run file of a short training, with `from` in it replaced.
+  /// The run file of a short training, with the text `from` in it replaced.
   fs::path run_file(const std::string& from = "", const std::string& to = "") {
     std::string text =
         "[model]\nconfig = \"" PLUMBLINE_FIXTURES
@@ -59,7 +59,7 @@ class CheckpointRules : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(CheckpointRules, NoSettingThatTheBitsHangOnMayChange) {
+TEST_F(CheckpointRules, RefusesChangedSettingsThatAffectBits) {
   train("c");
   const auto refused = [&](const std::string& from, const std::string& to) {
     ReferenceOptions other = options("x");
@@ -77,7 +77,7 @@ TEST_F(CheckpointRules, NoSettingThatTheBitsHangOnMayChange) {
   EXPECT_THAT(refused("[9, 4]", "[8, 4]"), HasSubstr("data.lengths.0.0 = 9, and "));
   EXPECT_THAT(refused("/corpus/", "/corpus/01-the-plumb-line.txt"), HasSubstr("data.source_tokens = "));
 
-  for (const auto& each : fs::directory_iterator(PLUMBLINE_FIXTURES "/corpus")) {  // as long, with other letters
+  for (const auto& each : fs::directory_iterator(PLUMBLINE_FIXTURES "/corpus")) {  // equal size, other letters
     std::string text = testing::bytes_of(each.path());
     std::ranges::replace(text, 'e', 'i');
     folder_.file("other/" + each.path().filename().string(), text);
@@ -86,7 +86,7 @@ TEST_F(CheckpointRules, NoSettingThatTheBitsHangOnMayChange) {
               HasSubstr("data.first_microbatch_digest = "));
 }
 
-TEST_F(CheckpointRules, WhatIsNoCheckpointIsRefusedByName) {
+TEST_F(CheckpointRules, NamesAFolderThatIsNotACheckpoint) {
   train("c");
   const fs::path file = folder_ / "c/latest/checkpoint.json";
   const Json whole = read_json(file);
@@ -115,7 +115,7 @@ TEST_F(CheckpointRules, WhatIsNoCheckpointIsRefusedByName) {
               HasSubstr("it is half of a checkpoint, or none"));
 }
 
-TEST_F(CheckpointRules, ATensorWithoutADigestIsNotTaken) {
+TEST_F(CheckpointRules, RefusesATensorWithoutADigest) {
   train("c");
   const fs::path checkpoint = folder_ / "c/step-00000002";
   for (const char* name : {"model.norm.weight", "moment2/model.norm.weight"}) {
@@ -129,13 +129,13 @@ TEST_F(CheckpointRules, ATensorWithoutADigestIsNotTaken) {
   }
 }
 
-TEST_F(CheckpointRules, LatestStaysWhereSomebodyElseGoesOnFromAnOlderOne) {
+TEST_F(CheckpointRules, LatestIsUnchangedIfAnotherRunResumesAnOlderOne) {
   train("c");
   train("d", folder_ / "c/step-00000001");
   EXPECT_EQ(fs::read_symlink(folder_ / "c/latest"), "step-00000003");
 }
 
-TEST_F(CheckpointRules, OnlyWholeOnesAreFound) {
+TEST_F(CheckpointRules, FindsOnlyCompleteCheckpoints) {
   for (const char* name : {"step-00000001", "step-00000002.partial", "kept-00000007"}) {
     folder_.file(std::string(name) + "/checkpoint.json", "{}");
   }
@@ -144,14 +144,14 @@ TEST_F(CheckpointRules, OnlyWholeOnesAreFound) {
   EXPECT_THAT(whole_checkpoints(folder_.path()), ElementsAre(folder_ / "step-00000001"));
 }
 
-TEST_F(CheckpointRules, HowManyAreKeptIsSaidOnTheCommandLine) {
+TEST_F(CheckpointRules, CommandLineSetsTheNumberKept) {
   ReferenceOptions asked = options("c");
   asked.checkpoint.keep = 1;
   train_reference(asked);
   EXPECT_THAT(whole_checkpoints(folder_ / "c"), ElementsAre(folder_ / "c/step-00000003"));
 }
 
-TEST_F(CheckpointRules, OptionsOfSavingNeedAFolder) {
+TEST_F(CheckpointRules, SaveOptionsNeedAFolder) {
   for (const bool every : {true, false}) {
     ReferenceOptions asked = options("c");
     asked.checkpoint = {};
@@ -162,7 +162,7 @@ TEST_F(CheckpointRules, OptionsOfSavingNeedAFolder) {
   }
 }
 
-TEST_F(CheckpointRules, OnlyARunsOwnHalfWrittenFilesAreRemoved) {
+TEST_F(CheckpointRules, RemovesOnlyTheRunsOwnPartialFiles) {
   for (const char* name : {"c/metrics.csv.7.partial", "c/.seen.7.partial", "c/notes.partial"}) folder_.file(name, "");
   train("c");
   EXPECT_FALSE(fs::exists(folder_ / "c/metrics.csv.7.partial"));
@@ -171,7 +171,7 @@ TEST_F(CheckpointRules, OnlyARunsOwnHalfWrittenFilesAreRemoved) {
   EXPECT_FALSE(fs::exists(folder_ / "c/.seen"));
 }
 
-TEST_F(CheckpointRules, StoppingWhereTheTrainingEndsIsItsEnd) {
+TEST_F(CheckpointRules, StoppingAtTheLastStepCompletesTheTraining) {
   ReferenceOptions asked = options("c");
   asked.record = folder_ / "record";
   asked.checkpoint.stop_after = 3;
@@ -181,8 +181,8 @@ TEST_F(CheckpointRules, StoppingWhereTheTrainingEndsIsItsEnd) {
   EXPECT_EQ(read_json(folder_ / "record/rank-0/exit.json").at("status"), "ok");
 }
 
-TEST_F(CheckpointRules, WhatIsNotSavedAtTheEndIsAnErrorOfTheRun) {
-  folder_.file("c/latest/x", "");  // a folder where the link would stand
+TEST_F(CheckpointRules, AFailedLastSaveFailsTheRun) {
+  folder_.file("c/latest/x", "");  // a folder in the place of the link
   ::testing::internal::CaptureStderr();
   const std::string failed = error_of<SystemError>([&] { train("c"); });
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("warning: no checkpoint after step 0: "));
@@ -194,14 +194,14 @@ TEST_F(CheckpointRules, WhatIsNotSavedAtTheEndIsAnErrorOfTheRun) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("the last checkpoint could not be saved"));
 }
 
-TEST_F(CheckpointRules, RowsUnderOtherColumnsAreNotGoneOnWith) {
+TEST_F(CheckpointRules, RefusesMetricsWithOtherColumns) {
   train("c");
   folder_.file("c/metrics.csv", "step,loss\n0,5\n");
   EXPECT_THAT(error_of<InputError>([&] { train("c", folder_ / "c/step-00000002"); }),
               HasSubstr("metrics.csv: is not the metrics of such a training"));
 }
 
-/// Rank 0 of two, whose peer says the same whatever it is asked.
+/// Rank 0 of two, whose peer always answers the same.
 class FirstOfTwo : public RankGroup {
  public:
   explicit FirstOfTwo(std::string peer_says) : peer_says_(std::move(peer_says)) {}
@@ -212,7 +212,7 @@ class FirstOfTwo : public RankGroup {
   std::string peer_says_;
 };
 
-TEST_F(CheckpointRules, WhatOneRankCannotWriteIsNoCheckpointOfAny) {
+TEST_F(CheckpointRules, AFailedWriteOfOneRankInvalidatesTheCheckpoint) {
   const TrainingRun training = load_training_run(run_file(), {});
   LlamaSlice slice = make_slice(training, all_units(training.config));
   set_initial_values(slice, training.run);
@@ -224,7 +224,7 @@ TEST_F(CheckpointRules, WhatOneRankCannotWriteIsNoCheckpointOfAny) {
   EXPECT_TRUE(fs::is_empty(folder_ / "c"));
 }
 
-/// Rank 1 of two: rank 0 made the folder, wrote its word there, and tells all what rank 1 said.
+/// Rank 1 of two: rank 0 made the folder, wrote its file there, and broadcasts rank 1's answer.
 class SecondOfTwo : public RankGroup {
  public:
   int rank() const override { return 1; }
@@ -240,7 +240,7 @@ class SecondOfTwo : public RankGroup {
   std::size_t next_ = 0;
 };
 
-TEST_F(CheckpointRules, ARankThatDoesNotSeeWhatRank0WroteIsNamed) {
+TEST_F(CheckpointRules, NamesARankThatDoesNotSeeRank0sFile) {
   TrainingRun training = load_training_run(run_file(), {});
   training.run.checkpoint.folder = folder_ / "c";
   const auto begin = [&] {

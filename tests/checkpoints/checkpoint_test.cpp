@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stopped and gone on with, elsewhere and otherwise: the same bits as a run that was never stopped. Ranks are threads.
+// A training that is stopped and resumed, on other ranks and settings, has the bits of one that was never stopped.
+// Ranks are threads.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -54,7 +55,7 @@ class Checkpointing : public ::testing::Test {
     return path;
   }
 
-  /// Trains, and saves every step in `into`. `ranks` 0: the reference.
+  /// Trains and saves every step in `into`. `ranks` 0: the reference.
   int train(const Training& training, int ranks, const fs::path& into, const std::string& resume = "none",
             const std::string& schedule = "1f1b") {
     CheckpointOptions checkpoint;
@@ -72,7 +73,7 @@ class Checkpointing : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(Checkpointing, AnyNumberOfRanksGoesOnWhereAnyOtherStopped) {
+TEST_F(Checkpointing, AnyNumberOfRanksResumesAnyOther) {
   const Training training;
   train(training, reference_alone, at("whole"));
   const auto whole = digests(at("whole") / "latest");
@@ -92,7 +93,7 @@ TEST_F(Checkpointing, AnyNumberOfRanksGoesOnWhereAnyOtherStopped) {
   }
 }
 
-TEST_F(Checkpointing, AShuffledRunGoesOnInItsOrder) {
+TEST_F(Checkpointing, AShuffledRunResumesInItsOrder) {
   const Training plain;
   Training shuffled;
   shuffled.data = "shuffle = \"windows\"\n";
@@ -110,7 +111,7 @@ TEST_F(Checkpointing, AShuffledRunGoesOnInItsOrder) {
       HasSubstr("data.shuffle = \"windows\""));
 }
 
-TEST_F(Checkpointing, ComputingLayersAgainMayBeginAndEndWhereARunIsStopped) {
+TEST_F(Checkpointing, RecomputationMayChangeOnResume) {
   const Training plain;
   Training recomputing;
   recomputing.more = "recompute = \"layer\"\n";
@@ -126,7 +127,7 @@ TEST_F(Checkpointing, ComputingLayersAgainMayBeginAndEndWhereARunIsStopped) {
 class EachKind : public Checkpointing,
                  public ::testing::WithParamInterface<std::tuple<bool, std::string, std::string>> {};
 
-TEST_P(EachKind, OfModelOptimiserAndDtypeGoesOnAlike) {
+TEST_P(EachKind, ResumesWithEqualBits) {
   Training training;
   std::tie(training.tied, training.optimizer, training.dtype) = GetParam();
   train(training, reference_alone, at("whole"));
@@ -143,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachKind,
                          ::testing::Combine(::testing::Bool(), ::testing::Values("adamw", "sgd"),
                                             ::testing::Values("float32", "float64", "bfloat16", "mixed")));
 
-TEST_F(Checkpointing, LatestTakesTheNewestAndStartsAnewWhereThereIsNone) {
+TEST_F(Checkpointing, LatestUsesTheNewestOrStartsAtStepZero) {
   Training training;
   training.steps = 2;
   train(training, reference_alone, at("c"), "latest");
@@ -163,7 +164,7 @@ void damage(const fs::path& file) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-TEST_F(Checkpointing, ADamagedOneIsNamedAndLatestTakesTheOneBefore) {
+TEST_F(Checkpointing, LatestSkipsADamagedCheckpoint) {
   const Training training;
   train(training, reference_alone, at("whole"));
   ASSERT_EQ(train(training, 2, at("c")), 0);
@@ -180,7 +181,7 @@ TEST_F(Checkpointing, ADamagedOneIsNamedAndLatestTakesTheOneBefore) {
   EXPECT_EQ(digests(at("c") / "latest"), digests(at("whole") / "latest"));
 }
 
-TEST_F(Checkpointing, AnotherTrainingIsRefusedByTheSettingsName) {
+TEST_F(Checkpointing, RefusesAnotherTrainingAndNamesTheSetting) {
   const Training training;
   train(training, reference_alone, at("c"));
   const auto refused = [&](const Training& other) {
@@ -197,7 +198,7 @@ TEST_F(Checkpointing, AnotherTrainingIsRefusedByTheSettingsName) {
   EXPECT_THAT(refused({.steps = 1}), HasSubstr("has made 2 steps"));
 }
 
-TEST_F(Checkpointing, WhatDoesNotFitIsNoReasonToTakeAnOlderOne) {
+TEST_F(Checkpointing, DoesNotSkipACheckpointOfAnotherTraining) {
   train({}, reference_alone, at("c"));
   const auto refused = [&](const Training& other) {
     return error_of<InputError>([&] { train(other, reference_alone, at("c"), "latest"); });
@@ -215,7 +216,7 @@ TEST_F(Checkpointing, WhatDoesNotFitIsNoReasonToTakeAnOlderOne) {
   EXPECT_EQ(whole_checkpoints(at("c")).size(), 3U) << "nothing was trained";
 }
 
-TEST_F(Checkpointing, WhereNoStepIsLeftNothingHappens) {
+TEST_F(Checkpointing, DoesNothingWithoutRemainingSteps) {
   train({}, reference_alone, at("c"));
   const auto before = digests(at("c") / "latest");
   for (const int ranks : {reference_alone, 2}) {
@@ -226,7 +227,7 @@ TEST_F(Checkpointing, WhereNoStepIsLeftNothingHappens) {
   EXPECT_EQ(digests(at("c") / "latest"), before);
 }
 
-TEST_F(Checkpointing, ALinkThatWasNotMovedYetIsMoved) {
+TEST_F(Checkpointing, MovesAStaleLink) {
   train({}, reference_alone, at("c"));
   for (const int ranks : {reference_alone, 2}) {
     fs::remove(at("c") / "latest");
@@ -236,7 +237,7 @@ TEST_F(Checkpointing, ALinkThatWasNotMovedYetIsMoved) {
   }
 }
 
-TEST_F(Checkpointing, TheFolderMayBeNamedOnTheCommandLineAlone) {
+TEST_F(Checkpointing, TheFolderMayComeFromTheCommandLine) {
   const auto with_table = [&](const std::optional<fs::path>& folder) {
     ReferenceOptions options;
     options.run_file = folder_.path() / "run.toml";
@@ -251,7 +252,7 @@ TEST_F(Checkpointing, TheFolderMayBeNamedOnTheCommandLineAlone) {
   EXPECT_THAT(whole_checkpoints(at("c")), ElementsAre(checkpoint_path(at("c"), 3), checkpoint_path(at("c"), 2)));
 }
 
-TEST_F(Checkpointing, HalfOfOneAndANewerOneAreRefused) {
+TEST_F(Checkpointing, RefusesPartialAndNewerCheckpoints) {
   const Training training;
   ASSERT_EQ(train(training, 2, at("c")), 0);
   const fs::path whole = at("c") / "step-00000003";
@@ -286,14 +287,14 @@ TEST_F(Checkpointing, TwoRunsDoNotSaveIntoOneFolder) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("another plumbline"));
 }
 
-TEST_F(Checkpointing, WhatARunThatWasKilledLeftHalfWrittenGoes) {
+TEST_F(Checkpointing, RemovesPartialFilesOfAKilledRun) {
   make_folder(at("c") / "step-00000001.partial");
   train({}, reference_alone, at("c"));
   EXPECT_FALSE(fs::exists(at("c") / "step-00000001.partial"));
   EXPECT_EQ(whole_checkpoints(at("c")).size(), 3U);
 }
 
-TEST_F(Checkpointing, ARunThatWouldKeepNothingIsRefused) {
+TEST_F(Checkpointing, RefusesARunThatKeepsNothing) {
   ReferenceOptions options;
   options.run_file = run_file({});
   options.progress = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss on validation data: the same bits in the reference and in a pipeline of any number of ranks, of the data
-// that the run file names, and without a trace in what is trained. Ranks are threads.
+// The loss on validation data: the same bits in the reference and in a pipeline of any number of ranks, on the data of
+// the run file, without an effect on the training. Ranks are threads.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -22,14 +22,14 @@ using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-/// Of metrics.csv, by step.
+/// Losses in metrics.csv, by step.
 std::vector<std::string> metrics(const fs::path& folder, const std::string& name) {
   return column(folder / "metrics.csv", name);
 }
 
 class Evaluating : public ::testing::Test {
  protected:
-  /// Lines of [model] and [train] beside the usual ones, and of [data] and what follows it.
+  /// Additional lines of [model] and [train], and of [data] and the tables after it.
   std::string run_text(const std::string& data, const std::string& model = "", const std::string& train = "") const {
     return "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n" + model +
            "[train]\nlearning_rate = 1e-2\nclip_norm = 1.0\n" + (train.empty() ? "steps = 5\n" : train) +
@@ -38,7 +38,7 @@ class Evaluating : public ::testing::Test {
   const std::string trained_on = "text = \"" PLUMBLINE_FIXTURES "/corpus/01-the-plumb-line.txt\"\n";
   const std::string evaluated = "validation = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
 
-  /// Trains by so many ranks, and saves at the end in `into`.
+  /// Trains on this many ranks and saves at the end in `into`.
   int train(const std::string& run, int ranks, const fs::path& into, const std::string& schedule = "1f1b") {
     CheckpointOptions checkpoint;
     checkpoint.folder = into;
@@ -48,7 +48,7 @@ class Evaluating : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(Evaluating, HasTheReferencesBitsOnAnyNumberOfRanks) {
+TEST_F(Evaluating, MatchesTheReferenceOnAnyNumberOfRanks) {
   const std::string run = run_text(trained_on + evaluated + "[evaluate]\nevery = 2\nmicrobatches = 6\n");
   train(run, reference_alone, folder_ / "reference");
   const std::vector<std::string> losses = metrics(folder_ / "reference", "evaluation_loss");
@@ -70,7 +70,7 @@ TEST_F(Evaluating, HasTheReferencesBitsOnAnyNumberOfRanks) {
   }
 }
 
-TEST_F(Evaluating, LeavesNoTraceInWhatIsTrained) {
+TEST_F(Evaluating, DoesNotAffectTheTraining) {
   const std::string with = run_text(trained_on + evaluated + "[evaluate]\nevery = 1\n"), without = run_text(trained_on);
   for (const int ranks : {reference_alone, 3}) {
     const fs::path one = folder_ / ("with" + std::to_string(ranks)), other = folder_ / ("no" + std::to_string(ranks));
@@ -83,7 +83,7 @@ TEST_F(Evaluating, LeavesNoTraceInWhatIsTrained) {
   }
 }
 
-// By another way to the same number: what training on that data from those weights would lose in its first step.
+// Computes the same number in another way: the loss of a first training step on that data from those weights.
 TEST_F(Evaluating, IsTheLossOfAFirstStepOnTheValidationData) {
   const fs::path at = folder_ / "evaluated";
   train(run_text(trained_on + evaluated + "[evaluate]\nmicrobatches = 3\n"), reference_alone, at);
@@ -96,7 +96,7 @@ TEST_F(Evaluating, IsTheLossOfAFirstStepOnTheValidationData) {
   EXPECT_EQ(metrics(at, "evaluation_loss").back(), metrics(folder_ / "first", "loss").front());
 }
 
-TEST_F(Evaluating, WhatCannotBeEvaluatedIsRefusedBeforeTheFirstStep) {
+TEST_F(Evaluating, RefusesInvalidValidationDataBeforeTheFirstStep) {
   const auto refusal = [&](const std::string& data) {
     return error_of<InputError>([&] { train(run_text(data), reference_alone, folder_ / "refused"); });
   };

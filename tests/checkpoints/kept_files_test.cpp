@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What else a run keeps beside its tensors: the model's config, metrics.csv, the record of a run that was gone on with.
+// Other files that a run keeps: the model's config, metrics.csv, the record of a resumed run.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -64,7 +64,7 @@ class KeptFiles : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(KeptFiles, TheConfigNamesTheDtypeOfWhatWasSaved) {
+TEST_F(KeptFiles, TheConfigHasTheDtypeOfTheSavedTensors) {
   const std::map<std::string, std::string> dtypes = {
       {"float32", "float32"}, {"float64", "float64"}, {"bfloat16", "bfloat16"}, {"mixed", "float32"}};
   for (const auto& [precision, dtype] : dtypes) {
@@ -80,7 +80,7 @@ TEST_F(KeptFiles, TheConfigNamesTheDtypeOfWhatWasSaved) {
   }
 }
 
-TEST_F(KeptFiles, OfTwoNamesForTheDtypeOneIsKept) {
+TEST_F(KeptFiles, TheConfigHasOneNameForTheDtype) {
   Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
   config["dtype"] = "bfloat16";
   write_json(folder_ / "config.json", config);
@@ -95,7 +95,7 @@ TEST_F(KeptFiles, OfTwoNamesForTheDtypeOneIsKept) {
   EXPECT_EQ(saved.at("torch_dtype").get<std::string>(), "float32");
 }
 
-TEST_F(KeptFiles, TheIndexNamesTheFileOfEachTensorOfTheModelAndTheirBytes) {
+TEST_F(KeptFiles, TheIndexListsEveryTensor) {
   ASSERT_EQ(train_pipeline(pipeline(3, folder_ / "c")), 0);
   const fs::path saved = folder_ / "c/latest";
   Json files = Json::object();
@@ -115,7 +115,7 @@ TEST_F(KeptFiles, TheIndexNamesTheFileOfEachTensorOfTheModelAndTheirBytes) {
   EXPECT_EQ(index.at("metadata").at("total_size"), bytes);
 }
 
-TEST_F(KeptFiles, MetricsOfTheReferenceAreItsRecordsValues) {
+TEST_F(KeptFiles, MetricsOfTheReferenceMatchItsRecord) {
   ReferenceOptions options = reference(folder_ / "c");
   options.record = folder_ / "record";
   train_reference(options);
@@ -126,7 +126,7 @@ TEST_F(KeptFiles, MetricsOfTheReferenceAreItsRecordsValues) {
   }
 }
 
-TEST_F(KeptFiles, MetricsOfARunThatSavesNothingLieInItsRecord) {
+TEST_F(KeptFiles, MetricsAreInTheRecordWithoutACheckpointFolder) {
   PipelineOptions options = pipeline(2, folder_ / "c");
   options.checkpoint.folder.reset();
   options.record = folder_ / "record";
@@ -138,7 +138,7 @@ TEST_F(KeptFiles, MetricsOfARunThatSavesNothingLieInItsRecord) {
   EXPECT_FALSE(fs::exists(folder_ / "c"));
 }
 
-TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
+TEST_F(KeptFiles, MetricsMatchTheRecord) {
   PipelineOptions options = pipeline(2, folder_ / "c");
   options.record = folder_ / "record";
   const auto begun = std::chrono::steady_clock::now();
@@ -173,7 +173,7 @@ TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
   EXPECT_GT(saving[2], 0);
 }
 
-TEST_F(KeptFiles, AStepThatSavesNothingTakesNoTimeToSave) {
+TEST_F(KeptFiles, SavingSecondsAreZeroWithoutACheckpoint) {
   ReferenceOptions options = reference(folder_ / "c");
   std::string text = testing::bytes_of(options.run_file);
   options.run_file = folder_.file("run.toml", text.replace(text.find("steps = 3"), 9, "steps = 4"));
@@ -211,7 +211,7 @@ TEST_F(KeptFiles, ProgressShowsTheNumbersOfTheLastStep) {
   }
 }
 
-TEST_F(KeptFiles, ARunThatGoesOnTakesBackTheRowsOfStepsThatItMakesAgain) {
+TEST_F(KeptFiles, AResumedRunRemovesRowsOfRepeatedSteps) {
   ReferenceOptions options = reference(folder_ / "c");
   options.checkpoint.every = 1;
   train_reference(options);
@@ -225,7 +225,7 @@ TEST_F(KeptFiles, ARunThatGoesOnTakesBackTheRowsOfStepsThatItMakesAgain) {
   EXPECT_EQ(column(folder_ / "c" / "metrics.csv", "loss"), losses);
 }
 
-TEST_F(KeptFiles, ARecordOfARunThatWasGoneOnWithBeginsThereAndNamesTheOther) {
+TEST_F(KeptFiles, TheRecordOfAResumedRunNamesItsOrigin) {
   PipelineOptions first = pipeline(3, folder_ / "c");
   first.checkpoint.stop_after = 1;
   ASSERT_EQ(train_pipeline(first), 0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two rare conditions at once: what the run's exit code is, what it says, and that a refusal leaves the folder as it
-// was.
+// Two rare conditions at once: exit code, message, and that a refusal leaves the folder unchanged.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -50,10 +49,10 @@ void to_each(const fs::path& folder, void (*change)(const fs::path&)) {
 
 struct Pair {
   std::string name;
-  std::function<void(const fs::path& folder)> prepare;  ///< after a run that saved three checkpoints there
+  std::function<void(const fs::path& folder)> prepare;  ///< called after a run that saved three checkpoints there
   std::string resume;
   std::optional<std::int64_t> stop_after;
-  std::string data;  ///< lines for [data] and [train] in place of the usual ones
+  std::string data;  ///< lines for [data] and [train] that replace the usual ones
   int code;
   std::string said;
 };
@@ -159,7 +158,7 @@ class RarePairs : public ::testing::TestWithParam<std::tuple<int, Pair>> {
   testing::TemporaryFolder folder_;
 };
 
-TEST_P(RarePairs, EndAsTheyAreTo) {
+TEST_P(RarePairs, EndAsSpecified) {
   const Pair& pair = std::get<1>(GetParam());
   CheckpointOptions saving;
   saving.folder = folder_ / "c";

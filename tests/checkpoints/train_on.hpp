@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trainings that save, and what they leave: what the tests of checkpoints have in common.
+// Helpers of the checkpoint tests: trainings that save, and their results.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@
 
 namespace plumbline {
 
-/// In place of a number of ranks: the reference trains.
+/// Used as a number of ranks: the reference trains.
 inline constexpr int reference_alone = 0;
 
-/// Trains on so many ranks, which are threads, and gives the exit code.
+/// Trains on this many ranks, which are threads; returns the exit code.
 inline int train_on(int ranks, const std::filesystem::path& run_file, const CheckpointOptions& checkpoint,
                     const std::string& schedule) {
   if (ranks == reference_alone) {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "model/copy_values.hpp"
 #include "model/initialise.hpp"
 #include "model/llama_slice.hpp"
 #include "model/parameter.hpp"
-#include "model/take_values.hpp"
 #include "model/unit.hpp"
 #include "tests/model/models.hpp"
 
@@ -49,7 +49,7 @@ TEST(Perturb, MovesByOneUlpOrNoneAboutAThirdEachWay) {
       up += grown;
       down += shrunk;
     }
-    // A third of n draws scatters by sqrt(2 n) / 3; five times that, of the smallest parameter's 32 too.
+    // The standard error of a third of n draws is sqrt(2 n) / 3; five times that, even for the smallest parameter's 32.
     const auto n = static_cast<double>(one.numel());
     EXPECT_NEAR(static_cast<double>(up), n / 3, 5 * std::sqrt(2 * n) / 3) << parameter.name;
     EXPECT_NEAR(static_cast<double>(down), n / 3, 5 * std::sqrt(2 * n) / 3) << parameter.name;
@@ -71,7 +71,7 @@ TEST(Perturb, DependsOnTheSeedAndTheNameAlone) {
   EXPECT_TRUE(at::equal(value_of(one, "lm_head.weight"), value_of(one, "model.embed_tokens.weight")));
 }
 
-TEST(Perturb, LeavesZerosAlone) {
+TEST(Perturb, KeepsZeros) {
   const LlamaSlice slice = perturbed(small_config({{"mlp_bias", true}}), {0, 6}, 1);
 
   EXPECT_EQ(value_of(slice, "model.layers.0.mlp.up_proj.bias").count_nonzero().item<std::int64_t>(), 0);
@@ -107,32 +107,32 @@ TEST(Perturb, InMixedPrecisionMovesTheMastersAndRoundsTheirCopies) {
   }
 }
 
-TEST(TakeValues, WidensExactly) {
+TEST(CopyValues, WidensExactly) {
   const LlamaConfig config = small_config({{"tie_word_embeddings", true}});
   const LlamaSlice narrow = perturbed(config, {0, 6}, 3, at::kBFloat16);
   LlamaSlice wide(config, {0, 6}, at::kDouble);
 
-  take_values(wide, narrow);
+  copy_values(wide, narrow);
 
   for (const Parameter& parameter : wide.parameters()) {
     EXPECT_TRUE(at::equal(parameter.value, value_of(narrow, parameter.name).to(at::kDouble))) << parameter.name;
   }
 }
 
-TEST(TakeValues, RoundsTheCopiesOfTheMastersThatItGives) {
+TEST(CopyValues, RoundsCopiedMasters) {
   const LlamaConfig config = small_config();
   LlamaSlice from(config, {0, 6}, at::kFloat), mixed(config, {0, 6}, at::kBFloat16);
   initialise(from, 5);
   mixed.keep_masters();
 
-  take_values(mixed, from);
+  copy_values(mixed, from);
 
   for (const Parameter& parameter : mixed.parameters()) {
     EXPECT_TRUE(at::equal(parameter.value, value_of(from, parameter.name).to(at::kBFloat16))) << parameter.name;
   }
 }
 
-TEST(PrepareTables, OfANarrowerModelAreItsOwn) {
+TEST(PrepareTables, UsesTheNarrowerModelsTables) {
   const LlamaConfig config = small_config();
   LlamaSlice narrow(config, {0, 6}, at::kFloat), wide(config, {0, 6}, at::kDouble), other(config, {0, 6}, at::kDouble);
   initialise(narrow, 5), initialise(wide, 5), initialise(other, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 1 fails while all others wait for it: mpirun must end the whole job, long before the others' deadline.
+// Rank 1 fails while all others wait for it: mpirun must end the whole job long before the others' deadline.
 #include <cstdio>
 #include <thread>
 

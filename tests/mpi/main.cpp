@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs GoogleTest on every rank of one MPI job: rank 0 reports as usual, the others only what fails, and any rank's
+// Runs GoogleTest on every rank of one MPI job: rank 0 reports as usual, the others only failures, and any rank's
 // failure fails the job.
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -11,12 +11,12 @@
 
 namespace {
 
-/// Failures with the rank in front.
+/// Prefixes failures with the rank.
 class FailuresOnly : public ::testing::EmptyTestEventListener {
  public:
   explicit FailuresOnly(int rank) : rank_(rank) {}
 
-  // Remembered here, because GoogleTest holds the lock of current_test_info() while it reports a result.
+  // Stored here, because GoogleTest holds the lock of current_test_info() while it reports a result.
   void OnTestStart(const ::testing::TestInfo& test) override {
     test_ = std::string(test.test_suite_name()) + "." + test.name();
   }
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     listeners.Append(new FailuresOnly(rank));
   }
   const int failed_here = RUN_ALL_TESTS();
-  // A job in which no test ran has shown nothing.
+  // A job in which no test ran is a failure.
   const int empty_here = ::testing::UnitTest::GetInstance()->test_to_run_count() == 0 ? 1 : 0;
   const int own = failed_here != 0 || empty_here != 0 ? 1 : 0;
   int any = 0;

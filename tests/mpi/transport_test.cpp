@@ -11,8 +11,8 @@
 namespace plumbline {
 namespace {
 
-/// Every process runs the body once. With a broken ending all wait for each other before the transports go, so that no
-/// rank's end is what another one's test finds.
+/// Every process runs the body once. With a broken ending all wait for each other before the transports are destroyed,
+/// so that no rank's end affects another rank's test.
 struct Processes {
   static int world_size() {
     int size = 0;
@@ -37,7 +37,7 @@ struct Processes {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, TransportSuite, Processes);
 
-TEST(MpiTransport, EndsTheJobWithTheReasonUnlessItFinished) {
+TEST(MpiTransport, AbortsTheJobUnlessFinished) {
   std::string reason;
   {
     const auto left_early = make_mpi_transport(patient, [&](const std::string& why) { reason = why; });
@@ -53,7 +53,7 @@ TEST(MpiTransport, EndsTheJobWithTheReasonUnlessItFinished) {
   EXPECT_EQ(reason, "");
 }
 
-TEST(MpiTransport, FailureIsTheReasonGivenForTheEnd) {
+TEST(MpiTransport, AbortsWithTheFailureAsReason) {
   std::string reason;
   {
     const auto transport = make_mpi_transport(hasty, [&](const std::string& why) { reason = why; });
@@ -70,25 +70,25 @@ TEST(MpiTransport, FailureIsTheReasonGivenForTheEnd) {
   }
 }
 
-TEST(MpiLink, ATicketIsSpentWhenItsMessageHasEnded) {
+TEST(MpiLink, AHandleIsInvalidAfterItsMessageCompleted) {
   const auto link = make_mpi_link([](const std::string&) {});
   ASSERT_GE(link->world_size(), 2);
   if (link->rank() < 2) {
     std::int32_t number = link->rank() == 0 ? 42 : 0;
-    const Link::Ticket ticket = link->rank() == 0 ? link->send(1, Channel::control, &number, sizeof number)
+    const Link::Handle handle = link->rank() == 0 ? link->send(1, Channel::control, &number, sizeof number)
                                                   : link->receive(0, Channel::control, &number, sizeof number);
     std::optional<std::size_t> bytes;
-    while (!bytes) bytes = link->test(ticket);
+    while (!bytes) bytes = link->test(handle);
 
     EXPECT_EQ(bytes, sizeof number);
     EXPECT_EQ(number, 42);
-    EXPECT_THROW(link->test(ticket), std::logic_error);
+    EXPECT_THROW(link->test(handle), std::logic_error);
   }
   link->close();
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// MPI counts in int. Parts of 1000 bytes stand in for parts of 1 GiB: sizes below, at, and above a multiple of it.
+// MPI counts are int. Parts of 1000 bytes stand for parts of 1 GiB: sizes below, at, and above a multiple of it.
 TEST(MpiTransport, MessagesLargerThanOnePartArriveWhole) {
   auto transport = std::make_unique<MessageTransport>(make_mpi_link([](const std::string&) {}, 1000), patient);
   Processes::run_on(std::move(transport), Ending::clean, [](Transport& t) {
@@ -100,7 +100,7 @@ TEST(MpiTransport, MessagesLargerThanOnePartArriveWhole) {
         EXPECT_TRUE(at::equal(t.wait(ids[1]), content(0, 1, {3})));
         EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {elements}))) << elements;
       }
-      t.reap_sends();
+      t.wait_for_sends();
     }
   });
 }

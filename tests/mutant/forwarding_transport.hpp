@@ -24,9 +24,9 @@ class ForwardingTransport : public Transport {
   std::vector<OperationId> post(std::vector<Operation> batch) override { return inner_.post(std::move(batch)); }
   bool test(OperationId id) override { return inner_.test(id); }
   at::Tensor wait(OperationId id) override { return inner_.wait(id); }
-  void reap_sends() override { inner_.reap_sends(); }
-  std::vector<TrafficCount> take_traffic() override { return inner_.take_traffic(); }
-  void show_waits(WaitsFor shown) override { inner_.show_waits(std::move(shown)); }
+  void wait_for_sends() override { inner_.wait_for_sends(); }
+  std::vector<TrafficCount> collect_traffic() override { return inner_.collect_traffic(); }
+  void set_wait_callback(WaitCallback shown) override { inner_.set_wait_callback(std::move(shown)); }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
   void barrier() override { inner_.barrier(); }

@@ -39,7 +39,7 @@ void take_a_step(const std::filesystem::path& folder) {
   monitor.step_ended(0);
 }
 
-TEST(ActivationPeaks, AreOfEachPassAndAboveWhatLivedWhenTheStepBegan) {
+TEST(ActivationPeaks, ArePerPassAndRelativeToTheStartOfTheStep) {
   install_memory_meter();
   const testing::TemporaryFolder folder;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank posts and takes at its cuts: the middle of three, with a transport that only notes what it is asked for.
+// What a rank posts and receives at its stage boundaries: the middle one of three, with a transport that only records
+// its calls.
 #include "pipeline/boundary_messages.hpp"
 
 #include <ATen/ops/arange.h>
@@ -21,8 +22,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Notes = std::vector<std::string>;
 
-/// Posted operations are kept; a receive gives its own number everywhere.
-class KeepingTransport : public mutant::ForwardingTransport {
+/// Records posted operations; the elements of a received tensor are the operation's number.
+class RecordingTransport : public mutant::ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
   int rank() const override { return 1; }
@@ -37,13 +38,13 @@ class KeepingTransport : public mutant::ForwardingTransport {
   }
   bool test(OperationId id) override { return ended.at(id); }
   at::Tensor wait(OperationId id) override { return at::full({1}, static_cast<double>(id)); }
-  void reap_sends() override { ended.assign(posted.size(), true); }
+  void wait_for_sends() override { ended.assign(posted.size(), true); }
 
   std::vector<Operation> posted;
   std::vector<bool> ended;
 };
 
-class KeepingObserver : public StepObserver {
+class RecordingObserver : public StepObserver {
  public:
   void action_began(const StepAction& action) override { notes.push_back("began " + action.text); }
   void action_ended(const StepAction& action) override { notes.push_back("ended " + action.text); }
@@ -53,11 +54,11 @@ class KeepingObserver : public StepObserver {
   void waited(const StepAction& action, std::int64_t nanoseconds) override {
     notes.push_back(action.text + (nanoseconds >= 0 && nanoseconds < 1'000'000'000 ? " waited" : " waited for ever"));
   }
-  void crossed(const Crossing& crossing, const at::Tensor& /*tensor*/) override {
-    notes.push_back(std::string(crossing.side) + " " + crossing.direction + " " + crossing.cut + ", stage " +
-                    std::to_string(*crossing.from_stage) + " to " + std::to_string(*crossing.to_stage) + ", rank " +
-                    std::to_string(*crossing.peer) + ", step " + std::to_string(crossing.step) + ", microbatch " +
-                    std::to_string(crossing.microbatch));
+  void on_boundary(const BoundaryTensor& boundary, const at::Tensor& /*tensor*/) override {
+    notes.push_back(std::string(boundary.side) + " " + boundary.direction + " " + boundary.boundary + ", stage " +
+                    std::to_string(*boundary.from_stage) + " to " + std::to_string(*boundary.to_stage) + ", rank " +
+                    std::to_string(*boundary.peer) + ", step " + std::to_string(boundary.step) + ", microbatch " +
+                    std::to_string(boundary.microbatch));
   }
   Notes notes;
 };
@@ -74,19 +75,19 @@ class MiddleRank : public ::testing::Test {
     for (const std::string& text : texts) batch.push_back(parse_action(text).value());
     messages_.post(7, 4, batch);
   }
-  at::Tensor arrival(const std::string& text, Direction direction) {
+  at::Tensor receive_input(const std::string& text, Direction direction) {
     const Action action = parse_action(text).value();
-    return messages_.arrival(observed(7, 9, action), action, direction);
+    return messages_.receive_input(observed(7, 9, action), action, direction);
   }
-  void hand_over(const std::string& text, Direction direction, at::Tensor tensor) {
-    messages_.hand_over(parse_action(text).value(), direction, std::move(tensor));
+  void stash_output(const std::string& text, Direction direction, at::Tensor tensor) {
+    messages_.stash_output(parse_action(text).value(), direction, std::move(tensor));
   }
 
   TrainingRun training_;
   PipelinePlan plan_;
   std::unique_ptr<Transport> alone_ = std::move(make_threads_transports(1, {}).front());
-  KeepingTransport transport_{*alone_};
-  KeepingObserver seen_;
+  RecordingTransport transport_{*alone_};
+  RecordingObserver seen_;
   BoundaryMessages messages_{training_, plan_, transport_, seen_};
 };
 
@@ -99,11 +100,11 @@ struct Message {
 
 class HeaderOf : public MiddleRank, public ::testing::WithParamInterface<Message> {};
 
-// Both ends make a header from their own list: a field that neither fills would agree.
-TEST_P(HeaderOf, AMessageSaysWhatCrosses) {
+// Both ends make the header from their own list, so a field that neither fills in would agree.
+TEST_P(HeaderOf, AMessageDescribesTheBoundaryTensor) {
   const auto [action, peer, direction, from, to] = GetParam();
-  hand_over("1F3", Direction::forward, at::full({1}, 0.5));
-  hand_over("1B3", Direction::backward, at::full({1}, 0.5));
+  stash_output("1F3", Direction::forward, at::full({1}, 0.5));
+  stash_output("1B3", Direction::backward, at::full({1}, 0.5));
 
   post({action});
 
@@ -129,11 +130,12 @@ INSTANTIATE_TEST_SUITE_P(, HeaderOf,
                                            Message{"1SEND_B3", 0, Direction::backward, 1, 0}),
                          [](const auto& tested) { return std::string(tested.param.action); });
 
-TEST_F(MiddleRank, TakesWhatItWaitsForAndTellsOfIt) {
+TEST_F(MiddleRank, ReceivesInputsAndNotifiesTheObserver) {
   post({"1RECV_F0", "1RECV_B1"});
   seen_.notes.clear();
 
-  const at::Tensor activation = arrival("1F0", Direction::forward), gradient = arrival("1B1", Direction::backward);
+  const at::Tensor activation = receive_input("1F0", Direction::forward),
+                   gradient = receive_input("1B1", Direction::backward);
 
   EXPECT_EQ(activation.item<float>(), 0);
   EXPECT_EQ(gradient.item<float>(), 1);
@@ -144,8 +146,8 @@ TEST_F(MiddleRank, TakesWhatItWaitsForAndTellsOfIt) {
                                        "receive backward " + last + ", stage 2 to 1, rank 2, step 7, microbatch 1"));
 }
 
-TEST_F(MiddleRank, SendsWhatAPassGaveInOnePieceAndTellsOfIt) {
-  hand_over("1F2", Direction::forward, at::arange(6).view({2, 3}).t());
+TEST_F(MiddleRank, SendsAContiguousOutputAndNotifiesTheObserver) {
+  stash_output("1F2", Direction::forward, at::arange(6).view({2, 3}).t());
 
   post({"1SEND_F2"});
 
@@ -158,25 +160,25 @@ TEST_F(MiddleRank, SendsWhatAPassGaveInOnePieceAndTellsOfIt) {
   EXPECT_THROW(post({"1SEND_F2"}), std::logic_error) << "it was given once";
 }
 
-TEST_F(MiddleRank, TellsThatASendEndedOnceItHas) {
-  for (const char* each : {"1F0", "1F1", "1F2"}) hand_over(each, Direction::forward, at::full({1}, 0.5));
+TEST_F(MiddleRank, NotifiesTheObserverOfACompletedSend) {
+  for (const char* each : {"1F0", "1F1", "1F2"}) stash_output(each, Direction::forward, at::full({1}, 0.5));
   post({"1SEND_F0", "1SEND_F1", "1SEND_F2"});
   seen_.notes.clear();
 
   transport_.ended = {false, true, false};
-  messages_.reap_sends();
+  messages_.retire_completed_sends();
   EXPECT_THAT(seen_.notes, ElementsAre("ended 1SEND_F1"));
 
   seen_.notes.clear();
-  messages_.reap_all_sends();
+  messages_.wait_for_sends();
   EXPECT_THAT(seen_.notes, ElementsAre("ended 1SEND_F0", "ended 1SEND_F2"));
 
   seen_.notes.clear();
-  messages_.reap_all_sends();
+  messages_.wait_for_sends();
   EXPECT_THAT(seen_.notes, IsEmpty());
 }
 
-TEST_F(MiddleRank, NumbersItsActionsFromTheBatchesFirstOn) {
+TEST_F(MiddleRank, NumbersActionsFromTheFirstOfTheBatch) {
   class Indices : public StepObserver {
    public:
     void action_began(const StepAction& action) override { seen.push_back(action.index); }

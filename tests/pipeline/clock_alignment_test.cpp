@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-/// The other ranks' clocks show so much more than rank 0's.
+/// Offsets of the other ranks' clocks from rank 0's.
 class ShiftedClocks : public mutant::ForwardingTransport {
  public:
   ShiftedClocks(Transport& inner, std::vector<std::int64_t> ahead)
@@ -49,7 +49,7 @@ std::vector<AlignedClock> clocks_of_three(bool one_host, const std::vector<std::
   return clocks;
 }
 
-TEST(ClockAlignment, OneClockIsNotSetApart) {
+TEST(ClockAlignment, OneClockHasNoOffset) {
   const std::int64_t before = monotonic_ns();
   for (const AlignedClock& clock : clocks_of_three(true)) {
     EXPECT_EQ(clock.skew, 0);
@@ -58,8 +58,8 @@ TEST(ClockAlignment, OneClockIsNotSetApart) {
   }
 }
 
-// They read one clock here too, which nobody told them: the difference is found within what is said to be left.
-TEST(ClockAlignment, OnSeveralMachinesTheDifferenceLeftIsTold) {
+// They read one clock here too, but do not know it: the measured difference is within the reported bound.
+TEST(ClockAlignment, ReportsTheRemainingSkewOnSeveralMachines) {
   const std::vector<AlignedClock> clocks = clocks_of_three(false);
   EXPECT_GT(clocks[0].skew, 0);
   for (const AlignedClock& clock : clocks) {
@@ -68,8 +68,8 @@ TEST(ClockAlignment, OnSeveralMachinesTheDifferenceLeftIsTold) {
   }
 }
 
-// Containers of one machine may each have a clock of their own. Both ways, and each rank by itself.
-TEST(ClockAlignment, OfOneMachineThatHasSeveralClocksTheyAreSetApart) {
+// Containers on one machine may have separate clocks. Both directions, and each rank alone.
+TEST(ClockAlignment, AlignsSeveralClocksOnOneMachine) {
   constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
   const std::vector<std::int64_t> ahead = {0, hour, -2 * hour};
 
@@ -82,7 +82,7 @@ TEST(ClockAlignment, OfOneMachineThatHasSeveralClocksTheyAreSetApart) {
   }
 }
 
-/// One clock, of which rank 1 answers as soon as it is asked, and rank 2 last of all.
+/// One clock; rank 1 answers immediately, and rank 2 as late as possible.
 class UnevenAnswers : public mutant::ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
@@ -102,8 +102,8 @@ class UnevenAnswers : public mutant::ForwardingTransport {
   std::int64_t asked_ = 0;
 };
 
-// Each is off by half of what an exchange takes, to its own side: between the two it is the whole.
-TEST(ClockAlignment, TwoRanksOtherThanTheFirstMayBothBeOff) {
+// Each is off by half of an exchange, in its own direction: together by a whole one.
+TEST(ClockAlignment, SkewCoversTwoRanks) {
   const auto transports = make_threads_transports(3, {});
   std::vector<AlignedClock> clocks(3);
   {
@@ -121,7 +121,7 @@ TEST(ClockAlignment, TwoRanksOtherThanTheFirstMayBothBeOff) {
   EXPECT_LE(std::abs(clocks[1].origin - clocks[2].origin), clocks[0].skew);
 }
 
-TEST(ClockAlignment, OnlyTheRankWhoseClockIsAnotherIsSetApart) {
+TEST(ClockAlignment, OffsetsOnlyTheRankWithAnotherClock) {
   constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
 
   const std::vector<AlignedClock> clocks = clocks_of_three(true, {0, 0, hour});

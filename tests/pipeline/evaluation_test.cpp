@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Evaluations under every kind of placement: the losses of one device, and training that nobody notices them in.
+// Evaluations under every kind of placement: the losses of one device, and no effect on the training.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Two steps of four microbatches; `evaluate`: three others, of the lengths in turn, after each step.
+/// Two steps of four microbatches; `evaluate`: three others, with these lengths in turn, after each step.
 fs::path evaluated_run(const fs::path& folder, const std::string& evaluate) {
   const fs::path path = folder / "run.toml";
   std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(, EvaluationParity,
                                            WorldAndSchedule{8, "1f1b"}),
                          name_of);
 
-TEST_P(EvaluationParity, HasTheLossesOfOneDeviceAndLeavesTheTrainingAsItIs) {
+TEST_P(EvaluationParity, MatchesOneDeviceAndDoesNotAffectTheTraining) {
   const auto& [world, schedule] = GetParam();
   const testing::TemporaryFolder folder;
   const fs::path run = evaluated_run(folder.path(), "[evaluate]\nevery = 1\nmicrobatches = 3\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks and GPUs of nodes made up for it.
+// Assignment of GPUs to ranks on made-up nodes.
 #include "pipeline/gpu_assignment.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ std::string refusal(const std::vector<RankGpus>& ranks, GpuSharing sharing = {})
   return "";
 }
 
-TEST(GpuAssignment, RanksOfANodeTakeItsGpusInOrderWhateverTheirNumbers) {
+TEST(GpuAssignment, AssignsANodesGpusInRankOrder) {
   const RankGpus a{"a", {gpu("a0"), gpu("a1")}}, b{"b", {gpu("b0"), gpu("b1")}};
 
   EXPECT_THAT(assign_gpus({a, a, b, b}, {}), ElementsAre(0, 1, 0, 1));
@@ -35,11 +35,11 @@ TEST(GpuAssignment, RanksOfANodeTakeItsGpusInOrderWhateverTheirNumbers) {
 }
 
 // srun --gpus-per-task=1: each process sees one GPU, as number 0, and no other rank sees it.
-TEST(GpuAssignment, ARankThatWasGivenItsOwnGpuTakesIt) {
+TEST(GpuAssignment, UsesTheSchedulersAssignment) {
   EXPECT_THAT(assign_gpus({{"a", {gpu("a0")}}, {"a", {gpu("a1")}}, {"a", {gpu("a2")}}}, {}), ElementsAre(0, 0, 0));
 }
 
-TEST(GpuAssignment, MoreRanksThanGpusNamesTheNode) {
+TEST(GpuAssignment, RefusesMoreRanksThanGpusAndNamesTheNode) {
   const RankGpus a{"a", {gpu("a0"), gpu("a1")}}, b{"b", {gpu("b0")}};
 
   EXPECT_THAT(refusal({a, a, b, b}), AllOf(HasSubstr("b has 1 GPU for 2 ranks"), HasSubstr("host file")));
@@ -47,14 +47,14 @@ TEST(GpuAssignment, MoreRanksThanGpusNamesTheNode) {
   EXPECT_EQ(refusal({a, a, b}), "");
 }
 
-TEST(GpuAssignment, SharingGoesRoundTheNodesGpus) {
+TEST(GpuAssignment, SharesGpusRoundRobin) {
   const RankGpus a{"a", {gpu("a0"), gpu("a1")}};
 
   EXPECT_THAT(assign_gpus({a, a, a, a, a}, {.several_ranks_per_gpu = true}), ElementsAre(0, 1, 0, 1, 0));
   EXPECT_THAT(refusal({{"c", {}}}, {.several_ranks_per_gpu = true}), HasSubstr("c has 0 GPUs"));
 }
 
-TEST(GpuAssignment, AnotherModelAmongTheGpusUsedIsNamedUnlessAskedFor) {
+TEST(GpuAssignment, RefusesMixedModelsUnlessRequested) {
   const std::vector<RankGpus> ranks{{"a", {gpu("a0")}}, {"b", {gpu("b0", "NVIDIA A100", 80)}}};
 
   EXPECT_THAT(refusal(ranks),
@@ -63,33 +63,33 @@ TEST(GpuAssignment, AnotherModelAmongTheGpusUsedIsNamedUnlessAskedFor) {
   EXPECT_EQ(refusal(ranks, {.mixed_models = true}), "");
 }
 
-TEST(GpuAssignment, AModelThatNobodyUsesDoesNotMatter) {
+TEST(GpuAssignment, IgnoresModelsOfUnusedGpus) {
   const RankGpus a{"a", {gpu("a0"), gpu("a1"), gpu("a2", "NVIDIA T400", 75)}};
 
   EXPECT_THAT(assign_gpus({a, a}, {}), ElementsAre(0, 1));
 }
 
-TEST(GpuAssignment, EachModelUsedIsToldOnceAndNoOther) {
+TEST(GpuAssignment, ListsEachUsedModelOnce) {
   const RankGpus mixed{"a", {gpu("a0"), gpu("a1", "NVIDIA A100", 80), gpu("a2", "NVIDIA L4", 89)}};
 
   EXPECT_THAT(models_used({mixed, mixed, mixed}, {1, 0, 1}), ElementsAre("NVIDIA A100", "NVIDIA H200"));
 }
 
-TEST(GpuAssignment, WhatARankTellsComesBackAsItWas) {
-  const RankGpus told{"node-1", {gpu("GPU-1"), gpu("GPU-2", "NVIDIA A100-SXM4-80GB", 80)}};
+TEST(GpuAssignment, SerialisationRoundTrips) {
+  const RankGpus sent{"node-1", {gpu("GPU-1"), gpu("GPU-2", "NVIDIA A100-SXM4-80GB", 80)}};
 
-  const RankGpus heard = parse_rank_gpus(to_text(told));
+  const RankGpus parsed = parse_rank_gpus(to_text(sent));
 
-  EXPECT_EQ(heard.host, "node-1");
-  ASSERT_EQ(heard.devices.size(), 2u);
-  EXPECT_EQ(heard.devices[1].name, "NVIDIA A100-SXM4-80GB");
-  EXPECT_EQ(heard.devices[1].uuid, "GPU-2");
-  EXPECT_EQ(heard.devices[1].capability, 80);
-  EXPECT_EQ(heard.devices[1].total_bytes, std::int64_t{1} << 37);
+  EXPECT_EQ(parsed.host, "node-1");
+  ASSERT_EQ(parsed.devices.size(), 2u);
+  EXPECT_EQ(parsed.devices[1].name, "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(parsed.devices[1].uuid, "GPU-2");
+  EXPECT_EQ(parsed.devices[1].capability, 80);
+  EXPECT_EQ(parsed.devices[1].total_bytes, std::int64_t{1} << 37);
   EXPECT_THROW(parse_rank_gpus("nonsense"), RunError);
 }
 
-TEST(GpuAssignment, TwoRanksOnOneGpuNeedANewNcclAndItsSwitch) {
+TEST(GpuAssignment, TwoRanksPerGpuNeedANewNcclAndItsVariable) {
   EXPECT_THAT(why_nccl_needs_one_gpu_a_rank(22809, true), HasSubstr("NCCL 2.28.9 refuses two ranks on one GPU"));
   EXPECT_THAT(why_nccl_needs_one_gpu_a_rank(23003, false), HasSubstr("NCCL_MULTI_RANK_GPU_ENABLE=1"));
   EXPECT_EQ(why_nccl_needs_one_gpu_a_rank(23003, true), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists from files, executed by threads of this process and held to the bits of one device.
+// Lists from files, executed by threads of this process and compared bit by bit with one device.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 const fs::path fixture_folder = PLUMBLINE_FIXTURES;
 
 /// One step of a small tied model. Every microbatch gives every weight a gradient: a masked one, or one of length 1 for
-/// the queries and keys, would add zeros and hide its place in the sum.
+/// queries and keys, would add zeros, so its place in the sum could not be seen.
 fs::path run_file(const testing::TemporaryFolder& folder, int microbatches) {
   std::string lengths;
   for (int i = 0; i < microbatches; ++i)
@@ -52,7 +52,7 @@ class Imported : public ::testing::Test {
     return read_record(record);
   }
 
-  /// Trained once for each number of microbatches and order of summing (`order`: the bytes of the order file).
+  /// Trained once for each number of microbatches and summation order (`order`: the bytes of the order file).
   static const Record& reference(int microbatches, const std::string& order) {
     const auto key = std::pair(microbatches, order);
     if (const auto known = references_.find(key); known != references_.end()) return known->second;
@@ -113,7 +113,7 @@ int number_after(const std::string& stem, const std::string& mark) {
 
 class TorchsFile : public Imported, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(TorchsFile, ComputesTheBitsOfOneDevice) {
+TEST_P(TorchsFile, MatchesOneDevice) {
   const std::string path = (fixture_folder / "schedules" / (GetParam() + ".csv")).string();
   const int ranks = number_after(GetParam(), "-p"), microbatches = number_after(GetParam(), "-m");
 
@@ -122,7 +122,7 @@ TEST_P(TorchsFile, ComputesTheBitsOfOneDevice) {
   expect_parity(record, microbatches);
   expect_executed(record, lower(import_schedule(path).schedule, true));
   EXPECT_EQ(record.manifest.schedule_name, GetParam() + ".csv");
-  // Of all of these only breadth first sums its gradients from the last microbatch to the first.
+  // Of these files only breadth first sums its gradients from the last microbatch to the first.
   EXPECT_EQ(record.manifest.accumulation, GetParam().starts_with("looped-bfs") ? "listed" : "ascending");
 }
 
@@ -136,8 +136,8 @@ INSTANTIATE_TEST_SUITE_P(Files, TorchsFile, ::testing::ValuesIn(torchs_files(fal
 
 class TorchsOneFOneB : public Imported, public ::testing::WithParamInterface<std::string> {};
 
-// torch 2.11 tells another order than it runs: the last rank's forwards are numbered from 1, one beyond the last.
-TEST_P(TorchsOneFOneB, IsRefusedForTheForwardThatDoesNotExist) {
+// torch 2.11 prints another order than it runs: the last rank's forwards are numbered from 1, one beyond the last.
+TEST_P(TorchsOneFOneB, IsRefusedForAMissingForward) {
   const std::string path = (fixture_folder / "schedules" / (GetParam() + ".csv")).string();
   const int ranks = number_after(GetParam(), "-p"), microbatches = number_after(GetParam(), "-m");
 
@@ -157,12 +157,12 @@ TEST_F(Imported, AllThirtyFiveFilesAreThere) {
   EXPECT_EQ(torchs_files(true).size(), 5U);
 }
 
-// The proof that the two tests above could fail: a reference that was told another order computes other bits.
-TEST_F(Imported, AWrongOrderOfSummingShows) {
+// Shows that the two tests above can fail: a reference with another order computes other bits.
+TEST_F(Imported, DetectsAWrongSummationOrder) {
   const Record record = train((fixture_folder / "schedules" / "looped-bfs-p2-m4.csv").string(), 2, 4);
-  const std::string told = order_in(record);
-  ASSERT_THAT(told, HasSubstr("layers.0,3\nlayers.0,2\nlayers.0,1\nlayers.0,0\n"));
-  std::string swapped = told;
+  const std::string order = order_in(record);
+  ASSERT_THAT(order, HasSubstr("layers.0,3\nlayers.0,2\nlayers.0,1\nlayers.0,0\n"));
+  std::string swapped = order;
   swapped.replace(swapped.find("layers.0,1\nlayers.0,0\n"), 22, "layers.0,0\nlayers.0,1\n");
   const auto differing = [&](const Record& one) {
     std::set<std::string> gradients;
@@ -176,14 +176,14 @@ TEST_F(Imported, AWrongOrderOfSummingShows) {
     return units;
   };
 
-  EXPECT_TRUE(differing(reference(4, told)).empty());
+  EXPECT_TRUE(differing(reference(4, order)).empty());
   EXPECT_GT(differing(reference(4, "")).size(), 40U) << "ascending";
   const auto one_unit = differing(reference(4, swapped));
   EXPECT_FALSE(one_unit.empty()) << "two microbatches of one layer in the other order";
   for (const std::string& name : one_unit) EXPECT_THAT(name, HasSubstr("layers.0."));
 }
 
-TEST_F(Imported, StagesMaySumInOrdersOfTheirOwn) {
+TEST_F(Imported, StagesMayHaveDifferentOrders) {
   const auto path = folder_.file("mine.csv",
                                  "0F0,0F1,0F2,0B2,0B0,0B1\n"
                                  "1F0,1F1,1F2,1I1,1I0,1W1,1I2,1W0,1W2\n");
@@ -194,7 +194,7 @@ TEST_F(Imported, StagesMaySumInOrdersOfTheirOwn) {
   expect_parity(record, 3);
 }
 
-TEST_F(Imported, InputAndWeightGradientsOfAStageMayDifferInOrder) {
+TEST_F(Imported, InputAndWeightGradientsMayHaveDifferentOrders) {
   const auto path = folder_.file("mine.csv",
                                  "0F0,0F1,0F2,0I2,0I0,0I1,0W1,0W0,0W2\n"
                                  "1F0,1F1,1F2,1I2,1I0,1I1,1W0,1W1,1W2\n");
@@ -205,9 +205,9 @@ TEST_F(Imported, InputAndWeightGradientsOfAStageMayDifferInOrder) {
   expect_parity(record, 3);
 }
 
-// Its RECVs stand so late that it deadlocks wherever one rank's messages queue up behind another's; the transports here
-// keep them apart, which is why their model is `buffered`.
-TEST_F(Imported, AListWithItsOwnMessagesIsExecutedAsItStands) {
+// Its RECVs are so late that it deadlocks on a transport that queues one rank's messages together; these transports use
+// separate queues, so their model is `buffered`.
+TEST_F(Imported, ExecutesAListWithMessagesUnchanged) {
   for (const char* name : {"interleaved-1f1b", "zb-v", "1f1b"}) {
     const testing::TemporaryFolder folder;
     const Schedule late = with_late_receives(lower(make_schedule(name, 2, 4, default_chunks(name)), true));
@@ -222,7 +222,7 @@ TEST_F(Imported, AListWithItsOwnMessagesIsExecutedAsItStands) {
   }
 }
 
-TEST_F(Imported, ARunFileNamesItFromItsOwnFolder) {
+TEST_F(Imported, PathsAreRelativeToTheRunFile) {
   fs::copy_file(fixture_folder / "schedules" / "zbv-p2-m4.csv", folder_ / "mine.csv");
   const auto run = run_file(folder_, 4);
   std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\nschedule_dialect = \"torch\"\n";
@@ -234,7 +234,7 @@ TEST_F(Imported, ARunFileNamesItFromItsOwnFolder) {
   expect_parity(read_record(folder_ / "record"), 4);
 }
 
-TEST_F(Imported, ADialectIsOfAFile) {
+TEST_F(Imported, ADialectNeedsAFile) {
   PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, "1f1b");
   asked.schedule_dialect = "torch";
   EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("is no file"));
@@ -247,7 +247,7 @@ TEST_F(Imported, ADialectIsOfAFile) {
   EXPECT_FALSE(fs::exists(folder_ / "record"));
 }
 
-TEST_F(Imported, ARefusalLeavesAnotherRunsRecordAlone) {
+TEST_F(Imported, ARefusalDoesNotTouchAnotherRunsRecord) {
   folder_.file("record/manifest.json", "another run's");
   const auto path = folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
 
@@ -256,7 +256,7 @@ TEST_F(Imported, ARefusalLeavesAnotherRunsRecordAlone) {
   EXPECT_EQ(read_file(folder_ / "record/manifest.json"), "another run's");
 }
 
-TEST_F(Imported, BadFilesNamePlaceAndRemedyAndBeginNothing) {
+TEST_F(Imported, RefusesBadFilesWithPlaceAndRemedy) {
   const std::string second = "1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n";
   const struct {
     const char* what;
@@ -290,7 +290,7 @@ TEST_F(Imported, BadFilesNamePlaceAndRemedyAndBeginNothing) {
   }
 }
 
-TEST_F(Imported, SizesThatFitNothingAreRefused) {
+TEST_F(Imported, RefusesSizesThatDoNotFit) {
   const std::string file = (fixture_folder / "schedules" / "zbv-p2-m8.csv").string();
 
   EXPECT_THAT(testing::error_of<InputError>([&] { train(file, 2, 4); }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pipeline's record says of the job before any rank trains.
+// What a pipeline's record contains about the job before any rank trains.
 #include "pipeline/job_record.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class JobRecord : public ::testing::Test {
   TrainingRun training_ = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
 };
 
-TEST_F(JobRecord, EachNoteOnAScheduleIsToldUnlessTheRunIsQuiet) {
+TEST_F(JobRecord, PrintsScheduleNotesUnlessQuiet) {
   PipelinePlan plan;
   plan.schedule.name = "mine.csv";
   plan.notes = {"2 UNSHARD are left out", "REDUCE_GRAD is left out"};
@@ -47,8 +47,8 @@ TEST_F(JobRecord, EachNoteOnAScheduleIsToldUnlessTheRunIsQuiet) {
   EXPECT_EQ(said(false), "");
 }
 
-// In a V of two ranks with two chunks each rank 0 has the first stage and the last, rank 1 those between.
-TEST_F(JobRecord, TheManifestSaysWhichUnitsLieOnWhichRank) {
+// In a V of two ranks with two chunks each, rank 0 has the first and last stage, rank 1 the two between.
+TEST_F(JobRecord, ManifestAssignsUnitsToRanks) {
   training_.run.pipeline.schedule = "zb-v";
   training_.run.pipeline.partition = "balance";
   training_.run.pipeline.balance = {2, 1, 1, 1};
@@ -76,7 +76,7 @@ TEST_F(JobRecord, TheManifestSaysWhichUnitsLieOnWhichRank) {
   EXPECT_EQ(manifest.json.at("clock_skew_ns"), 250);
 }
 
-TEST_F(JobRecord, AnOrderOfSummingIsListedFromTheFirstStageOn) {
+TEST_F(JobRecord, ListsTheSummationOrderFromTheFirstStage) {
   const auto file =
       folder_.file("last-first.csv", "0F0,0F1,0F2,0F3,0B3,0B2,0B1,0B0\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n");
   training_.run.pipeline.schedule = file.string();

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The upper half of quick.toml's model, which ends in the loss.
+/// The second half of quick.toml's model, which ends in the loss.
 class UpperHalf : public ::testing::Test {
  protected:
   at::Tensor forward(std::int64_t microbatch) {
@@ -28,7 +28,7 @@ class UpperHalf : public ::testing::Test {
   LlamaStage stage_{training_, 1, {3, 8}, nobody_};
 };
 
-TEST_F(UpperHalf, KeepsAMicrobatchUntilItsWeightGradientsAndNoLonger) {
+TEST_F(UpperHalf, KeepsAMicrobatchUntilItsWeightGradients) {
   forward(0);
   EXPECT_TRUE(stage_.backward_input(0, 0, {}).defined());
   EXPECT_NO_THROW(stage_.backward_weight(0, 0));

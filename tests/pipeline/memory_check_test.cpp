@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is free on the ranks' machines, held against their plans before anything is made.
+// Compares the free memory of the ranks' machines with their plans before anything is allocated.
 #include "pipeline/memory_check.hpp"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::string machine(const std::string& name, std::int64_t free_bytes) {
   return name + " " + std::to_string(free_bytes);
 }
 
-TEST(MemoryCheck, IsForAllRanksOfAMachineTogether) {
+TEST(MemoryCheck, SumsTheRanksOfAMachine) {
   const TrainingRun training = quick_training();
   const PipelinePlan plan = make_plan(training, 3);
   const std::int64_t all = memory_of(training, plan, std::vector{0, 1, 2}).total();
@@ -61,7 +61,7 @@ TEST(MemoryCheck, IsForAllRanksOfAMachineTogether) {
       << "two machines of one name";
 }
 
-TEST(MemoryCheck, ARankTellsItsMachineByNameAndByWhatIsFree) {
+TEST(MemoryCheck, ReportsHostAndFreeMemory) {
   std::array<char, 256> name{};
   ASSERT_EQ(gethostname(name.data(), name.size() - 1), 0);
 
@@ -70,7 +70,7 @@ TEST(MemoryCheck, ARankTellsItsMachineByNameAndByWhatIsFree) {
       << "containers may have one name: the kernel's start tells their machines apart";
 }
 
-TEST(MemoryCheck, RanksThatTellOneMachineAreHeldToItTogether) {
+TEST(MemoryCheck, GroupsRanksByMachine) {
   TrainingRun training = quick_training();
   const PipelinePlan plan = make_plan(training, 2);
   training.config.vocab_size = std::int64_t{1} << 40;  // an embedding of 256 TiB and more
@@ -89,7 +89,7 @@ TEST(MemoryCheck, RanksThatTellOneMachineAreHeldToItTogether) {
   EXPECT_THAT(said, HasSubstr("this machine, for all 2 ranks, has "));
 }
 
-TEST(MemoryTable, HasALineForOneDeviceAndForEachNumberOfRanks) {
+TEST(MemoryTable, HasALineForEachNumberOfRanks) {
   TrainingRun training = quick_training();
   training.run.pipeline.schedule = "dualpipe-v";
 
@@ -101,16 +101,16 @@ TEST(MemoryTable, HasALineForOneDeviceAndForEachNumberOfRanks) {
       << "a schedule that does not run on so many ranks says why";
 }
 
-TEST(MemoryTable, ShowsTheRankThatTakesMost) {
+TEST(MemoryTable, ShowsTheRankThatNeedsMost) {
   const TrainingRun training = quick_training();
-  const PipelinePlan plan = make_plan(training, 8);  // the first rank has the embedding alone
+  const PipelinePlan plan = make_plan(training, 8);  // the first rank has only the embedding
   std::int64_t most = 0;
   for (int rank = 0; rank < 8; ++rank) most = std::max(most, memory_of(training, plan, rank).total());
 
   EXPECT_THAT(memory_table(training), ::testing::ContainsRegex("\n8 ranks +" + bytes_text(most) + " "));
 }
 
-TEST(MemoryTable, ShowsThatLayersComputedAgainKeepLess) {
+TEST(MemoryTable, ShowsTheSavingsOfRecomputation) {
   TrainingRun training = quick_training();
   training.run.pipeline.schedule = "afab";
   const std::string kept = memory_table(training);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose the bytes are that live when a step ends, in both trainers.
+// The owners of the bytes that are live when a step ends, in both trainers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// quick.toml at a record level of its own.
+/// quick.toml at a given record level.
 fs::path quick_at(const std::string& level, const fs::path& folder) {
   const std::string fixtures(PLUMBLINE_FIXTURES);
   std::string text = read_file(fs::path(fixtures) / "runs" / "quick.toml");
@@ -45,15 +45,15 @@ std::int64_t owned(const MemoryRow& row) {
          *row.other_bytes;
 }
 
-/// LibTorch keeps a scalar for each thread from its first use on. Another test of this process that trains without a
-/// record makes the main thread's, and nobody would count it to the reference here.
+/// LibTorch caches a scalar per thread at first use. A test of this process that trains without a record allocates the
+/// main thread's, which would then not be counted for the reference here.
 class Metered : public ::testing::Environment {
  public:
   void SetUp() override { install_memory_meter(); }
 };
 [[maybe_unused]] const auto* const metered = ::testing::AddGlobalTestEnvironment(new Metered);
 
-TEST(MemoryRows, EveryByteAliveAtAStepsEndHasAnOwnerThatOutlivesTheStep) {
+TEST(MemoryRows, EveryLiveByteHasAPermanentOwner) {
   for (const std::string level : {"full", "dump"}) {
     const testing::TemporaryFolder folder;
     const fs::path run = quick_at(level, folder.path());
@@ -80,7 +80,7 @@ TEST(MemoryRows, EveryByteAliveAtAStepsEndHasAnOwnerThatOutlivesTheStep) {
   }
 }
 
-TEST(MemoryRows, TablesAreKeptOnceForEachStageWithLayers) {
+TEST(MemoryRows, TablesAreAllocatedOncePerStageWithLayers) {
   const testing::TemporaryFolder folder;
   const fs::path run = quick_at("summary", folder.path());
   const Record reference = train_on_one_device(run, folder / "reference");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mixed precision under every schedule: a reference's bits, and the judge's word on masters, copies and bytes.
+// Mixed precision under every schedule: bit-identical to the reference, and judged for masters, copies and bytes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -102,8 +102,8 @@ TEST_F(MixedRecord, ListsFloat32MastersAndTheirCopiesInBfloat16) {
   EXPECT_TRUE(auditing::audit_record(record.path).findings.empty());
 }
 
-// At level full the values are not there: the largest element of the copy is what the table tells of its rounding.
-TEST_F(MixedRecord, ACopyThatIsNotItsMasterRoundedIsSeenInTheTablesAlone) {
+// At level full the values are not recorded: only the copy's largest element in the table shows its rounding.
+TEST_F(MixedRecord, TablesRevealAWrongCopy) {
   const testing::TemporaryFolder own;
   fs::copy(recorded_reference("stories260k", "adamw"), own.path() / "r", fs::copy_options::recursive);
   const fs::path table = own.path() / "r/rank-0/tensors.csv";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipeline of threads inside the test's process, and its record held against a reference's.
+// A pipeline of threads in the test's process, and the comparison of its record with a reference's.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace plumbline {
 
 using WorldAndSchedule = std::tuple<int, std::string>;
 
-/// Every schedule at every world size from 1 to 8 that it can have with so many microbatches.
+/// Every schedule at every world size from 1 to 8 that supports this number of microbatches.
 inline std::vector<WorldAndSchedule> worlds_and_schedules(std::int32_t microbatches) {
   std::vector<WorldAndSchedule> fitting;
   for (const std::string& schedule : schedule_names()) {
@@ -57,8 +57,8 @@ inline PipelineOptions options(const std::filesystem::path& run, const std::file
   return made;
 }
 
-/// Every loss, boundary, gradient, parameter and moment of either record is in the other too, with the same bits;
-/// returns how many rows of the candidate were compared.
+/// Expects that every loss, boundary tensor, gradient, parameter and moment of either record is in the other with the
+/// same bits; returns how many rows of the candidate were compared.
 inline std::map<std::string, int> expect_same_bits(const Record& reference, const Record& candidate) {
   const RankRecord& one = reference.ranks.front();
   std::map<std::tuple<std::int64_t, std::string, std::string>, std::string> tensors;
@@ -103,7 +103,7 @@ inline std::map<std::string, int> expect_same_bits(const Record& reference, cons
     ADD_FAILURE() << "no rank has the reference's " << kind << " of " << name << " in step " << step;
   }
   EXPECT_EQ(losses.size(), one.microbatches.size()) << "each loss stands on one rank";
-  // A cut that the partition has is crossed by every microbatch of every step, forward and backward.
+  // Every microbatch of every step crosses every stage boundary, forward and backward.
   EXPECT_EQ(crossed.size(), 2 * cuts.size() * one.microbatches.size());
   return compared;
 }

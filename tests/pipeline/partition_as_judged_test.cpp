@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge's partition against the trainers': two pieces of code for one rule, of which an error in one is seen by the
-// other.
+// The judge's partition compared with the trainers': two implementations of one rule, so that an error in one is
+// detected.
 #include <gtest/gtest.h>
 
 #include "harness/judge/request/partition_asked.hpp"
@@ -56,7 +56,7 @@ TEST(PartitionAsJudged, UniformAgreesForUpTo24LayersOn16Stages) {
   }
 }
 
-TEST(PartitionAsJudged, CostAgreesBesideSmallAndLargeHeads) {
+TEST(PartitionAsJudged, CostAgreesWithSmallAndLargeHeads) {
   PipelineSettings settings;
   settings.partition = "cost";
   for (const std::int64_t vocabulary : {32, 512, 4096, 65536}) {

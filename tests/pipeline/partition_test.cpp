@@ -70,7 +70,7 @@ TEST(PartitionUniform, FiveLayersOnOneToEightStages) {
   EXPECT_EQ(cut(five, uniform, 8), (Cut{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 6}, {6, 8}}));
 }
 
-TEST(PartitionBalance, ZerosAnywhere) {
+TEST(PartitionBalance, AcceptsZeros) {
   const LlamaConfig five = model(5);
 
   EXPECT_EQ(cut(five, by("balance", {2, 0, 3}), 3), (Cut{{0, 3}, {3, 3}, {3, 8}}));
@@ -81,14 +81,14 @@ TEST(PartitionBalance, ZerosAnywhere) {
   EXPECT_EQ(cut(five, by("balance", {5}), 1), (Cut{{0, 8}}));
 }
 
-TEST(PartitionBalance, SaysWhatDoesNotAddUp) {
+TEST(PartitionBalance, NamesAWrongSum) {
   EXPECT_THAT(fault(by("balance", {2, 2}), 2), AllOf(HasSubstr("[2, 2] adds up to 4"), HasSubstr("the model has 5")));
   EXPECT_THAT(fault(by("balance", {2, 0, 3}), 2), AllOf(HasSubstr("3 numbers for 2 stages")));
   EXPECT_THAT(fault(by("balance", {6, -1}), 2), HasSubstr("6 is not a number of layers from 0 to 5"));
   EXPECT_THAT(fault(by("balance", {-1, 5}), 2), HasSubstr("-1 is not a number of layers"));
 }
 
-TEST(Partition, RefusesWhatItDoesNotKnow) {
+TEST(Partition, RefusesUnknownPartitions) {
   EXPECT_THAT(fault(by("uniform"), 0), HasSubstr("at least 1"));
   EXPECT_THAT(fault(by("even"), 2), AllOf(HasSubstr("\"even\""), HasSubstr("uniform, cost")));
 }
@@ -109,14 +109,14 @@ TEST(PartitionCost, BenchmarkModelIsFourLayersAgainstThreeAndTheHead) {
   EXPECT_EQ(cut(benchmark_model(), by("cost"), 2, {128}), (Cut{{0, 5}, {5, 10}}));
 }
 
-TEST(PartitionCost, HeadOfSeveralLayersStandsAlone) {
+TEST(PartitionCost, AnExpensiveHeadIsAlone) {
   LlamaConfig config = model(4);
   config.vocab_size = 50000;
 
   EXPECT_EQ(cut(config, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 7}}));
 }
 
-TEST(PartitionCost, CheapHeadTakesItsShareOfLayers) {
+TEST(PartitionCost, ACheapHeadSharesItsStageWithLayers) {
   LlamaConfig config = model(6);
   config.vocab_size = 2;
 
@@ -129,14 +129,14 @@ TEST(PartitionCost, OneStageAndMoreStagesThanLayers) {
             (Cut{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}, {8, 8}, {8, 10}}));
 }
 
-// Long rows make attention, and so a layer, dearer against the head: the cut follows.
+// Long rows make attention, and so a layer, more expensive relative to the head: the partition follows.
 TEST(PartitionCost, CountsAttentionOfLongRows) {
   EXPECT_EQ(cut(benchmark_model(), by("cost"), 2, {128, 128}), (Cut{{0, 5}, {5, 10}}));
   EXPECT_EQ(cut(benchmark_model(), by("cost"), 3, {128}), (Cut{{0, 4}, {4, 7}, {7, 10}}));
   EXPECT_EQ(cut(benchmark_model(), by("cost"), 3, {4096}), (Cut{{0, 4}, {4, 6}, {6, 10}}));
 }
 
-/// Largest stage of the best of all cuts, by trying every one.
+/// Largest stage of the best partition, by trying all of them.
 double least_largest_of_all(const LlamaConfig& config, std::int32_t stages, const std::vector<std::int64_t>& rows) {
   double least = std::numeric_limits<double>::infinity();
   const double layer = layer_flops(config, rows);
@@ -154,7 +154,7 @@ double least_largest_of_all(const LlamaConfig& config, std::int32_t stages, cons
   return least;
 }
 
-TEST(PartitionCost, NoOtherCutHasASmallerLargestStage) {
+TEST(PartitionCost, MinimisesTheLargestStage) {
   for (const std::int64_t vocabulary : {2, 300, 1500, 5000, 50000}) {
     for (std::int64_t layers = 1; layers <= 7; ++layers) {
       for (std::int32_t stages = 1; stages <= 6; ++stages) {

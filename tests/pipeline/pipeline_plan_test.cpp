@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what a run file says of its pipeline to stages and lists.
+// From the pipeline settings of a run file to stages and lists.
 #include "pipeline/pipeline_plan.hpp"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(PipelinePlan, HasAsManyChunksAsTheRunFileSays) {
   EXPECT_EQ(make_plan(training_with(folder, "schedule = \"interleaved-1f1b\"\nchunks = 3\n"), 2).stages.size(), 6U);
 }
 
-TEST(PipelinePlan, SaysWhatWasLeftOutOfAFile) {
+TEST(PipelinePlan, NotesWhatWasOmitted) {
   const testing::TemporaryFolder folder;
   const std::string file = folder.file("mine.csv", "0UNSHARD,0F0,0B0\n1F0,1B0\n").string();
   const std::string pipeline = "schedule = \"" + file + "\"\nschedule_dialect = \"torch\"\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pipeline trainer's command line: each option reaches what it names, and what is wrong is told by name.
+// The pipeline trainer's command line: each option has its effect, and errors name the option.
 #include "pipeline/program.hpp"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ struct Said {
   std::string out, err;
 };
 
-/// The program with these words behind its name. `err` holds what it throws for main() to tell, too.
+/// Runs the program with these arguments. `err` includes what it throws for main() to report.
 Said program(std::vector<std::string> words) {
   words.insert(words.begin(), "plumbline-pipeline");
   std::vector<char*> arguments;
@@ -51,7 +51,7 @@ Said program(std::vector<std::string> words) {
   return said;
 }
 
-TEST(PipelineProgram, TrainsWhatItsOptionsSayAndKeepsThemInItsRecord) {
+TEST(PipelineProgram, AppliesAndRecordsItsOptions) {
   const testing::TemporaryFolder folder;
   const std::string text = folder.file("other.txt", std::string(2000, 'x')).string(), record = (folder / "r").string();
   const std::vector<std::string> options{quick,  "--transport", "threads", "--world",    "2",    "--record",
@@ -71,7 +71,7 @@ TEST(PipelineProgram, TrainsWhatItsOptionsSayAndKeepsThemInItsRecord) {
   EXPECT_EQ(manifest.json.at("command"), Json(command));
 }
 
-TEST(PipelineProgram, ADialectThatThereIsNotIsRefusedAsADialect) {
+TEST(PipelineProgram, RefusesAnUnknownDialect) {
   const testing::TemporaryFolder folder;
 
   const Said said =
@@ -82,7 +82,7 @@ TEST(PipelineProgram, ADialectThatThereIsNotIsRefusedAsADialect) {
   EXPECT_THAT(said.err, HasSubstr("schedule dialect \"klingon\" is unknown"));
 }
 
-TEST(PipelineProgram, WrongOptionsAreToldByName) {
+TEST(PipelineProgram, NamesWrongOptions) {
   const Said unknown = program({quick, "--recrod", "r"});
   const Said none = program({quick, "--transport", "threads", "--world", "0", "--record", "/nowhere"});
 
@@ -92,14 +92,14 @@ TEST(PipelineProgram, WrongOptionsAreToldByName) {
   EXPECT_THAT(none.err, HasSubstr("--world: "));
 }
 
-TEST(PipelineProgram, HelpIsNoFailure) {
+TEST(PipelineProgram, HelpSucceeds) {
   const Said said = program({"--help"});
 
   EXPECT_EQ(said.code, 0);
   EXPECT_THAT(said.out, HasSubstr("--schedule-dialect"));
 }
 
-TEST(PipelineProgram, APlanIsThatOfARunFile) {
+TEST(PipelineProgram, APlanNeedsARunFile) {
   const Said planned = program({quick, "--plan"}), of_nothing = program({"--plan"});
 
   EXPECT_EQ(planned.code, 0);
@@ -128,7 +128,7 @@ TEST(PipelineProgram, ACheckAnswersWithEveryDefaultAndThePlan) {
   EXPECT_EQ(run.at("record").at("level"), "full");
 }
 
-TEST(PipelineProgram, ACheckSaysWhatIsInTheWay) {
+TEST(PipelineProgram, ACheckReportsTheObstacle) {
   const testing::TemporaryFolder folder;
   const auto run = folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
                                            "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
@@ -164,7 +164,7 @@ TEST(PipelineProgram, ACheckSaysWhatIsInTheWay) {
   }
 }
 
-TEST(PipelineProgram, ARunSaysWhatItDoesAndWhereItWent) {
+TEST(PipelineProgram, ARunPrintsASummary) {
   const testing::TemporaryFolder folder;
   const std::string record = (folder / "r").string();
 
@@ -182,10 +182,10 @@ TEST(PipelineProgram, CapabilitiesNameTheProgramItsTransportsAndItsSchedules) {
   const Said said = program({"--capabilities"});
 
   ASSERT_EQ(said.code, 0);
-  const Json told = parse_json("capabilities", said.out);
-  EXPECT_EQ(told.at("program"), "plumbline-pipeline");
-  EXPECT_THAT(told.at("transports").get<std::vector<std::string>>(), IsSupersetOf({"mpi", "threads"}));
-  EXPECT_THAT(told.at("schedules").get<std::vector<std::string>>(), IsSupersetOf({"1f1b", "afab", "zb-v"}));
+  const Json capabilities = parse_json("capabilities", said.out);
+  EXPECT_EQ(capabilities.at("program"), "plumbline-pipeline");
+  EXPECT_THAT(capabilities.at("transports").get<std::vector<std::string>>(), IsSupersetOf({"mpi", "threads"}));
+  EXPECT_THAT(capabilities.at("schedules").get<std::vector<std::string>>(), IsSupersetOf({"1f1b", "afab", "zb-v"}));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TrainingRun training() {
 }
 
 // All microbatches are in flight at once under AFAB; 1F1B's last rank has one.
-TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
+TEST(RankMemory, TheScheduleDeterminesTheMicrobatchesInFlight) {
   const TrainingRun s = training();
   const std::vector<UnitRange> stages{{0, 4}, {4, 8}};
   std::int64_t all = 0, largest = 0;
@@ -36,8 +36,8 @@ TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
   EXPECT_EQ(plan("afab").state(), plan("1f1b").state());
 }
 
-// A schedule that splits the backward pass gives a microbatch up with its second half, the weights' gradients.
-TEST(RankMemory, ASplitBackwardPassKeepsItsMicrobatchUntilTheWeightsGradients) {
+// A schedule that splits the backward pass releases a microbatch after its second half, the weight gradients.
+TEST(RankMemory, ASplitBackwardKeepsItsMicrobatchUntilW) {
   const TrainingRun s = training();
   const std::vector<UnitRange> stages{{0, 8}};
   const auto action = [](ActionType type, std::int32_t microbatch) {
@@ -57,8 +57,8 @@ TEST(RankMemory, ASplitBackwardPassKeepsItsMicrobatchUntilTheWeightsGradients) {
   EXPECT_EQ(plan_rank_memory(s, stages, {0}, given_up).activations, std::max(saved(0), saved(1)));
 }
 
-// What is computed again in the backward pass stands beside what is still kept then.
-TEST(RankMemory, WhatIsComputedAgainIsCountedInTheBackwardPassAlone) {
+// What the backward pass recomputes is live together with what is still saved.
+TEST(RankMemory, CountsRecomputationInTheBackwardPassOnly) {
   TrainingRun s = training();
   s.run.train.recompute = Recompute::layer;
   const std::vector<UnitRange> stages{{0, 8}};
@@ -73,8 +73,8 @@ TEST(RankMemory, WhatIsComputedAgainIsCountedInTheBackwardPassAlone) {
   EXPECT_EQ(plan_rank_memory(s, stages, {0}, list.ranks.at(0)).activations, largest);
 }
 
-// Parameters, their gradients and the optimiser's numbers are those of all stages that a rank holds, and of no other.
-TEST(RankMemory, TheStateIsThatOfItsOwnStages) {
+// Parameters, gradients and optimiser state are those of all stages of the rank, and of no others.
+TEST(RankMemory, CountsTheStateOfTheRanksStages) {
   const TrainingRun s = training();
   const std::vector<UnitRange> stages{{0, 2}, {2, 5}, {5, 8}};
 
@@ -84,7 +84,7 @@ TEST(RankMemory, TheStateIsThatOfItsOwnStages) {
   EXPECT_GT(plan.state(), plan_rank_memory(s, stages, {2}, {}).state());
 }
 
-TEST(RankMemory, AStageThatOnlyRelaysTakesNothing) {
+TEST(RankMemory, AnEmptyStageNeedsNothing) {
   const TrainingRun s = training();
   const Schedule list = make_schedule("1f1b", 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
 

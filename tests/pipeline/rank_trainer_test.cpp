@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank does around its steps: when it begins, and when it may say that all has ended well.
+// What a rank does around its steps: when it begins, and when it may report success.
 #include "pipeline/rank_trainer.hpp"
 
 #include <ATen/Parallel.h>
@@ -39,7 +39,7 @@ std::filesystem::path run_file(const testing::TemporaryFolder& folder) {
                                  "/corpus/\"\nlengths = [4, 3]\n[train]\nsteps = 2\n");
 }
 
-/// Notes what is asked of it, up to the first messages.
+/// Records its calls up to the first messages.
 class NotingTransport : public mutant::ForwardingTransport {
  public:
   NotingTransport(std::unique_ptr<Transport> inner, std::vector<std::string>& notes)
@@ -68,9 +68,9 @@ class NotingTransport : public mutant::ForwardingTransport {
   bool posted_ = false;
 };
 
-// The limit of a step is for steps: a rank that loads for long, or writes a large start, is waited for with that of the
-// start-up.
-TEST(RankTrainer, WaitsForAllRanksBeforeTheLimitOfAStepHolds) {
+// The time limit of a step applies to steps: the start-up limit applies to a rank that loads for long or writes a large
+// initial state.
+TEST(RankTrainer, WaitsForAllRanksBeforeTheStepsTimeLimit) {
   const testing::TemporaryFolder folder;
   std::vector<std::string> notes[world];
   PipelineOptions asked = options(run_file(folder), folder / "r", world, "1f1b");
@@ -88,7 +88,7 @@ TEST(RankTrainer, WaitsForAllRanksBeforeTheLimitOfAStepHolds) {
   for (const auto& own : notes) EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "post"));
 }
 
-/// Notes when steps begin and are left.
+/// Records when steps begin and are left.
 class NotesSteps : public mutant::ForwardingTransport {
  public:
   NotesSteps(std::unique_ptr<Transport> inner, std::vector<std::string>& notes)
@@ -107,7 +107,7 @@ class NotesSteps : public mutant::ForwardingTransport {
   std::vector<std::string>& notes_;
 };
 
-TEST(RankTrainer, SavesOutsideOfTheLimitOfAStep) {
+TEST(RankTrainer, SavesOutsideOfTheStepsTimeLimit) {
   const testing::TemporaryFolder folder;
   std::vector<std::string> notes[world];
   PipelineOptions asked = options(run_file(folder), folder / "r", world, "1f1b");
@@ -126,7 +126,7 @@ TEST(RankTrainer, SavesOutsideOfTheLimitOfAStep) {
   for (const auto& own : notes) EXPECT_THAT(own, ElementsAre("start_steps", "leave_steps", "start_steps"));
 }
 
-/// Tells how many threads its rank computes on.
+/// Records how many threads its rank computes on.
 class CountsThreads : public mutant::ForwardingTransport {
  public:
   CountsThreads(std::unique_ptr<Transport> inner, int& threads)
@@ -141,7 +141,7 @@ class CountsThreads : public mutant::ForwardingTransport {
   int& threads_;
 };
 
-TEST(RankTrainer, ComputesOnAsManyThreadsAsItIsTold) {
+TEST(RankTrainer, UsesTheConfiguredNumberOfThreads) {
   const testing::TemporaryFolder folder;
   std::string text = testing::bytes_of(run_file(folder));
   PipelineOptions asked = options(folder.file("run.toml", text + "threads = 2\n"), folder / "r", world, "1f1b");
@@ -175,14 +175,14 @@ TEST(RankTrainer, TimesItsActionsFromTheStartOfTheRun) {
   }
 }
 
-/// Of a rank that fails when its last step is computed: what it moved cannot be told.
+/// Of a rank that fails when it computes its last step: its traffic is unknown.
 class FailsAfterItsLastStep : public mutant::ForwardingTransport {
  public:
   explicit FailsAfterItsLastStep(std::unique_ptr<Transport> inner)
       : ForwardingTransport(*inner), kept_(std::move(inner)) {}
-  std::vector<TrafficCount> take_traffic() override {
+  std::vector<TrafficCount> collect_traffic() override {
     if (++steps_ == 2) throw RunError("planted");
-    return inner_.take_traffic();
+    return inner_.collect_traffic();
   }
 
  private:
@@ -190,7 +190,7 @@ class FailsAfterItsLastStep : public mutant::ForwardingTransport {
   int steps_ = 0;
 };
 
-TEST(RankTrainer, SaysThatItEndedWellOnlyWhereAllRanksDid) {
+TEST(RankTrainer, ReportsSuccessOnlyIfAllRanksSucceed) {
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(run_file(folder), folder / "r", world, "1f1b");
   asked.make_transports = [](int ranks, TransportSettings settings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge's closed form of the learning rate against the trainers', to the end of long schedules: two pieces of code
-// for one formula.
+// The judge's closed form of the learning rate compared with the trainers', to the end of long schedules: two
+// implementations of one formula.
 #include <gtest/gtest.h>
 
 #include <cmath>

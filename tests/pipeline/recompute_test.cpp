@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers computed again in the backward pass, under every schedule: the bits of a reference that keeps them, and the
-// judge's word, its memory law included, beside one that computes them again too.
+// Layers recomputed in the backward pass, under every schedule: bit-identical to a reference that saves their
+// activations, and judged, with the activation memory model, against one that recomputes too.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Tied, of five layers; four microbatches of unequal lengths, one of them masked.
+/// Tied, with five layers; four microbatches of unequal lengths, one of them masked.
 fs::path recompute_run(const fs::path& folder, const std::string& recompute, const std::string& dtype) {
   const fs::path path = folder / (recompute + "-" + dtype + ".toml");
   std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job whose ranks are threads: what it leaves, and what it tells.
+// A job whose ranks are threads: what it leaves, and what it reports.
 #include "pipeline/threads_job.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ using ::testing::StartsWith;
 
 class ThreadsJob : public ::testing::Test {
  protected:
-  /// Two steps of two microbatches, on ranks that wait for each other for two seconds.
+  /// Two steps of two microbatches, on ranks with a time limit of two seconds.
   fs::path run_file() const {
     return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
                                     "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
@@ -50,7 +50,7 @@ class ThreadsJob : public ::testing::Test {
   std::string said_;
 };
 
-TEST_F(ThreadsJob, WithoutANumberThereIsOneRankAndNothingIsSaidUnlessAsked) {
+TEST_F(ThreadsJob, RunsOneRankQuietlyByDefault) {
   PipelineOptions one = asked(1);
   one.world.reset();
 
@@ -60,7 +60,7 @@ TEST_F(ThreadsJob, WithoutANumberThereIsOneRankAndNothingIsSaidUnlessAsked) {
   EXPECT_EQ(read_manifest(folder_ / "r").world_size, 1);
 }
 
-TEST_F(ThreadsJob, FolderOfAnotherRunIsRefusedAndStaysAsItIs) {
+TEST_F(ThreadsJob, RefusesTheFolderOfAnotherRun) {
   folder_.file("r/manifest.json", "another run's");
 
   EXPECT_THAT(testing::error_of<InputError>([&] { train_with_threads(asked(2)); }),
@@ -80,7 +80,7 @@ class FailsAtItsFirstMessage : public mutant::ForwardingTransport {
   std::unique_ptr<Transport> kept_;
 };
 
-TEST_F(ThreadsJob, TheRankThatFailedIsToldAloneAndTheOthersEndAtOnce) {
+TEST_F(ThreadsJob, ReportsOnlyTheFailedRank) {
   PipelineOptions failing = asked(3);
   failing.make_transports = [](int world, TransportSettings settings) {
     auto transports = make_threads_transports(world, settings);
@@ -97,7 +97,7 @@ TEST_F(ThreadsJob, TheRankThatFailedIsToldAloneAndTheOthersEndAtOnce) {
     EXPECT_EQ(read_exit_file(folder_ / "r" / rank_folder(rank) / "exit.json")->status, "error") << rank;
 }
 
-TEST_F(ThreadsJob, WhereNoneCanGoOnItsFolderStaysFree) {
+TEST_F(ThreadsJob, AFailedStartLeavesNoRecord) {
   PipelineOptions lost = asked(2);
   lost.checkpoint.folder = folder_ / "c";
   lost.checkpoint.resume = (folder_ / "nowhere").string();
@@ -108,8 +108,8 @@ TEST_F(ThreadsJob, WhereNoneCanGoOnItsFolderStaysFree) {
   EXPECT_TRUE(fs::is_empty(folder_ / "r"));
 }
 
-// Rank 0 alone writes what fails; the others may wake up before it has failed, or after.
-TEST_F(ThreadsJob, WhereOneOfManyCannotBeginAllEnd) {
+// Only rank 0 writes a failing file; the others may wake up before or after it has failed.
+TEST_F(ThreadsJob, OneFailedStartEndsAllRanks) {
   PipelineOptions late = asked(16);
   late.make_transports = [this](int world, TransportSettings settings) {
     folder_.file("r/manifest.json", "of a run that began at the same moment");
@@ -121,7 +121,7 @@ TEST_F(ThreadsJob, WhereOneOfManyCannotBeginAllEnd) {
   EXPECT_THAT(said_, StartsWith("plumbline-pipeline: rank 0: " + (folder_ / "r/manifest.json").string()));
 }
 
-TEST_F(ThreadsJob, ARecordOfRanksThatGoOnSaysFromWhere) {
+TEST_F(ThreadsJob, TheRecordOfAResumedRunNamesItsOrigin) {
   PipelineOptions first = asked(1);
   first.record.clear();
   first.checkpoint.folder = folder_ / "c";
@@ -136,7 +136,7 @@ TEST_F(ThreadsJob, ARecordOfRanksThatGoOnSaysFromWhere) {
   EXPECT_EQ(read_manifest(folder_ / "r").first_step, 1);
 }
 
-/// $TMPDIR is another folder while it lives.
+/// Sets $TMPDIR to another folder in its lifetime.
 class TemporaryFilesIn {
  public:
   explicit TemporaryFilesIn(const fs::path& folder) {
@@ -151,7 +151,7 @@ class TemporaryFilesIn {
   std::string before_ = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "";
 };
 
-TEST_F(ThreadsJob, NothingOfRanksWithoutARecordIsLeftInTheTemporaryFolder) {
+TEST_F(ThreadsJob, LeavesNoTemporaryFiles) {
   const TemporaryFilesIn here(folder_ / "tmp");
   PipelineOptions unrecorded = asked(2);
   unrecorded.record.clear();
@@ -162,9 +162,9 @@ TEST_F(ThreadsJob, NothingOfRanksWithoutARecordIsLeftInTheTemporaryFolder) {
   EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
 }
 
-// No machine has it: 50000 threads of 1 MiB, and for each pair of ranks 5 channels with a queue of 704 bytes:
-// 50000 x 2^20 + 50000^2 x 5 x 704 = 8.852e12 bytes, which are 8.05 TiB; without the threads they would be 8.00.
-TEST_F(ThreadsJob, ThreadsAndTheirQueuesAreHeldToTheMachineBeforeTheyAreMade) {
+// More than any machine has: 50000 threads of 1 MiB, and for each pair of ranks 5 channels with a queue of 704 bytes:
+// 50000 x 2^20 + 50000^2 x 5 x 704 = 8.852e12 bytes, which are 8.05 TiB; without the threads it would be 8.00.
+TEST_F(ThreadsJob, ChecksMemoryForThreadsAndQueues) {
   EXPECT_THAT(testing::error_of<SystemError>([&] { train_with_threads(asked(50000)); }),
               HasSubstr("50000 ranks as threads of one process needs 9.65 TiB of memory"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where two ranks hold the tied weight: their copies are held together, and what each waits for and sums is told.
+// If two ranks hold the tied weight: their copies are compared, and their waits and sums are recorded.
 #include <ATen/Tensor.h>
 #include <gmock/gmock.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What a test does around the calls of a rank that are no messages of its list.
+/// What a test does around a rank's calls that are not messages of its list.
 struct Around {
   std::function<void(int rank)> before_gather = [](int) {};
   std::function<void(int rank)> before_tied = [](int) {};
@@ -57,7 +57,7 @@ class WatchedTransport : public mutant::ForwardingTransport {
 
 class TiedCopies : public ::testing::Test {
  protected:
-  /// A tied model on two ranks, which are threads; gives the exit code. `keys`: more lines of [train].
+  /// Trains a tied model on two ranks, which are threads; returns the exit code. `keys`: more lines of [train].
   int train(const std::string& keys = "") {
     const auto run = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
                                               "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
@@ -77,7 +77,7 @@ class TiedCopies : public ::testing::Test {
   Around around_;
 };
 
-TEST_F(TiedCopies, ThatDifferAfterTheUpdateEndTheRun) {
+TEST_F(TiedCopies, EndTheRunIfTheyDiffer) {
   around_.received_tied = [](int rank, at::Tensor& gradient) {
     if (rank == 1) gradient.view({-1})[7] += 1;  // the sum, on its way back to the head
   };
@@ -88,8 +88,8 @@ TEST_F(TiedCopies, ThatDifferAfterTheUpdateEndTheRun) {
       HasSubstr("step 0: the copies of the tied weight on the first and the last stage differ after the update"));
 }
 
-// In mixed precision what is trained may differ long before its copies in bfloat16 do.
-TEST_F(TiedCopies, ThatDifferBelowTheLastPlaceOfBfloat16EndTheRunToo) {
+// In mixed precision the masters may differ long before their bfloat16 copies do.
+TEST_F(TiedCopies, EndTheRunIfMastersDiffer) {
   around_.received_tied = [](int rank, at::Tensor& gradient) {
     if (rank == 1) gradient.view({-1})[7] += 1e-2F;  // 1e-5 of the weight, at this rate
   };
@@ -99,7 +99,7 @@ TEST_F(TiedCopies, ThatDifferBelowTheLastPlaceOfBfloat16EndTheRunToo) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("step 0: the copies of the tied weight"));
 }
 
-TEST_F(TiedCopies, WhileTheyAreSummedThePageNamesTheOtherRank) {
+TEST_F(TiedCopies, TheHeartbeatNamesThePeerDuringTheSum) {
   std::int64_t peer = -1;  // of rank 0, which receives first
   around_.before_tied = [&](int number) {
     if (number == 0) peer = read_progress(folder_ / "r", 0)->peer;
@@ -108,7 +108,7 @@ TEST_F(TiedCopies, WhileTheyAreSummedThePageNamesTheOtherRank) {
   EXPECT_EQ(peer, 1);
 }
 
-TEST_F(TiedCopies, TheirUsesAreDumpedBeforeTheyAreSummed) {
+TEST_F(TiedCopies, UsesAreDumpedBeforeTheirSum) {
   ASSERT_EQ(train(), 0);
   for (const auto& [number, name] : {std::pair(0, "model.embed_tokens.weight"), std::pair(1, "lm_head.weight")}) {
     const SafetensorsFile dump(rank(number) / "dumps/step-1.safetensors");
@@ -120,7 +120,7 @@ TEST_F(TiedCopies, TheirUsesAreDumpedBeforeTheyAreSummed) {
   }
 }
 
-TEST_F(TiedCopies, TheWaitForTheNormIsToldAsAWait) {
+TEST_F(TiedCopies, TheWaitForTheNormIsRecorded) {
   around_.before_gather = [](int number) {
     if (number == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pipeline against the reference, both inside this process: ranks are threads.
+// The pipeline compared with the reference, both in this process: ranks are threads.
 #include "reference/trainer.hpp"
 
 #include <ATen/Tensor.h>
@@ -74,7 +74,7 @@ class Parity : public ::testing::Test {
   static inline std::unique_ptr<Record> reference_;
 };
 
-/// Rows of one tensor's way through all stages: two ends of a message, or one of a hand-over within a rank.
+/// The rows of one tensor through all stages: two ends of a message, or one row for two stages of one rank.
 int rows_of_one_way(const Placement& placement) {
   int rows = 0;
   for (std::int32_t stage = 1; stage < placement.stages(); ++stage) {
@@ -85,7 +85,7 @@ int rows_of_one_way(const Placement& placement) {
 
 class ParityAtWorld : public Parity, public ::testing::WithParamInterface<WorldAndSchedule> {};
 
-TEST_P(ParityAtWorld, ComputesTheBitsOfOneDevice) {
+TEST_P(ParityAtWorld, MatchesOneDevice) {
   const auto& [world, schedule] = GetParam();
   const testing::TemporaryFolder folder;
 
@@ -100,7 +100,7 @@ TEST_P(ParityAtWorld, ComputesTheBitsOfOneDevice) {
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld, ::testing::ValuesIn(worlds_and_schedules(4)), name_of);
 
-TEST_F(Parity, HoldsForLayersAnywhere) {
+TEST_F(Parity, HoldsForAnyBalance) {
   const std::vector<std::pair<int, std::string>> cases = {
       {3, "[0, 5, 0]"}, {4, "[5, 0, 0, 0]"}, {4, "[0, 0, 0, 5]"}, {4, "[2, 0, 0, 3]"}};
   for (const auto& [world, balance] : cases) {
@@ -113,7 +113,7 @@ TEST_F(Parity, HoldsForLayersAnywhere) {
   }
 }
 
-TEST_F(Parity, AnEmptyStageOwnsNothingAndRelays) {
+TEST_F(Parity, AnEmptyStageForwardsItsInput) {
   const testing::TemporaryFolder folder;
 
   ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 8, "1f1b")), 0);
@@ -135,7 +135,7 @@ TEST(PipelineTrainer, RefusesABalanceThatDoesNotAddUp) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r")) << "nothing is begun on bad input";
 }
 
-TEST(PipelineTrainer, RefusesWhatItCannotRun) {
+TEST(PipelineTrainer, RefusesInvalidRuns) {
   const testing::TemporaryFolder folder;
   const std::filesystem::path quick = fixtures + "/runs/quick.toml";
 
@@ -143,7 +143,7 @@ TEST(PipelineTrainer, RefusesWhatItCannotRun) {
   EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b")), InputError);
 }
 
-TEST(PipelineTrainer, RefusesANumberOfRanksThatTheLauncherHasToSay) {
+TEST(PipelineTrainer, RefusesWorldWithALauncher) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) GTEST_SKIP() << "started by a launcher, which is told";
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 2, "1f1b");
@@ -156,13 +156,13 @@ TEST(PipelineTrainer, RefusesANumberOfRanksThatTheLauncherHasToSay) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r"));
 }
 
-/// The threads' transports, where a rank tells what it waits for before each receive: (rank, step, microbatch).
+/// The threads' transports, with a callback before each wait for a receive: (rank, step, microbatch).
 using BeforeReceive = std::function<void(int rank, std::int64_t step, std::int64_t microbatch)>;
 
-class ToldBeforeReceives : public mutant::ForwardingTransport {
+class NotifyingTransport : public mutant::ForwardingTransport {
  public:
-  ToldBeforeReceives(std::unique_ptr<Transport> inner, BeforeReceive tell)
-      : ForwardingTransport(*inner), kept_(std::move(inner)), tell_(std::move(tell)) {}
+  NotifyingTransport(std::unique_ptr<Transport> inner, BeforeReceive callback)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), callback_(std::move(callback)) {}
 
   std::vector<OperationId> post(std::vector<Operation> batch) override {
     std::vector<MessageHeader> headers;
@@ -172,20 +172,20 @@ class ToldBeforeReceives : public mutant::ForwardingTransport {
     return ids;
   }
   at::Tensor wait(OperationId id) override {
-    tell_(rank(), headers_.at(id).step, headers_.at(id).microbatch);
+    callback_(rank(), headers_.at(id).step, headers_.at(id).microbatch);
     return inner_.wait(id);
   }
 
  private:
   std::unique_ptr<Transport> kept_;
-  BeforeReceive tell_;
+  BeforeReceive callback_;
   std::map<OperationId, MessageHeader> headers_;
 };
 
-TransportsFactory told(const BeforeReceive& tell) {
-  return [tell](int world, TransportSettings settings) {
+TransportsFactory with_callback(const BeforeReceive& callback) {
+  return [callback](int world, TransportSettings settings) {
     auto transports = make_threads_transports(world, settings);
-    for (auto& each : transports) each = std::make_unique<ToldBeforeReceives>(std::move(each), tell);
+    for (auto& each : transports) each = std::make_unique<NotifyingTransport>(std::move(each), callback);
     return transports;
   };
 }
@@ -193,7 +193,7 @@ TransportsFactory told(const BeforeReceive& tell) {
 TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
-  asked.make_transports = told([](int rank, std::int64_t step, std::int64_t microbatch) {
+  asked.make_transports = with_callback([](int rank, std::int64_t step, std::int64_t microbatch) {
     if (rank == 1 && step == 1 && microbatch == 2) throw RunError("planted");
   });
 
@@ -210,29 +210,29 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
   EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
 }
 
-/// The same before it posts.
-class ToldBeforePosts : public mutant::ForwardingTransport {
+/// The same, before it posts.
+class NotifyingPosts : public mutant::ForwardingTransport {
  public:
-  ToldBeforePosts(std::unique_ptr<Transport> inner, BeforeReceive tell)
-      : ForwardingTransport(*inner), kept_(std::move(inner)), tell_(std::move(tell)) {}
+  NotifyingPosts(std::unique_ptr<Transport> inner, BeforeReceive callback)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), callback_(std::move(callback)) {}
 
   std::vector<OperationId> post(std::vector<Operation> batch) override {
-    if (!batch.empty()) tell_(rank(), batch.front().header.step, batch.front().header.microbatch);
+    if (!batch.empty()) callback_(rank(), batch.front().header.step, batch.front().header.microbatch);
     return inner_.post(std::move(batch));
   }
 
  private:
   std::unique_ptr<Transport> kept_;
-  BeforeReceive tell_;
+  BeforeReceive callback_;
 };
 
-TEST(PipelineTrainer, AWaitThatEndsNamesTheRankThatAllStandFor) {
+TEST(PipelineTrainer, ATimeoutNamesTheHangingRank) {
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 3, "afab");
   asked.make_transports = [](int world, TransportSettings settings) {
     auto transports = make_threads_transports(world, settings);
     for (auto& each : transports) {
-      each = std::make_unique<ToldBeforePosts>(std::move(each), [](int rank, std::int64_t step, std::int64_t) {
+      each = std::make_unique<NotifyingPosts>(std::move(each), [](int rank, std::int64_t step, std::int64_t) {
         if (rank == 2 && step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
       });
     }
@@ -251,7 +251,7 @@ TEST(PipelineTrainer, AWaitThatEndsNamesTheRankThatAllStandFor) {
   EXPECT_THAT(ended, ::testing::Contains("timeout")) << "of the rank whose limit passed first";
 }
 
-/// Stands still when it has sent its last gradient on, before its norm.
+/// Hangs after it has sent its last gradient, before the norm.
 class StandsBeforeItsNorm : public mutant::ForwardingTransport {
  public:
   explicit StandsBeforeItsNorm(std::unique_ptr<Transport> inner)
@@ -270,8 +270,8 @@ class StandsBeforeItsNorm : public mutant::ForwardingTransport {
   std::unique_ptr<Transport> kept_;
 };
 
-// Rank 0 gathers the norms: its page names the rank whose norm is missing, the others' pages name rank 0.
-TEST(PipelineTrainer, InTheNormEachRanksPageNamesWhomItWaitsFor) {
+// Rank 0 gathers the norms: its heartbeat names the rank whose norm is missing, the others' heartbeats name rank 0.
+TEST(PipelineTrainer, HeartbeatsNameTheAwaitedRankDuringTheNorm) {
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 4, "1f1b");
   asked.make_transports = [](int world, TransportSettings settings) {
@@ -293,7 +293,7 @@ TEST(PipelineTrainer, InTheNormEachRanksPageNamesWhomItWaitsFor) {
   EXPECT_EQ(peer_of(3), 0);
 }
 
-TEST(PipelineTrainer, AtLevelNoneNothingIsWrittenOfTheStepsNorHashed) {
+TEST(PipelineTrainer, LevelNoneWritesAndHashesNothing) {
   const testing::TemporaryFolder folder;
   std::ofstream(run_with(folder.path(), ""), std::ios::app) << "[record]\nlevel = \"none\"\n";
   ReferenceOptions reference;
@@ -316,7 +316,7 @@ TEST(PipelineTrainer, AtLevelNoneNothingIsWrittenOfTheStepsNorHashed) {
   }
 }
 
-TEST(PipelineTrainer, RanksAsThreadsThatCannotBeginLeaveNoFolder) {
+TEST(PipelineTrainer, AFailedStartLeavesNoFolder) {
   const testing::TemporaryFolder folder;
   const std::filesystem::path run = run_with(folder.path(), "");
   const auto set_weights = [&](bool given) {
@@ -343,7 +343,7 @@ TEST(PipelineTrainer, RanksAsThreadsThatCannotBeginLeaveNoFolder) {
 TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
-  asked.make_transports = told([](int rank, std::int64_t step, std::int64_t) {  // in LibTorch's own words
+  asked.make_transports = with_callback([](int rank, std::int64_t step, std::int64_t) {  // with LibTorch's text
     TORCH_CHECK_WITH(OutOfMemoryError, rank != 1 || step == 0,
                      "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
                      " If reserved but unallocated memory is large try setting X");

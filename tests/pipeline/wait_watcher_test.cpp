@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 class Watched : public ::testing::Test {
  protected:
-  /// A record's folder with the page of a rank that waits for `peer`, or for none.
+  /// A record's folder with the heartbeat of a rank that waits for `peer`, or for none.
   ProgressPage page(std::int64_t rank, std::int32_t peer) {
     std::filesystem::create_directories(record_.path() / rank_folder(rank));
     ProgressPage made(record_.path() / rank_folder(rank) / "progress");
@@ -36,7 +36,7 @@ class Watched : public ::testing::Test {
     bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file_.get()));
     return bytes;
   }
-  /// What a watcher of rank 1 says within a while.
+  /// What a watcher of rank 1 prints within a while.
   std::string said_in(std::chrono::milliseconds patience, std::chrono::milliseconds time) {
     ProgressLine line(file_.get());
     const WaitWatcher watcher(record_.path(), 1, line, patience);
@@ -51,13 +51,13 @@ class Watched : public ::testing::Test {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
 };
 
-TEST_F(Watched, ALongWaitIsToldWithWhoeverItIsFor) {
+TEST_F(Watched, ShowsALongWaitWithItsPeer) {
   const ProgressPage first = page(0, -1), second = page(1, 0);
 
   EXPECT_THAT(said_in(20ms, 30s), HasSubstr("step 3: waiting for rank 0, 0 s in 1RECV_F1; rank 0, last seen in"));
 }
 
-TEST_F(Watched, ARankThatWorksOrWaitsBrieflyIsLeftAlone) {
+TEST_F(Watched, IgnoresWorkAndShortWaits) {
   const ProgressPage working = page(1, -1);
   EXPECT_EQ(said_in(20ms, 300ms), "");
 
@@ -65,7 +65,7 @@ TEST_F(Watched, ARankThatWorksOrWaitsBrieflyIsLeftAlone) {
   EXPECT_EQ(said_in(1h, 300ms), "");
 }
 
-TEST_F(Watched, ManyShortWaitsAreNoLongOne) {
+TEST_F(Watched, DoesNotAddUpShortWaits) {
   ProgressPage waiting = page(1, 0);
   std::atomic<bool> end = false;
   std::thread works([&] {

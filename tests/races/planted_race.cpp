@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sender that writes into what it sends before its send has ended: what ThreadSanitizer must see of the threads
-// transport. With "right" as its argument it waits first, and nothing may be said.
+// A sender that modifies its tensor before its send has completed: ThreadSanitizer must report this race in the threads
+// transport. With "right" as its argument it waits first, and nothing may be reported.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -20,11 +20,11 @@ int main(int count, char** arguments) {
     }
     const at::Tensor payload = content(0, 0, {1, 4, 8});
     transport.post({send_to(transport, 1, 0, payload)});
-    if (right) transport.reap_sends();
-    // Without that wait nothing stands between the other thread's copy and this, however much later it is.
+    if (right) transport.wait_for_sends();
+    // Without that wait, nothing orders the other thread's copy before this, however much later it happens.
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     payload.mutable_data_ptr<float>()[0] = 1;
-    transport.reap_sends();
+    transport.wait_for_sends();
   });
   std::puts("came to its end");
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the reference leaves of a run that it cannot begin, or cannot end, and what it warns of.
+// What the reference leaves of a run that it cannot begin or complete, and its warnings.
 #include <gmock/gmock.h>
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class EndedRun : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(EndedRun, WithWeightsOfAnotherModelTheFolderIsLeftFree) {
+TEST_F(EndedRun, LeavesNoFolderForWeightsOfAnotherModel) {
   const std::vector<std::byte> one(4);
   write_safetensors(folder_ / "other.safetensors", {{"model.norm.weight", {"float32", {1}, one}}});
 
@@ -50,7 +50,7 @@ TEST_F(EndedRun, WithWeightsOfAnotherModelTheFolderIsLeftFree) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "record"));
 }
 
-TEST_F(EndedRun, ThatFailsInALaterStepKeepsTheStepsBeforeAndSaysSo) {
+TEST_F(EndedRun, KeepsTheStepsBeforeAFailure) {
   std::vector<std::uint16_t> tokens(100, 3);
   const std::uint64_t start = hash64("data/1") % tokens.size();
   tokens[(start + 4 + 2) % tokens.size()] = 600;  // within the second step, beyond the vocabulary
@@ -64,7 +64,7 @@ TEST_F(EndedRun, ThatFailsInALaterStepKeepsTheStepsBeforeAndSaysSo) {
   EXPECT_EQ(rank.exit->code, 1);
 }
 
-TEST_F(EndedRun, MicrobatchesThatNoCheckCouldTellApartAreWarnedOf) {
+TEST_F(EndedRun, WarnsAboutEqualMicrobatches) {
   const std::string warning = "warning: microbatches 0 and 1 of step 0 hold the same tokens";
   ::testing::internal::CaptureStderr();
   train(std::vector<std::uint16_t>(100, 3), "[4, 4]");

@@ -34,7 +34,7 @@ std::string digest_of(const SafetensorsEntry& entry) {
   return tensor_digest(entry.dtype, entry.shape, entry.bytes);
 }
 
-TEST_F(Export, HoldsWhatTheRunFeedsAndStartsFrom) {
+TEST_F(Export, ContainsInitialWeightsAndData) {
   export_run(options(), folder_ / "out");
   train_reference(options());
 
@@ -61,7 +61,7 @@ TEST_F(Export, HoldsWhatTheRunFeedsAndStartsFrom) {
             read_file(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
 }
 
-TEST_F(Export, SaysItsCostAndSplitsWhatOneHeaderWouldNotHold) {
+TEST_F(Export, PrintsItsSizeAndSplitsLargeFiles) {
   ReferenceOptions many = options();
   many.progress = true;
   many.run_file = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
@@ -83,7 +83,7 @@ TEST_F(Export, SaysItsCostAndSplitsWhatOneHeaderWouldNotHold) {
   EXPECT_TRUE(last.entries().contains("labels/19999/1"));
 }
 
-TEST_F(Export, OfMixedPrecisionHoldsTheMasters) {
+TEST_F(Export, ContainsTheMastersInMixedPrecision) {
   ReferenceOptions mixed = options();
   mixed.run_file = PLUMBLINE_FIXTURES "/runs/mixed-untied.toml";
 
@@ -98,7 +98,7 @@ TEST_F(Export, OfMixedPrecisionHoldsTheMasters) {
   }
 }
 
-TEST_F(Export, TakesTheOrderThatItIsGiven) {
+TEST_F(Export, UsesTheGivenOrder) {
   ReferenceOptions given = options();
   export_run(given, folder_ / "first");
   std::string order = read_file(folder_ / "first" / "accumulation.csv");

@@ -40,7 +40,7 @@ std::vector<std::filesystem::path> all_goldens() {
 
 const char* const require_bits = "PLUMBLINE_REQUIRE_GOLDEN_BITS";
 
-/// The variable as it was, once the test is over.
+/// Restores the variable after the test.
 class RequireBits {
  public:
   RequireBits() {
@@ -55,12 +55,12 @@ class RequireBits {
   std::optional<std::string> before_;
 };
 
-/// A golden of its own to spoil: two_tokens, the smallest.
+/// A copy of a golden to modify: two_tokens, the smallest.
 class SpoiltGolden : public ::testing::Test {
  protected:
   void SetUp() override { take("two_tokens"); }
 
-  /// As its maker left it: without what other machines noted.
+  /// As its maker left it, without entries of other machines.
   void take(const std::string& name) {
     std::filesystem::copy(goldens / name, golden_);
     edit_json("golden.json", {{"also", nullptr}});
@@ -123,7 +123,7 @@ TEST(Goldens, AllHold) {
 
   EXPECT_EQ(code, 0) << out.str();
   EXPECT_GE(all_goldens().size(), 8u);
-  // Of those that such a machine computed no tensor may escape the exact comparison.
+  // No tensor computed by such a machine may escape the exact comparison.
   std::size_t exact = 0;
   for (const auto& golden : all_goldens()) {
     std::ostringstream one;
@@ -144,17 +144,17 @@ TEST(Goldens, AllHold) {
   }
 }
 
-TEST(Goldens, NoneIsNoSuccess) {
+TEST(Goldens, NoGoldensIsAnError) {
   std::ostringstream out;
 
   EXPECT_THROW(judge_goldens({}, out), InputError);
 }
 
-TEST_F(SpoiltGolden, HoldsAsItIs) {
+TEST_F(SpoiltGolden, HoldsUnchanged) {
   EXPECT_EQ(judge(), 0) << out_.str();
 }
 
-TEST_F(SpoiltGolden, HoldsWithinTheToleranceElsewhere) {
+TEST_F(SpoiltGolden, HoldsWithinTheToleranceOnOtherMachines) {
   pretend_another_machine();
 
   EXPECT_EQ(judge(), 0) << out_.str();
@@ -185,10 +185,10 @@ TEST_F(SpoiltGolden, FailsForAWrongTheta) {
   EXPECT_EQ(judge(), 1) << out_.str();
 }
 
-TEST_F(SpoiltGolden, RoundingNoiseInAZeroGradientHoldsElsewhere) {
+TEST_F(SpoiltGolden, AcceptsRoundingNoiseInAZeroGradient) {
   pretend_another_machine();
   const std::string zero =
-      "grad.model.layers.0.self_attn.k_proj.weight";  // only the first token has a label: it attends to itself alone
+      "grad.model.layers.0.self_attn.k_proj.weight";  // only the first token has a label: it attends only to itself
 
   put_float(zero, 4e-8f);  // measured with ATen's AVX2 and plain code paths: up to 3.3e-8
   EXPECT_EQ(judge(), 0) << out_.str();
@@ -211,7 +211,7 @@ TEST_F(SpoiltGolden, OneBitFailsOnlyWhereBitsAreDemanded) {
   EXPECT_EQ(judge(), 0) << out_.str();
 }
 
-TEST_F(SpoiltGolden, AMachineWithBitsOfItsOwnIsHeldToThose) {
+TEST_F(SpoiltGolden, UsesTheMachinesOwnBits) {
   pretend_another_machine();
   EXPECT_EQ(judge(), 0) << out_.str();
   Json digests = Json::object();
@@ -222,7 +222,7 @@ TEST_F(SpoiltGolden, AMachineWithBitsOfItsOwnIsHeldToThose) {
     write_json(golden_ / "golden.json", golden);
     return judge();
   };
-  // Ours, as the failing rows name them.
+  // The computed digests, as the failing rows name them.
   const SafetensorsFile file(golden_ / "io.safetensors");
   for (const auto& [name, entry] : file.entries()) {
     if (name != "input_ids" && name != "labels") digests[name] = std::string(32, '0');
@@ -251,12 +251,12 @@ TEST_F(SpoiltGolden, AMachineWithBitsOfItsOwnIsHeldToThose) {
   EXPECT_EQ(judge_with(digests), 1);
   EXPECT_THAT(out_.str(), HasSubstr("the model has no such tensor"));
 
-  put_float("loss", 1.0F);  // without digests of its own it is held to the file
+  put_float("loss", 1.0F);  // without digests of its own it is compared with the file
   EXPECT_EQ(judge_with(nullptr), 1);
   EXPECT_THAT(out_.str(), HasSubstr("0 ULP demanded"));
 }
 
-TEST_F(SpoiltGolden, AnotherFormOfAlsoIsNamed) {
+TEST_F(SpoiltGolden, NamesAMalformedAlso) {
   const Json machine = machine_json();
   for (const Json& entry : {Json("here"), Json::object(), Json{{"machine", machine}, {"outputs", "io.safetensors"}},
                             Json{{"machine", machine}, {"outputs", {{"loss", "12"}}}}}) {
@@ -269,7 +269,7 @@ TEST_F(SpoiltGolden, AnotherFormOfAlsoIsNamed) {
   }
 }
 
-TEST_F(SpoiltGolden, WhereBitsAreRequiredAToleranceFails) {
+TEST_F(SpoiltGolden, AToleranceFailsIfBitsAreRequired) {
   pretend_another_machine();
   setenv(require_bits, machine_json().at("aten_capability").get<std::string>().c_str(), 1);
 
@@ -292,7 +292,7 @@ TEST_F(SpoiltGolden, ADifferenceBeyondTheToleranceFails) {
   }
 }
 
-TEST_F(SpoiltGolden, NanNeverHolds) {
+TEST_F(SpoiltGolden, NanFails) {
   pretend_another_machine();
   for (const std::string name : {"logits", "loss", "grad.lm_head.weight"}) {
     put_float(name, std::numeric_limits<float>::quiet_NaN());
@@ -346,7 +346,7 @@ TEST_F(SpoiltGolden, AnotherShapeFails) {
   EXPECT_THAT(out_.str(), HasSubstr("shape [2x16], ours [32]"));
 }
 
-TEST_F(SpoiltGolden, MissingFilesAreNamed) {
+TEST_F(SpoiltGolden, NamesMissingFiles) {
   for (const char* file : {"config.json", "model.safetensors", "io.safetensors"}) {
     std::filesystem::rename(golden_ / file, folder_ / "away");
     EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr((golden_ / file).string()));
@@ -355,7 +355,7 @@ TEST_F(SpoiltGolden, MissingFilesAreNamed) {
   EXPECT_THAT(error_of<InputError>([&] { judge_goldens({folder_ / "none"}, out_); }), HasSubstr("none"));
 }
 
-TEST_F(SpoiltGolden, TokensBeyondTheVocabularyAreNamed) {
+TEST_F(SpoiltGolden, NamesTokensBeyondTheVocabulary) {
   rewrite_io("input_ids", [](SafetensorsEntry&, std::string& bytes) {
     const std::int64_t beyond = 96;
     std::memcpy(bytes.data(), &beyond, sizeof beyond);
@@ -365,7 +365,7 @@ TEST_F(SpoiltGolden, TokensBeyondTheVocabularyAreNamed) {
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("input_ids"), HasSubstr("96")));
 }
 
-TEST_F(SpoiltGolden, IdsBelowZeroAreNamed) {
+TEST_F(SpoiltGolden, NamesNegativeIds) {
   for (const std::int64_t id : {-1, -100}) {
     rewrite_io("input_ids", [&](SafetensorsEntry&, std::string& bytes) {
       std::memcpy(bytes.data(), &id, sizeof id);
@@ -375,7 +375,7 @@ TEST_F(SpoiltGolden, IdsBelowZeroAreNamed) {
   }
 }
 
-TEST_F(SpoiltGolden, WithoutALabelThereIsNoLossToCompare) {
+TEST_F(SpoiltGolden, ALossNeedsLabels) {
   for (const char* name : {"labels", "shift_labels"}) {
     if (!SafetensorsFile(goldens / "two_tokens" / "io.safetensors").entries().contains(name)) continue;
     rewrite_io(name, [](SafetensorsEntry&, std::string& bytes) {
@@ -387,13 +387,13 @@ TEST_F(SpoiltGolden, WithoutALabelThereIsNoLossToCompare) {
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("no position has a label"));
 }
 
-TEST_F(SpoiltGolden, OneThatHoldsDoesNotMakeUpForOneThatFails) {
+TEST_F(SpoiltGolden, OneFailureFailsAll) {
   put_float("loss", 99);
   EXPECT_EQ(judge_goldens({golden_, goldens / "two_tokens"}, out_), 1);
   EXPECT_THAT(out_.str(), HasSubstr("1 of 2 goldens hold"));
 }
 
-TEST_F(SpoiltGolden, LooserLimitsThanTheDerivedOnesAreRefused) {
+TEST_F(SpoiltGolden, RefusesLooserLimits) {
   edit_json("golden.json", {{"limits", {{"logits_absolute", 1e-3}}}});
 
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("golden.json"), HasSubstr("logits_absolute")));
@@ -408,7 +408,7 @@ class SpoiltBfloat16Golden : public SpoiltGolden {
   }
 };
 
-TEST_F(SpoiltBfloat16Golden, IsHeldToItsOwnLimitsElsewhere) {
+TEST_F(SpoiltBfloat16Golden, UsesItsOwnLimitsOnOtherMachines) {
   pretend_another_machine();
   EXPECT_EQ(judge(), 0) << out_.str();
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("tolerance"), HasSubstr("compared at 0 ULP: 0 of 37")));
@@ -417,13 +417,13 @@ TEST_F(SpoiltBfloat16Golden, IsHeldToItsOwnLimitsElsewhere) {
   EXPECT_EQ(judge(), 1) << out_.str();
 }
 
-TEST_F(SpoiltBfloat16Golden, AWrongEpsIsSeenByTheBits) {
+TEST_F(SpoiltBfloat16Golden, BitsRevealAWrongEps) {
   const bool bits = same_path();
   edit_json("config.json", {{"rms_norm_eps", 1e-6}});
 
   const int failed = judge();
 
-  // Elsewhere it may hide within the limits or be beyond them: that is the processor's.
+  // On other processors it may be within the limits or beyond them.
   if (bits) {
     EXPECT_EQ(failed, 1) << out_.str();
   } else {
@@ -454,7 +454,7 @@ TEST_F(SpoiltBfloat16Golden, NamesALossOfAnotherDtype) {
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("loss must be float32"), HasSubstr("bfloat16")));
 }
 
-TEST(GoldenDemand, AsksForBitsOnlyOnTheSameCodePath) {
+TEST(GoldenDemand, RequiresBitsOnlyOnTheSameCodePath) {
   const Json machine = Json::parse(
       R"({"cpu_vendor": "AuthenticAMD", "cpu_family": 25, "cpu_model_number": 17, "aten_capability": "AVX512",
                                        "mkl_version": "2024.2"})");

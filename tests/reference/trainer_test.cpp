@@ -53,7 +53,7 @@ std::filesystem::path order_file(const std::filesystem::path& path, bool ascendi
   return path;
 }
 
-TEST(ReferenceTrainer, WritesACompleteRecordWithEveryCut) {
+TEST(ReferenceTrainer, WritesACompleteRecordWithEveryBoundary) {
   const testing::TemporaryFolder folder;
 
   const Record record = train(folder.path() / "record");
@@ -83,7 +83,7 @@ TEST(ReferenceTrainer, GivesTheSameBitsTwice) {
   EXPECT_NE(a.manifest.run_id, b.manifest.run_id);
 }
 
-TEST(ReferenceTrainer, KeepsWhatTheClosedFormsSay) {
+TEST(ReferenceTrainer, SavedBytesMatchTheClosedForms) {
   const testing::TemporaryFolder folder;
 
   const Record record = train(folder.path() / "record");
@@ -107,7 +107,7 @@ TEST(ReferenceTrainer, KeepsWhatTheClosedFormsSay) {
   EXPECT_EQ(looked_at, 4U * 8);
 }
 
-TEST(ReferenceTrainer, MeasuresWhatASplitBackwardKeepsUnlessToldThatNobodySplitsIt) {
+TEST(ReferenceTrainer, MeasuresASplitBackwardUnlessDisabled) {
   const testing::TemporaryFolder folder;
   ReferenceOptions options;
   options.run_file = quick;
@@ -129,7 +129,7 @@ TEST(ReferenceTrainer, MeasuresWhatASplitBackwardKeepsUnlessToldThatNobodySplits
   EXPECT_EQ(digests(with, "parameter"), digests(without, "parameter"));
 }
 
-TEST(ReferenceTrainer, DumpsWhatGradientsWereAfterEachMicrobatchOfTheStepAskedFor) {
+TEST(ReferenceTrainer, DumpsGradientsAfterEachMicrobatch) {
   const testing::TemporaryFolder folder;
   const std::filesystem::path run = folder.path() / "run.toml";
   std::string text = read_file(quick);
@@ -158,7 +158,7 @@ TEST(ReferenceTrainer, DumpsWhatGradientsWereAfterEachMicrobatchOfTheStepAskedFo
   EXPECT_FALSE(other.entries().contains("gradient_after/0/" + name));
 }
 
-TEST(ReferenceTrainer, ComputesOnAsManyThreadsAsItIsTold) {
+TEST(ReferenceTrainer, UsesTheConfiguredNumberOfThreads) {
   const testing::TemporaryFolder folder;
   std::string text = read_file(quick);
   for (auto at = text.find("../"); at != std::string::npos; at = text.find("../", at))
@@ -240,7 +240,7 @@ Record train_variant(const std::filesystem::path& folder, std::optional<std::uin
   return read_record(folder);
 }
 
-TEST(ReferenceTrainer, PerturbedSaysSoAndDiffersLittle) {
+TEST(ReferenceTrainer, APerturbedRunDiffersLittle) {
   const testing::TemporaryFolder folder;
   const Record plain = train(folder.path() / "plain");
 
@@ -258,7 +258,7 @@ TEST(ReferenceTrainer, PerturbedSaysSoAndDiffersLittle) {
   EXPECT_NEAR(one.ranks[0].steps[0].gradient_norm.value(), norm, 1e-6 * norm);
 }
 
-TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsOwnValues) {
+TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsValues) {
   const testing::TemporaryFolder folder;
   const std::string run = std::string(PLUMBLINE_FIXTURES) + "/runs/canary-untied-bf16.toml";
   const Record own = train(folder.path() / "own", std::nullopt, run);
@@ -279,7 +279,7 @@ TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsOwnValues) {
   EXPECT_NEAR(own.ranks[0].steps[0].gradient_norm.value(), norm, 0.02 * norm);  // measured: half an ULP of bfloat16
 }
 
-TEST(ReferenceTrainer, MixedPrecisionHasNoShadow) {
+TEST(ReferenceTrainer, MixedPrecisionHasNoFloat64Reference) {
   const testing::TemporaryFolder folder;
   EXPECT_THAT(testing::error_of<InputError>(
                   [&] { train_variant(folder / "record", {}, true, PLUMBLINE_FIXTURES "/runs/mixed-tied.toml"); }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What plumbline-reference trains, the whole program from ids to parameters, against transformers and torch.optim
+// Training by plumbline-reference, the whole program from ids to parameters, compared with transformers and torch.optim
 // (fixtures/training_golden).
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<double> numbers_of(const SafetensorsEntry& entry) {
   const std::size_t size = dtype_size(entry.dtype);
   std::vector<double> numbers;
   for (std::size_t at = 0; at < entry.bytes.size(); at += size) {
-    std::uint64_t bits = 0;  // little-endian, as the file
+    std::uint64_t bits = 0;  // little-endian, as in the file
     std::memcpy(&bits, entry.bytes.data() + at, size);
     if (entry.dtype == "float64") numbers.push_back(std::bit_cast<double>(bits));
     if (entry.dtype == "float32") numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
@@ -40,8 +40,8 @@ std::vector<double> numbers_of(const SafetensorsEntry& entry) {
 /// What was compared of one kind, and by how much it differed.
 struct Difference {
   std::int64_t items = 0;
-  std::int64_t differing = 0;  ///< items that are not the same bits
-  double largest = 0;          ///< error of the worst item, as the golden's limits count it; NaN where one is
+  std::int64_t differing = 0;  ///< items whose bits differ
+  double largest = 0;          ///< error of the worst item, as the golden's limits count it; NaN if any item is NaN
   void add(bool same, double error) {
     ++items;
     differing += same ? 0 : 1;
@@ -74,7 +74,7 @@ class TrainedGolden {
 
   bool same_code_path() const { return holds_bits_of_here(json_); }
   void set_digest(const std::string& key, const std::string& digest) { json_.at("digests").at(key) = digest; }
-  /// Of the kind, on another code path.
+  /// The limits of the kind on another code path.
   double limit(const std::string& kind) const {
     const Json& limits = json_.at("limits");
     if (kind == "rate") return 0;
@@ -82,7 +82,7 @@ class TrainedGolden {
     return limits.at(kind == "coefficient" ? "norm" : kind).get<double>();
   }
 
-  /// Runs the program on the golden's own run file, or on one that `change` made of it.
+  /// Runs the program on the golden's run file, or on one that `change` made of it.
   Outcome train(const std::function<void(std::string& run_file)>& change = nullptr) const {
     const testing::TemporaryFolder folder;
     std::filesystem::copy(folder_, folder / "golden");
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
                                            "adamw_bfloat16", "sgd_bfloat16", "adamw_mixed", "sgd_mixed"),
                          [](const auto& given) { return std::string(given.param); });
 
-TEST(TrainingGoldenDigests, AWrongOneIsSeenOnItsCodePath) {
+TEST(TrainingGoldenDigests, AWrongDigestFailsOnItsCodePath) {
   TrainedGolden golden("sgd_mixed");
   golden.set_digest("parameter/0/model.norm.weight", std::string(32, '0'));
   golden.set_digest("copy/3/lm_head.weight", std::string(32, '0'));
@@ -187,12 +187,12 @@ TEST(TrainingGoldenDigests, AWrongOneIsSeenOnItsCodePath) {
   }
 }
 
-/// A mistake in what the program is told; each must show by the limits of another code path too.
+/// A mistake in the program's input; each must exceed the limits of another code path too.
 struct Planted {
   const char* name;
   const char* golden;
   const char* line;   ///< of run.toml
-  const char* wrong;  ///< what stands in its place
+  const char* wrong;  ///< replaces it
 };
 
 void PrintTo(const Planted& planted, std::ostream* out) {
@@ -201,7 +201,7 @@ void PrintTo(const Planted& planted, std::ostream* out) {
 
 class PlantedInTheProgram : public ::testing::TestWithParam<Planted> {};
 
-TEST_P(PlantedInTheProgram, IsSeen) {
+TEST_P(PlantedInTheProgram, IsDetected) {
   const TrainedGolden golden(GetParam().golden);
 
   const Outcome found = golden.train([](std::string& run_file) {

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-/// A pass through units that a test makes up.
+/// A pass through units made up by a test.
 class MeasuredPass : public ::testing::Test {
  protected:
   MeasuredPass() {
@@ -22,7 +22,7 @@ class MeasuredPass : public ::testing::Test {
     meter_.attach();
   }
   static at::Tensor numbers(std::int64_t count) { return at::empty({count}, at::kFloat).requires_grad_(); }
-  /// A unit that needs room for so many numbers while it computes, and gives so many on.
+  /// A unit that needs memory for this many numbers while it computes, and outputs that many.
   void run(std::int64_t unit, std::int64_t needs, std::int64_t gives) {
     measured_.before_unit(unit, passed_);
     numbers(needs);
@@ -39,7 +39,7 @@ class MeasuredPass : public ::testing::Test {
   at::Tensor passed_;
 };
 
-TEST_F(MeasuredPass, EachUnitHasAPeakOfItsOwnAndThePassTheLargest) {
+TEST_F(MeasuredPass, HasAPeakPerUnitAndTheLargestOfThePass) {
   run(0, 100, 10);
   run(1, 1000, 10);
   run(2, 50, 3);
@@ -47,17 +47,17 @@ TEST_F(MeasuredPass, EachUnitHasAPeakOfItsOwnAndThePassTheLargest) {
   EXPECT_EQ(measured_.rows()[0].forward_bytes, 400);
   EXPECT_EQ(measured_.rows()[1].forward_bytes, 40 + 4000) << "its input, and what it needs";
   EXPECT_EQ(measured_.rows()[2].forward_bytes, 40 + 200);
-  EXPECT_EQ(measured_.take_peak(), 40 + 4000);
-  EXPECT_EQ(measured_.take_peak(), 12) << "since the last call";
+  EXPECT_EQ(measured_.collect_peak(), 40 + 4000);
+  EXPECT_EQ(measured_.collect_peak(), 12) << "since the last call";
 }
 
-TEST_F(MeasuredPass, WhatTheForwardPassTookIsNotForgottenWhereTheBackwardPassBegins) {
+TEST_F(MeasuredPass, KeepsTheForwardPeakUntilCollected) {
   run(0, 100, 10);
   run(1, 1000, 10);
 
   measured_.begin_backward();
 
-  EXPECT_EQ(measured_.take_peak(), 40 + 4000);
+  EXPECT_EQ(measured_.collect_peak(), 40 + 4000);
 }
 
 }  // namespace

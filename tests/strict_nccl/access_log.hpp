@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds two pieces of work on different streams that use the same memory with nothing that orders them.
+// Detects two operations on different streams that use the same memory without synchronisation.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Access {
 
   Range range;
   bool write = false;
-  int rank = 0;  ///< whose GPU: the same address is other memory on another's
+  int rank = 0;  ///< whose GPU: equal addresses on two GPUs are different memory
   int stream = 0;
   std::string who;  ///< "rank 1's receive of 12 float32 from rank 0"
   std::uint64_t tick = under_way;
@@ -36,7 +36,7 @@ struct Access {
 
 class AccessLog {
  public:
-  /// Notes the access and returns it, so that its end can be noted in it; and what is wrong with it, if anything:
+  /// Records the access and returns it, so that its end can be recorded in it; and a data race, if there is one:
   /// `clock` is what its stream is ordered after.
   std::shared_ptr<Access> begin(Access access, const Clock& clock, std::optional<std::string>& finding) {
     for (const auto& earlier : log_) {
@@ -49,7 +49,7 @@ class AccessLog {
                 ", and no event orders the two";
     }
     log_.push_back(std::make_shared<Access>(std::move(access)));
-    // What is long over is known to everyone, since no host thread runs that far ahead.
+    // Old accesses are ordered before everything, since no host thread runs that far ahead.
     if (log_.size() > longest && log_.front()->tick != Access::under_way) log_.pop_front();
     return log_.back();
   }

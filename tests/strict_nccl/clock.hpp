@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who knows of what: vector clocks over streams and host threads.
+// Vector clocks over streams and host threads.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace plumbline::strict {
 
-/// What a stream or a host thread is ordered after: so and so many pieces of work of each stream.
+/// What a stream or a host thread is ordered after: a number of operations of each stream.
 class Clock {
  public:
   void merge(const Clock& other) {

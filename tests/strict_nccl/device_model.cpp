@@ -169,7 +169,7 @@ std::vector<const Stream*> DeviceModel::circle() const {
   for (const auto& [start, unused] : streams_) {
     std::vector<const Stream*> path;
     std::set<int> dead_ends;
-    // depth first: a stream goes on only when all that it waits for have
+    // depth first: a stream continues only after all that it waits for
     const std::function<bool(int)> search = [&](int id) {
       const auto found = streams_.find(id);
       if (found == streams_.end() || found->second.entries.empty() || dead_ends.contains(id)) return false;

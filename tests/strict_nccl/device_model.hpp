@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams and events as queues: work happens when its stream gets to it, and not before.
+// Streams and events as queues: an operation happens when its stream reaches it.
 //
-// There is no thread behind it: whoever asks the model something moves all streams on, as far as they go. One lock,
-// held by the caller, guards all of it.
+// The model has no thread: every query advances all streams as far as possible. One lock, held by the caller, guards
+// all of it.
 #pragma once
 
 #include <chrono>
@@ -31,12 +31,12 @@ class DeviceModel;
 class Work {
  public:
   virtual ~Work() = default;
-  /// Called again and again from when the stream gets to it until it says that it is done.
+  /// Called repeatedly once the stream reaches it, until it returns that it is done.
   virtual bool run(Stream& stream, DeviceModel& model) = 0;
-  /// Streams that must get on first, when it is not done.
+  /// Streams that must advance first if it is not done.
   virtual std::set<int> waits_for() const { return {}; }
   virtual std::string text() const = 0;
-  /// Memory that it will use; whether it writes there.
+  /// Memory that it will use, and whether it writes there.
   virtual std::vector<std::pair<Range, bool>> ranges() const { return {}; }
 };
 
@@ -44,15 +44,15 @@ class Stream {
  public:
   struct Entry {
     std::unique_ptr<Work> work;
-    Clock host;                ///< what the host knew when it put the work there
-    std::uint64_t number = 0;  ///< in the order in which work was put on streams
+    Clock host;                ///< what the host was ordered after when it queued the operation
+    std::uint64_t number = 0;  ///< in the order in which operations were queued
   };
   int id = 0;
   int rank = 0;
   std::string name;
   std::deque<Entry> entries;
   Clock clock;
-  bool destroyed = false;  ///< goes when it is empty
+  bool destroyed = false;  ///< removed when it is empty
 };
 
 /// One recording of an event.
@@ -71,32 +71,32 @@ class DeviceModel {
   Stream& stream(int id);
   void destroy_stream(int id);
   void put(Stream& stream, std::unique_ptr<Work> work);
-  /// Drops what the predicate chooses, in whatever state.
+  /// Drops the operations that the predicate selects, in any state.
   void drop(const std::function<bool(const Work&)>& chosen);
 
   std::shared_ptr<Mark> record(Stream& stream);
   void wait(Stream& stream, std::shared_ptr<Mark> mark);
-  /// Whether it is reached; the asking host is then ordered after it.
+  /// Whether it is reached; the calling host is then ordered after it.
   bool reached(int rank, const Mark& mark);
   bool idle(int rank, Stream& stream);
-  /// Nothing is on any of the rank's streams.
+  /// Whether all of the rank's streams are empty.
   bool all_idle(int rank) const;
 
-  /// Work that is over, to be destroyed without the lock: its tensors go with it.
+  /// Completed operations, to be destroyed without the lock, together with their tensors.
   std::vector<std::unique_ptr<Work>> take_done() { return std::exchange(done_, {}); }
 
-  /// Moves all streams on until nothing moves any more.
+  /// Advances all streams until none can advance.
   void run();
-  /// Streams of this rank stand still until `thaw`.
+  /// Freezes this rank's streams until `thaw`.
   void freeze(int rank) { frozen_.insert(rank); }
   void thaw(int rank) { frozen_.erase(rank); }
-  /// The streams of a circle in which each waits for the next, if there is one.
+  /// The streams of a cycle in which each waits for the next, if there is one.
   std::vector<const Stream*> circle() const;
   Time last_move() const { return last_move_; }
 
-  /// Begins an access by work on `stream`; a finding is noted.
+  /// Begins an access by an operation on `stream`; records a finding.
   std::shared_ptr<Access> begin_access(Stream& stream, Range range, bool write, std::string who);
-  /// Whether some work that is not over yet, other than a message, uses the memory.
+  /// Whether an unfinished operation other than a message uses the memory.
   bool will_be_used(Range range) const;
   void note(std::string finding) { findings_.insert(std::move(finding)); }
   const std::set<std::string>& findings() const { return findings_; }
@@ -105,7 +105,7 @@ class DeviceModel {
  private:
   Clock& host(int rank) { return hosts_[static_cast<std::size_t>(rank)]; }
   bool step(Stream& stream);
-  /// The stream whose work the rank's device has to end first; null where any may go on.
+  /// The stream whose operation the rank's device must complete first; null if any may continue.
   const Stream* first_of(int rank) const;
 
   std::vector<Clock> hosts_;
@@ -120,7 +120,7 @@ class DeviceModel {
   Time last_move_ = std::chrono::steady_clock::now();
 };
 
-/// A piece of compute that takes `time`, and what it uses.
+/// A compute operation that takes `time`, and the memory it uses.
 struct Kernel {
   std::string name;
   std::vector<Range> reads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one edge asks of CUDA and NCCL, call by call: which messages make a group, and what each end of its life does.
+// The CUDA and NCCL calls of one edge: which messages make a group, and how each end is closed.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 
-/// Groups as the library was given them: "send 24, receive 12".
+/// Groups as passed to the library: "send 24, receive 12".
 class NotesGroups : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
@@ -45,7 +45,7 @@ class NotesGroups : public ForwardingNccl {
   void note(const std::string& call) { groups.back() += (groups.back().empty() ? "" : ", ") + call; }
 };
 
-/// Two ends that are connected, one of them noting its groups; NCCL answers at once.
+/// Two connected ends, one of which records its groups; NCCL answers at once.
 class Edge : public ::testing::Test {
  protected:
   Edge() {
@@ -78,7 +78,7 @@ TEST_F(Edge, MakesAGroupOfEachBatch) {
   EXPECT_THAT(nccl.groups, ElementsAre("send 5", "send 6, send 7"));
 }
 
-TEST_F(Edge, HoldsBackAReceiveWithoutABufferAndWhatComesAfterIt) {
+TEST_F(Edge, DelaysAReceiveWithoutABufferAndLaterMessages) {
   end.edge().send(1, content(0, 1, {5}));
   end.edge().receive(2);
   end.edge().send(3, content(0, 3, {7}));
@@ -91,27 +91,27 @@ TEST_F(Edge, HoldsBackAReceiveWithoutABufferAndWhatComesAfterIt) {
   EXPECT_THAT(nccl.groups, ElementsAre("send 5", "receive 6, send 7"));
 }
 
-TEST_F(Edge, HandsATicketOutOnce) {
+TEST_F(Edge, InvalidatesAHandleOnCompletion) {
   end.send(1, content(0, 1, {5}));
   other.receive(1, at::zeros({5}));
   std::optional<std::size_t> bytes;
-  move_on(end, other, [&] { return (bytes = end.edge().take_ended(1)).has_value(); });
+  move_on(end, other, [&] { return (bytes = end.edge().collect_completed(1)).has_value(); });
 
   EXPECT_EQ(bytes, 20U);
-  EXPECT_EQ(end.edge().take_ended(1), std::nullopt);
+  EXPECT_EQ(end.edge().collect_completed(1), std::nullopt);
 }
 
 TEST_F(Edge, AMessageWithoutElementsArrives) {
   end.send(1, at::empty({0}));
   other.receive(1, at::empty({0}));
   std::optional<std::size_t> bytes;
-  move_on(end, other, [&] { return (bytes = other.edge().take_ended(1)).has_value(); });
+  move_on(end, other, [&] { return (bytes = other.edge().collect_completed(1)).has_value(); });
 
   EXPECT_EQ(bytes, 0U);
   EXPECT_THAT(world.findings(), IsEmpty());
 }
 
-TEST(EdgeEnds, AnEdgeThatGoesTakesItsCommunicatorAndItsMessagesAlong) {
+TEST(EdgeEnds, DestructionAbortsCommunicatorAndMessages) {
   StrictWorld world(2, {.busy_answers = 0});
   {
     OneEnd end(0, world.gpu(0));
@@ -123,7 +123,7 @@ TEST(EdgeEnds, AnEdgeThatGoesTakesItsCommunicatorAndItsMessagesAlong) {
   EXPECT_THAT(world.leftovers(), IsEmpty());
 }
 
-/// The events that compute is told to wait for, and those behind messages.
+/// The events that compute waits for, and those after messages.
 class NotesWaits : public ForwardingCuda {
  public:
   using ForwardingCuda::ForwardingCuda;
@@ -140,7 +140,7 @@ class NotesWaits : public ForwardingCuda {
   std::vector<GpuEvent> waited_for;
 };
 
-TEST(EdgeOrder, ComputeIsOrderedBehindAMessageThatHasEnded) {
+TEST(EdgeOrder, OrdersComputeAfterACompletedMessage) {
   StrictWorld world(2, {.busy_answers = 0});
   NotesWaits cuda(world.gpu(1).cuda);
   OneEnd end(0, world.gpu(0));
@@ -150,7 +150,7 @@ TEST(EdgeOrder, ComputeIsOrderedBehindAMessageThatHasEnded) {
   EXPECT_THAT(cuda.waited_for, IsEmpty()) << "nothing has come: what is computed now need not wait";
 
   end.send(1, content(0, 1, {5}));
-  move_on(end, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
+  move_on(end, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
 
   EXPECT_EQ(cuda.behind_messages.size(), 1U);
   EXPECT_EQ(cuda.waited_for, cuda.behind_messages);

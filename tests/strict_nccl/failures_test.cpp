@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong on the other rank or in the library: named, in time, and with nothing left hanging.
+// Failures on the other rank or in the library are named, in time, and nothing hangs.
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,10 +30,10 @@ void one_message(Transport& t) {
   if (t.rank() == 1) {
     EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0)), content(0, 3, {2, 3, 4})));
   }
-  t.reap_sends();
+  t.wait_for_sends();
 }
 
-// Its process is gone: nothing comes over the host either.
+// Its process is gone: nothing arrives over the host either.
 TEST(DeadPeer, IsNamedAsSoonAsTheLibraryKnows) {
   StrictWorld world(3);
   std::latch all_there(3);
@@ -48,11 +48,11 @@ TEST(DeadPeer, IsNamedAsSoonAsTheLibraryKnows) {
         t.wait(t.post({receive_from(t, 1, 3, {2, 3, 4})}).at(0));
       });
     }
-    // no rank leaves before all have said it: leaving would be news over the host
+    // no rank leaves before all have reported it: leaving would be a message over the host
     all_said.arrive_and_wait();
   });
 
-  // forward or backward: whichever is looked at next
+  // forward or backward, whichever is polled next
   EXPECT_THAT(said[0], AllOf(HasSubstr("rank 0: the NCCL communicator of ranks 0 and 1, "),
                              HasSubstr("failed: remote process exited or there was a network error")));
   EXPECT_THAT(said[2], AllOf(HasSubstr("rank 2: the NCCL communicator of ranks 1 and 2, "),
@@ -76,7 +76,7 @@ TEST(DeadPeer, AnAsynchronousErrorNamesTheTwoRanksAndTheDirection) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-TEST(DeadPeer, ThatNeverConnectsIsNamedAtTheStartUpDeadline) {
+TEST(DeadPeer, IsNamedAtTheStartUpDeadlineIfItNeverConnects) {
   Settings behaviour;
   behaviour.init_never_ends = {1};
   const Outcome outcome = run_strict({.behaviour = behaviour, .transport = hasty, .finish = false}, one_message);
@@ -88,7 +88,7 @@ TEST(DeadPeer, ThatNeverConnectsIsNamedAtTheStartUpDeadline) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-TEST(LatePeer, WithinTheDeadlineIsOnlySlow) {
+TEST(LatePeer, IsAcceptedWithinTheDeadline) {
   StrictWorld world(2);
   const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
     if (t.rank() == 0) {
@@ -96,7 +96,7 @@ TEST(LatePeer, WithinTheDeadlineIsOnlySlow) {
       t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
       std::this_thread::sleep_for(milliseconds(200));
       world.thaw(0);
-      t.reap_sends();
+      t.wait_for_sends();
     } else {
       one_message(t);
     }
@@ -108,15 +108,15 @@ TEST(LatePeer, WithinTheDeadlineIsOnlySlow) {
   EXPECT_GE(outcome.took, milliseconds(200));
 }
 
-// Its header has come, so its host lives; its GPU never gets to the message.
-TEST(LatePeer, BeyondTheDeadlineIsNamedWithOperationAndShape) {
+// Its header has arrived, so its host is alive; its GPU never reaches the message.
+TEST(LatePeer, IsNamedWithOperationAndShapeAfterTheDeadline) {
   StrictWorld world(2);
   const Outcome outcome = run_strict(world, {.transport = {milliseconds(300)}}, [&](Transport& t) {
     if (t.rank() == 0) {
       world.freeze(0);
       t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
       std::this_thread::sleep_for(seconds(3));  // so that the other rank's deadline passes first
-      t.reap_sends();
+      t.wait_for_sends();
     } else {
       t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));
     }
@@ -130,7 +130,7 @@ TEST(LatePeer, BeyondTheDeadlineIsNamedWithOperationAndShape) {
   EXPECT_THAT(world.leftovers(), IsEmpty());
 }
 
-TEST(TearDown, AnAbortThatHangsDoesNotHoldTheRankUp) {
+TEST(TearDown, AHangingAbortDoesNotDelayTheRank) {
   Settings behaviour;
   behaviour.abort_hangs = true;
   StrictWorld world(2, behaviour);
@@ -146,7 +146,7 @@ TEST(TearDown, AnAbortThatHangsDoesNotHoldTheRankUp) {
   while (!world.leftovers().empty()) std::this_thread::sleep_for(milliseconds(1));
 }
 
-// One after the other, the first would wait for those that are never called.
+// Aborted one after the other, the first would wait for those that are never called.
 TEST(TearDown, AbortsAllCommunicatorsAtOnce) {
   StrictWorld world(2, {.aborts_meet = true});
   run_strict(world, {.nccl = {.abort_limit = seconds(20)}}, [](Transport& t) {
@@ -158,7 +158,7 @@ TEST(TearDown, AbortsAllCommunicatorsAtOnce) {
   world.let_aborts_return();
 }
 
-TEST(TearDown, AFinalisationThatNeverEndsIsNamedAndAborted) {
+TEST(TearDown, NamesAndAbortsAHangingFinalisation) {
   Settings behaviour;
   behaviour.finalize_never_ends = true;
   const Outcome outcome = run_strict({.behaviour = behaviour, .transport = {seconds(2)}}, one_message);
@@ -168,7 +168,7 @@ TEST(TearDown, AFinalisationThatNeverEndsIsNamedAndAborted) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-TEST(TearDown, WithoutACleanEndEverythingIsAborted) {
+TEST(TearDown, AbortsEverythingWithoutFinish) {
   const Outcome outcome = run_strict({.finish = false}, [](Transport& t) {
     if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
   });
@@ -188,20 +188,20 @@ TEST(StartUp, RefusesUnequalVersionsOnAllRanks) {
   }
 }
 
-/// The library does not say its version.
+/// The library does not report its version.
 class UnknownVersion : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
   int version() override { throw GpuError("ncclGetVersion", "planted"); }
 };
 
-TEST(StartUp, TellsEveryRankWhoseVersionIsUnknown) {
+TEST(StartUp, NamesTheRankWithoutAVersionOnAllRanks) {
   const Outcome outcome = run_strict({.ranks = 3, .seam = plant_nccl<UnknownVersion>({1})}, [](Transport&) {});
 
   EXPECT_THAT(outcome.errors, ::testing::Each(HasSubstr("NCCL cannot start: rank 1: ncclGetVersion: planted")));
 }
 
-TEST(StartUp, TellsEveryRankWhyThereIsNoId) {
+TEST(StartUp, ReportsAMissingIdOnAllRanks) {
   Settings behaviour;
   behaviour.unique_id_error = "unhandled system error (planted)";
   const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
@@ -223,7 +223,7 @@ TEST(StartUp, ARankThatCannotInitialiseEndsTheOthers) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-TEST(StartUp, FindsLinksThatDoNotDeliverWhatWasSent) {
+TEST(StartUp, DetectsCorruptLinks) {
   Settings behaviour;
   behaviour.corrupts = true;
   const Outcome outcome = run_strict({.behaviour = behaviour}, [](Transport&) {});
@@ -231,7 +231,7 @@ TEST(StartUp, FindsLinksThatDoNotDeliverWhatWasSent) {
   EXPECT_THAT(all_words(outcome), HasSubstr("forward does not deliver what was sent"));
 }
 
-/// In place of what the rank sends first, what its peer sends it.
+/// Replaces what the rank sends first by what its peer sends it.
 class SendsItsPeersPattern : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
@@ -244,7 +244,7 @@ class SendsItsPeersPattern : public ForwardingNccl {
   std::vector<float> pattern_ = std::vector<float>(4096, 1000);  // rank 0's
 };
 
-TEST(StartUp, FindsALinkThatBringsARankItsOwnMessage) {
+TEST(StartUp, DetectsALinkThatLoopsBack) {
   const Outcome outcome = run_strict({.seam = plant_nccl<SendsItsPeersPattern>({1})}, [](Transport&) {});
 
   EXPECT_THAT(outcome.errors[0], HasSubstr("rank 0: the NCCL communicator of ranks 0 and 1, forward does not deliver "
@@ -262,7 +262,7 @@ TEST(StartUp, OneRankNeedsNoLibrary) {
   EXPECT_THAT(outcome.errors, ::testing::ElementsAre(""));
 }
 
-TEST(StartUp, AMessageWithoutAConnectionIsAnInvariantBroken) {
+TEST(StartUp, RefusesAMessageWithoutAConnection) {
   const Outcome outcome = run_strict({.connect = false}, [](Transport& t) {
     if (t.rank() == 0) {
       EXPECT_THROW(t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))}), std::logic_error);
@@ -272,7 +272,7 @@ TEST(StartUp, AMessageWithoutAConnectionIsAnInvariantBroken) {
   });
 }
 
-TEST(Groups, OneForMessagesOfANeighbourThatFollowEachOther) {
+TEST(Groups, CombineConsecutiveMessagesOfOnePeer) {
   StrictWorld world(3);
   std::int64_t before = 0;
   const Outcome outcome = run_strict(world, {.ranks = 3}, [&](Transport& t) {
@@ -290,7 +290,7 @@ TEST(Groups, OneForMessagesOfANeighbourThatFollowEachOther) {
         receive_from(t, previous, 2, {1, 2, 4}),
     });
     for (const std::size_t received : {2, 3, 5}) t.wait(ids[received]);
-    t.reap_sends();
+    t.wait_for_sends();
   });
 
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
@@ -298,7 +298,7 @@ TEST(Groups, OneForMessagesOfANeighbourThatFollowEachOther) {
   EXPECT_EQ(world.largest_group(), 2) << "never the messages of two neighbours together";
 }
 
-TEST(BoundedCall, SaysWhetherItReturned) {
+TEST(BoundedCall, ReportsWhetherTheCallReturned) {
   EXPECT_TRUE(call_bounded(seconds(10), {[] {}, [] {}}));
 
   std::promise<void> release, over;

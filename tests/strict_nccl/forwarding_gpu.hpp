@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Libraries that hand everything on: what the planted mistakes are made from.
+// Libraries that forward every call: the base of injected mistakes.
 #pragma once
 
 #include "pipeline/transport/nccl/gpu_api.hpp"

@@ -8,7 +8,7 @@
 namespace plumbline::strict {
 namespace {
 
-/// The other half's place in its queue must be the same: first in, first out.
+/// The other half must have the same place in its queue: first in, first out.
 std::shared_ptr<Transfer> counterpart(const Transfer& transfer) {
   const Clique::Way& way = transfer.clique->ways[{transfer.from, transfer.to}];
   const auto& own = transfer.send ? way.sends : way.receives;
@@ -70,7 +70,7 @@ void GroupWork::move(Transfer& receive, DeviceModel& model) {
 bool GroupWork::run(Stream& stream, DeviceModel& model) {
   if (!begun_) begin(stream, model);
   for (const auto& transfer : transfers_) {
-    // the receiver's half moves the bytes, whichever rank's stream is looked at
+    // the receiver's half copies the bytes, whichever rank's stream is advanced
     if (!transfer->ended && !transfer->send) move(*transfer, model);
   }
   if (!std::ranges::all_of(transfers_, &Transfer::ended)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A group of messages as one entry of a stream.
+// A group of messages as one operation of a stream.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class GroupWork : public Work {
   bool begun_ = false;
 };
 
-/// Fills a receive's memory with what no tensor should hold: NaN in every floating type.
+/// Fills a receive buffer with invalid values: NaN in every floating-point type.
 void poison(const Transfer& receive);
 std::size_t hash_of(const Transfer& transfer);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order in which groups are launched, on devices that let nothing pass: every schedule, and random lists, walked
-// over the NCCL transport with a few bytes a message.
+// The launch order of groups on devices that execute strictly in order: every schedule, and random lists, executed over
+// the NCCL transport with a few bytes per message.
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,12 +28,12 @@ const std::map<std::string, Settings> devices = {{"parallel", {.busy_answers = 1
                                                  {"serial", {.busy_answers = 1, .serial_streams = true}},
                                                  {"launch_waits", {.busy_answers = 1, .launch_waits = true}}};
 
-/// A rank that walks its list as the executor does: consecutive messages are one batch, compute is put on its stream
-/// and not waited for.
-class ListWalk {
+/// A rank that executes its list as the executor does: consecutive messages are one batch; compute is queued on its
+/// stream without waiting.
+class ListExecutor {
  public:
-  /// `kept`: what kernels use, until the world is gone; a rank that fails leaves some behind.
-  ListWalk(StrictWorld& world, Transport& transport, const Schedule& schedule, std::vector<at::Tensor>& kept)
+  /// `kept`: memory that kernels use, kept until the world is destroyed; a failed rank leaves some.
+  ListExecutor(StrictWorld& world, Transport& transport, const Schedule& schedule, std::vector<at::Tensor>& kept)
       : world_(world), transport_(transport), placement_(schedule.placement), kept_(kept) {}
 
   void run(const ActionList& list) {
@@ -47,7 +47,7 @@ class ListWalk {
         execute(*next++);
       }
     }
-    transport_.reap_sends();
+    transport_.wait_for_sends();
     while (!world_.compute_idle(transport_.rank())) std::this_thread::yield();
   }
 
@@ -139,24 +139,24 @@ class ListWalk {
   std::vector<at::Tensor>& kept_;
 };
 
-Outcome walk(const Schedule& lowered, bool tied, const Settings& device, TransportSettings limits = {patience}) {
+Outcome execute(const Schedule& lowered, bool tied, const Settings& device, TransportSettings limits = {patience}) {
   std::vector<std::vector<at::Tensor>> kept(lowered.ranks.size());
   StrictWorld world(lowered.placement.ranks, device);
   const RunOptions options{.ranks = lowered.placement.ranks, .transport = limits, .connect = false};
   return run_strict(world, options, [&](Transport& t) {
     t.connect(pairs_of(lowered.placement, tied));
     const auto rank = static_cast<std::size_t>(t.rank());
-    ListWalk(world, t, lowered, kept.at(rank)).run(lowered.ranks.at(rank));
+    ListExecutor(world, t, lowered, kept.at(rank)).run(lowered.ranks.at(rank));
   });
 }
 
 class LaunchOrder : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(LaunchOrder, OfTheListEndsUnderEverySchedule) {
+TEST_P(LaunchOrder, CompletesEverySchedule) {
   for (const auto& [world, name] : worlds_and_schedules(8)) {
     for (const bool tied : {false, true}) {
       const Schedule lowered = lower(make_schedule(name, world, 8, default_chunks(name)), tied);
-      const Outcome outcome = walk(lowered, tied, devices.at(GetParam()));
+      const Outcome outcome = execute(lowered, tied, devices.at(GetParam()));
       EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"))
           << name << ", " << world << (tied ? ", tied" : "");
     }
@@ -191,13 +191,13 @@ Schedule random_schedule(std::minstd_rand& random) {
   return made;
 }
 
-TEST_P(LaunchOrder, OfTheListEndsWithRandomLists) {
+TEST_P(LaunchOrder, CompletesRandomLists) {
   const char* wanted = std::getenv("PLUMBLINE_RANDOM_LISTS");
   std::minstd_rand random(17);
   for (int left = wanted == nullptr ? 100 : std::atoi(wanted); left > 0; --left) {
     const bool tied = random() % 2 == 0;
     const Schedule lowered = lower(random_schedule(random), tied);
-    const Outcome outcome = walk(lowered, tied, devices.at(GetParam()));
+    const Outcome outcome = execute(lowered, tied, devices.at(GetParam()));
     ASSERT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*")) << lowered.placement.ranks << " ranks, " << left;
   }
 }
@@ -205,13 +205,13 @@ TEST_P(LaunchOrder, OfTheListEndsWithRandomLists) {
 INSTANTIATE_TEST_SUITE_P(Devices, LaunchOrder, ::testing::Values("parallel", "serial", "launch_waits"),
                          [](const auto& tested) { return tested.param; });
 
-/// How many of the schedules at 3 ranks end on a serial device when their lists are changed.
+/// How many of the schedules at 3 ranks complete on a serial device if their lists are changed.
 int that_end(const std::function<void(ActionList&)>& change) {
   int ended = 0;
   for (const std::string& name : schedule_names()) {
     Schedule lowered = lower(make_schedule(name, 3, 6, default_chunks(name)), true);
     for (ActionList& list : lowered.ranks) change(list);
-    const Outcome outcome = walk(lowered, true, devices.at("serial"), {std::chrono::seconds(2), patience});
+    const Outcome outcome = execute(lowered, true, devices.at("serial"), {std::chrono::seconds(2), patience});
     if (all_words(outcome).find_first_not_of('\n') == std::string::npos) {
       ++ended;
     } else {
@@ -221,7 +221,7 @@ int that_end(const std::function<void(ActionList&)>& change) {
   return ended;
 }
 
-TEST(SerialDevice, ShowsGroupsThatAreLaunchedByNeighbour) {
+TEST(SerialDevice, RevealsGroupsLaunchedByPeer) {
   EXPECT_LT(that_end([](ActionList& list) {
               const auto message = [](const Action& each) { return is_communication(each.type); };
               for (auto next = list.begin(); next != list.end();) {
@@ -235,7 +235,7 @@ TEST(SerialDevice, ShowsGroupsThatAreLaunchedByNeighbour) {
             static_cast<int>(schedule_names().size()));
 }
 
-TEST(SerialDevice, ShowsReceivesThatAreHoistedOverAnAction) {
+TEST(SerialDevice, RevealsHoistedReceives) {
   EXPECT_LT(that_end([](ActionList& list) {
               for (auto at = list.begin(); at != list.end(); ++at) {
                 if (!is_communication(at->type) || is_send(at->type)) continue;

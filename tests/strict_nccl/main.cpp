@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plumbline-strict-nccl: the pipeline trainer over the NCCL transport and the strict libraries, its ranks threads of
-// one process; what is sent is computed behind the host's back, and what comes is read there. A sweep runs it as its
-// launcher, `plumbline-strict-nccl --world {world}`: the trainer's program that a sweep puts behind that is not
-// started, its arguments are obeyed here. With --without-event-waits rank 1 leaves them out.
+// plumbline-strict-nccl: the pipeline trainer over the NCCL transport and the strict libraries, with ranks as threads
+// of one process; sent tensors are computed, and received ones read, asynchronously to the host. A sweep uses it as its
+// launcher, `plumbline-strict-nccl --world {world}`: it does not start the trainer's program after it, but uses its
+// arguments. With --without-event-waits rank 1 omits its waits for events.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -17,10 +17,10 @@ namespace plumbline::strict {
 namespace {
 
 constexpr std::chrono::microseconds kernel_time{20};
-/// So long that messages which do not wait for it come before it.
+/// Long enough that messages which do not wait for it arrive earlier.
 constexpr std::chrono::microseconds long_kernel_time{10000};
 
-/// Transports that keep the world they talk through, and say at their end what it found.
+/// Transports that own their world, and print its findings at their end.
 struct World {
   explicit World(int ranks) : model(ranks) {}
   ~World() {
@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
   std::vector<char*> rest = {argv[3], argv[1], argv[2], transport.data(), threads.data()};
   rest.insert(rest.end(), argv + 4, argv + argc);
 
-  const GpuSeam seam = mistaken ? plant_cuda<NoEventWaits>({1}) : GpuSeam();  // outlives the transports
+  const GpuSeam seam = mistaken ? plant_cuda<NoEventWaits>({1}) : GpuSeam();  // must outlive the transports
   std::unique_ptr<World> world;
   const int code =
       run_pipeline_program(static_cast<int>(rest.size()), rest.data(), [&](int ranks, TransportSettings settings) {
@@ -55,7 +55,7 @@ int run(int argc, char** argv) {
           each = stream_compute(world->model, std::move(each), mistaken ? long_kernel_time : kernel_time);
         return transports;
       });
-  // What the mistake did to the values is for the sweep's own checks to find.
+  // The sweep's own checks must find what the mistake did to the values.
   if (code != 0 || !world || mistaken) return code;
   const bool clean = world->model.findings().empty() && world->model.leftovers().empty();
   return static_cast<int>(clean ? ExitCode::holds : ExitCode::does_not_hold);

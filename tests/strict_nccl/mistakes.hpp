@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes in the use of CUDA and NCCL, one each, planted between the transport and its libraries.
+// Mistakes in the use of CUDA and NCCL, injected between the transport and its libraries.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class NoEventWaits : public ForwardingCuda {
   void wait(GpuStream /*stream*/, GpuEvent /*event*/) override {}
 };
 
-/// Every call is a group of its own.
+/// Every call is its own group.
 class SplitGroups : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
@@ -45,7 +45,7 @@ class SplitGroups : public ForwardingNccl {
   bool first_ = true;
 };
 
-/// One communicator with a peer for both directions; goes with JoinedStreams.
+/// One communicator with a peer for both directions; use with JoinedStreams.
 class JoinedDirections : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
@@ -119,7 +119,7 @@ class ReversedReceives : public ForwardingNccl {
   std::vector<Held> held_;
 };
 
-/// The element count of every receive but the first exchange's is `fewer` short, or its type another.
+/// The element count of every receive except the first exchange's is `fewer` too small, or its type differs.
 class OtherReceives : public ForwardingNccl {
  public:
   OtherReceives(NcclApi& inner, std::size_t fewer, bool other_type)
@@ -137,7 +137,7 @@ class OtherReceives : public ForwardingNccl {
   bool other_type_;
 };
 
-/// ncclInProgress from a group's end is taken for its success.
+/// Treats ncclInProgress from a group's end as success.
 class ImpatientGroups : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
@@ -161,7 +161,7 @@ class RefusedReceive : public ForwardingNccl {
   int left_;
 };
 
-/// Plants one mistake on the ranks given; the libraries live as long as the seam.
+/// Injects one mistake on the given ranks; the libraries live as long as the seam.
 template <typename MistakeOf>
 GpuSeam plant_nccl(std::vector<int> ranks, MistakeOf make) {
   auto kept = std::make_shared<std::vector<std::unique_ptr<NcclApi>>>();

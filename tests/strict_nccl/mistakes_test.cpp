@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each mistake that the strict libraries exist to find, planted and found; and the same exchange without it, clean.
+// Each mistake that the strict libraries exist to detect, injected and detected; and the same exchange without it,
+// clean.
 #include "tests/strict_nccl/mistakes.hpp"
 
 #include <ATen/ops/equal.h>
@@ -23,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// As clean as can be: no error, no finding, nothing left.
+/// A clean run: no error, no finding, nothing left.
 void expect_clean(const Outcome& outcome) {
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
   EXPECT_THAT(outcome.leftovers, IsEmpty());
@@ -40,10 +41,10 @@ void exchange(Transport& t) {
   const int peer = 1 - t.rank();
   const auto ids = t.post({send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
   EXPECT_TRUE(at::equal(t.wait(ids[1]), content(peer, 1, {2, 7, 4})));
-  t.reap_sends();
+  t.wait_for_sends();
 }
 
-TEST(Mistakes, UngroupedExchangeIsFoundAsACircle) {
+TEST(Mistakes, FindsTheCycleOfAnUngroupedExchange) {
   expect_clean(run_strict({.behaviour = prompt()}, exchange));
 
   const Outcome outcome =
@@ -63,14 +64,14 @@ TEST(Mistakes, UngroupedExchangeIsFoundAsACircle) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-/// Forward messages one way and backward ones the same way, which the receiver asks for in the other order, as it may:
-/// order is by direction.
+/// Forward and backward messages in the same direction between two ranks, which the receiver posts in the other order,
+/// as it may: order is per direction.
 void both_directions(Transport& t) {
   constexpr auto back = Direction::backward;
   if (t.rank() == 0) {
     t.post({send_to(t, 1, 1, content(0, 1, {2, 7, 4}))});
     t.post({send_to(t, 1, 0, content(0, 0, {1, 3, 4}, back), back)});
-    t.reap_sends();
+    t.wait_for_sends();
   } else {
     const OperationId gradient = t.post({receive_from(t, 0, 0, {1, 3, 4}, back)}).at(0);
     const OperationId activation = t.post({receive_from(t, 0, 1, {2, 7, 4})}).at(0);
@@ -79,7 +80,7 @@ void both_directions(Transport& t) {
   }
 }
 
-TEST(Mistakes, OneCommunicatorForBothDirectionsCrossesTheirShapes) {
+TEST(Mistakes, OneCommunicatorForBothDirectionsMixesUpShapes) {
   expect_clean(run_strict({.behaviour = prompt()}, both_directions));
 
   const Outcome outcome = run_strict(
@@ -95,7 +96,7 @@ TEST(Mistakes, OneCommunicatorForBothDirectionsCrossesTheirShapes) {
 void two_shapes(Transport& t) {
   if (t.rank() == 0) {
     t.post({send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
-    t.reap_sends();
+    t.wait_for_sends();
   } else {
     const auto ids = t.post({receive_from(t, 0, 0, {2, 9, 4}), receive_from(t, 0, 1, {1, 3, 4})});
     EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {2, 9, 4})));
@@ -103,23 +104,23 @@ void two_shapes(Transport& t) {
   }
 }
 
-TEST(Mistakes, ReceivesInAnotherOrderCrossShapes) {
+TEST(Mistakes, ReceivesInAnotherOrderMixUpShapes) {
   expect_clean(run_strict({}, two_shapes));
 
   const Outcome outcome = run_strict({.seam = plant_nccl<ReversedReceives>({1})}, two_shapes);
 
-  // which rank looks first is open
+  // either rank may detect it first
   EXPECT_THAT(all_words(outcome),
               HasSubstr("the NCCL communicator of ranks 0 and 1, forward failed: rank 0's send of 72 float32 to rank 1 "
                         "meets rank 1's receive of 12 float32 from rank 0"));
 }
 
-// Nothing below the transport can tell two messages of one shape apart; what was delivered is where it shows.
+// Below the transport, two messages of one shape cannot be distinguished; the delivered values show the error.
 TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
   const Outcome outcome = run_strict({.seam = plant_nccl<ReversedReceives>({1})}, [](Transport& t) {
     if (t.rank() == 0) {
       t.post({send_to(t, 1, 0, content(0, 0, {1, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
-      t.reap_sends();
+      t.wait_for_sends();
     } else {
       const auto ids = t.post({receive_from(t, 0, 0, {1, 3, 4}), receive_from(t, 0, 1, {1, 3, 4})});
       EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 1, {1, 3, 4})));
@@ -130,11 +131,11 @@ TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
   expect_clean(outcome);
 }
 
-TEST(Mistakes, UnequalCountsAndTypesAreNamed) {
+TEST(Mistakes, NamesUnequalCountsAndTypes) {
   const auto one_message = [](Transport& t) {
     if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
     if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));
-    t.reap_sends();
+    t.wait_for_sends();
   };
 
   const Outcome fewer = run_strict(
@@ -148,7 +149,7 @@ TEST(Mistakes, UnequalCountsAndTypesAreNamed) {
   EXPECT_THAT(all_words(another), HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 24 int32"));
 }
 
-/// Rank 0 sends what its compute stream is still to make.
+/// Rank 0 sends what its compute stream has not computed yet.
 Outcome send_while_it_is_computed(const GpuSeam& seam, bool* arrived_right) {
   StrictWorld world(2);
   const at::Tensor made = content(0, 5, {2, 3, 4});
@@ -161,14 +162,14 @@ Outcome send_while_it_is_computed(const GpuSeam& seam, bool* arrived_right) {
                        .body = [payload, made] { payload.copy_(made); },
                        .time = milliseconds(500)});
       t.post({send_to(t, 1, 5, payload)});
-      t.reap_sends();
+      t.wait_for_sends();
     } else {
       *arrived_right = at::equal(t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0)), made);
     }
   });
 }
 
-TEST(Mistakes, SendThatDoesNotWaitForItsComputeIsFound) {
+TEST(Mistakes, FindsASendThatDoesNotWaitForItsCompute) {
   bool arrived_right = false;
   expect_clean(send_while_it_is_computed({}, &arrived_right));
   EXPECT_TRUE(arrived_right);
@@ -180,7 +181,7 @@ TEST(Mistakes, SendThatDoesNotWaitForItsComputeIsFound) {
                                             "forward writes at that moment, and no event orders the two"));
 }
 
-/// A receive into memory that a kernel of the receiver still reads: an allocator hands such memory out again.
+/// A receive into memory that a kernel of the receiver still reads: an allocator reuses such memory.
 std::vector<std::string> receive_into_memory_in_use(const GpuSeam& seam, bool* kernel_saw_old) {
   StrictWorld world(2, prompt());
   const at::Tensor buffer = content(1, 0, {64});
@@ -196,13 +197,13 @@ std::vector<std::string> receive_into_memory_in_use(const GpuSeam& seam, bool* k
     receiver.receive(1, buffer);
     sender.send(1, content(0, 0, {64}));
     move_on(sender, receiver, [&] { return world.compute_idle(1); });
-    move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
-    move_on(sender, receiver, [&] { return sender.edge().take_ended(1).has_value(); });
+    move_on(sender, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
+    move_on(sender, receiver, [&] { return sender.edge().collect_completed(1).has_value(); });
   }
   return world.findings();
 }
 
-TEST(Mistakes, ReceiveIntoMemoryThatComputeStillReadsIsFound) {
+TEST(Mistakes, FindsAReceiveIntoMemoryInUse) {
   bool kernel_saw_old = false;
   EXPECT_THAT(receive_into_memory_in_use({}, &kernel_saw_old), IsEmpty());
   EXPECT_TRUE(kernel_saw_old);
@@ -214,7 +215,7 @@ TEST(Mistakes, ReceiveIntoMemoryThatComputeStillReadsIsFound) {
                                                       "rank 1's kernel backward reads at that moment")));
 }
 
-TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
+TEST(Mistakes, FindsComputeThatReadsAPendingReceive) {
   StrictWorld world(2, prompt());
   at::Tensor buffer = at::zeros({64});
   at::Tensor seen;
@@ -222,15 +223,15 @@ TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
     OneEnd sender(0, world.gpu(0));
     OneEnd receiver(1, world.gpu(1));
     receiver.receive(1, buffer);
-    for (int i = 0; i < 3; ++i) receiver.progress();  // until its stream has got to it
+    for (int i = 0; i < 3; ++i) receiver.progress();  // until its stream has reached it
     world.launch(1,
                  {.name = "forward", .reads = {{buffer.const_data_ptr(), buffer.nbytes()}}, .writes = {}, .body = [&] {
                     seen = buffer.clone();
                   }});
     EXPECT_TRUE(world.compute_idle(1));
     sender.send(1, content(0, 0, {64}));
-    move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
-    move_on(sender, receiver, [&] { return sender.edge().take_ended(1).has_value(); });
+    move_on(sender, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
+    move_on(sender, receiver, [&] { return sender.edge().collect_completed(1).has_value(); });
   }
 
   EXPECT_TRUE(seen.isnan().all().item<bool>()) << "a reader of an unfinished receive sees NaN, not old values";
@@ -240,13 +241,13 @@ TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
                                             "receive of 64 float32 from rank 0 writes at that moment")));
 }
 
-TEST(Mistakes, SendBufferReusedByComputeIsFound) {
+TEST(Mistakes, FindsASendBufferReusedByCompute) {
   StrictWorld world(2);
   const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
     if (t.rank() == 0) {
       const at::Tensor payload = content(0, 5, {2, 3, 4});
       const OperationId id = t.post({send_to(t, 1, 5, payload)}).at(0);
-      for (int i = 0; i < 20; ++i) t.test(id);  // until its stream has got to it
+      for (int i = 0; i < 20; ++i) t.test(id);  // until its stream has reached it
       world.launch(0, {.name = "next forward",
                        .reads = {},
                        .writes = {{payload.const_data_ptr(), payload.nbytes()}},
@@ -254,7 +255,7 @@ TEST(Mistakes, SendBufferReusedByComputeIsFound) {
       while (!world.compute_idle(0)) {
       }
       t.barrier();
-      t.reap_sends();
+      t.wait_for_sends();
     } else {
       t.barrier();
       t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0));
@@ -266,7 +267,7 @@ TEST(Mistakes, SendBufferReusedByComputeIsFound) {
                     HasSubstr("the memory of rank 0's send of 24 float32 to rank 1 was changed before")));
 }
 
-TEST(Mistakes, SendBufferWrittenByTheHostIsFound) {
+TEST(Mistakes, FindsASendBufferWrittenByTheHost) {
   const Outcome outcome = run_strict({}, [](Transport& t) {
     if (t.rank() == 0) {
       const at::Tensor payload = content(0, 5, {2, 3, 4});
@@ -274,7 +275,7 @@ TEST(Mistakes, SendBufferWrittenByTheHostIsFound) {
       t.barrier();
       payload.add_(1);
       t.barrier();
-      t.reap_sends();
+      t.wait_for_sends();
     } else {
       t.barrier();
       t.barrier();
@@ -286,8 +287,8 @@ TEST(Mistakes, SendBufferWrittenByTheHostIsFound) {
               HasSubstr("the memory of rank 0's send of 24 float32 to rank 1 was changed before the send ended"));
 }
 
-TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
-  // Both outlive the mistake, which takes messages for ended that are still to come.
+TEST(Mistakes, FindsAnEventAfterAnUnstartedGroup) {
+  // Both outlive the mistake, which treats pending messages as completed.
   const at::Tensor payload = content(0, 0, {64});
   const at::Tensor buffer = at::zeros({64});
   const GpuSeam seam = plant_nccl<ImpatientGroups>({0});
@@ -297,7 +298,7 @@ TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
     OneEnd receiver(1, world.gpu(1));
     sender.send(1, payload);
     receiver.receive(1, buffer);
-    move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
+    move_on(sender, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
   }
 
   EXPECT_THAT(world.findings(),
@@ -305,7 +306,7 @@ TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
                                             "stream yet")));
 }
 
-TEST(Mistakes, AGroupIsClosedWhenTheLibraryRefusesACallInIt) {
+TEST(Mistakes, ClosesAGroupAfterAnError) {
   const Outcome outcome = run_strict(
       {.seam = plant_nccl({1}, [](NcclApi& inner) { return std::make_unique<RefusedReceive>(inner, 3); })}, exchange);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators, groups and messages as NCCL's contract has them, and no kinder: a send ends only with its receive
-// (there are no buffers), messages of one communicator from one rank to another are first-in-first-out, count and type
-// must agree, and a group ends as one. A real library may let pass what fails here, for small messages.
+// Communicators, groups and messages as strict as NCCL's contract allows: a send completes only with its receive (there
+// are no buffers), messages of one communicator from one rank to another are first-in-first-out, count and type must
+// agree, and a group completes as a whole. A real library may accept what fails here, for small messages.
 //
 // One lock, held by the caller, guards all of it.
 #pragma once
@@ -32,9 +32,9 @@ struct Transfer {
   NcclType type = NcclType::uint8;
   int stream = 0;
 
-  bool active = false;  ///< its stream has got to it
+  bool active = false;  ///< its stream has reached it
   bool ended = false;
-  std::size_t content = 0;  ///< hash of what is sent, once it is there
+  std::size_t content = 0;  ///< hash of the sent data, once it is available
   bool content_known = false;
   Time due{};
   bool matched = false;
@@ -53,14 +53,14 @@ struct Member {
   bool finalising = false;
   int busy_answers = 0;
   std::string failure;
-  int stream = 0;  ///< the one that it is used on
+  int stream = 0;  ///< the stream it is used on
   std::vector<std::pair<int, std::unique_ptr<Work>>> not_started;
 };
 
 /// The communicators of one id.
 struct Clique {
   std::vector<Member> members;
-  /// By (from, to): halves in the order handed over.
+  /// By (from, to): halves in the order passed.
   struct Way {
     std::deque<std::shared_ptr<Transfer>> sends;
     std::deque<std::shared_ptr<Transfer>> receives;
@@ -90,13 +90,13 @@ class NcclModel {
     int stream = 0;
   };
   NcclProgress start_group(int rank, const std::vector<Call>& calls);
-  /// Whether a group of this stream has been handed over and is not on it yet.
+  /// Whether a group of this stream has been passed and is not on it yet.
   bool starts_later(int stream) const;
 
-  /// Communicators of this rank (or of those that share one with it) fail, as an asynchronous error does.
+  /// Fails communicators of this rank (or of those that share one with it), as an asynchronous error does.
   void fail(int rank, const std::string& text);
   void fail_peers_of(int rank, const std::string& text);
-  /// Looks for streams that wait for each other in a circle, and fails their communicators.
+  /// Searches streams that wait for each other in a cycle, and fails their communicators.
   void find_circle();
   std::vector<std::string> leftovers() const;
 
@@ -107,7 +107,7 @@ class NcclModel {
   };
   Clique& clique(NcclCommunicator communicator) { return cliques_.at(handles_.at(communicator).id); }
   Member& member(NcclCommunicator communicator) { return clique(communicator).members[handles_.at(communicator).own]; }
-  /// Puts what the member was given on its stream, where a launch need not wait; whether nothing is left of it.
+  /// Queues the member's operations on its stream, where a launch need not wait; returns whether none remain.
   bool start(Member& member);
   static void fail(Clique& clique, const std::string& text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's end of an edge, below the transport: the buffers are the test's own, and both ranks may be one thread.
+// One rank's end of an edge, below the transport: the buffers belong to the test, and both ranks may be one thread.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,20 +16,20 @@ namespace plumbline::strict {
 
 class OneEnd {
  public:
-  using Ticket = PayloadChannel::Ticket;
+  using Handle = PayloadChannel::Handle;
 
   OneEnd(int rank, GpuApi gpu)
       : events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, "id", {}) {}
 
   NcclEdge& edge() { return edge_; }
   /// A batch of one message.
-  void send(Ticket ticket, const at::Tensor& payload) {
-    edge_.send(ticket, payload);
+  void send(Handle handle, const at::Tensor& payload) {
+    edge_.send(handle, payload);
     end_batch();
   }
-  void receive(Ticket ticket, const at::Tensor& buffer) {
-    edge_.receive(ticket);
-    edge_.supply(ticket, buffer);
+  void receive(Handle handle, const at::Tensor& buffer) {
+    edge_.receive(handle);
+    edge_.supply(handle, buffer);
     end_batch();
   }
   void end_batch() {
@@ -47,7 +47,7 @@ class OneEnd {
   int to_launch_ = 0;
 };
 
-/// Moves both ends on until `over`; both ranks are this thread.
+/// Advances both ends until `over`; both ranks are this thread.
 template <typename Over>
 void move_on(OneEnd& one, OneEnd& other, const Over& over) {
   const auto deadline = std::chrono::steady_clock::now() + patience;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trainer's own executor over the NCCL transport and the strict libraries: the bits of one device, every schedule
-// at 1 to 8 ranks. What it sends is computed behind the host's back, and what it receives is read there.
+// The trainer's own executor over the NCCL transport and the strict libraries: bit-identical to one device, every
+// schedule at 1 to 8 ranks. Sent tensors are computed, and received ones read, asynchronously to the host.
 #include "tests/pipeline/parity.hpp"
 
 #include <gmock/gmock.h>
@@ -114,7 +114,7 @@ TEST(WorldsAndSchedules, AreAllOfThem) {
 
 class StrictParityAt : public StrictParity, public ::testing::WithParamInterface<WorldAndSchedule> {};
 
-TEST_P(StrictParityAt, ComputesTheBitsOfOneDevice) {
+TEST_P(StrictParityAt, MatchesOneDevice) {
   const auto& [world, schedule] = GetParam();
   const testing::TemporaryFolder folder;
 
@@ -149,9 +149,9 @@ int differing_boundaries(const Record& reference, const Record& candidate) {
   return differing;
 }
 
-// The same run with the waits for events left out: the comparison sees it, and the strict libraries say why. A kernel
-// takes long enough that a thread which gets the processor late still finds its memory unwritten.
-TEST_F(StrictParity, MissingEventWaitsTurnBoundariesRed) {
+// The same run without waits for events: the comparison detects it, and the strict libraries say why. A kernel takes
+// long enough that a thread which gets the processor late still finds its memory unwritten.
+TEST_F(StrictParity, MissingEventWaitsChangeBoundaryTensors) {
   const testing::TemporaryFolder folder;
 
   const Run run =

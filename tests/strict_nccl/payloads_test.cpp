@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads by NCCL without a transport above them: rules that a transport keeps, so that no run of one shows them.
+// Payloads by NCCL without a transport above them: rules that a transport always obeys, so that no run tests them.
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,23 +42,23 @@ void on_two_ranks(const Body& body) {
   EXPECT_THAT(world.leftovers(), ::testing::IsEmpty());
 }
 
-TEST(NcclPayloads, ATicketIsSpentWhenItsMessageHasEnded) {
+TEST(NcclPayloads, AHandleIsInvalidAfterItsMessageCompleted) {
   on_two_ranks([](int rank, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
     payloads.connect({{0, 1}}, control, wait);
     const at::Tensor buffer = at::zeros({6});
-    const PayloadChannel::Ticket ticket =
+    const PayloadChannel::Handle handle =
         rank == 0 ? payloads.send(1, Direction::forward, content(0, 1, {6})) : payloads.receive(0, Direction::forward);
-    if (rank == 1) payloads.supply(ticket, buffer);
+    if (rank == 1) payloads.supply(handle, buffer);
     payloads.flush();
-    wait("the message", [&] { return payloads.test(ticket).has_value(); });
+    wait("the message", [&] { return payloads.test(handle).has_value(); });
 
-    EXPECT_THAT(thrown_by<std::logic_error>([&] { payloads.test(ticket); }),
-                HasSubstr("a ticket was used after its message had ended"));
+    EXPECT_THAT(thrown_by<std::logic_error>([&] { payloads.test(handle); }),
+                HasSubstr("a handle was used after its message had completed"));
     payloads.close(wait);
   });
 }
 
-TEST(NcclPayloads, APairIsConnectedOnce) {
+TEST(NcclPayloads, RefusesASecondConnectionOfAPair) {
   on_two_ranks([](int /*rank*/, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
     EXPECT_EQ(thrown_by<std::logic_error>([&] {
                 payloads.connect({{0, 1}, {1, 0}}, control, wait);
@@ -67,7 +67,7 @@ TEST(NcclPayloads, APairIsConnectedOnce) {
   });
 }
 
-TEST(NcclPayloads, AnEndThatIsBrokenOffAbortsOnlyWhatIsStillThere) {
+TEST(NcclPayloads, AFailedCloseAbortsTheRemainingCommunicators) {
   on_two_ranks([](int /*rank*/, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
     payloads.connect({{0, 1}}, control, wait);
     const std::string second = "the end of the NCCL communicator of ranks 0 and 1, backward";

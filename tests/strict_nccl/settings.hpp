@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How strict NCCL behaves, and what goes wrong on demand.
+// Behaviour of strict NCCL, and the failures it simulates.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 namespace plumbline::strict {
 
 struct Settings {
-  /// ncclGetVersion of each rank; the last one counts for all further ranks.
+  /// ncclGetVersion of each rank; the last one applies to all further ranks.
   std::vector<int> versions = {22809};
-  /// Times that a communicator says "in progress" after a call that may take long.
+  /// How often a communicator returns "in progress" after a call that may take long.
   int busy_answers = 2;
-  /// How long a matched message takes.
+  /// Duration of a matched message.
   std::function<std::chrono::microseconds(int from, int to)> delay = [](int, int) {
     return std::chrono::microseconds(0);
   };
@@ -27,15 +27,15 @@ struct Settings {
   bool finalize_never_ends = false;
   /// ncclCommAbort does not return until StrictWorld::let_aborts_return.
   bool abort_hangs = false;
-  /// ncclCommAbort does not return before all of the rank's communicators are aborted too, as where one waits for
+  /// ncclCommAbort does not return before all of the rank's communicators are aborted too, as if one waited for
   /// another's receive.
   bool aborts_meet = false;
-  /// The device works off its streams one after the other, in the order in which work was put on them (one hardware
-  /// queue, no multiprocessor left, a profiler).
+  /// The device executes its streams one after the other, in the order in which operations were queued (one hardware
+  /// queue, no free multiprocessor, a profiler).
   bool serial_streams = false;
-  /// A launch waits until the device has nothing to do (lazy loading, cudaFree).
+  /// A launch waits until the device is idle (lazy loading, cudaFree).
   bool launch_waits = false;
-  /// First element of what each message delivers is wrong, as seen where direct access between GPUs is broken.
+  /// The first element of each delivered message is wrong, as observed if direct access between GPUs is broken.
   bool corrupts = false;
 };
 

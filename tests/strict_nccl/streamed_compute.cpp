@@ -49,7 +49,7 @@ class StreamedCompute final : public Transport {
     if (!arrived.defined()) return arrived;
     at::Tensor read = later(arrived);
     copy("compute on what came", arrived, read);
-    // The host's tensors know no streams: the trainer goes on when its kernel has run.
+    // Host tensors know no streams: the trainer continues after its kernel has run.
     while (!world_.compute_idle(rank())) std::this_thread::yield();
     let_go();
     return read;
@@ -59,13 +59,13 @@ class StreamedCompute final : public Transport {
     if (world_.compute_idle(rank())) let_go();
     return inner_->test(id);
   }
-  void reap_sends() override {
-    inner_->reap_sends();
+  void wait_for_sends() override {
+    inner_->wait_for_sends();
     while (!world_.compute_idle(rank())) std::this_thread::yield();
     let_go();
   }
-  std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
-  void show_waits(WaitsFor shown) override { inner_->show_waits(std::move(shown)); }
+  std::vector<TrafficCount> collect_traffic() override { return inner_->collect_traffic(); }
+  void set_wait_callback(WaitCallback shown) override { inner_->set_wait_callback(std::move(shown)); }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }
@@ -75,7 +75,7 @@ class StreamedCompute final : public Transport {
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
 
  private:
-  /// Memory like `tensor`'s that holds nothing of use until a kernel has run.
+  /// Memory like `tensor`'s with invalid content until a kernel has run.
   static at::Tensor later(const at::Tensor& tensor) {
     const MemoryScope scope(MemoryOwner::transport);
     at::Tensor made = at::empty_like(tensor);
@@ -89,7 +89,7 @@ class StreamedCompute final : public Transport {
   };
 
   void copy(const char* name, const at::Tensor& from, const at::Tensor& to) {
-    // One buffer a message, as the transport has it: what is held here besides is not the rank's.
+    // One buffer per message, as in the transport: additional memory here does not belong to the rank.
     MemoryMeter& of_rank = this_thread_meter();
     held_.attach();
     retag(from, MemoryOwner::other);
@@ -107,8 +107,8 @@ class StreamedCompute final : public Transport {
                            .time = kernel_time_});
   }
 
-  /// All kernels have run. Their tensors go here and now, on the rank's own thread: whoever ran a kernel may destroy it
-  /// at any time, and the trainer's memory is counted.
+  /// All kernels have run. Their tensors are released here, on the rank's own thread: whoever ran a kernel may destroy
+  /// it at any time, and the trainer's memory is counted.
   void let_go() {
     for (const auto& operands : in_use_) *operands = {};
     in_use_.clear();

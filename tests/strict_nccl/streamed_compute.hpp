@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compute as a GPU does it, for a trainer whose tensors are the host's: what it sends is made by a kernel that is still
-// to run when the message is posted, and what it receives is read by a kernel behind it.
+// GPU-like asynchronous compute for a trainer with host tensors: a kernel that has not run yet when a message is posted
+// computes what is sent, and a later kernel reads what is received.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace plumbline::strict {
 
-/// `kernel_time` is what each kernel takes.
+/// `kernel_time`: duration of each kernel.
 std::unique_ptr<Transport> stream_compute(StrictWorld& world, std::unique_ptr<Transport> inner,
                                           std::chrono::microseconds kernel_time);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one body on all ranks over a strict world, as processes do: each rank's transport goes as soon as its body ends.
+// Runs one body on all ranks over a strict world, like processes: each rank's transport is destroyed as soon as its
+// body ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@
 
 namespace plumbline::strict {
 
-/// No run that ends for another reason takes as long, however loaded the machine.
+/// Longer than any run that ends for another reason, however loaded the machine.
 constexpr std::chrono::seconds patience{60};
 
 struct RunOptions {
@@ -25,11 +26,11 @@ struct RunOptions {
   TransportSettings transport = {patience};
   NcclSettings nccl = {};
   bool connect = true;
-  bool finish = true;  ///< a rank whose body returned ends cleanly
+  bool finish = true;  ///< a rank whose body returned finishes its transport
 };
 
 struct Outcome {
-  std::vector<std::string> errors;    ///< one a rank, empty where nothing was thrown
+  std::vector<std::string> errors;    ///< one per rank, empty if nothing was thrown
   std::vector<std::string> findings;  ///< of the strict libraries
   std::vector<std::string> leftovers;
   std::chrono::milliseconds took{0};
@@ -68,7 +69,7 @@ Outcome run_strict(const RunOptions& options, const Body& body) {
   return run_strict(world, options, body);
 }
 
-/// Everything that a run said, for one look.
+/// All errors and findings of a run as one text.
 inline std::string all_words(const Outcome& outcome) {
   std::string words;
   for (const std::string& error : outcome.errors) words += error + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The NCCL transport over the strict libraries, one a rank; headers and control travel as between threads.
+// The NCCL transport over the strict libraries, one per rank; headers and control messages travel as between threads.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace plumbline::strict {
 
-/// What stands between a transport and its libraries; hands them on where nothing is planted.
+/// A layer between a transport and its libraries; the default forwards all calls.
 using GpuSeam = std::function<GpuApi(int rank, GpuApi inner)>;
 
 std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& world, int ranks,

@@ -20,7 +20,7 @@ struct StrictWorld::Shared {
     for (int rank = 0; rank < ranks; ++rank) compute.push_back(device.create_stream(rank, "compute").id);
   }
 
-  /// Moves everything on; a circle is looked for once nothing has moved for a while.
+  /// Advances everything; searches for a cycle once nothing has advanced for a while.
   void run() {
     device.run();
     const auto now = std::chrono::steady_clock::now();
@@ -31,8 +31,9 @@ struct StrictWorld::Shared {
     nccl.find_circle();
   }
 
-  /// The lock, and behind it the end of work that is over: its tensors may have the memory's last word, for which
-  /// LibTorch's allocator takes a lock. So only calls that nobody makes under that lock or one taken under it.
+  /// The lock, after whose release completed operations are destroyed: their tensors may hold the last reference to
+  /// memory, for which LibTorch's allocator takes a lock. So it is used only in calls that are never made under that
+  /// lock or one taken under it.
   class Guard {
    public:
     explicit Guard(Shared& shared) : shared_(shared), guard_(shared.lock) {}
@@ -52,7 +53,7 @@ struct StrictWorld::Shared {
   const Settings settings;
   DeviceModel device;
   NcclModel nccl;
-  std::vector<int> compute;  ///< streams
+  std::vector<int> compute;  ///< stream indices
   std::map<GpuEvent, std::shared_ptr<Mark>> events;
   std::uintptr_t last_event = 0;
   Time last_search{};
@@ -173,7 +174,7 @@ class StrictWorld::Nccl final : public NcclApi {
   }
   void abort(NcclCommunicator communicator) noexcept override {
     const std::shared_ptr<Shared> kept =
-        shared_;  // who waits for an abort's effect may destroy the world before it ends
+        shared_;  // a thread that waits for an abort's effect may destroy the world before the abort ends
     std::unique_lock guard(shared_->lock);
     if (open_) shared_->device.note("a communicator is aborted within a group, where it would only be noted down");
     if (shared_->settings.abort_hangs) {
@@ -197,7 +198,7 @@ class StrictWorld::Nccl final : public NcclApi {
   int rank_;
   bool open_ = false;
   std::vector<NcclModel::Call> calls_;
-  int communicators_ = 0;  ///< made so far
+  int communicators_ = 0;  ///< number created so far
   int aborts_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NCCL and CUDA for ranks that are threads of one process, in host memory: strict where the real libraries are lenient,
-// and failing on demand. What it found wrong is read back by the test.
+// with failures on demand. The test reads the violations.
 #pragma once
 
 #include <memory>
@@ -23,25 +23,25 @@ class StrictWorld {
   /// One rank's libraries.
   GpuApi gpu(int rank);
 
-  /// Puts compute on the rank's compute stream.
+  /// Queues compute on the rank's compute stream.
   void launch(int rank, Kernel kernel);
-  /// Whether all compute of the rank has ended; moves things on.
+  /// Whether all compute of the rank has completed; advances streams.
   bool compute_idle(int rank);
 
-  /// The rank's GPU stands still, as one that is late, until `thaw`.
+  /// Freezes the rank's GPU until `thaw`.
   void freeze(int rank);
   void thaw(int rank);
   /// An asynchronous error on the rank's communicators.
   void fail(int rank, const std::string& text);
-  /// The rank's process is gone and the library has noticed: its peers' communicators fail.
+  /// The rank's process has exited and the library has noticed: its peers' communicators fail.
   void lose(int rank);
   void let_aborts_return();
 
-  /// Everything that broke a rule or that no correct transport does. Empty after a clean run.
+  /// Violations of a rule, and actions that no correct transport takes. Empty after a clean run.
   std::vector<std::string> findings() const;
-  /// What was made and is still there: streams, events, communicators, work not done.
+  /// Objects created and not destroyed: streams, events, communicators, unfinished operations.
   std::vector<std::string> leftovers() const;
-  /// Groups handed over, messages in the largest of them.
+  /// Number of groups passed, and of messages in the largest of them.
   std::int64_t groups() const;
   std::int64_t largest_group() const;
 

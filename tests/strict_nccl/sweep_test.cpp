@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sweep over the strict NCCL whose rank 1 leaves out its waits for events: its own checks find it, at once and at the
-// right place; and the same sweep without the mistake holds.
+// A sweep over strict NCCL whose rank 1 omits its waits for events: its checks find it in the first step and at the
+// right place; the same sweep without the mistake holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::Not;
 struct Swept {
   int code = -1;
   std::string results;  ///< results.csv
-  std::string said;     ///< by the pipeline, on stderr
+  std::string said;     ///< the pipeline's stderr
 };
 
 Swept sweep(const std::string& option) {
@@ -50,7 +50,7 @@ TEST(StrictSweep, HoldsWithoutAMistake) {
   EXPECT_THAT(swept.said, Not(HasSubstr("strict NCCL:")));
 }
 
-TEST(StrictSweep, TurnsRedWhereWaitsForEventsAreLeftOut) {
+TEST(StrictSweep, FailsWithoutEventWaits) {
   const Swept swept = sweep("--without-event-waits ");
 
   EXPECT_EQ(swept.code, 1);

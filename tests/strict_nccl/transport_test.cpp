@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The suite that every transport passes, over the strict libraries.
+// The transport suite over the strict libraries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 enum class Timing { prompt, jittery };
 
-/// One thread a rank. After a clean end nothing may have been found, and nothing may be left.
+/// One thread per rank. After a clean end there must be no findings and no objects left.
 template <int ranks, Timing timing = Timing::prompt>
 struct StrictRanks {
   static int world_size() { return ranks; }

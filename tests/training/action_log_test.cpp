@@ -45,7 +45,7 @@ TEST(ActionLog, WritesIssueOrderAndTimesThatDoNotRunBackwards) {
   EXPECT_LE(std::stoll(cell(0, "end_ns")), std::stoll(cell(1, "end_ns")));
 }
 
-TEST(ActionLog, LeavesAFlightRecordOfTheStepThatFailed) {
+TEST(ActionLog, WritesAFlightRecordOfAFailedStep) {
   const testing::TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   ActionLog log(writer, monotonic_ns());
@@ -54,7 +54,7 @@ TEST(ActionLog, LeavesAFlightRecordOfTheStepThatFailed) {
   log.action_ended(forward);
   log.action_began({0, 1, "0RECV_B0", 0, 0, false});
 
-  log.write_flight(folder.path() / "flight.jsonl");
+  log.write_flight_record(folder.path() / "flight.jsonl");
 
   const std::string lines = read_file(folder.path() / "flight.jsonl");
   EXPECT_NE(lines.find(R"("action":"0RECV_B0")"), std::string::npos);
@@ -64,11 +64,11 @@ TEST(ActionLog, LeavesAFlightRecordOfTheStepThatFailed) {
 
 // The GPU is 50 ms behind the host: it began the first pass 30 ms before all was done, and waited 4 ms before the
 // second.
-TEST(ActionLog, OnAGpuComputationsTakeTheTimesOfTheGpuAndMessagesThoseOfTheHost) {
+TEST(ActionLog, UsesGpuTimesForComputeAndHostTimesForMessages) {
   const testing::TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   testing::FakeGpus gpus;
-  const std::int64_t origin_ns = monotonic_ns() - 1'000'000'000;  // points that were reached before they were put there
+  const std::int64_t origin_ns = monotonic_ns() - 1'000'000'000;  // points that were reached before they were recorded
   ActionLog log(writer, origin_ns, &gpus);
   const StepAction first{0, 0, "1F0", 1, 0, true}, send{0, 1, "1SEND_F0", 1, 0, false}, second{0, 2, "1F1", 1, 1, true},
       update{0, 3, "0STEP", 0, std::nullopt, false};
@@ -105,7 +105,7 @@ TEST(ActionLog, OnAGpuComputationsTakeTheTimesOfTheGpuAndMessagesThoseOfTheHost)
   EXPECT_LT(number(1, "start_ns"), number(0, "end_ns")) << "issued while the GPU still computed";
 }
 
-TEST(ActionLog, AGpuReachesNothingBeforeItWasPutThere) {
+TEST(ActionLog, NoGpuTimePrecedesItsRecording) {
   const testing::TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   testing::FakeGpus gpus;

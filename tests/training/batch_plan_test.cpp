@@ -29,7 +29,7 @@ DataSettings data_of(std::vector<std::vector<std::int64_t>> row_lengths, std::ve
   return data;
 }
 
-/// 0, 1, 2, ...: each token tells its place.
+/// 0, 1, 2, ...: each token is its own position.
 Tokens counting(std::int32_t count) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 0);
@@ -61,7 +61,7 @@ TEST(BatchPlan, ReadsRowsOneAfterTheOther) {
   EXPECT_EQ(second.ids.sizes(), at::IntArrayRef({2, 1}));
 }
 
-TEST(BatchPlan, StepsGoOnAndRoundTheEndOfTheText) {
+TEST(BatchPlan, StepsContinueAndWrapAroundTheText) {
   const DataSettings data = data_of({{5}, {4}});
   const BatchPlan plan(data, counting(23));
   std::int64_t position = start_of(data, 23);
@@ -139,7 +139,7 @@ TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   EXPECT_EQ(plan.valid_tokens(1), 0);
 }
 
-TEST(BatchPlan, LiveIdsAreThoseOfTheStep) {
+TEST(BatchPlan, LiveIdsDependOnTheStep) {
   const BatchPlan plan(data_of({{4}}), Tokens(std::vector<std::int32_t>{1, 1, 1, 1, 2, 3, 4, 5}));
 
   std::set<std::int64_t> counts;
@@ -151,10 +151,10 @@ TEST(BatchPlan, LiveIdsAreThoseOfTheStep) {
   EXPECT_EQ(counts.size(), 2U) << "the two steps must differ";
 }
 
-TEST(BatchPlan, ShuffledAnEpochTakesEveryWindowOnceAndTheNextInAnotherOrder) {
+TEST(BatchPlan, ShuffledEpochsUseEveryWindowOnceInDifferentOrders) {
   DataSettings data = data_of({{4, 4}, {3, 1}});
   data.shuffle = "windows";
-  const BatchPlan plan(data, counting(4 * 22 + 3));  // 22 windows, and two tokens that none of them takes
+  const BatchPlan plan(data, counting(4 * 22 + 3));  // 22 windows, and two tokens in none of them
 
   std::vector<std::vector<std::int64_t>> orders(2);  // of two epochs, in 11 steps
   for (std::int64_t step = 0; step < 11; ++step) {
@@ -183,7 +183,7 @@ TEST(BatchPlan, ShuffledAnEpochTakesEveryWindowOnceAndTheNextInAnotherOrder) {
 TEST(BatchPlan, ShuffledTheLastWindowHasItsLastLabel) {
   DataSettings data = data_of({{4, 4}, {4}});
   data.shuffle = "windows";
-  const BatchPlan plan(data, counting(4 * 22));  // behind the last of 22 windows no label is left: there are 21
+  const BatchPlan plan(data, counting(4 * 22));  // the last of 22 windows has no label after it: there are 21
 
   std::vector<std::int64_t> order;
   for (std::int64_t step = 0; step < 7; ++step) {
@@ -235,7 +235,7 @@ TEST(BatchPlan, TensorsBelongToTheData) {
   EXPECT_EQ(meter.total().peak, 2 * 8 * 8);
 }
 
-TEST(BatchPlan, FindsMicrobatchesThatASwapWouldNotShow) {
+TEST(BatchPlan, FindsEqualMicrobatches) {
   const Tokens monotone(std::vector<std::int32_t>(100, 3));
 
   const BatchPlan plan(data_of({{4}, {3}, {4}, {4}, {4}}, {3}), monotone);
@@ -245,7 +245,7 @@ TEST(BatchPlan, FindsMicrobatchesThatASwapWouldNotShow) {
   EXPECT_TRUE(BatchPlan(data_of({{4}, {4}}, {0, 1}), monotone).equal_microbatches(0).empty());
 }
 
-TEST(BatchPlan, ATextThatIsTooShortIsNamedWithBothNumbers) {
+TEST(BatchPlan, RefusesATextThatIsTooShort) {
   const DataSettings data = data_of({{4, 4}, {2, 2}});
 
   const std::string message = error_of<InputError>([&] { BatchPlan(data, counting(12)); });

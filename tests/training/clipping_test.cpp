@@ -21,7 +21,7 @@ using testing::numbers_of;
 using testing::parameter_of;
 using testing::state_of;
 
-TEST(ClipCoefficient, IsTheLimitOverTheNormWithoutAnEpsilon) {
+TEST(ClipCoefficient, IsLimitOverNormWithoutEpsilon) {
   EXPECT_EQ(clip_coefficient(4.0, 1.0), 0.25);
   EXPECT_EQ(clip_coefficient(3.0, 1.0), 1.0 / 3.0);
   EXPECT_EQ(clip_coefficient(1.0, 1.0), 1.0);
@@ -29,11 +29,11 @@ TEST(ClipCoefficient, IsTheLimitOverTheNormWithoutAnEpsilon) {
   EXPECT_EQ(clip_coefficient(0.0, 1.0), 1.0);
 }
 
-TEST(ClipCoefficient, WithoutALimitNothingIsClipped) {
+TEST(ClipCoefficient, IsOneWithoutALimit) {
   EXPECT_EQ(clip_coefficient(1e9, std::nullopt), 1.0);
 }
 
-TEST(ClipCoefficient, OfNanIsNan) {
+TEST(ClipCoefficient, IsNanForANanNorm) {
   EXPECT_TRUE(std::isnan(clip_coefficient(std::numeric_limits<double>::quiet_NaN(), 1.0)));
 }
 
@@ -55,7 +55,7 @@ TEST(ScaleGradients, RoundsOnce) {
   EXPECT_GT(other_if_rounded_twice, 0) << "these numbers cannot tell a rounded coefficient";
 }
 
-TEST(ScaleGradients, TakesFloat64AndMakesNoTensor) {
+TEST(ScaleGradients, ScalesFloat64WithoutATensor) {
   std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1.1, -3}, at::kDouble)};
   const TrainState state = state_of(parameters);
   MemoryMeter& meter = new_memory_meter();
@@ -68,7 +68,8 @@ TEST(ScaleGradients, TakesFloat64AndMakesNoTensor) {
 }
 
 TEST(ScaleGradients, RoundsOnceToBfloat16) {
-  // Neighbours of 1 are 2^-7 apart. What lies beside a middle by less than float32 can tell rounds to the nearer one.
+  // Neighbours of 1 are 2^-7 apart. A value closer to half-way than float32 can represent rounds to the nearer
+  // neighbour.
   for (const auto& [coefficient, expected] :
        std::vector<std::pair<double, double>>{{1 + 0x1p-8, 1},
                                               {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
@@ -85,7 +86,7 @@ TEST(ScaleGradients, RoundsOnceToBfloat16) {
   }
 }
 
-TEST(ScaleGradients, ToBfloat16IsToTheNearest) {
+TEST(ScaleGradients, RoundsBfloat16ToNearest) {
   std::vector<double> numbers;
   for (int i = 1; i < 1000; ++i) numbers.push_back(std::sin(i));
   std::vector<Parameter> parameters{parameter_of("a", numbers, numbers, at::kBFloat16)};
@@ -101,8 +102,8 @@ TEST(ScaleGradients, ToBfloat16IsToTheNearest) {
   }
 }
 
-// What a GPU does, on a CPU: the bits of the loop above, in pieces that take under 16 MiB.
-TEST(ScaleInPieces, GivesTheBitsOfOneElementAfterTheOther) {
+// The GPU code path, on a CPU: the bits of the loop above, in pieces that take less than 16 MiB.
+TEST(ScaleInPieces, MatchesScalingByElement) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
     const at::Tensor pieces = at::arange((std::int64_t{1} << 21) + 5, at::kFloat).sin().to(dtype);
     std::vector<Parameter> one_by_one{parameter_of("a", {}, {}, dtype)};
@@ -119,7 +120,7 @@ TEST(ScaleInPieces, GivesTheBitsOfOneElementAfterTheOther) {
   }
 }
 
-TEST(ScaleGradients, ANanCoefficientSpoilsEveryGradient) {
+TEST(ScaleGradients, ANanCoefficientMakesEveryGradientNan) {
   std::vector<Parameter> parameters{parameter_of("a", {0}, {1})};
 
   scale_gradients(state_of(parameters), std::numeric_limits<double>::quiet_NaN());

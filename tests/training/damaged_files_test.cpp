@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run files and configs with thousands of damages: each is taken or refused in words that name a file.
+// Run files and configs with thousands of modifications: each is accepted, or refused with a message that names a file.
 #include <gtest/gtest.h>
 
 #include "model/config.hpp"
@@ -16,7 +16,7 @@ class DamagedFiles : public ::testing::Test {
   testing::TemporaryFolder folder;
 };
 
-TEST_F(DamagedFiles, ARunFileIsTakenOrRefused) {
+TEST_F(DamagedFiles, ARunFileIsAcceptedOrRefused) {
   folder.file("corpus.txt", std::string(2000, 'x'));
   const auto path = folder.file("run.toml", R"([model]
 config = "config.json"
@@ -54,7 +54,7 @@ level = "full"
   EXPECT_LT(refused, 3000) << "nothing is read at all";
 }
 
-TEST_F(DamagedFiles, AConfigIsTakenOrRefused) {
+TEST_F(DamagedFiles, AConfigIsAcceptedOrRefused) {
   const auto path = folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
 
   const int refused = read_damaged(path, 3000, {"config.json"}, [&] { load_config(path); });

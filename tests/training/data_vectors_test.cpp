@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/data.md: ids and labels against fixtures/data_vectors.json, which the judge's and the witness' tests read as
-// well.
+// docs/data.md: ids and labels compared with fixtures/data_vectors.json, which the tests of the judge and of the
+// cross-check read too.
 #include <gmock/gmock.h>
 
 #include "support/hash.hpp"
@@ -8,7 +8,7 @@
 #include "tests/temporary_folder.hpp"
 #include "tests/token_file_bytes.hpp"
 #include "training/batch_plan.hpp"
-#include "training/fed_data.hpp"
+#include "training/data_digests.hpp"
 #include "training/load_tokens.hpp"
 #include "training/microbatch.hpp"
 
@@ -26,7 +26,7 @@ Rows rows_of(const at::Tensor& tensor) {
   return rows;
 }
 
-TEST(DataVectors, EachMicrobatchHoldsTheTokensThatTheDocsSay) {
+TEST(DataVectors, MatchTheDocumentedTokens) {
   const Json cases = read_json(PLUMBLINE_FIXTURES "/data_vectors.json");
   ASSERT_GE(cases.size(), 11U);
   for (const Json& given : cases) {
@@ -38,7 +38,7 @@ TEST(DataVectors, EachMicrobatchHoldsTheTokensThatTheDocsSay) {
     const auto path = folder.file("run.toml", "[model]\nconfig = \"config.json\"\n[train]\nsteps = 1\n[data]\n" +
                                                   given.at("data").get<std::string>());
     const DataSettings data = load_run_file(path).data;
-    // A model of many ids demands that raw files are told to be of 16 bits, and these cases do not tell it.
+    // For a large vocabulary the width of raw files must be given; these cases omit it.
     const bool raw = given.at("files").begin()->is_array();
     const Tokens tokens = load_tokens(data, raw ? 65536 : 200000);
     const BatchPlan plan(data, tokens);

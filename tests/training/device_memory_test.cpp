@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storages on a GPU are counted by address. No GPU is needed: a tensor of another device whose data is never touched
+// Storages on a GPU are counted by address. Needs no GPU: a tensor of another device whose data is never accessed
 // stands for one.
 #include <ATen/Tensor.h>
 #include <ATen/ops/zeros.h>
@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// A tensor whose storage lies at `address` of a device that is not the CPU.
+/// A tensor whose storage is at `address` of a device other than the CPU.
 at::Tensor tensor_at(void* address, std::int64_t elements) {
   const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
   c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(address, c10::Device(c10::kMeta)), nullptr,
@@ -32,7 +32,7 @@ class DeviceMemory : public ::testing::Test {
   std::array<float, 8> place_{};
 };
 
-TEST_F(DeviceMemory, CountsWhatLivesUnderTheOwnerOfItsThread) {
+TEST_F(DeviceMemory, CountsAllocationsUnderTheThreadsOwner) {
   {
     const MemoryScope scope(MemoryOwner::activations);
     count_device_allocation(place_.data(), 1000);
@@ -67,7 +67,7 @@ TEST_F(DeviceMemory, AStorageChangesItsOwnerAndKeepsItUntilItIsFreed) {
   EXPECT_EQ(storage_bytes(tensor), 0);
 }
 
-TEST_F(DeviceMemory, WhatIsOlderThanTheWatchingIsLeftAlone) {
+TEST_F(DeviceMemory, IgnoresOlderStorages) {
   count_device_free(place_.data());
   retag(tensor_at(place_.data(), 8), MemoryOwner::transport);
 
@@ -75,7 +75,7 @@ TEST_F(DeviceMemory, WhatIsOlderThanTheWatchingIsLeftAlone) {
   EXPECT_EQ(live(MemoryOwner::transport), 0);
 }
 
-TEST_F(DeviceMemory, StoragesOfTheCpuCountAsNothingBesideAGpu) {
+TEST_F(DeviceMemory, IgnoresCpuStoragesOnGpus) {
   install_memory_meter();
   const at::Tensor before = at::zeros({4});
   meter_.count_devices_alone();
@@ -94,7 +94,7 @@ TEST_F(DeviceMemory, StoragesOfTheCpuCountAsNothingBesideAGpu) {
   count_device_free(place_.data());
 }
 
-TEST_F(DeviceMemory, WhatGoesToAnotherRankIsNeverCountedByNone) {
+TEST_F(DeviceMemory, AMovedStorageIsAlwaysCounted) {
   count_device_allocation(place_.data(), 32);
   const at::Tensor tensor = tensor_at(place_.data(), 8);
   MemoryMeter& other = new_memory_meter();

@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-TEST(DeterministicSettings, AreInForceAndWrittenDown) {
+TEST(DeterministicSettings, AreSetAndRecorded) {
   apply_deterministic_settings();
 
   EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
@@ -41,7 +41,7 @@ TEST(DeterministicSettings, AreInForceAndWrittenDown) {
   EXPECT_EQ(flags.at("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
 }
 
-TEST(DeterministicSettings, KeepTheUsersWorkspacesWhereTheyAreDeterministic) {
+TEST(DeterministicSettings, KeepTheUsersDeterministicWorkspaces) {
   const auto kept = [](const char* value) {
     setenv("CUBLAS_WORKSPACE_CONFIG", value, 1);
     apply_deterministic_settings();
@@ -51,7 +51,7 @@ TEST(DeterministicSettings, KeepTheUsersWorkspacesWhereTheyAreDeterministic) {
   EXPECT_EQ(kept(":0:0"), ":4096:8");
 }
 
-TEST(DeterministicSettings, AllowOneAttentionKernelAlone) {
+TEST(DeterministicSettings, AllowOnlyOneAttentionKernel) {
   apply_deterministic_settings();
 
   const at::Context& context = at::globalContext();
@@ -62,8 +62,8 @@ TEST(DeterministicSettings, AllowOneAttentionKernelAlone) {
   EXPECT_FALSE(context.userEnabledOverrideableSDP());
 }
 
-// On a GPU the flash kernel takes halves alone.
-TEST(DeterministicSettings, TheAttentionKernelIsThatOfDeviceAndDtype) {
+// On a GPU the flash kernel supports 16-bit types only.
+TEST(DeterministicSettings, SelectTheAttentionKernelByDeviceAndDtype) {
   const auto chosen = [](at::DeviceType device, at::ScalarType dtype) {
     choose_attention_kernel(device, dtype);
     return environment_json().at("attention").get<std::string>();
@@ -82,8 +82,8 @@ TEST(DeterministicSettings, KeepDenormals) {
   EXPECT_GT(smallest_normal / 2, 0.0F);
 }
 
-/// The chosen kernel takes every shape a run may ask for; with no other kernel allowed it would throw.
-TEST(DeterministicSettings, TheAttentionKernelTakesShortRowsGroupedHeadsAndBothDtypes) {
+/// The selected kernel supports every shape that a run may have; without a fallback it would throw.
+TEST(DeterministicSettings, AttentionKernelSupportsAllShapesAndDtypes) {
   apply_deterministic_settings();
 
   for (const auto dtype : {at::kFloat, at::kDouble}) {
@@ -102,7 +102,7 @@ TEST(DeterministicSettings, TheAttentionKernelTakesShortRowsGroupedHeadsAndBothD
   }
 }
 
-TEST(Machine, IsNamedByWhatDecidesBits) {
+TEST(Machine, IsDescribedByWhatAffectsBits) {
   const Json machine = machine_json();
 
   for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "cpu_model", "aten_capability", "mkl_version",
@@ -114,7 +114,7 @@ TEST(Machine, IsNamedByWhatDecidesBits) {
   EXPECT_GT(machine.at("memory_bytes").get<std::int64_t>(), std::int64_t{1} << 28);
 }
 
-TEST(CodePath, IsTheSameOnlyWhenAllThatDecidesBitsIs) {
+TEST(CodePath, ComparesAllPropertiesThatAffectBits) {
   const auto same = [](const Json& producer) {
     return holds_bits_of_here({{"torch", TORCH_VERSION}, {"machine", producer}});
   };
@@ -135,7 +135,7 @@ TEST(CodePath, IsTheSameOnlyWhenAllThatDecidesBitsIs) {
   }
 }
 
-TEST(GoldenBits, AreOfTheVersionsOfTorchThatAreNamed) {
+TEST(GoldenBits, ApplyToTheNamedVersionsOfTorch) {
   const Json here = machine_json();
   Json elsewhere = here;
   elsewhere["cpu_family"] = -1;
@@ -151,7 +151,7 @@ TEST(GoldenBits, AreOfTheVersionsOfTorchThatAreNamed) {
   EXPECT_TRUE(holds_bits_of_here({{"torch", "2.10.0"}, {"machine", here}, {"also", also_of_this_torch}}));
 }
 
-TEST(CodePath, IsAnotherWhereTheEnvironmentAsksForOtherKernels) {
+TEST(CodePath, DiffersIfTheEnvironmentSelectsOtherKernels) {
   const Json here = machine_json();
   for (const char* name : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
     EXPECT_EQ(code_path_difference(here, here, {{name, nullptr}}), "") << name;
@@ -160,12 +160,12 @@ TEST(CodePath, IsAnotherWhereTheEnvironmentAsksForOtherKernels) {
   }
 }
 
-// By this text another LibTorch is told from the one that this was compiled for.
-TEST(Versions, LibTorchTellsItsOwn) {
+// This text distinguishes another LibTorch from the one compiled against.
+TEST(Versions, AreReadFromLibTorch) {
   EXPECT_NE(at::show_config().find("TORCH_VERSION=" TORCH_VERSION), std::string::npos) << at::show_config();
 }
 
-TEST(Versions, ANewerMinorThanTheTestedOneIsNoted) {
+TEST(Versions, NoteANewerMinorVersion) {
   EXPECT_TRUE(is_newer_minor(2, 16, "2.15.0"));
   EXPECT_TRUE(is_newer_minor(3, 0, "2.15.0"));
   EXPECT_FALSE(is_newer_minor(2, 15, "2.15.0"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The run files that are handed out must be runnable, and able to tell a swap of microbatches.
+// The run files of fixtures/ must be runnable, and must reveal a swap of microbatches.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -37,7 +37,7 @@ TEST(RunFixtures, NeverHoldTwoEqualMicrobatches) {
   }
 }
 
-TEST(RunFixtures, OfTheDefaultSweepCoverWhatVariesBetweenMicrobatches) {
+TEST(RunFixtures, OfTheDefaultSweepVaryTheirMicrobatches) {
   for (const char* name : {"stories260k-adamw", "stories260k-sgd", "untied128-adamw", "untied128-sgd"}) {
     const TrainingRun training = load_training_run(fixtures / "runs" / (std::string(name) + ".toml"), std::nullopt);
     const BatchPlan& plan = training.plan;

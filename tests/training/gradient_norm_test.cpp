@@ -35,7 +35,7 @@ LlamaConfig tiny_config(bool tied) {
   return config;
 }
 
-/// One norm for each parameter, no two alike.
+/// A different norm for each parameter.
 std::vector<ParameterNorm> lively_norms(const LlamaConfig& config) {
   std::vector<ParameterNorm> norms;
   for (const ParameterShape& shape : parameter_shapes(config)) {
@@ -50,8 +50,8 @@ double left_to_right(const std::vector<ParameterNorm>& norms, const std::string&
   return std::sqrt(sum);
 }
 
-// With temporaries of no more than one piece, however large the gradient: 16 MiB of float64.
-TEST(GradientNorms, OfALargeGradientAreOfItsPiecesInOrder) {
+// With temporaries of at most one piece, for any gradient size: 16 MiB of float64.
+TEST(GradientNorms, CombineThePiecesOfALargeGradientInOrder) {
   Parameter large = parameter_of("large", {}, {});
   large.value = at::zeros({3, norm_piece}).requires_grad_();
   large.value.mutable_grad() = at::arange(3 * norm_piece, at::kFloat).sin().view({3, norm_piece});
@@ -83,7 +83,7 @@ TEST(GradientNorms, AreTakenInFloat64) {
   EXPECT_DOUBLE_EQ(norms[1].norm, std::sqrt(1e16 + 1e8));
 }
 
-TEST(GradientNorms, OfBfloat16AreNotRoundedToIt) {
+TEST(GradientNorms, OfBfloat16AreNotRounded) {
   const std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1, 0.5}, at::kBFloat16)};
 
   EXPECT_DOUBLE_EQ(gradient_norms(tiny_config(false), state_of(parameters))[0].norm, std::sqrt(1.25));
@@ -103,7 +103,7 @@ TEST(GradientNorms, CountATiedWeightOnce) {
   EXPECT_EQ(gradient_norms(tiny_config(false), state_of(copy)).size(), 1U);
 }
 
-TEST(GradientNorms, KeepNoneOfTheirOwnTensors) {
+TEST(GradientNorms, FreeTheirTemporaries) {
   const std::vector<Parameter> parameters{
       parameter_of("a", std::vector<double>(5000, 1), std::vector<double>(5000, 2))};
   const TrainState state = state_of(parameters);
@@ -118,8 +118,8 @@ TEST(GradientNorms, KeepNoneOfTheirOwnTensors) {
   EXPECT_EQ(meter.total().peak, 5000 * 8 + 8) << "LibTorch converts the gradient to float64, one tensor at a time";
 }
 
-// A stage holds its parameters in another order than the whole model: its peak is held against the whole model's.
-TEST(GradientNorms, TakeNoMoreAtOnceInAnotherOrder) {
+// A stage holds its parameters in another order than the whole model; its peak is compared with the whole model's.
+TEST(GradientNorms, NeedEqualMemoryInAnyOrder) {
   const Parameter large = parameter_of("large", std::vector<double>(5000, 1), std::vector<double>(5000, 2));
   const Parameter small = parameter_of("small", {1}, {2});
   std::vector<std::int64_t> peaks;
@@ -135,9 +135,9 @@ TEST(GradientNorms, TakeNoMoreAtOnceInAnotherOrder) {
   EXPECT_EQ(peaks[1], peaks[0]);
 }
 
-TEST(TotalNorm, IsSummedInCanonicalOrderWhateverTheOrderGiven) {
+TEST(TotalNorm, IsSummedInCanonicalOrder) {
   const LlamaConfig config = tiny_config(false);
-  // Beside 1 each of these squares is lost; added up before it, as here, where lm_head comes last, they are not.
+  // Added to 1 each of these squares is lost; added up before it, as here with lm_head last, they are not.
   std::vector<ParameterNorm> norms = lively_norms(config);
   for (ParameterNorm& norm : norms) norm.norm = 1e-8;
   norms.back().norm = 1;
@@ -162,7 +162,7 @@ TEST(TotalNorm, CountsATiedWeightOnce) {
   EXPECT_EQ(total_norm(config, norms), expected);
 }
 
-TEST(TotalNorm, RefusesMissingDoubledAndForeignParameters) {
+TEST(TotalNorm, RefusesMissingDuplicateAndUnknownParameters) {
   const LlamaConfig config = tiny_config(false);
   std::vector<ParameterNorm> missing = lively_norms(config);
   missing.pop_back();
@@ -176,7 +176,7 @@ TEST(TotalNorm, RefusesMissingDoubledAndForeignParameters) {
   EXPECT_THROW(total_norm(config, foreign), std::logic_error);
 }
 
-TEST(TotalNorm, OneNanMakesItNan) {
+TEST(TotalNorm, PropagatesNan) {
   const LlamaConfig config = tiny_config(false);
   std::vector<ParameterNorm> norms = lively_norms(config);
   norms[3].norm = std::numeric_limits<double>::quiet_NaN();

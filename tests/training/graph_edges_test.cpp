@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-TEST(GraphEdges, GiveTheGradientOfTheInput) {
+TEST(GraphEdges, ReturnTheGradientOfTheInput) {
   at::Tensor input = at::arange(3, at::kFloat);
   const auto slot = begin_graph(input);
   GraphEnd end(input * 2 + input * input);
@@ -24,7 +24,7 @@ TEST(GraphEdges, GiveTheGradientOfTheInput) {
   EXPECT_TRUE(slot->gradient.equal(at::arange(3, at::kFloat) * 2 + 2));
 }
 
-TEST(GraphEdges, MakeTheInputNoLeaf) {
+TEST(GraphEdges, KeepTheInputFromBeingALeaf) {
   at::Tensor input = at::ones({2});
 
   const auto slot = begin_graph(input);
@@ -34,8 +34,8 @@ TEST(GraphEdges, MakeTheInputNoLeaf) {
   EXPECT_THROW(begin_graph(input), std::logic_error);
 }
 
-// Whoever holds the incoming gradient while the backward runs costs one boundary tensor more than one device needs.
-TEST(GraphEdges, LetGoOfTheIncomingGradient) {
+// A reference to the incoming gradient during the backward pass would cost one boundary tensor more than on one device.
+TEST(GraphEdges, ReleaseTheIncomingGradient) {
   install_memory_meter();
   MemoryMeter& meter = this_thread_meter();
   at::Tensor input = at::ones({1 << 16});

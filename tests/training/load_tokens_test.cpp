@@ -39,7 +39,7 @@ std::vector<std::int64_t> all_of(const Tokens& tokens) {
   return ids;
 }
 
-constexpr std::int64_t many = 1 << 30;  // ids of a model that takes whatever stands in these files
+constexpr std::int64_t many = 1 << 30;  // vocabulary larger than any id in these files
 
 std::vector<std::int64_t> ids_of(const std::filesystem::path& path,
                                  const std::optional<std::string>& token_type = "uint16") {
@@ -57,7 +57,7 @@ TEST(LoadTokens, ATextHasOneIdAByte) {
   EXPECT_THAT(all_of(load_tokens(text_at(path), 256)), ElementsAre(65, 122, 10, 0xC3, 0xA9));
 }
 
-TEST(LoadTokens, AFolderIsReadInNameOrder) {
+TEST(LoadTokens, ReadsAFolderInNameOrder) {
   const TemporaryFolder folder;
   folder.file("b.txt", "B");
   folder.file("a.txt", "A");
@@ -76,7 +76,7 @@ TEST(LoadTokens, ARawFileIsLittleEndianUint16) {
   EXPECT_THAT(all_of(load_tokens(tokens_at(path), 65536)), ElementsAre(1, 0x1234, 65535));
 }
 
-TEST(LoadTokens, ARawFileOfFourBytesAnIdIsReadAsItIsSaid) {
+TEST(LoadTokens, ReadsAFourByteRawFileIfConfigured) {
   const TemporaryFolder folder;
   const auto path = folder.file("a.bin", testing::numbers<std::uint32_t>({7, 0x12345678}));
 
@@ -92,7 +92,7 @@ TEST(LoadTokens, ARawFileMayHaveAnyExtension) {
   EXPECT_THAT(ids_of(folder.file("ids.u16", testing::numbers<std::uint16_t>({3, 40000}))), ElementsAre(3, 40000));
 }
 
-TEST(LoadTokens, TheHeadersOfLlmcSayTheWidth) {
+TEST(LoadTokens, LlmcHeadersGiveTheWidth) {
   const TemporaryFolder folder;
   const auto narrow =
       folder.file("a.bin", testing::llmc_header(20240520, 1, 2) + testing::numbers<std::uint16_t>({5, 50256}));
@@ -104,7 +104,7 @@ TEST(LoadTokens, TheHeadersOfLlmcSayTheWidth) {
   EXPECT_THAT(refusal(wide, "uint16"), HasSubstr("holds uint32 by its own header, and data.token_type is uint16"));
 }
 
-TEST(LoadTokens, HeadersOfLlmcThatDoNotFitTheirFileAreRefused) {
+TEST(LoadTokens, RefusesInconsistentLlmcHeaders) {
   const TemporaryFolder folder;
   const std::string ids = testing::numbers<std::uint16_t>({1, 2, 3});
   const auto says = [&](const std::string& bytes) { return refusal(folder.file("a.bin", bytes)); };
@@ -119,7 +119,7 @@ TEST(LoadTokens, HeadersOfLlmcThatDoNotFitTheirFileAreRefused) {
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, 0)), HasSubstr("holds no tokens"));
 }
 
-TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
+TEST(LoadTokens, AMegatronIndexGivesTheType) {
   const TemporaryFolder folder;
   const auto with = [&](std::uint8_t code, std::int64_t width, const std::string& ids,
                         const std::vector<std::int32_t>& sequences) {
@@ -150,15 +150,15 @@ TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
               HasSubstr("token -6 at token 1 is beyond"));
 }
 
-TEST(LoadTokens, TheLastSequenceOfMegatronsMayBeEmpty) {
+TEST(LoadTokens, TheLastMegatronSequenceMayBeEmpty) {
   const TemporaryFolder folder;
   folder.file("a.idx", testing::megatron_index(8, 2, {2, 0}));
 
   EXPECT_THAT(ids_of(folder.file("a.bin", testing::numbers<std::uint16_t>({4, 5})), std::nullopt), ElementsAre(4, 5));
 }
 
-// Sequences take 12 bytes of an index and documents 8: with so many, the bytes that they take are 0 in 64 bits.
-TEST(LoadTokens, AnIndexThatCountsMoreThan64BitsHoldIsRefused) {
+// Sequences take 12 bytes of an index and documents 8: with this many, the sum of bytes wraps to 0 in 64 bits.
+TEST(LoadTokens, RefusesAnIndexThatOverflows) {
   const TemporaryFolder folder;
   const std::string one = testing::megatron_index(8, 2, {2}), ids = testing::numbers<std::uint16_t>({1, 2});
   const auto says = [&](std::uint64_t sequences, std::uint64_t documents, const std::string& listed) {
@@ -174,7 +174,7 @@ TEST(LoadTokens, AnIndexThatCountsMoreThan64BitsHoldIsRefused) {
               HasSubstr("12 bytes follow: the file is truncated"));
 }
 
-TEST(LoadTokens, IndexesOfMegatronsThatDoNotFitTheirFileAreRefused) {
+TEST(LoadTokens, RefusesInconsistentMegatronIndexes) {
   const TemporaryFolder folder;
   const std::string good = testing::megatron_index(8, 2, {2, 1}), ids = testing::numbers<std::uint16_t>({1, 2, 3});
   const auto says = [&](const std::string& index, const std::string& bytes) {
@@ -218,7 +218,7 @@ TEST(LoadTokens, ShardsFollowOneAnotherInNameOrder) {
   EXPECT_THAT(refusal(folder / "c*/*.bin"), HasSubstr("matches no file"));
 }
 
-TEST(LoadTokens, AnEmptyShardAndMixedWidthsAreRefused) {
+TEST(LoadTokens, RefusesAnEmptyShardAndMixedWidths) {
   const TemporaryFolder folder;
   folder.file("1.bin", testing::numbers<std::uint16_t>({1}));
   folder.file("2.bin", "");
@@ -230,7 +230,7 @@ TEST(LoadTokens, AnEmptyShardAndMixedWidthsAreRefused) {
                                                    " uint16; the files of one source"));
 }
 
-TEST(Tokens, AreReadRoundAndRoundAcrossFilesThatDoNotAlignThem) {
+TEST(Tokens, WrapAroundAcrossUnalignedFiles) {
   const TemporaryFolder folder;
   folder.file("1.bin", testing::numbers<std::uint16_t>({0, 1, 2}));
   folder.file("2.bin", testing::numbers<std::uint16_t>({3}));
@@ -244,7 +244,7 @@ TEST(Tokens, AreReadRoundAndRoundAcrossFilesThatDoNotAlignThem) {
   }
 }
 
-/// Bytes of /proc/self/status' entry.
+/// Bytes in an entry of /proc/self/status.
 std::int64_t kibibytes(const std::string& entry) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -253,8 +253,8 @@ std::int64_t kibibytes(const std::string& entry) {
   return -1;
 }
 
-// What is mapped is not held: a file of 20 GB costs the pages that are looked at.
-TEST(Tokens, AFileOfTwentyGigabytesIsMappedAndNotRead) {
+// A mapped file is not resident: a file of 20 GB costs only the pages that are read.
+TEST(Tokens, MapsALargeFile) {
   const TemporaryFolder folder;
   const auto path = folder.file("large.bin", testing::numbers<std::uint16_t>({7, 8}));
   constexpr std::int64_t bytes = 20'000'000'000;
@@ -271,7 +271,7 @@ TEST(Tokens, AFileOfTwentyGigabytesIsMappedAndNotRead) {
   EXPECT_LT(kibibytes("VmRSS") - resident, 50 * 1024);
 }
 
-TEST(LoadTokens, BytesThatAreNoUtf8AreNamedWithTheirOffset) {
+TEST(LoadTokens, NamesTheOffsetOfInvalidUtf8) {
   const TemporaryFolder folder;
   const auto path = folder.file("latin.txt", "abc\xE9 d");
 
@@ -281,7 +281,7 @@ TEST(LoadTokens, BytesThatAreNoUtf8AreNamedWithTheirOffset) {
   EXPECT_THAT(message, HasSubstr("offset 3"));
 }
 
-TEST(LoadTokens, EachTextOfAFolderIsHeldToUtf8AndToTheVocabularyFromItsFirstByteOn) {
+TEST(LoadTokens, ChecksEveryTextOfAFolder) {
   const TemporaryFolder folder;
   folder.file("1.txt", "ab");
   const auto second = [&](const std::string& bytes, std::int64_t vocab_size) {
@@ -294,13 +294,13 @@ TEST(LoadTokens, EachTextOfAFolderIsHeldToUtf8AndToTheVocabularyFromItsFirstByte
   EXPECT_THAT(second("a\xC3\xA9", 128), HasSubstr("token 195 at byte 1")) << "bytes above 127 are not negative";
 }
 
-TEST(LoadTokens, AnIdBeyondTheVocabularyIsNamedWithItsPlace) {
+TEST(LoadTokens, NamesAnIdBeyondTheVocabulary) {
   const TemporaryFolder folder;
   const auto text = folder.file("a.txt", "ab~d");
   const auto bin = folder.file("a.bin", std::string("\x01\x00\x00\x02", 4));
 
   const std::string in_text = error_of<InputError>([&] { load_tokens(text_at(text), 126); });  // before the first step
-  const Tokens tokens = load_tokens(tokens_at(bin), 512);                                      // told as it is read
+  const Tokens tokens = load_tokens(tokens_at(bin), 512);                                      // when it is read
   const std::string in_bin = error_of<InputError>([&] { all_of(tokens); });
 
   EXPECT_THAT(in_text, HasSubstr("token 126 at byte 2"));
@@ -310,7 +310,7 @@ TEST(LoadTokens, AnIdBeyondTheVocabularyIsNamedWithItsPlace) {
   EXPECT_NO_THROW(all_of(load_tokens(tokens_at(bin), 513)));
 }
 
-TEST(LoadTokens, EmptyMissingAndTruncatedFilesAreRefused) {
+TEST(LoadTokens, RefusesEmptyMissingAndTruncatedFiles) {
   const TemporaryFolder folder;
   const TemporaryFolder without_texts;
 

@@ -30,7 +30,7 @@ at::Tensor labels_of(const std::vector<std::vector<std::int64_t>>& rows) {
   return labels;
 }
 
-/// [2, 3, 4], no two alike.
+/// [2, 3, 4], all different.
 at::Tensor lively_logits() {
   at::Tensor logits = at::empty({2, 3, 4}, at::kDouble);
   for (std::int64_t i = 0; i < logits.numel(); ++i) {
@@ -58,7 +58,7 @@ TEST(TokenWeightedLoss, SumsValidTokensAndDividesByTheStepsCount) {
   EXPECT_NEAR(loss.item<double>(), expected, 1e-15);  // four fp64 terms of order 1
 }
 
-TEST(TokenWeightedLoss, GradientsAreThatOfTheScaledSumAndZeroWhereNoLabelIs) {
+TEST(TokenWeightedLoss, GradientsMatchTheScaledSum) {
   const at::Tensor logits = lively_logits();
 
   token_weighted_loss(logits.clone(), labels_of({{1, 3, -100}, {-100, 0, 2}}), 10).backward();
@@ -71,7 +71,7 @@ TEST(TokenWeightedLoss, GradientsAreThatOfTheScaledSumAndZeroWhereNoLabelIs) {
   EXPECT_NEAR(gradient.sum().item<double>(), 0, 1e-15);  // each row of softmax minus one-hot sums to 0
 }
 
-TEST(TokenWeightedLoss, WithoutAValidTokenItIsExactlyZeroWithZeroGradients) {
+TEST(TokenWeightedLoss, IsZeroWithoutAValidToken) {
   const at::Tensor logits = lively_logits();
 
   const at::Tensor loss = token_weighted_loss(logits.clone(), at::full({2, 3}, -100, at::kLong), 10);
@@ -82,7 +82,7 @@ TEST(TokenWeightedLoss, WithoutAValidTokenItIsExactlyZeroWithZeroGradients) {
   EXPECT_EQ(logits.grad().count_nonzero().item<std::int64_t>(), 0) << "NaN counts as non-zero";
 }
 
-TEST(TokenWeightedLoss, IsNoMeanOfMeans) {
+TEST(TokenWeightedLoss, IsNotAMeanOfMeans) {
   const at::Tensor logits = lively_logits().detach();
   const at::Tensor one = labels_of({{1, -100, -100}, {-100, -100, -100}});
   const at::Tensor six = labels_of({{0, 1, 2}, {3, 0, 1}});
@@ -106,7 +106,7 @@ TEST(TokenWeightedLoss, KeepsTheDtypeOfTheLogits) {
   EXPECT_FLOAT_EQ(loss.item<float>(), std::log(4.0F));
 }
 
-TEST(TokenWeightedLoss, OfBfloat16IsComputedAndGivenInFloat32) {
+TEST(TokenWeightedLoss, ComputesBfloat16InFloat32) {
   at::Tensor narrow = lively_logits().detach().to(at::kBFloat16).requires_grad_();
   at::Tensor wide = narrow.detach().to(at::kFloat).requires_grad_();
   const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
@@ -121,8 +121,8 @@ TEST(TokenWeightedLoss, OfBfloat16IsComputedAndGivenInFloat32) {
   EXPECT_TRUE(narrow.grad().equal(wide.grad().to(at::kBFloat16)));
 }
 
-// Several chunks, the last of another size; a row's bits must not depend on those beside it, nor the sum on the chunks.
-TEST(TokenWeightedLoss, HasTheBitsOfLibTorchsCrossEntropy) {
+// Several chunks, the last of another size; a row's bits must not depend on other rows, nor the sum on the chunks.
+TEST(TokenWeightedLoss, MatchesLibTorchsCrossEntropy) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
     const at::Tensor numbers = at::arange(5 * 7 * 100003, at::kDouble).mul(0.37).sin_().mul_(9).to(dtype);
     at::Tensor ours = numbers.view({5, 7, 100003}).clone().requires_grad_(),
@@ -142,9 +142,8 @@ TEST(TokenWeightedLoss, HasTheBitsOfLibTorchsCrossEntropy) {
   }
 }
 
-// Float32: 4 bytes of each logit throughout, where cross_entropy takes 8 and 12; bfloat16: 2 and 4, and no float32
-// copy.
-TEST(TokenWeightedLoss, TakesTheLogitsAndOneChunkBeside) {
+// Float32: 4 bytes per logit, where cross_entropy takes 8 and 12; bfloat16: 2 and 4, and no float32 copy.
+TEST(TokenWeightedLoss, NeedsOneChunkBesidesTheLogits) {
   const std::int64_t rows = 96, vocabulary = 1 << 17, chunks = 4 * 8 << 20;
   for (const auto& [dtype, bytes] : {std::pair(at::kFloat, 4), std::pair(at::kBFloat16, 6)}) {
     MemoryMeter& meter = new_memory_meter();
@@ -159,7 +158,7 @@ TEST(TokenWeightedLoss, TakesTheLogitsAndOneChunkBeside) {
   }
 }
 
-TEST(TokenWeightedLoss, AStepWithoutAValidTokenIsRefused) {
+TEST(TokenWeightedLoss, RefusesAStepWithoutAValidToken) {
   EXPECT_THROW(token_weighted_loss(lively_logits(), at::full({2, 3}, -100, at::kLong), 0), std::logic_error);
 }
 

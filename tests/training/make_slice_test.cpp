@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run makes of its settings before it trains: slices, their values, the rows of an evaluation.
+// What a run creates from its settings before it trains: slices, their values, the rows of an evaluation.
 #include "training/make_slice.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -43,7 +43,7 @@ TEST(MakeSlice, InMixedPrecisionKeepsMasters) {
   }
 }
 
-TEST(InitialValues, AreDrawnWithTheSeedOfTheTrainingNotOfTheData) {
+TEST(InitialValues, UseTheTrainingSeed) {
   const testing::TemporaryFolder folder;
   const TrainingRun training = made_of(folder, "seed = 3\n", "[2]");
   LlamaSlice slice = make_slice(training, {0, 2}), drawn = make_slice(training, {0, 2});
@@ -56,7 +56,7 @@ TEST(InitialValues, AreDrawnWithTheSeedOfTheTrainingNotOfTheData) {
   }
 }
 
-TEST(EvaluationRows, AreThoseOfTheMicrobatchesAndTheirSum) {
+TEST(EvaluationRows, CoverTheMicrobatchesAndTheirSum) {
   const testing::TemporaryFolder folder;
   const TrainingRun training = made_of(folder, "", "[6, 2]");
 

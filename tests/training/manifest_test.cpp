@@ -39,7 +39,7 @@ Json manifest_of(const RunFile& run, bool tied) {
                        {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {}}});
 }
 
-TEST(Manifest, SaysWhatWasRun) {
+TEST(Manifest, DescribesTheRun) {
   const RunFile run = a_run();
 
   const Json manifest = manifest_of(run, false);
@@ -66,7 +66,7 @@ TEST(Manifest, SaysWhatWasRun) {
   EXPECT_EQ(manifest.at("recompute"), "none");
 }
 
-TEST(Manifest, SaysWhatIsNoDefault) {
+TEST(Manifest, HasNonDefaultSettings) {
   RunFile run = a_run();
   run.train.threads = 3;
   run.train.recompute = Recompute::layer;
@@ -81,7 +81,7 @@ TEST(Manifest, SaysWhatIsNoDefault) {
   EXPECT_EQ(manifest.at("clip_norm"), nullptr);
 }
 
-TEST(Manifest, SaysWhatIsEvaluatedAndWhen) {
+TEST(Manifest, HasTheEvaluationSettings) {
   RunFile run = a_run();
   EXPECT_FALSE(manifest_of(run, false).contains("evaluation"));
   run.validation = run.data;
@@ -93,7 +93,7 @@ TEST(Manifest, SaysWhatIsEvaluatedAndWhen) {
             (Json{{"every", 7}, {"microbatches", 3}, {"source", "fixtures/other"}}));
 }
 
-TEST(Manifest, SaysInWhatItWasComputedAndOverWhichTransport) {
+TEST(Manifest, HasPrecisionAndTransport) {
   RunFile run = a_run();
   run.train.dtype = "mixed";
   run.pipeline.transport = "threads";
@@ -148,7 +148,7 @@ TEST(Manifest, IsReadBackByTheRecordsReader) {
   EXPECT_EQ(read.json.at("model").at("something_new"), "kept");
 }
 
-TEST(Manifest, EveryRunHasAnIdOfItsOwn) {
+TEST(Manifest, HasAUniqueRunId) {
   EXPECT_NE(manifest_of(a_run(), false).at("run_id"), manifest_of(a_run(), false).at("run_id"));
 }
 

@@ -20,7 +20,7 @@ at::Tensor floats(std::int64_t count) {
   return at::empty({count}, at::kFloat);
 }
 
-/// A meter of its own for each test: what other tests still hold does not count.
+/// A separate meter for each test: allocations of other tests do not count.
 class MemoryMeterTest : public ::testing::Test {
  protected:
   void SetUp() override { meter_.attach(); }
@@ -83,7 +83,7 @@ TEST_F(MemoryMeterTest, TheTotalsPeakIsNotTheSumOfPeaks) {
   EXPECT_EQ(meter_.total().peak, 400);
 }
 
-TEST_F(MemoryMeterTest, RetagMovesAStorageAndNoMore) {
+TEST_F(MemoryMeterTest, RetagMovesOneStorage) {
   const at::Tensor tensor = floats(25);
   const at::Tensor view = tensor.slice(0, 5, 10);
 
@@ -122,7 +122,7 @@ TEST_F(MemoryMeterTest, RetagByAnotherRankMovesItToThatRank) {
   EXPECT_EQ(peer.count(MemoryOwner::activations).live, 100);
 }
 
-TEST_F(MemoryMeterTest, WhatARankHandedOnIsFreedFromTheRankThatTookIt) {
+TEST_F(MemoryMeterTest, SubtractsFromTheReceivingRank) {
   at::Tensor tensor = floats(25);
   MemoryMeter& peer = new_memory_meter();
   std::thread([&] {
@@ -138,7 +138,7 @@ TEST_F(MemoryMeterTest, WhatARankHandedOnIsFreedFromTheRankThatTookIt) {
   EXPECT_EQ(peer.count(MemoryOwner::activations).live, 0);
 }
 
-TEST_F(MemoryMeterTest, FreedByAnotherThreadItLeavesTheRankThatMadeIt) {
+TEST_F(MemoryMeterTest, SubtractsFromTheAllocatingRank) {
   at::Tensor tensor = floats(25);
   MemoryMeter& peer = new_memory_meter();
 
@@ -152,7 +152,7 @@ TEST_F(MemoryMeterTest, FreedByAnotherThreadItLeavesTheRankThatMadeIt) {
   EXPECT_EQ(peer.total().peak, 0);
 }
 
-TEST_F(MemoryMeterTest, RanksCountApartAndLoseNothing) {
+TEST_F(MemoryMeterTest, CountsRanksSeparately) {
   constexpr int ranks = 4;
   constexpr int rounds = 500;
   std::array<MemoryMeter*, ranks> meters{};
@@ -171,7 +171,7 @@ TEST_F(MemoryMeterTest, RanksCountApartAndLoseNothing) {
     EXPECT_EQ(meters[rank]->total().live, rounds * 4 * (static_cast<std::int64_t>(rank) + 1));
   }
 
-  // Every rank frees its neighbour's while the neighbour frees the next one's.
+  // Every rank frees its neighbour's tensors while the neighbour frees the next one's.
   {
     std::vector<std::jthread> threads;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -182,7 +182,7 @@ TEST_F(MemoryMeterTest, RanksCountApartAndLoseNothing) {
   for (const MemoryMeter* meter : meters) EXPECT_EQ(meter->total().live, 0);
 }
 
-TEST_F(MemoryMeterTest, AThreadThatNeverAttachedHasAMeterOfItsOwn) {
+TEST_F(MemoryMeterTest, GivesAnUnattachedThreadItsOwnMeter) {
   std::int64_t counted = 0;
   std::thread([&] {
     const at::Tensor tensor = floats(9);
@@ -193,7 +193,7 @@ TEST_F(MemoryMeterTest, AThreadThatNeverAttachedHasAMeterOfItsOwn) {
   EXPECT_EQ(meter_.total().peak, 0);
 }
 
-TEST_F(MemoryMeterTest, ThreadsThatNeverAttachedCountApart) {
+TEST_F(MemoryMeterTest, CountsUnattachedThreadsSeparately) {
   std::array<std::int64_t, 2> counted{};
   std::vector<at::Tensor> kept(2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -231,7 +231,7 @@ TEST_F(MemoryMeterTest, ATensorOfOneByteHasMemory) {
   EXPECT_EQ(meter_.total().live, 1);
 }
 
-TEST_F(MemoryMeterTest, WhatIsFreedIsGivenBackToTheSystemsAllocator) {
+TEST_F(MemoryMeterTest, ReturnsFreedMemoryToTheSystem) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer has an allocator of its own, of which malloc tells nothing";
 #endif
@@ -247,7 +247,7 @@ TEST_F(MemoryMeterTest, WhatIsFreedIsGivenBackToTheSystemsAllocator) {
   EXPECT_LT(taken() - before, 4 * count) << "less than one of the eight tensors";
 }
 
-TEST_F(MemoryMeterTest, MemoryOfOthersIsLeftAlone) {
+TEST_F(MemoryMeterTest, IgnoresMemoryOfOtherAllocators) {
   std::array<float, 4> own{};
   const at::Tensor foreign = at::from_blob(own.data(), {4}, at::kFloat);
 
@@ -258,8 +258,8 @@ TEST_F(MemoryMeterTest, MemoryOfOthersIsLeftAlone) {
   EXPECT_EQ(meter_.total().peak, 0);
 }
 
-// What stands in front of it is theirs, too: nothing there is read as a size.
-TEST_F(MemoryMeterTest, MemoryOfAnAllocatorThatKeepsAContextIsLeftAlone) {
+// The bytes before it belong to the other allocator: none of them is read as a size.
+TEST_F(MemoryMeterTest, IgnoresAllocatorsWithAContext) {
   std::array<std::int64_t, 16> block{};
   block.fill(7);
   void* data = &block[8];
@@ -293,7 +293,7 @@ TEST_F(MemoryMeterTest, InstallingAgainChangesNothing) {
   EXPECT_EQ(meter_.total().live, 40);
 }
 
-// The block asked of the system ends where the tensor ends, so a sanitizer sees the first byte beyond it.
+// The block requested from the system ends where the tensor ends, so a sanitizer sees the first byte beyond it.
 TEST(MemoryMeterDeathTest, AnOverrunIsNotHidden) {
 #ifdef __SANITIZE_ADDRESS__
   const at::Tensor tensor = floats(16);

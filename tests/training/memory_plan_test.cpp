@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan against what the model, its gradients and the optimiser really take, and the words of who has no room.
+// The plan compared with the real sizes of model, gradients and optimiser, and the messages about insufficient memory.
 #include "training/memory_plan.hpp"
 
 #include <c10/util/Exception.h>
@@ -31,7 +31,7 @@ LlamaConfig config(bool tied) {
 
 class PlanOf : public ::testing::TestWithParam<std::tuple<bool, std::string, UnitRange, std::string>> {};
 
-TEST_P(PlanOf, StateIsWhatIsAllocated) {
+TEST_P(PlanOf, StateMatchesTheAllocation) {
   const auto& [tied, optimizer_name, units, precision] = GetParam();
   TrainSettings train;
   train.dtype = precision;
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Units, PlanOf,
                                                               UnitRange{3, 3}),
                                             ::testing::Values("float32", "float64", "bfloat16", "mixed")));
 
-TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
+TEST(MemoryPlanTest, SavedBytesMatchTheClosedForms) {
   LlamaConfig c = config(true);
   c.head_dim *= 2;  // attention wider than the hidden states
   const std::int64_t n = 34, h = c.hidden_size, a = c.attention_width(), kv = c.kv_width(), i = c.intermediate_size;
@@ -77,7 +77,7 @@ TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
       << "attention as matrix products";
 }
 
-TEST(MemoryPlanTest, LogitsInBfloat16StandBesideTheirLogProbabilities) {
+TEST(MemoryPlanTest, Bfloat16LogitsAddToTheirLogProbabilities) {
   const LlamaConfig c = config(true);
   EXPECT_EQ(plan_logits(c, {0, 8}, 34, at::kBFloat16), 34 * 2 * c.vocab_size);
   EXPECT_EQ(plan_logits(c, {0, 8}, 34, at::kFloat), 0) << "in place";
@@ -98,7 +98,7 @@ TEST(MemoryPlanTest, OnAGpuAttentionInFloat32KeepsItsSoftmax) {
   EXPECT_EQ(rows("cpu", at::kFloat), 0);
 }
 
-TEST(MemoryPlanTest, LayersThatAreComputedAgainKeepTheirInputAndOneIsWholeAtATime) {
+TEST(MemoryPlanTest, RecomputedLayersKeepTheirInput) {
   const LlamaConfig c = config(true);
   const std::int64_t n = 34, h = c.hidden_size;
   const auto recompute = Recompute::layer;
@@ -111,7 +111,7 @@ TEST(MemoryPlanTest, LayersThatAreComputedAgainKeepTheirInputAndOneIsWholeAtATim
   EXPECT_EQ(plan_recomputed(c, {6, 8}, n, at::kFloat, recompute), 0) << "no layer";
 }
 
-TEST(MemoryPlanTest, OnOneDeviceTheLargestMicrobatchCountsAsItIsPadded) {
+TEST(MemoryPlanTest, OneDeviceUsesTheLargestPaddedMicrobatch) {
   const auto activations = [](std::vector<std::vector<std::int64_t>> row_lengths) {
     DataSettings data;
     data.text = "t";
@@ -130,13 +130,13 @@ TEST(MemoryPlanTest, SgdWithoutMomentumKeepsNothing) {
   EXPECT_EQ(plan_state(config(true), {{0, 8}}, train).optimizer, 0);
 }
 
-TEST(MemoryPlanTest, RoomForTheStateAloneIsNotEnough) {
+TEST(MemoryPlanTest, RequiresMoreThanTheState) {
   const MemoryPlan plan{.parameters = 10, .gradients = 10, .optimizer = 10, .activations = 5};
   EXPECT_NO_THROW(require_free(plan, 35, "the machine"));
   EXPECT_THROW(require_free(plan, 34, "the machine"), SystemError);
 }
 
-TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {
+TEST(MemoryPlanTest, SaturatesInsteadOfOverflowing) {
   LlamaConfig large = config(false);
   large.layers = 100000;
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
@@ -151,7 +151,7 @@ TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {
   EXPECT_EQ(plan_saved(large, all, largest, at::kFloat), std::numeric_limits<std::int64_t>::max());
 }
 
-TEST(MemoryPlanTest, WhatTheMachineCannotHoldIsNamedBeforeAnythingIsMade) {
+TEST(MemoryPlanTest, RefusesAPlanBeyondTheMachine) {
   MemoryPlan plan;
   plan.parameters = std::int64_t{1} << 60;
   plan.optimizer = std::int64_t{1} << 62;
@@ -167,7 +167,7 @@ TEST(MemoryPlanTest, WhatTheMachineCannotHoldIsNamedBeforeAnythingIsMade) {
   }
 }
 
-TEST(MemoryPlanTest, WhatDoesNotFitIsNamedBeforeTraining) {
+TEST(MemoryPlanTest, RefusesAPlanBeyondFreeMemory) {
   MemoryPlan plan;
   plan.parameters = std::int64_t{3} << 30;
   plan.gradients = std::int64_t{3} << 30;
@@ -183,7 +183,7 @@ TEST(MemoryPlanTest, WhatDoesNotFitIsNamedBeforeTraining) {
   }
 }
 
-TEST(OutOfMemory, TellsWhatWasAskedAndWhatWasPlanned) {
+TEST(OutOfMemory, ReportsRequestAndPlan) {
   try {
     explain_out_of_memory("rank 1's plan is at least 7.0 GiB", [] {
       TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
@@ -196,7 +196,7 @@ TEST(OutOfMemory, TellsWhatWasAskedAndWhatWasPlanned) {
   }
 }
 
-TEST(OutOfMemory, LeavesOtherErrorsAsTheyAre) {
+TEST(OutOfMemory, DoesNotChangeOtherErrors) {
   EXPECT_THROW(explain_out_of_memory("", [] { throw InputError("another"); }), InputError);
 }
 

@@ -24,7 +24,7 @@ at::Tensor bytes(MemoryOwner owner, std::int64_t count) {
   return at::empty({count}, at::kByte);
 }
 
-TEST(MemoryRow, TellsWhatIsAliveByOwner) {
+TEST(MemoryRow, HasLiveBytesByOwner) {
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
   begin_step_memory(meter);
@@ -45,7 +45,7 @@ TEST(MemoryRow, TellsWhatIsAliveByOwner) {
   EXPECT_EQ(row.activation_peak_bytes, 5);
 }
 
-TEST(MemoryRow, PeaksAreThoseOfTheStep) {
+TEST(MemoryRow, PeaksArePerStep) {
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
   for (const MemoryOwner owner : {MemoryOwner::other, MemoryOwner::transport}) bytes(owner, 1000);
@@ -63,7 +63,7 @@ TEST(MemoryRow, PeaksAreThoseOfTheStep) {
   EXPECT_EQ(row.live_bytes, 10);
 }
 
-TEST(MemoryRow, TellsWhatOfTheHeapIsFree) {
+TEST(MemoryRow, HasTheHeapsFreeBytes) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer has an allocator of its own, of which malloc tells nothing";
 #endif
@@ -80,7 +80,7 @@ TEST(MemoryRow, TellsWhatOfTheHeapIsFree) {
   EXPECT_LE(freed, block * (blocks / 2 + 2));
 }
 
-/// Pages of this process that are written to and so resident, until it goes.
+/// Pages of this process that were written to and so are resident, in its lifetime.
 class Pages {
  public:
   Pages(std::size_t bytes, int kind, int file = -1)
@@ -99,34 +99,34 @@ class Pages {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-TEST(MemoryRow, TheProcessPeakIsTheKernelsAndOutlivesWhatIsGivenBack) {
+TEST(MemoryRow, ProcessPeakIsTheKernels) {
   const MemoryMeter& meter = new_memory_meter();
   const auto peak = [] { return number_behind("/proc/self/status", "VmHWM:").value() * 1024; };
   { const Pages gone(64 * mebibyte, MAP_PRIVATE | MAP_ANONYMOUS); }
 
   const std::int64_t before = peak();
-  const std::int64_t told = memory_row(meter, 0, 0).process_peak_bytes.value();
+  const std::int64_t recorded = memory_row(meter, 0, 0).process_peak_bytes.value();
   const std::int64_t after = peak();
 
-  EXPECT_LE(before, told);
-  EXPECT_LE(told, after) << "it only rises";
+  EXPECT_LE(before, recorded);
+  EXPECT_LE(recorded, after) << "it only rises";
 }
 
-TEST(MemoryRow, PrivateIsWhatIsAnonymousOrSharedAndNoFileBehindIt) {
+TEST(MemoryRow, PrivateBytesExcludeFiles) {
   const testing::TemporaryFolder folder;
   const MemoryMeter& meter = new_memory_meter();
-  const auto told = [&] { return memory_row(meter, 0, 0).process_private_bytes.value(); };
+  const auto recorded = [&] { return memory_row(meter, 0, 0).process_private_bytes.value(); };
   const std::filesystem::path path = folder.file("mapped", "");
   std::filesystem::resize_file(path, 128 * mebibyte);
   const int file = open(path.c_str(), O_RDWR);
   ASSERT_GE(file, 0);
-  const std::int64_t before = told();
+  const std::int64_t before = recorded();
 
   const Pages own(64 * mebibyte, MAP_PRIVATE | MAP_ANONYMOUS), shared(32 * mebibyte, MAP_SHARED | MAP_ANONYMOUS);
   const Pages of_file(128 * mebibyte, MAP_SHARED, file);
   close(file);
 
-  const double grown = static_cast<double>(told() - before) / static_cast<double>(mebibyte);
+  const double grown = static_cast<double>(recorded() - before) / static_cast<double>(mebibyte);
   EXPECT_NEAR(grown, 64 + 32, 16) << "the kernel counts these by batches of pages";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The values are held against torch.optim in training_golden_test.cpp; here: what is owned, counted and left alone.
+// training_golden_test.cpp compares the values with torch.optim; these tests are about ownership, counts and unchanged
+// tensors.
 #include "training/optimizer.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +33,7 @@ TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
   EXPECT_NEAR(after[1], 2 * (1 - 0.001) + 0.01 * 50 / (50 + 1e-8), 1e-15);
 }
 
-TEST(Optimizer, DecayOfMatricesLeavesVectorsAlone) {
+TEST(Optimizer, MatrixDecayDoesNotAffectVectors) {
   for (OptimizerSettings settings : {adamw(), sgd(0)}) {
     settings.decay = "matrices";
     std::vector<Parameter> parameters{parameter_of("norm", {2, 2}, {0, 0}, at::kDouble),
@@ -52,7 +53,7 @@ TEST(Optimizer, DecayOfMatricesLeavesVectorsAlone) {
   }
 }
 
-TEST(Optimizer, SgdIsTorchs) {
+TEST(Optimizer, SgdMatchesTorch) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {1}, at::kDouble)};
   TrainState state(sgd(0.5), parameters);
 
@@ -68,7 +69,7 @@ TEST(Optimizer, SgdIsTorchs) {
   EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(3.25 - 0.25 * buffer));
 }
 
-// As torch.optim multiplies: once rounded, from the number that was asked for.
+// Multiplies as torch.optim does: rounded once, from the given number.
 TEST(Optimizer, MomentumIsNotRoundedToTheDtypeOfTheGradient) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {97}, at::kBFloat16)};
   OptimizerSettings settings = sgd(0.9);
@@ -85,7 +86,7 @@ TEST(Optimizer, MomentumIsNotRoundedToTheDtypeOfTheGradient) {
   EXPECT_THAT(numbers_of(state.parameters[0].moment1), ElementsAre(once));
 }
 
-TEST(Optimizer, TheFirstMomentumBufferIsTheGradientToTheBit) {
+TEST(Optimizer, TheFirstMomentumBufferIsTheGradient) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {-0.0})};
   OptimizerSettings settings = sgd(0.5);
   settings.weight_decay = 0;
@@ -96,7 +97,7 @@ TEST(Optimizer, TheFirstMomentumBufferIsTheGradientToTheBit) {
   EXPECT_TRUE(std::signbit(numbers_of(state.parameters[0].moment1)[0])) << "0.5 * 0 + -0 would be +0";
 }
 
-TEST(Optimizer, LeavesTheRecordedGradientAlone) {
+TEST(Optimizer, DoesNotChangeTheGradient) {
   for (const OptimizerSettings& settings : {adamw(), sgd(0.5), sgd(0)}) {
     std::vector<Parameter> parameters{parameter_of("a", {4, -1}, {1, 0.5})};
     TrainState state(settings, parameters);
@@ -109,13 +110,14 @@ TEST(Optimizer, LeavesTheRecordedGradientAlone) {
   }
 }
 
-TEST(Optimizer, AStepKeepsNoneOfItsOwnTensors) {
+TEST(Optimizer, FreesItsTemporaries) {
   for (const OptimizerSettings& settings : {adamw(), sgd(0.9)}) {
     std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1})};
     TrainState state(settings, parameters);
     MemoryMeter& meter = new_memory_meter();
     meter.attach();
-    const MemoryScope scope(MemoryOwner::activations);  // whoever calls: its own tensors are nobody else's
+    const MemoryScope scope(
+        MemoryOwner::activations);  // whatever the caller's scope, its temporaries have their own owner
 
     optimizer_step(settings, state, 0.1);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters made by hand, for tests of what happens to them after the backward pass.
+// Parameters made by hand, for tests of what follows the backward pass.
 #pragma once
 
 #include <ATen/ops/empty.h>
@@ -45,14 +45,14 @@ inline OptimizerSettings sgd(double momentum) {
   return settings;
 }
 
-/// Without anything of an optimiser's.
+/// Without optimiser state.
 inline TrainState state_of(const std::vector<Parameter>& parameters) {
   OptimizerSettings settings;
   settings.name = "sgd";
   return {settings, parameters};
 }
 
-/// The head of a tied model in a slice that holds its embedding too.
+/// The head of a tied model in a slice that also holds its embedding.
 inline Parameter alias_of(const Parameter& embedding, const std::vector<double>& gradient) {
   Parameter head{"lm_head.weight", "lm_head", embedding.value.detach().requires_grad_(), true};
   head.value.mutable_grad() = vector_of(gradient, embedding.value.scalar_type());

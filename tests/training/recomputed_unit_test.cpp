@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer that is computed again in the backward pass, against the same layer kept whole.
+// A layer that is recomputed in the backward pass, compared with the same layer without recomputation.
 #include "training/recomputed_unit.hpp"
 
 #include <ATen/Tensor.h>
@@ -32,7 +32,7 @@ LlamaConfig config_with(bool biases) {
   return config;
 }
 
-/// Two layers in the middle of the model, as a stage holds them.
+/// Two layers in the middle of the model, as in a stage.
 LlamaSlice two_layers(const LlamaConfig& config, at::ScalarType dtype) {
   LlamaSlice slice(config, {2, 4}, dtype);
   slice.allocate_gradients();
@@ -46,7 +46,7 @@ struct Passed {
   std::vector<at::Tensor> gradients;
 };
 
-/// Forward and backward of two microbatches; `split`: weight gradients are put off.
+/// Forward and backward of two microbatches; `split`: weight gradients are deferred.
 Passed pass(bool again, bool split, bool biases, at::ScalarType dtype, const std::vector<at::Tensor>& inputs,
             const at::Tensor& output_gradient) {
   const LlamaSlice slice = two_layers(config_with(biases), dtype);
@@ -76,7 +76,7 @@ Passed pass(bool again, bool split, bool biases, at::ScalarType dtype, const std
 
 class RecomputedLayers : public ::testing::TestWithParam<std::tuple<bool, bool, at::ScalarType>> {};
 
-TEST_P(RecomputedLayers, HaveTheBitsOfLayersThatAreKept) {
+TEST_P(RecomputedLayers, MatchLayersWithoutRecomputation) {
   const auto& [split, biases, dtype] = GetParam();
   const std::int64_t hidden = config_with(false).hidden_size;
   const std::vector<at::Tensor> inputs{at::randn({rows, tokens, hidden}).to(dtype),
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(All, RecomputedLayers,
                          ::testing::Combine(::testing::Bool(), ::testing::Bool(),
                                             ::testing::Values(at::kFloat, at::kDouble, at::kBFloat16)));
 
-TEST(RecomputedLayer, KeepsItsInputAlone) {
+TEST(RecomputedLayer, SavesOnlyItsInput) {
   install_memory_meter();
   const LlamaConfig config = config_with(false);
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
@@ -120,7 +120,7 @@ TEST(RecomputedLayer, KeepsItsInputAlone) {
   }
 }
 
-TEST(RecomputedLayer, IsThePlainPassWhereNoGraphIsMade) {
+TEST(RecomputedLayer, IsAPlainPassWithoutAutograd) {
   const LlamaConfig config = config_with(false);
   const LlamaSlice slice = two_layers(config, at::kFloat);
   const at::Tensor input = at::randn({rows, tokens, config.hidden_size});
@@ -132,7 +132,7 @@ TEST(RecomputedLayer, IsThePlainPassWhereNoGraphIsMade) {
   EXPECT_TRUE(at::equal(output, slice.forward_unit(2, input)));
 }
 
-TEST(RecomputedLayer, RefusesAnInputThatWasChangedSince) {
+TEST(RecomputedLayer, RefusesAChangedInput) {
   const LlamaConfig config = config_with(false);
   const LlamaSlice slice = two_layers(config, at::kFloat);
   at::Tensor input = at::randn({rows, tokens, config.hidden_size});

@@ -33,7 +33,7 @@ at::Tensor tensor_of(const std::vector<double>& values) {
   return tensor;
 }
 
-TEST(RoundToBfloat16, IsToTheNearestAndTiesToEven) {
+TEST(RoundToBfloat16, RoundsToNearestTiesToEven) {
   for (const auto& [value, expected] : by_hand) {
     EXPECT_EQ(static_cast<double>(round_to_bfloat16(value)), expected) << value;
     EXPECT_EQ(static_cast<double>(round_to_bfloat16(-value)), -expected) << value;
@@ -41,7 +41,7 @@ TEST(RoundToBfloat16, IsToTheNearestAndTiesToEven) {
   EXPECT_TRUE(std::isnan(static_cast<double>(round_to_bfloat16(std::nan("")))));
 }
 
-TEST(RoundToBfloat16, OfATensorIsThatOfEachElement) {
+TEST(RoundToBfloat16, RoundsEachElementOfATensor) {
   std::vector<double> values{std::nan("")};
   for (const auto& [value, expected] : by_hand) values.insert(values.end(), {value, -value});
   for (int i = 1; i < 20000; ++i) values.push_back(std::sin(i) * std::pow(2.0, i % 40 - 20));
@@ -54,7 +54,7 @@ TEST(RoundToBfloat16, OfATensorIsThatOfEachElement) {
   for (std::size_t i = 1; i < values.size(); ++i) EXPECT_EQ(bits[i].x, round_to_bfloat16(values[i]).x) << values[i];
 }
 
-TEST(RoundToBfloat16, IsNotLibTorchsConversion) {
+TEST(RoundToBfloat16, DiffersFromLibTorchsConversion) {
   const at::Tensor beside_a_middle = tensor_of({1 + 0x1p-8 + 0x1p-40});
 
   EXPECT_FALSE(round_to_bfloat16(beside_a_middle).equal(beside_a_middle.to(at::kBFloat16)))

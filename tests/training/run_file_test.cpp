@@ -127,7 +127,7 @@ TEST(RunFile, HasDefaultsThatWork) {
   EXPECT_EQ(run.record_level, RecordLevel::full);
 }
 
-TEST(RunFile, HasTheNumbersThatTheDocsSayWhereNoneAreGiven) {
+TEST(RunFile, HasTheDocumentedDefaults) {
   const RunFile run = load(std::string(model) + data + train);
 
   EXPECT_EQ(run.data.seed, 1U);
@@ -152,7 +152,7 @@ TEST(RunFile, HasTheNumbersThatTheDocsSayWhereNoneAreGiven) {
   EXPECT_EQ(run.checkpoint.keep, 3);
 }
 
-TEST(RunFile, ReadsAListOfSomebodyElsesAndAPartitionByCost) {
+TEST(RunFile, ReadsAnImportedScheduleAndAPartitionByCost) {
   const TemporaryFolder folder;
   const PipelineSettings pipeline =
       load_run_file(folder.file("run.toml", std::string(model) + data + train +
@@ -180,7 +180,7 @@ TEST(RunFile, ReadsSgd) {
   EXPECT_EQ(run.train.optimizer.weight_decay, 0.01);
 }
 
-TEST(RunFile, WhatIsEvaluatedIsReadAsTheRunsDataIsButInOrderAndUnmasked) {
+TEST(RunFile, ReadsValidationDataInOrderAndUnmasked) {
   const TemporaryFolder folder;
   const auto path = folder.file(
       "run.toml",
@@ -203,7 +203,7 @@ TEST(RunFile, WhatIsEvaluatedIsReadAsTheRunsDataIsButInOrderAndUnmasked) {
   EXPECT_EQ(load_run_file(path, "other.txt").validation->tokens, run.validation->tokens) << "only the data is replaced";
 }
 
-TEST(RunFile, WithoutValidationDataNothingIsEvaluated) {
+TEST(RunFile, DoesNotEvaluateWithoutValidationData) {
   EXPECT_FALSE(load(std::string(model) + data + train).validation.has_value());
 }
 
@@ -217,9 +217,9 @@ TEST(RunFile, TextMayBeReplaced) {
   EXPECT_TRUE(run.data.tokens.empty());
 }
 
-// The type of a width that no file says is that of the files, and the validation's files stay when the data is replaced
-// by a text.
-TEST(RunFile, OfAReplacedTextTheValidationKeepsItsFilesAndTheirType) {
+// The run file's files determine the type of ids whose width no file gives; the validation's files stay if a text
+// replaces the training data.
+TEST(RunFile, ValidationKeepsItsFilesIfATextIsGiven) {
   const TemporaryFolder folder;
   const auto path = folder.file(
       "run.toml", std::string(model) +
@@ -235,7 +235,7 @@ TEST(RunFile, OfAReplacedTextTheValidationKeepsItsFilesAndTheirType) {
   EXPECT_EQ(run.validation->token_type, "uint32");
 }
 
-TEST(RunFile, WithoutATableOfEvaluationTheStepsMicrobatchesAreEvaluatedAtTheEndAlone) {
+TEST(RunFile, EvaluatesAtTheEndByDefault) {
   const RunFile run = with_data("text = \"a\"\nvalidation = \"b\"\nlengths = [8, 4]");
 
   ASSERT_TRUE(run.validation.has_value());
@@ -256,7 +256,7 @@ TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   EXPECT_EQ(checkpoint.keep, 4);
 }
 
-TEST(RunFile, CheckpointsWithoutAFolderAreAskedForAndWithoutATableAreNot) {
+TEST(RunFile, ATableWithoutAFolderRequestsCheckpoints) {
   const CheckpointSettings checkpoint = load(std::string(model) + data + train + "[checkpoint]\n").checkpoint;
 
   EXPECT_TRUE(checkpoint.asked);
@@ -265,15 +265,15 @@ TEST(RunFile, CheckpointsWithoutAFolderAreAskedForAndWithoutATableAreNot) {
   EXPECT_FALSE(load(std::string(model) + data + train).checkpoint.asked);
 }
 
-TEST(RunFile, AsManyMicrobatchesAsLengthsAndTheFirstMaskedAreTaken) {
+TEST(RunFile, AcceptsOneLengthPerMicrobatchAndAMaskedFirst) {
   const RunFile run = with_data("text = \"a\"\nmicrobatches = 2\nmasked = [0]\nlengths = [3, 4]");
 
   EXPECT_EQ(run.microbatches(), 2);
   EXPECT_THAT(run.data.masked, ElementsAre(0));
 }
 
-// In time and memory that do not grow with the numbers: each of these would take gigabytes, or for ever.
-TEST(RunFile, AStepThatNoSourceHoldsIsRefusedByArithmetic) {
+// In time and memory independent of the numbers: each of these would otherwise take gigabytes, or forever.
+TEST(RunFile, RefusesAStepBeyondTheSource) {
   const TemporaryFolder folder;
   folder.file("a.txt", std::string(1000, 'x'));
   const auto refusal = [&](const std::string& keys) {
@@ -296,14 +296,14 @@ TEST(RunFile, AStepThatNoSourceHoldsIsRefusedByArithmetic) {
   EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 9223372036854775807"), HasSubstr("at most 2147483647"));
 }
 
-TEST(RunFile, AStepOfASourceThatIsNotThereIsRefusedByArithmeticToo) {
+TEST(RunFile, RefusesALongStepWithAMissingSource) {
   EXPECT_THAT(error_of<InputError>([] { with_data("text = \"a.txt\"\nlengths = [8, 4]\nbatch = 1000000000"); }),
               HasSubstr("key data.lengths: asks for 2 microbatches of 1000000000 rows, and the file with their tokens "
                         "cannot be read"));
 }
 
-// A token takes a byte of the file and no memory, so the file may hold what memory cannot.
-TEST(RunFile, AStepThatNoMemoryHoldsIsRefusedWithBothNumbers) {
+// A token takes a byte of the file and no memory, so the file may be larger than memory.
+TEST(RunFile, RefusesAStepBeyondMemory) {
   const TemporaryFolder folder;
   std::filesystem::resize_file(folder.file("a.txt", ""), std::uintmax_t{1} << 42);
   const auto path = folder.file(
@@ -324,7 +324,7 @@ TEST(RunFile, OptimizerMayBeReplacedByAKnownOne) {
   EXPECT_THAT(error_of<InputError>([&] { settings.use("adam"); }), HasSubstr("adamw, sgd"));
 }
 
-/// A file that must be refused, and what the message must hold: place and key, and the matter.
+/// A file that must be refused, and texts that the message must contain: place, key, and the error.
 struct Broken {
   const char* name;
   std::string text;

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-/// Takes its time over the actions of the first step.
+/// Slow in the actions of the first step.
 class Slow : public StepObserver {
  public:
   void action_began(const StepAction& action) override {
@@ -22,7 +22,7 @@ class Slow : public StepObserver {
   }
 };
 
-TEST(RunMonitor, AStepsRecordingIsThatOfTheStepAlone) {
+TEST(RunMonitor, MeasuresTheRecordingOfEachStep) {
   const testing::TemporaryFolder folder;
   const TrainingRun training = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
   RunMonitor monitor(training, folder.path(), {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run is asked to save and to end by a signal, which ends nothing else while it is waited for.
+// A signal asks a run to save and stop, and does not terminate the process.
 #include "training/checkpoint/save_signal.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ bool ends_the_process(int signal) {
   return action_of(signal).sa_handler == SIG_DFL;
 }
 
-TEST(SaveSignal, IsAskedByEitherSignalOfOneProcess) {
+TEST(SaveSignal, IsSetByEitherSignal) {
   for (const int signal : {SIGUSR1, SIGTERM}) {
     const SaveSignal save(/*one_process=*/true);
     ASSERT_FALSE(ends_the_process(signal)) << signal;
@@ -30,14 +30,14 @@ TEST(SaveSignal, IsAskedByEitherSignalOfOneProcess) {
   }
 }
 
-TEST(SaveSignal, LeavesSigtermToRanksOfSeveralProcesses) {
+TEST(SaveSignal, IgnoresSigtermWithSeveralProcesses) {
   const SaveSignal save(/*one_process=*/false);
 
   EXPECT_FALSE(ends_the_process(SIGUSR1));
   EXPECT_TRUE(ends_the_process(SIGTERM)) << "mpirun kills a moment later whoever has not ended";
 }
 
-TEST(SaveSignal, MayComeAgain) {
+TEST(SaveSignal, MayRepeat) {
   const SaveSignal save(/*one_process=*/true);
   ASSERT_FALSE(ends_the_process(SIGUSR1));
 
@@ -47,7 +47,7 @@ TEST(SaveSignal, MayComeAgain) {
   EXPECT_NE(action_of(SIGUSR1).sa_flags & SA_RESTART, 0) << "no call of the system ends with EINTR";
 }
 
-TEST(SaveSignal, OfOneRunIsNotThatOfTheNext) {
+TEST(SaveSignal, IsResetForTheNextRun) {
   {
     const SaveSignal first(/*one_process=*/true);
     ASSERT_FALSE(ends_the_process(SIGUSR1));

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(StepLosses, AreReadByMicrobatchInWhateverOrderTheyCame) {
+TEST(StepLosses, AreReadByMicrobatch) {
   StepLosses losses;
 
   losses.begin(3);
@@ -19,7 +19,7 @@ TEST(StepLosses, AreReadByMicrobatchInWhateverOrderTheyCame) {
   EXPECT_THAT(losses.read(), ElementsAre(4.5F, 0.0F, 0.25F));
 }
 
-TEST(StepLosses, ANewStepForgetsTheLast) {
+TEST(StepLosses, AreClearedByANewStep) {
   StepLosses losses;
   losses.begin(2);
   losses.set(1, at::scalar_tensor(1.0));
@@ -32,7 +32,7 @@ TEST(StepLosses, ANewStepForgetsTheLast) {
 }
 
 TEST(StepLosses, AreAddedInFloat32FromLeftToRight) {
-  // Behind 2^24 float32 has no odd numbers: each 1 is lost where it is added alone.
+  // Above 2^24 float32 has no odd numbers: each 1 is lost if it is added alone.
   EXPECT_EQ(step_loss({16777216.0F, 1.0F, 1.0F}), 16777216.0F);
   EXPECT_EQ(step_loss({1.0F, 1.0F, 16777216.0F}), 16777218.0F);
 }

@@ -21,7 +21,7 @@ DataSettings two_microbatches() {
   return data;
 }
 
-/// A rank's rows of steps that a test tells of, and the tables that they come to.
+/// A rank's rows of made-up steps, and the resulting tables.
 class RowsOfSteps {
  public:
   explicit RowsOfSteps(bool owns_loss = true, RecordLevel level = RecordLevel::full)
@@ -31,9 +31,9 @@ class RowsOfSteps {
   StepRows* operator->() { return &rows_; }
   const BatchPlan& plan() const { return plan_; }
   void feed(std::int64_t step) {
-    for (std::int64_t each = 0; each < plan_.microbatches(); ++each) rows_.fed(each, plan_.make(step, each));
+    for (std::int64_t each = 0; each < plan_.microbatches(); ++each) rows_.on_input(each, plan_.make(step, each));
   }
-  /// A column of a table, row by row; nothing where there is no such table.
+  /// A column of a table, row by row; null if there is no such table.
   std::vector<std::string> column(const std::string& file, const std::string& name) const {
     const std::filesystem::path path = folder_.path() / "rank-0" / file;
     std::vector<std::string> cells;
@@ -54,12 +54,12 @@ class RowsOfSteps {
 using Cells = std::vector<std::string>;
 const StepAction forward{0, 0, "0F0", 0, 0, true};
 
-TEST(StepRows, TellWhatEachMicrobatchWas) {
+TEST(StepRows, DescribeEachMicrobatch) {
   RowsOfSteps rows;
   rows->step_began(2);
   rows.feed(2);
-  rows->lost(1, at::scalar_tensor(0.0));
-  rows->lost(0, at::scalar_tensor(1.5));
+  rows->on_loss(1, at::scalar_tensor(0.0));
+  rows->on_loss(0, at::scalar_tensor(1.5));
   rows->step_ended(2);
 
   const auto column = [&](const char* name) { return rows.column("microbatches.csv", name); };
@@ -73,11 +73,11 @@ TEST(StepRows, TellWhatEachMicrobatchWas) {
   EXPECT_EQ(column("data_digest"), (Cells{data_digest(rows.plan().make(2, 0)), data_digest(rows.plan().make(2, 1))}));
 }
 
-TEST(StepRows, TellWhatAStepWas) {
+TEST(StepRows, DescribeAStep) {
   RowsOfSteps rows;
   rows->step_began(0);
-  rows->lost(0, at::scalar_tensor(1.5));
-  rows->lost(1, at::scalar_tensor(0.25));
+  rows->on_loss(0, at::scalar_tensor(1.5));
+  rows->on_loss(1, at::scalar_tensor(0.25));
   rows->after_update(0, {}, {.gradient_norm = 2, .clip_coefficient = 0.5, .learning_rate = 0.125});
   rows->step_ended(0);
 
@@ -94,7 +94,7 @@ TEST(StepRows, TellWhatAStepWas) {
   EXPECT_EQ(rows->update().gradient_norm, 2);
 }
 
-TEST(StepRows, TellOfTheLargestActionOfEachStep) {
+TEST(StepRows, HaveTheLargestActivationPeak) {
   RowsOfSteps rows;
   rows->step_began(0);
   for (const std::int64_t bytes : {300, 500, 200}) rows->add_activation_peak(bytes);
@@ -106,7 +106,7 @@ TEST(StepRows, TellOfTheLargestActionOfEachStep) {
   EXPECT_EQ(rows.column("memory.csv", "activation_peak_bytes"), (Cells{"500", "100"}));
 }
 
-TEST(StepRows, AddTheWaitsOfAStep) {
+TEST(StepRows, SumTheWaitsOfAStep) {
   RowsOfSteps rows;
   rows->step_began(0);
   rows->waited(forward, 1'500'000'000);
@@ -117,7 +117,7 @@ TEST(StepRows, AddTheWaitsOfAStep) {
   EXPECT_EQ(rows->waited_seconds(), 0);
 }
 
-TEST(StepRows, OfARankWithoutTheLossHaveNone) {
+TEST(StepRows, HaveNoLossOnOtherRanks) {
   RowsOfSteps rows(false);
   rows->step_began(0);
   rows.feed(0);
@@ -128,12 +128,12 @@ TEST(StepRows, OfARankWithoutTheLossHaveNone) {
   EXPECT_EQ(rows->loss(), std::nullopt);
 }
 
-TEST(StepRows, DigestTheDataOfARecordAlone) {
+TEST(StepRows, DigestDataOnlyForARecord) {
   RowsOfSteps recorded, unrecorded(true, RecordLevel::none);
   for (RowsOfSteps* rows : {&recorded, &unrecorded}) {
     (*rows)->step_began(0);
     rows->feed(0);
-    (*rows)->lost(0, at::scalar_tensor(1.5));
+    (*rows)->on_loss(0, at::scalar_tensor(1.5));
     (*rows)->step_ended(0);
     EXPECT_EQ((*rows)->loss(), 1.5F);
   }

@@ -23,7 +23,7 @@ using testing::parameter_of;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Two parameters, the second of this gradient, on their way into step 3.
+/// Two parameters, the second with this gradient, before the update of step 3.
 struct Updated {
   explicit Updated(double gradient) {
     train.steps = 5;
@@ -43,7 +43,7 @@ struct Updated {
   StepObserver nobody;
 };
 
-TEST(EndGradients, OfGradientsThatAreNotFiniteNamesTheFirstAndUpdatesNothing) {
+TEST(EndGradients, NamesTheFirstNonFiniteGradientAndSkipsTheUpdate) {
   Updated updated(infinity);
 
   EXPECT_THAT(testing::error_of<RunError>([&] { updated.end(infinity); }),
@@ -53,7 +53,7 @@ TEST(EndGradients, OfGradientsThatAreNotFiniteNamesTheFirstAndUpdatesNothing) {
   EXPECT_EQ(updated.state.step, 3);
 }
 
-TEST(EndGradients, OfAnotherRanksGradientsThatAreNotFiniteSaysSo) {
+TEST(EndGradients, ReportsNonFiniteGradientsOfAnotherRank) {
   Updated updated(1);
 
   EXPECT_THAT(testing::error_of<RunError>([&] { updated.end(infinity); }), HasSubstr("(norm inf), on another rank: "));

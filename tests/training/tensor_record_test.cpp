@@ -22,7 +22,7 @@ at::Tensor tensor_of(const std::vector<double>& numbers, at::IntArrayRef shape, 
 }
 
 // The vectors of the record format's description.
-TEST(TensorDigest, HasTheValuesThatTheRecordFormatStates) {
+TEST(TensorDigest, MatchesTheDocumentedValues) {
   EXPECT_EQ(digest(tensor_of({1, 2, 3}, {3}, at::kFloat)), "e9ae472f8e0534b67486a13c09695146");
   EXPECT_EQ(digest(tensor_of({1.5}, {}, at::kFloat)), "77b3d71dc009b6ec2f49a7bfef15fa25");
   EXPECT_EQ(digest(at::empty({0, 4}, at::kFloat)), "9f0dabaa0b971303666ff5a48f727d4a");
@@ -30,14 +30,14 @@ TEST(TensorDigest, HasTheValuesThatTheRecordFormatStates) {
   EXPECT_EQ(digest(tensor_of({1, -100}, {2}, at::kLong)), "73c92bbd3a0b61aae62e86e1dd91d5d5");
 }
 
-TEST(TensorDigest, OfAViewIsThatOfItsContiguousCopy) {
+TEST(TensorDigest, OfAViewEqualsThatOfItsCopy) {
   const at::Tensor tensor = tensor_of({1, 2, 3, 4, 5, 6}, {2, 3}, at::kFloat);
 
   EXPECT_EQ(digest(tensor.t()), digest(tensor_of({1, 4, 2, 5, 3, 6}, {3, 2}, at::kFloat)));
   EXPECT_EQ(digest(tensor[1]), digest(tensor_of({4, 5, 6}, {3}, at::kFloat)));
 }
 
-TEST(DescribeTensor, TellsWhatAMatrixHolds) {
+TEST(DescribeTensor, DescribesAMatrix) {
   const TensorRow row = describe(tensor_of({3, 0, 0, 0, -4, 0}, {3, 2}, at::kFloat));
 
   EXPECT_EQ(row.dtype, "float32");
@@ -70,7 +70,7 @@ TEST(DescribeTensor, ShowsNanAndInfinity) {
   EXPECT_TRUE(std::isnan(row.max_abs));
 }
 
-TEST(DescribeTensor, NegativeZeroIsAZeroWithBitsOfItsOwn) {
+TEST(DescribeTensor, NegativeZeroIsAZeroWithOtherBits) {
   const TensorRow negative = describe(tensor_of({-0.0}, {1}, at::kFloat));
 
   EXPECT_EQ(negative.nonzero, 0);
@@ -97,7 +97,7 @@ TEST(DescribeTensor, TakesAnEmptyTensor) {
   EXPECT_EQ(row.max_abs, 0);
 }
 
-TEST(DescribeTensor, MakesNoTensorOfAContiguousOneAndCountsACopyAsTheRecorders) {
+TEST(DescribeTensor, CopiesOnlyNonContiguousTensors) {
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
   const at::Tensor tensor = at::zeros({100, 10}, at::kFloat);
@@ -113,7 +113,7 @@ TEST(DescribeTensor, MakesNoTensorOfAContiguousOneAndCountsACopyAsTheRecorders) 
   EXPECT_EQ(meter.count(MemoryOwner::recorder).live, 0);
 }
 
-TEST(Dtypes, ThatRecordsDoNotKnowAreRefused) {
+TEST(Dtypes, RefuseTypesUnknownToRecords) {
   EXPECT_THROW(dtype_name(at::kBool), std::logic_error);
   EXPECT_THROW(describe(at::zeros({2}, at::kBool)), std::logic_error);
   EXPECT_THROW(parse_dtype("float8"), InputError);

@@ -14,7 +14,7 @@ using testing::numbers_of;
 using testing::parameter_of;
 using testing::state_of;
 
-TEST(TiedWeight, GivesBothTheSum) {
+TEST(TiedWeight, BothUsesGetTheSum) {
   std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1})};
   parameters.push_back(testing::alias_of(parameters[0], {0.5, 4}));
 
@@ -31,7 +31,7 @@ TEST(TiedWeight, GivesBothTheSum) {
       << "the next step needs two accumulators again";
 }
 
-TEST(TiedWeight, OfTwoStagesOfOneRankGivesBothTheSumToo) {
+TEST(TiedWeight, TwoStagesOfOneRankGetTheSum) {
   const TrainState state = state_of(
       {parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1}), parameter_of("lm_head.weight", {1, 2}, {1, 1})});
   const TiedWeight tied(true, state);
@@ -43,7 +43,7 @@ TEST(TiedWeight, OfTwoStagesOfOneRankGivesBothTheSumToo) {
   EXPECT_THAT(numbers_of(state.parameters[1].gradient()), ElementsAre(1.25, 0));
 }
 
-TEST(TiedWeight, OfOneUseAloneHasNothingToAdd) {
+TEST(TiedWeight, OneUseNeedsNoSum) {
   const TrainState state = state_of({parameter_of("lm_head.weight", {1, 2}, {1, 1})});
   const TiedWeight tied(true, state);
 
@@ -54,7 +54,7 @@ TEST(TiedWeight, OfOneUseAloneHasNothingToAdd) {
   EXPECT_THAT(numbers_of(state.parameters[0].gradient()), ElementsAre(1, 1));
 }
 
-TEST(TiedWeight, IsNoneOfAnUntiedModel) {
+TEST(TiedWeight, IsAbsentInAnUntiedModel) {
   const TrainState state = state_of(
       {parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1}), parameter_of("lm_head.weight", {1, 2}, {1, 1})});
   const TiedWeight tied(false, state);

@@ -19,7 +19,7 @@ using testing::parameter_of;
 using testing::sgd;
 using testing::state_of;
 
-TEST(TrainState, MomentsAreTheOptimizersToTheByte) {
+TEST(TrainState, MomentsMatchTheOptimizer) {
   std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1}), parameter_of("b", {1}, {1})};
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
@@ -36,14 +36,14 @@ TEST(TrainState, MomentsAreTheOptimizersToTheByte) {
   EXPECT_FALSE(bare.parameters[0].moment1.defined());
 }
 
-TEST(TrainState, AnUnknownOptimizerIsRefused) {
+TEST(TrainState, RefusesAnUnknownOptimizer) {
   OptimizerSettings settings;
   settings.name = "adam";
 
   EXPECT_THROW(TrainState(settings, {}), std::logic_error);
 }
 
-TEST(TrainState, AParameterWithoutAnAccumulatorIsNamed) {
+TEST(TrainState, NamesAParameterWithoutAnAccumulator) {
   Parameter bare = parameter_of("a", {1}, {1});
   bare.value.mutable_grad() = at::Tensor();
   const TrainState state = state_of({bare});
@@ -51,7 +51,7 @@ TEST(TrainState, AParameterWithoutAnAccumulatorIsNamed) {
   EXPECT_THROW(zero_gradients(state), std::logic_error);
 }
 
-TEST(ZeroGradients, KeepsTheTensors) {
+TEST(ZeroGradients, KeepsTheTensorObjects) {
   std::vector<Parameter> parameters{parameter_of("a", {1, 2}, {0.25, std::numeric_limits<double>::quiet_NaN()})};
   const void* data = parameters[0].value.grad().const_data_ptr();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One folder of fixtures/training_golden, and what the optimiser's half of a step makes of its gradients.
+// One folder of fixtures/training_golden, and the update that the optimiser's half of a step computes from its
+// gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -30,10 +31,10 @@ class TrainingGolden {
   bool same_code_path() const;
   /// A copy, so that it is aligned and may be changed.
   at::Tensor tensor(const std::string& key) const;
-  /// Of parameters and copies before the last step, of which no more is kept.
+  /// Parameters and copies before the last step, which are not stored.
   bool has_digest_alone(const std::string& key) const { return json_.at("digests").contains(key); }
   std::string digest(const std::string& key) const { return json_.at("digests").at(key).get<std::string>(); }
-  /// Element of a float64 column of one number a step.
+  /// Element of a float64 column with one number per step.
   double number(const std::string& column, std::int64_t step) const;
   std::filesystem::path weights() const { return folder_ / "model.safetensors"; }
 
@@ -47,13 +48,13 @@ class TrainingGolden {
 struct Comparison {
   std::int64_t tensors = 0;
   std::int64_t elements = 0;
-  std::int64_t differing = 0;  ///< elements whose bits differ; all of a tensor that has another digest
-  double largest = 0;          ///< largest difference, as a part of the tensor's largest element
+  std::int64_t differing = 0;  ///< elements whose bits differ; all elements of a tensor with another digest
+  double largest = 0;          ///< largest difference, relative to the tensor's largest element
   void add(const at::Tensor& ours, const at::Tensor& golden);
   void add(const at::Tensor& ours, const std::string& golden_digest);
 };
 
-/// A planted mistake, or none of them.
+/// An injected mistake, or none.
 struct Mistake {
   std::function<void(OptimizerSettings&)> settings = nullptr;
   std::function<double(double norm, double coefficient)> coefficient = nullptr;
@@ -67,7 +68,7 @@ struct Outcome {
   double coefficient_error = 0;  ///< relative, largest
 };
 
-/// The golden's gradients are put in place, then norm, clipping and update are ours. The whole of a step, from its ids
-/// on, is held in tests/reference/training_golden_test.cpp.
+/// Sets the golden's gradients, then computes norm, clipping and update. tests/reference/training_golden_test.cpp
+/// compares whole steps, from ids on.
 Outcome update_with_golden_gradients(const TrainingGolden& golden, const Mistake& mistake = {});
 }  // namespace plumbline::testing

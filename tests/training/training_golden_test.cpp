@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Optimiser, clipping and learning rate against transformers and torch.optim (fixtures/training_golden).
+// Optimiser, clipping and learning rate compared with transformers and torch.optim (fixtures/training_golden).
 #include "tests/training/training_golden.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -14,8 +14,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// fp64 sums of the same squares, at most differently ordered: 2000 elements' roundings of 1.1e-16, added up without
-/// luck.
+/// fp64 sums of the same squares in different orders: roundings of 1.1e-16 of 2000 elements, in the worst case.
 constexpr double fp64_sum_limit = 2.2e-13;
 
 std::string summary(const std::string& what, const Comparison& found) {
@@ -63,7 +62,7 @@ TEST_P(TrainingGoldens, LearningRate) {
   for (std::int64_t step = 0; step < train.steps; ++step) {
     const double rate = learning_rate(train, step);
     EXPECT_EQ(rate, golden_.number("rate", step)) << "step " << step;
-    // torch's schedulers go from rate to rate, so a few roundings of 1.1e-16 add up.
+    // torch's schedulers compute each rate from the previous one, so a few roundings of 1.1e-16 add up.
     const double torch = schedulers[static_cast<std::size_t>(step)];
     EXPECT_LE(std::abs(rate - torch), 1e-15 * torch) << "step " << step;
   }
@@ -96,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
                                            "adamw_bfloat16", "sgd_bfloat16", "adamw_mixed", "sgd_mixed"),
                          [](const auto& given) { return std::string(given.param); });
 
-/// Each must show, by the limits of the tests above: on another code path too.
+/// Each must exceed the limits of the tests above, also on another code path.
 struct Planted {
   const char* name;
   const char* golden;
@@ -109,7 +108,7 @@ void PrintTo(const Planted& planted, std::ostream* out) {
 
 class PlantedMistakes : public ::testing::TestWithParam<Planted> {};
 
-TEST_P(PlantedMistakes, AreSeen) {
+TEST_P(PlantedMistakes, AreDetected) {
   const TrainingGolden golden(GetParam().golden);
 
   const Outcome found = update_with_golden_gradients(golden, GetParam().mistake);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run file asks for, held against its model and its data.
+// A run file's settings, checked against its model and its data.
 #include "training/training_run.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 class LoadedRun : public ::testing::Test {
  protected:
-  /// Of a model with so many positions, on a text of 200 bytes.
+  /// A model with this many positions, and a text of 200 bytes.
   std::filesystem::path run_file(std::int64_t positions, const std::string& data) {
     Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
     config["max_position_embeddings"] = positions;
@@ -34,15 +34,15 @@ class LoadedRun : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(LoadedRun, MayHaveRowsOfAsManyTokensAsTheModelHasPositions) {
+TEST_F(LoadedRun, AcceptsRowsUpToTheModelsPositions) {
   EXPECT_EQ(load_training_run(run_file(32, "lengths = [32, 7]\n"), std::nullopt).plan.longest_sequence(), 32);
   EXPECT_THAT(error_of<InputError>([&] { load_training_run(run_file(31, "lengths = [7, 32]\n"), std::nullopt); }),
               AllOf(HasSubstr("run.toml: data.lengths asks for rows of 32 tokens, but "),
                     HasSubstr("config.json has max_position_embeddings = 31")));
 }
 
-// Each row of a microbatch takes the memory of its longest.
-TEST_F(LoadedRun, WhoseSecondMicrobatchIsPaddedBeyondMemoryIsRefused) {
+// Each row of a microbatch needs the memory of its longest row.
+TEST_F(LoadedRun, RefusesPaddingBeyondMemory) {
   std::string rows;
   const int batch = 20000, longest = 50'000'000;
   for (int i = 1; i < batch; ++i) rows += "1, ";
@@ -56,7 +56,7 @@ TEST_F(LoadedRun, WhoseSecondMicrobatchIsPaddedBeyondMemoryIsRefused) {
               HasSubstr("run.toml: microbatch 1 of 20000 rows, padded to 50000000 tokens each,"));
 }
 
-TEST_F(LoadedRun, EvaluatesOnItsValidationDataAlone) {
+TEST_F(LoadedRun, EvaluatesOnlyOnItsValidationData) {
   const std::string data = "lengths = [8]\nbatch = 2\n";
   const auto text = run_file(32, data).parent_path() / "text.txt";
   const TrainingRun evaluated =
@@ -67,7 +67,7 @@ TEST_F(LoadedRun, EvaluatesOnItsValidationDataAlone) {
   EXPECT_FALSE(load_training_run(run_file(32, data), std::nullopt).validation.has_value());
 }
 
-TEST_F(LoadedRun, HasAnIdOfItsOwn) {
+TEST_F(LoadedRun, HasAUniqueId) {
   const auto run = run_file(32, "lengths = [8]\n");
 
   EXPECT_NE(load_training_run(run, std::nullopt).run_id, load_training_run(run, std::nullopt).run_id);

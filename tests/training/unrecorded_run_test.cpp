@@ -8,7 +8,7 @@
 namespace plumbline {
 namespace {
 
-TEST(UnrecordedRun, EachRankRemovesItsOwnAndTheLastOneTheFolder) {
+TEST(UnrecordedRun, RanksRemoveTheirFilesAndTheLastTheFolder) {
   const testing::TemporaryFolder parent;
   const std::filesystem::path folder = parent / "run";
   for (const char* file : {"run/manifest.json", "run/rank-0/progress", "run/rank-1/progress"}) parent.file(file, "{}");
@@ -24,7 +24,7 @@ TEST(UnrecordedRun, EachRankRemovesItsOwnAndTheLastOneTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-TEST(UnrecordedRun, RankZeroLeavesWhatOthersStillNeed) {
+TEST(UnrecordedRun, RankZeroKeepsOtherRanksFiles) {
   const testing::TemporaryFolder parent;
   parent.file("run/manifest.json", "{}");
   parent.file("run/rank-1/progress", "{}");

@@ -34,16 +34,17 @@ TEST(WindowShuffle, SeedAndEpochDecideTheOrder) {
   EXPECT_EQ(order_of(1, 7, 100), order_of(1, 7, 100));
 }
 
-// Worked out by another program, from docs/data.md.
-TEST(WindowShuffle, HasTheOrderThatTheDocsSay) {
+// Computed by another program, from docs/data.md.
+TEST(WindowShuffle, MatchesTheDocumentedOrder) {
   EXPECT_THAT(order_of(11, 0, 10), ElementsAre(5, 8, 3, 4, 2, 6, 9, 0, 7, 1));
   EXPECT_THAT(order_of(11, 1, 10), ElementsAre(7, 4, 6, 5, 3, 2, 9, 1, 8, 0));
   EXPECT_EQ(shuffled_window(1, 0, 0, 1'000'000'000), 88406054);
   EXPECT_EQ(shuffled_window(1, 1, 123456789, 5'000'000'000), 4008362615);
 }
 
-// Neighbours in the source are to be strangers in an epoch: of a random order about one in `windows` pairs would stay.
-TEST(WindowShuffle, NeighboursPart) {
+// Neighbours in the source should not be neighbours in an epoch: in a random order about one in `windows` pairs would
+// be.
+TEST(WindowShuffle, SeparatesNeighbours) {
   const std::vector<std::int64_t> order = order_of(3, 0, 10000);
   std::int64_t stayed = 0;
   for (std::size_t i = 1; i < order.size(); ++i) stayed += order[i] == order[i - 1] + 1 ? 1 : 0;

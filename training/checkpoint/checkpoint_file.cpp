@@ -6,7 +6,7 @@
 #include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
-#include "training/fed_data.hpp"
+#include "training/data_digests.hpp"
 #include "training/manifest.hpp"
 
 namespace plumbline {
@@ -25,10 +25,10 @@ Json training_settings(const TrainingRun& training) {
                        {"threads", train.threads},
                        {"clip_norm", train.clip_norm ? Json(*train.clip_norm) : Json(nullptr)}};
   settings["data"] = {{"seed", data.seed}, {"lengths", data.row_lengths}, {"masked", data.masked}};
-  // Only where it is asked for, so that what was saved before there was such a setting can be gone on with.
+  // Written only if not the default, so that checkpoints older than this setting remain usable.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
   settings["data"]["source_tokens"] = training.plan.source_tokens();
-  // Not all of it is read for this: of another text the first microbatch is another too.
+  // The digest covers only the start of the text: another text has another first microbatch.
   settings["data"]["first_microbatch_digest"] = data_digest(training.plan.make(0, 0));
   return settings;
 }
@@ -56,7 +56,7 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
   for (const Json* one : {&then, &now})
     for (const auto& [key, value] : one->items())
       if (key != digest) require_same(key);
-  require_same(digest);  // last, since any other setting of the data changes it
+  require_same(digest);  // last, since any other data setting changes it too
 }
 
 Json saved_config(const Json& settings) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// checkpoint.json: what a checkpoint is of, and the digests of its tensors (docs/checkpoints.md).
+// checkpoint.json: the settings of a checkpoint and the digests of its tensors (docs/checkpoints.md).
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@ inline constexpr const char* checkpoint_file_name = "checkpoint.json";
 inline constexpr const char* checkpoint_family = "plumbline-checkpoint/";
 inline constexpr const char* checkpoint_schema = "plumbline-checkpoint/1";
 
-/// A checkpoint that is whole, and of another training or a newer version: an older one is none to take in its place.
+/// A complete checkpoint of another training or a newer format; an older checkpoint must not be used in its place.
 class UnfitCheckpoint : public InputError {
  public:
   using InputError::InputError;
 };
 
 struct CheckpointFile {
-  std::int64_t steps = 0;  ///< made so far; the next is step `steps`
+  std::int64_t steps = 0;  ///< completed steps; the next step has index `steps`
   Json training;           ///< training_settings of the run that wrote it
-  Json written_by;         ///< run_id; ranks and commit: for people
+  Json written_by;         ///< run_id, ranks and commit, for people
   /// By name in the files: "model.norm.weight", "moment1/model.norm.weight".
   std::map<std::string, std::string> digests;
 };
 
-/// What must not change between stopping and going on, or the bits would be another training's: model, data, and the
-/// table [train] but for `steps` and `recompute`.
+/// The settings that must not change when a run is resumed, since the bits depend on them: model, data, and the table
+/// [train] except `steps` and `recompute`.
 Json training_settings(const TrainingRun& training);
 /// Throws UnfitCheckpoint naming the first setting that differs, and both values.
 void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
                            const std::filesystem::path& folder);
 
-/// A checkpoint's config.json, from its training_settings: the model's, with the dtype that is in the files.
+/// A checkpoint's config.json, from its training_settings: the model's, with the dtype of the saved tensors.
 Json saved_config(const Json& settings);
-/// Throws InputError where the folder's config.json is missing, broken or not what was written.
+/// Throws InputError if the folder's config.json is missing, broken or changed.
 void require_own_config(const CheckpointFile& checkpoint, const std::filesystem::path& folder);
 
 void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file);
-/// Throws InputError: not there, or half of one; UnfitCheckpoint: of a newer version.
+/// Throws InputError if it is missing or incomplete; UnfitCheckpoint if its format is newer.
 CheckpointFile read_checkpoint_file(const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 const std::string prefix = "step-", partial = ".partial";
 
-/// A rename is on the disk once the folder is.
+/// A rename is durable once the folder is synced.
 void sync_folder(const fs::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -75,7 +75,7 @@ void publish_checkpoint(const fs::path& folder, std::int64_t steps) {
   const fs::path from = partial_path(folder, steps), to = checkpoint_path(folder, steps);
   std::error_code error;
   sync_folder(from);
-  fs::remove_all(to, error);  // of a run that was resumed from before it
+  fs::remove_all(to, error);  // from a run that was resumed from an earlier checkpoint
   fs::rename(from, to, error);
   check(error, to);
   point_latest_at(to);
@@ -106,7 +106,8 @@ void prune_checkpoints(const fs::path& folder, std::int64_t keep) {
   const std::vector<fs::path> whole = whole_checkpoints(folder);
   std::error_code ignored;
   for (std::size_t i = static_cast<std::size_t>(keep); i < whole.size(); ++i) {
-    fs::remove(whole[i] / checkpoint_file_name, ignored);  // first: what is half removed is no checkpoint
+    fs::remove(whole[i] / checkpoint_file_name,
+               ignored);  // first, so that a partially removed folder is not a checkpoint
     fs::remove_all(whole[i], ignored);
   }
 }

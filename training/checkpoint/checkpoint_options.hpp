@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line says of checkpoints, in place of the run file.
+// Checkpoint options of the command line, which override the run file.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace plumbline {
 
 struct CheckpointOptions {
   std::optional<std::filesystem::path> folder;
-  std::optional<std::int64_t> every;  ///< 0: at the end alone
+  std::optional<std::int64_t> every;  ///< 0: only at the end
   std::optional<std::int64_t> keep;
-  std::optional<std::int64_t> stop_after;  ///< steps made
+  std::optional<std::int64_t> stop_after;  ///< number of completed steps
   std::string resume = "none";             ///< none | latest | a checkpoint's folder
 
-  /// --checkpoint and what goes with it. They are read into this object, which outlives `app`.
+  /// Adds --checkpoint and related options, which are parsed into this object; it must outlive `app`.
   void add_to(CLI::App& app);
 
-  /// Throws InputError where they do not go together with each other or with `recorded`, whether a record is asked for.
+  /// Throws InputError if the options contradict each other or `recorded`, whether a record is requested.
   void use_in(TrainingRun& training, bool recorded) const;
 };
 

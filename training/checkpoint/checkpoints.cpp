@@ -19,7 +19,7 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training), group_(group), signal_(group.size() == 1) {
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
-  const fs::path seen = folder / ".seen";  // what rank 0 writes all are to see
+  const fs::path seen = folder / ".seen";  // written by rank 0; all ranks must see it
   std::string failure, word;
   if (group.rank() == 0) {
     const std::optional<Failure> failed = failure_of([&] {
@@ -32,13 +32,13 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   }
   failure = group.broadcast(failure);
   word = group.broadcast(word);
-  std::string mine;
+  std::string local;
   if (failure.empty() && (!path_exists(seen) || read_file(seen) != word)) {
-    mine = folder.string() + ": rank " + std::to_string(group.rank()) +
-           " does not see what rank 0 wrote there; name a folder that all machines share";
+    local = folder.string() + ": rank " + std::to_string(group.rank()) +
+            " does not see what rank 0 wrote there; name a folder that all machines share";
   }
-  mine = group.first_said(mine);
-  if (failure.empty()) failure = mine;
+  local = group.first_nonempty(local);
+  if (failure.empty()) failure = local;
   std::error_code ignored;
   if (group.rank() == 0) fs::remove(seen, ignored);
   if (!failure.empty()) throw InputError(failure);
@@ -59,8 +59,8 @@ bool Checkpoints::step_ended(const TrainState& state) {
     std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(state.step - 1),
                  failure->c_str());
   }
-  if (stop || last) lost_ = failure.value_or("");
-  if (stop && group_.rank() == 0 && !last && lost_.empty()) {
+  if (stop || last) save_error_ = failure.value_or("");
+  if (stop && group_.rank() == 0 && !last && save_error_.empty()) {
     std::fprintf(stderr, "note: stopped %safter %lld steps; go on with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
@@ -68,9 +68,9 @@ bool Checkpoints::step_ended(const TrainState& state) {
 }
 
 void Checkpoints::require_saved() const {
-  if (lost_.empty()) return;
+  if (save_error_.empty()) return;
   throw SystemError("the last checkpoint could not be saved, so that the steps since the one before it are lost: " +
-                    lost_ + "; --resume latest makes them again");
+                    save_error_ + "; --resume latest makes them again");
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a run saves: every so many steps, at its end, and when it is asked to stop.
+// Decides when a run saves: every N steps, at its end, and when it is asked to stop.
 #pragma once
 
 #include <optional>
@@ -15,26 +15,25 @@ namespace plumbline {
 
 class Checkpoints {
  public:
-  /// Collective. Makes the run file's [checkpoint] folder and takes it for this run alone. Throws InputError, on every
-  /// rank, where another run saves there, or where a rank does not see what rank 0 wrote.
+  /// Collective. Creates and locks the folder of the run file's [checkpoint]. Throws InputError on every rank if
+  /// another run saves there, or if a rank does not see what rank 0 wrote.
   Checkpoints(const TrainingRun& training, RankGroup& group);
 
-  /// Collective, after each step, in which the ranks have agreed on something. Saves where it is due. Whether training
-  /// is to end here: a signal asked for it, and what was made is saved. What cannot be saved is said on stderr.
+  /// Collective, after each step in which the ranks exchanged control messages. Saves if due. Returns whether training
+  /// ends here because a signal asked for it and the steps so far are saved. Save errors are printed on stderr.
   bool step_ended(const TrainState& state);
-  /// Of the checkpoint after the last step; 0 where there was none.
+  /// Time for the checkpoint after the last step; 0 if there was none.
   double saving_seconds() const { return saving_seconds_; }
-  /// After the last step, on every rank: throws SystemError where what was trained since the checkpoint before is kept
-  /// nowhere.
+  /// After the last step, on every rank: throws SystemError if steps since the last checkpoint were not saved.
   void require_saved() const;
 
  private:
   const TrainingRun& training_;
   RankGroup& group_;
-  std::optional<FolderLock> lock_;  ///< of rank 0
+  std::optional<FolderLock> lock_;  ///< rank 0's
   SaveSignal signal_;
   double saving_seconds_ = 0;
-  std::string lost_;  ///< why the last one could not be saved
+  std::string save_error_;  ///< why the last save failed
 };
 
 }  // namespace plumbline

@@ -30,7 +30,7 @@ void load(const TensorFiles& files, const std::string& name, at::Tensor& value, 
   }
 }
 
-/// A run may have been killed after it named a checkpoint, and before it moved the link.
+/// A run may have been killed between naming a checkpoint and moving the link.
 void mend_latest(const fs::path& checkpoint) {
   try {
     point_latest_at(checkpoint);
@@ -85,9 +85,9 @@ std::optional<ResumedFrom> resume_training(const std::string& resume, const Trai
     } catch (const std::exception& error) {
       failure = describe_failure(error).words;
     }
-    // All take the same one: a tensor that one rank finds damaged is damaged for all.
-    unfit = group.first_said(unfit);
-    failure = group.first_said(failure);
+    // All ranks use the same checkpoint: one with a damaged tensor on any rank is skipped on all.
+    unfit = group.first_nonempty(unfit);
+    failure = group.first_nonempty(failure);
     if (!unfit.empty()) throw InputError(unfit);
     if (failure.empty()) {
       if (latest && group.rank() == 0) mend_latest(candidate);

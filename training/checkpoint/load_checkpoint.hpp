@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A checkpoint read: each rank its own tensors, whoever wrote them.
+// Loads a checkpoint; each rank reads its own tensors, for any number of ranks that wrote it.
 #pragma once
 
 #include <filesystem>
@@ -13,15 +13,15 @@
 
 namespace plumbline {
 
-/// Parameters, moments and the number of steps made, into `state`; says which run wrote them, and after how many steps.
-/// Only this rank's tensors are read. Throws UnfitCheckpoint naming another model, dtype, optimiser or data, InputError
-/// naming a tensor that is missing or whose bytes are not those that were written.
+/// Loads parameters, moments and the number of completed steps into `state`; returns the run that wrote them and its
+/// steps. Reads only this rank's tensors. Throws UnfitCheckpoint naming another model, dtype, optimiser or data, and
+/// InputError naming a tensor that is missing or whose bytes changed.
 ResumedFrom load_checkpoint(const std::filesystem::path& checkpoint, const TrainingRun& training, TrainState& state);
 
-/// Collective: `resume` is "latest" (the newest checkpoint of `training.run.checkpoint.folder` that can be read; a
-/// start from nothing where there is none at all) or a checkpoint's folder. Returns what it goes on with. Throws
-/// InputError on every rank where one of them cannot load what was asked for. Damaged ones are passed over, which is
-/// said on stderr by rank 0; one that does not fit is refused, whatever lies before it.
+/// Collective: `resume` is "latest" (the newest readable checkpoint of `training.run.checkpoint.folder`; starts from
+/// step 0 if there is none) or a checkpoint's folder. Returns the origin. Throws InputError on every rank if one of
+/// them cannot load the requested checkpoint. "latest" skips damaged checkpoints, with a message on stderr by rank 0;
+/// one of another training is refused, whatever older ones exist.
 std::optional<ResumedFrom> resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
                                            RankGroup& group);
 

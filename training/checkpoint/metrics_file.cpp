@@ -47,7 +47,7 @@ void MetricsFile::add(std::int64_t step, const MetricsRow& row, const StepUpdate
         << to_text(update.learning_rate) << ',' << row.tokens << ',' << to_text(row.epochs) << ','
         << to_text(row.seconds) << ',' << to_text(static_cast<double>(row.tokens) / row.seconds) << ','
         << to_text(row.waited_seconds) << ',' << to_text(row.saving_seconds) << '\n'
-        << std::flush;  // what cannot be written (a full disk) is lost, and training goes on
+        << std::flush;  // write errors (a full disk) are ignored, and training continues
   file_.clear();
 }
 

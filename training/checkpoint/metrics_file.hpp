@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics.csv beside the checkpoints, else in the record: how a training goes, a row a step, for plots and for whoever
-// watches.
+// metrics.csv in the checkpoint folder, else in the record: one row per step, for plots and monitoring.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +13,21 @@ namespace plumbline {
 
 struct MetricsRow {
   std::optional<float> loss;
-  std::optional<float> evaluation_loss;  ///< after the step; nothing where there was none
+  std::optional<float> evaluation_loss;  ///< after the step; null if there was none
   std::int64_t tokens = 0;               ///< of the step
-  double epochs = 0;                     ///< gone through the data when the step ends
+  double epochs = 0;                     ///< passes over the data when the step ends
   double seconds = 0;                    ///< of the step
-  double waited_seconds = 0;             ///< of these the rank's waits for others
-  double saving_seconds = 0;             ///< of the checkpoint after it; 0 where there was none
+  double waited_seconds = 0;             ///< part of `seconds` in which the rank waited for others
+  double saving_seconds = 0;             ///< time for the checkpoint after it; 0 if there was none
 };
 
 class MetricsFile {
  public:
-  /// Rows of steps from `first` on, which a run that was ended made beyond its last checkpoint, are removed. Throws
-  /// SystemError where it cannot be written, InputError where what stands there is no such file.
+  /// Removes rows of steps from `first` on, which an ended run made after its last checkpoint. Throws SystemError if
+  /// the file cannot be written, InputError if it is not a metrics file.
   MetricsFile(const std::filesystem::path& folder, std::int64_t first);
 
-  /// Written at once.
+  /// Flushes immediately.
   void add(std::int64_t step, const MetricsRow& row, const StepUpdate& update);
 
  private:

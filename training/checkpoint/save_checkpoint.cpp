@@ -23,22 +23,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a rank tells of what it wrote: lines "file name digest bytes"; or "error" and why.
+/// A rank's report to rank 0: lines "file name digest bytes", or "error" and the reason.
 std::string write_own(const fs::path& folder, const LlamaConfig& config, const TrainState& state,
                       const RankGroup& group) {
   NamedTensors model, moments;
   for (const TrainedParameter& each : state.parameters) {
-    if (each.alias || is_tied_head(config, each.name)) continue;  // the embedding's, which its owner writes
+    if (each.alias || is_tied_head(config, each.name)) continue;  // written by the rank that owns the embedding
     model.push_back({each.name, each.trained()});
     if (each.moment1.defined()) moments.push_back({"moment1/" + each.name, each.moment1});
     if (each.moment2.defined()) moments.push_back({"moment2/" + each.name, each.moment2});
   }
-  std::string told;
+  std::string reports;
   const auto save = [&](const std::string& prefix, const NamedTensors& tensors) {
     const std::string file = numbered_file(prefix, group.rank() + 1, group.size());
     write_tensors(folder / file, tensors);
     for (const auto& [name, value] : tensors) {
-      told += file + " " + name + " " + digest(value) + " " + std::to_string(value.nbytes()) + "\n";
+      reports += file + " " + name + " " + digest(value) + " " + std::to_string(value.nbytes()) + "\n";
     }
   };
   try {
@@ -47,16 +47,16 @@ std::string write_own(const fs::path& folder, const LlamaConfig& config, const T
   } catch (const Error& error) {
     return std::string("error ") + error.what();
   }
-  return told;
+  return reports;
 }
 
-/// What rank 0 writes of all: the index, the model's config, checkpoint.json.
+/// Written by rank 0: the index, the model's config, checkpoint.json.
 void write_shared(const fs::path& folder, const TrainingRun& training, const TrainState& state,
-                  const std::vector<std::string>& told) {
+                  const std::vector<std::string>& reports) {
   CheckpointFile file;
   Json map = Json::object();
   std::int64_t total = 0;
-  for (const std::string& lines : told) {
+  for (const std::string& lines : reports) {
     std::istringstream in(lines);
     std::int64_t bytes = 0;
     for (std::string shard, name, digest; in >> shard >> name >> digest >> bytes;) {
@@ -72,7 +72,7 @@ void write_shared(const fs::path& folder, const TrainingRun& training, const Tra
   file.training = training_settings(training);
   write_json(folder / "config.json", saved_config(file.training));
   file.written_by = {{"run_id", training.run_id},
-                     {"ranks", told.size()},
+                     {"ranks", reports.size()},
                      {"commit", version_text("plumbline")},
                      {"epochs", training.plan.epochs(state.step)}};
   write_checkpoint_file(folder, file);
@@ -95,12 +95,12 @@ std::optional<std::string> save_checkpoint(const fs::path& folder, const Trainin
     remove_partial_checkpoints(folder);
     make_folder(partial);
   });
-  group.broadcast("");  // the folder is there
-  const std::vector<std::string> told = group.gather(write_own(partial, training.config, state, group));
-  for (const std::string& one : told) {
+  group.broadcast("");  // the folder exists now
+  const std::vector<std::string> reports = group.gather(write_own(partial, training.config, state, group));
+  for (const std::string& one : reports) {
     if (one.starts_with("error ") && !failure) failure = one.substr(6);
   }
-  attempt([&] { write_shared(partial, training, state, told); });
+  attempt([&] { write_shared(partial, training, state, reports); });
   attempt([&] { publish_checkpoint(folder, state.step); });
   attempt([&] { prune_checkpoints(folder, training.run.checkpoint.keep); });
   if (failure) remove_partial_checkpoints(folder);

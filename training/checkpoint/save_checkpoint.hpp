@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A checkpoint written: each rank its own tensors, as files of a Hugging Face model folder (docs/checkpoints.md).
+// Saves a checkpoint; each rank writes its own tensors, as files of a Hugging Face model folder (docs/checkpoints.md).
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,9 @@
 
 namespace plumbline {
 
-/// Collective. The checkpoint after `state.step` steps, in `folder`. A tensor at a time goes from where it lies to the
-/// disk. What cannot be written (a full disk) is no error: training goes on, the checkpoint before stays, and every
-/// rank is told why. Nothing where it was written. The ranks wait for each other with the limit of the start-up.
+/// Collective. Writes the checkpoint after `state.step` steps into `folder`, tensor by tensor from where it is. A
+/// failed write (a full disk) is not an error: training continues, the previous checkpoint remains, and every rank gets
+/// the reason. Returns null on success. The ranks wait for each other with the start-up time limit.
 std::optional<std::string> save_checkpoint(const std::filesystem::path& folder, const TrainingRun& training,
                                            const TrainState& state, RankGroup& group);
 

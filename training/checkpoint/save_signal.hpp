@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A signal that asks a run to save and to end.
+// A signal that asks a run to save and stop.
 #pragma once
 
 namespace plumbline {
 
-/// While it lives, SIGUSR1 (and SIGTERM, of a program of one process) sets a flag and does nothing else. mpirun hands
-/// SIGUSR1 on to all ranks, while on SIGTERM it kills them at once, so that they could not save.
+/// In its lifetime SIGUSR1 (and, in a program of one process, SIGTERM) only sets a flag. mpirun forwards SIGUSR1 to all
+/// ranks, but on SIGTERM it kills them at once, so that they could not save.
 class SaveSignal {
  public:
   explicit SaveSignal(bool one_process);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the CUDA half from beside the program.
+// Loads the CUDA module from the program's folder.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ std::string loader_error() {
   return words == nullptr ? "no reason given" : words;
 }
 
-/// Before CUDA starts: with fewer queues than streams, streams stand behind each other that need not.
+/// Before CUDA starts: with fewer queues than streams, independent streams would wait for each other.
 void want_hardware_queues() {
   constexpr const char* name = "CUDA_DEVICE_MAX_CONNECTIONS";
   const char* value = std::getenv(name);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Versions as CUDA and NCCL count them, as text.
+// CUDA's and NCCL's version numbers as text.
 #pragma once
 
 #include <string>
 
 namespace plumbline {
 
-/// "13.0" of 13000, as CUDA counts.
+/// "13.0" for 13000, CUDA's encoding.
 inline std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
-/// "2.28.9" of 22809, as NCCL counts.
+/// "2.28.9" for 22809, NCCL's encoding.
 inline std::string nccl_version_text(int version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);

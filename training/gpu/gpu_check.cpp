@@ -12,8 +12,8 @@
 namespace plumbline {
 namespace {
 
-/// Of the functions that are called the newest is ncclCommFinalize, of 2.14; the configuration's maxCTAs is of 2.17. A
-/// configuration from newer headers is no obstacle: NCCL reads of it what it knows.
+/// The newest function used is ncclCommFinalize, from 2.14; the configuration's maxCTAs is from 2.17. A configuration
+/// from newer headers is compatible: NCCL reads only the fields it knows.
 constexpr int oldest_nccl = 21700;
 
 std::string visible_devices() {
@@ -26,7 +26,7 @@ std::string visible_devices() {
 void check_nccl_library(const GpuVersions& versions, const std::vector<std::string>& nccl_libraries) {
   if (nccl_libraries.empty()) {
     throw SystemError(
-        "--device cuda: no libnccl is loaded beside the CUDA half of this build; remove .deps/cuda-python and build "
+        "--device cuda: no libnccl is loaded with the CUDA part of this build; remove .deps/cuda-python and build "
         "again with make cuda");
   }
   if (nccl_libraries.size() > 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the GPUs can be used: decided before anything is trained, with what to do about it when they cannot.
+// Checks before training whether GPUs can be used; errors say what to do.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace plumbline {
 
-/// Exactly one libnccl (`nccl_libraries`: those loaded) that has the functions which are called. Throws SystemError.
+/// Requires exactly one libnccl (`nccl_libraries`: those loaded) with the functions that are used. Throws SystemError.
 void check_nccl_library(const GpuVersions& versions, const std::vector<std::string>& nccl_libraries);
 
-/// A driver that can run this build's CUDA, and a GPU. Throws SystemError.
+/// Requires a driver that supports this build's CUDA, and a GPU. Throws SystemError.
 void check_driver(GpuSupport& support);
 
-/// Loads the CUDA half and makes both checks. Throws InputError in a build without it, SystemError otherwise.
+/// Loads the CUDA module and makes both checks. Throws InputError in a build without it, SystemError otherwise.
 GpuSupport& open_gpus();
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gpu_memory.csv: what a step took of the whole GPU, beside the tensors that memory.csv counts.
+// gpu_memory.csv: a step's memory on the whole GPU, in addition to the tensors in memory.csv.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace plumbline {
 
-/// Whose allocator it is. Ranks that are threads share one: a rank that let its peaks count anew would take from the
-/// others what they reached in a step of their own.
+/// Who shares the allocator. Ranks that are threads share one: a rank that reset its peaks would lose those of the
+/// others' steps.
 enum class GpuProcess { one_rank, several_ranks };
 
 class GpuMemoryLog : public StepObserver {
@@ -21,9 +21,9 @@ class GpuMemoryLog : public StepObserver {
   /// Writes nothing without a GPU (`gpu` null).
   GpuMemoryLog(const std::filesystem::path& folder, GpuSupport* gpu, int index, GpuProcess process);
 
-  /// The allocator's peaks count anew, unless several ranks share it: there they are those since the process began.
+  /// Resets the allocator's peaks unless several ranks share it; then they are peaks since the process started.
   void step_began(std::int64_t step) override;
-  /// One row.
+  /// Writes one row.
   void step_ended(std::int64_t step) override;
 
  private:

@@ -22,10 +22,10 @@ void watch_once(GpuSupport& gpu) {
   std::call_once(watched, [&] { gpu.watch(count_device_allocation, count_device_free); });
 }
 
-/// What libraries keep from their first use on, and whether kernels for this GPU are there at all.
+/// Allocates what libraries keep from their first use on; fails if there are no kernels for this GPU.
 void warm_up(GpuSupport& gpu, c10::Device device, c10::ScalarType dtype) {
   const MemoryScope scope(MemoryOwner::other);
-  gpu.take_workspaces();
+  gpu.allocate_workspaces();
   const auto options = at::TensorOptions(dtype).device(device);
   const at::Tensor matrix = at::zeros({16, 16}, options);
   at::mm(matrix, matrix);
@@ -46,7 +46,7 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
     warm_up(gpu, device, dtype);
     gpu.synchronise();
   } catch (const c10::OutOfMemoryError&) {
-    throw;  // its words come with the plan
+    throw;  // its message already contains the plan
   } catch (const c10::Error& error) {
     throw SystemError("GPU " + std::to_string(device.index()) + " (" + found.name + ", compute capability " +
                       std::to_string(found.capability / 10) + "." + std::to_string(found.capability % 10) +
@@ -60,7 +60,7 @@ void explain_out_of_memory(const std::string& plan, const std::function<void()>&
     body();
   } catch (const c10::OutOfMemoryError& error) {
     std::string words = error.what_without_backtrace();
-    words = words.substr(0, words.find(" If reserved but unallocated"));  // advice on an allocator setting of Python's
+    words = words.substr(0, words.find(" If reserved but unallocated"));  // advice on a setting of Python's allocator
     throw RunError("out of GPU memory: " + words + " (" + plan +
                    "). Use more ranks, smaller microbatches, or a schedule that keeps fewer of them in flight");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's GPU made ready: chosen, counted, and with everything on it that libraries make at their first use.
+// Prepares a rank's GPU: selects it, installs the memory counter, and initialises the libraries.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -12,14 +12,14 @@
 
 namespace plumbline {
 
-/// After open_gpus, on the thread that trains and before its first tensor: `device` is this thread's from now on, its
-/// tensor bytes count and those of the CPU no more, the attention kernel is chosen, and cuBLAS and cuBLASLt have their
-/// workspaces (under MemoryOwner::other: they stay, and are no activation of the microbatch that happens to come
-/// first). Throws RunError with CUDA's words.
+/// Call after open_gpus, on the training thread and before its first tensor: sets `device` for this thread, counts its
+/// tensor bytes instead of the CPU's, selects the attention kernel, and allocates the workspaces of cuBLAS and cuBLASLt
+/// (under MemoryOwner::other: they are permanent, not activations of the first microbatch). Throws RunError with CUDA's
+/// text.
 GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype);
 
-/// Runs `body`; running out of GPU memory in it becomes a RunError that says how much was asked for, what CUDA has, and
-/// what was planned (`plan`: "the plan for it is 3.2 GiB of ...").
+/// Runs `body`; turns an out-of-memory error of the GPU into a RunError with the requested size, CUDA's numbers, and
+/// the plan (`plan`: "the plan for it is 3.2 GiB of ...").
 void explain_out_of_memory(const std::string& plan, const std::function<void()>& body);
 
 }  // namespace plumbline

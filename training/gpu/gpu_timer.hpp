@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a GPU reaches points of its stream, without the host waiting at each of them.
+// Records when a GPU reaches points of its stream, without blocking the host at each of them.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace plumbline {
 
-/// Used by one thread, for the stream that is its current one.
+/// Used by one thread, for its current stream.
 class GpuTimer {
  public:
   virtual ~GpuTimer() = default;
 
-  /// A point behind all work that is on the stream by now.
+  /// Marks the end of all work queued on the stream so far.
   virtual void mark() = 0;
-  /// Waits until the stream is empty, and forgets the points marked since the last call: for each, in their order, the
-  /// nanoseconds that passed between the GPU's reaching it and the end of all work. Throws RunError with CUDA's words.
+  /// Blocks until the stream is empty, and clears the marks since the last call. Returns for each, in order, the
+  /// nanoseconds from reaching it to the end of all work. Throws RunError with CUDA's text.
   virtual std::vector<std::int64_t> take() = 0;
 };
 

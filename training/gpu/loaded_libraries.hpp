@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which shared libraries this process has loaded.
+// The shared libraries loaded in this process.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace plumbline {
 
 inline constexpr const char* nccl_file_name = "libnccl.so";
 
-/// Paths of those whose file name begins with `beginning` ("libnccl.so"), in the order loaded, each file once.
+/// Paths of those whose file name begins with `beginning` ("libnccl.so"), in load order, each file once.
 std::vector<std::string> loaded_libraries(const std::string& beginning);
 
 }  // namespace plumbline

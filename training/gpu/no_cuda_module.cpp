@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CUDA half of a build that has none.
+// The stubs of a build without CUDA.
 #include <stdexcept>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each action as a range on a profiler's time line (NVTX), from its begin to its end, also where they overlap.
+// Shows each action as a range on a profiler's timeline (NVTX); ranges may overlap.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace plumbline {
 
 class ProfilerRanges : public StepObserver {
  public:
-  /// `gpu` null: there is no GPU, and nobody is told.
+  /// `gpu` null: does nothing.
   explicit ProfilerRanges(GpuSupport* gpu) : gpu_(gpu) {}
 
   void action_began(const StepAction& action) override {

@@ -29,7 +29,7 @@ bool call_bounded(std::chrono::milliseconds limit, std::vector<std::function<voi
     }
     std::unique_lock guard(shared->lock);
     return shared->returned.wait_for(guard, limit, [&] { return shared->done == all; });
-  } catch (const std::system_error&) {  // no thread to be had: the end of the process must do
+  } catch (const std::system_error&) {  // no thread available: leave it to the end of the process
     return false;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that may never return, waited for only so long.
+// Calls with a time limit, for functions that may never return.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// Runs each call on a thread of its own, all at once; whether all returned within `limit`. A thread whose call did not
-/// is left to itself: everything that the calls use must live until the process ends. They must not throw.
+/// Runs each call on its own thread, all at once; returns whether all returned within `limit`. Threads whose calls did
+/// not are detached, so everything that the calls use must live until the process ends. The calls must not throw.
 bool call_bounded(std::chrono::milliseconds limit, std::vector<std::function<void()>> calls) noexcept;
 
 }  // namespace plumbline

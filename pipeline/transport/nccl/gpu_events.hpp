@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CUDA events, used again and again: making one for each message would cost more than recording it.
+// A pool of CUDA events: creating one per message would cost more than recording it.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ class GpuEvents {
   GpuEvents(const GpuEvents&) = delete;
   GpuEvents& operator=(const GpuEvents&) = delete;
 
-  /// An event that nobody uses, recorded on `stream`.
+  /// Records a free event on `stream`.
   GpuEvent record(GpuStream stream) {
     if (free_.empty()) {
       const GpuEvent made = cuda_.create_event();
@@ -29,8 +29,8 @@ class GpuEvents {
     cuda_.record(event, stream);
     return event;
   }
-  /// A stream that waits for it already keeps what it stood for.
-  void give_back(GpuEvent event) { free_.push_back(event); }
+  /// A stream that already waits for the event keeps waiting for the work captured then.
+  void recycle(GpuEvent event) { free_.push_back(event); }
 
  private:
   CudaApi& cuda_;

@@ -10,8 +10,8 @@
 namespace plumbline {
 namespace {
 
-/// A group is closed also when one of its calls throws: NCCL counts open groups for the thread, and inside one even an
-/// abort would only be noted down.
+/// Ends a group even if one of its calls throws: NCCL counts open groups per thread, and inside one even an abort would
+/// only be queued.
 class OpenGroup {
  public:
   explicit OpenGroup(NcclApi& nccl) : nccl_(nccl) { nccl_.group_start(); }
@@ -19,7 +19,7 @@ class OpenGroup {
     if (closed_) return;
     try {
       nccl_.group_end();
-    } catch (const RunError&) {  // what failed first is on its way up
+    } catch (const RunError&) {  // the first error is already propagating
     }
   }
   OpenGroup(const OpenGroup&) = delete;
@@ -69,10 +69,10 @@ NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& 
       communicator_(gpu.nccl.init_rank(id, 2, ends.rank < ends.peer ? 0 : 1, config)) {}
 
 NcclEdge::~NcclEdge() {
-  if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(give_up());
+  if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(release());
 }
 
-NcclCommunicator NcclEdge::give_up() noexcept {
+NcclCommunicator NcclEdge::release() noexcept {
   return std::exchange(communicator_, NcclCommunicator::none);
 }
 
@@ -94,24 +94,24 @@ bool NcclEdge::connected() {
   return state() == NcclProgress::done;
 }
 
-void NcclEdge::send(Ticket ticket, const at::Tensor& payload) {
-  waiting_.push_back({ticket, true, payload, batch_});
+void NcclEdge::send(Handle handle, const at::Tensor& payload) {
+  waiting_.push_back({handle, true, payload, batch_});
 }
 
-void NcclEdge::receive(Ticket ticket) {
-  waiting_.push_back({ticket, false, {}, batch_});
+void NcclEdge::receive(Handle handle) {
+  waiting_.push_back({handle, false, {}, batch_});
 }
 
-void NcclEdge::supply(Ticket ticket, const at::Tensor& buffer) {
-  std::ranges::find(waiting_, ticket, &Message::ticket)->tensor = buffer;
+void NcclEdge::supply(Handle handle, const at::Tensor& buffer) {
+  std::ranges::find(waiting_, handle, &Message::handle)->tensor = buffer;
 }
 
 void NcclEdge::progress() {
-  if (communicator_ == NcclCommunicator::none) return;  // closed, while others are not
+  if (communicator_ == NcclCommunicator::none) return;  // closed, while other edges are not
   const NcclProgress now = state();
   if (now == NcclProgress::busy) return;
   if (starting_) finish_start();
-  take_reached();
+  complete_reached();
 }
 
 bool NcclEdge::launch() {
@@ -131,11 +131,11 @@ void NcclEdge::start_group() {
   }
   if (group.messages.empty()) return;
 
-  // The payloads are what the compute stream makes by the work that is on it now, and the same work may still use
-  // memory that became a receive buffer.
+  // The payloads are computed by work queued on the compute stream, and that work may still use memory that became a
+  // receive buffer.
   const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
   gpu_.cuda.wait(stream_.get(), computed);
-  events_.give_back(computed);
+  events_.recycle(computed);
 
   const int peer = ends_.rank < ends_.peer ? 1 : 0;
   OpenGroup open(gpu_.nccl);
@@ -154,35 +154,35 @@ void NcclEdge::start_group() {
 
 void NcclEdge::finish_start() {
   starting_->event = events_.record(stream_.get());
-  flying_.push_back(std::move(*starting_));
+  in_flight_.push_back(std::move(*starting_));
   starting_.reset();
 }
 
-void NcclEdge::take_reached() {
-  while (!flying_.empty() && gpu_.cuda.reached(flying_.front().event)) {
-    Group& group = flying_.front();
-    // The host has seen the event; that the compute stream is behind it too is then said, not only known.
+void NcclEdge::complete_reached() {
+  while (!in_flight_.empty() && gpu_.cuda.reached(in_flight_.front().event)) {
+    Group& group = in_flight_.front();
+    // The host has seen the event; this also orders the compute stream after it explicitly.
     gpu_.cuda.wait(gpu_.cuda.compute_stream(), group.event);
-    events_.give_back(group.event);
-    for (const Message& message : group.messages) ended_[message.ticket] = message.tensor.nbytes();
-    flying_.pop_front();
+    events_.recycle(group.event);
+    for (const Message& message : group.messages) ended_[message.handle] = message.tensor.nbytes();
+    in_flight_.pop_front();
   }
 }
 
-std::optional<std::size_t> NcclEdge::take_ended(Ticket ticket) {
-  const auto node = ended_.extract(ticket);
+std::optional<std::size_t> NcclEdge::collect_completed(Handle handle) {
+  const auto node = ended_.extract(handle);
   if (node.empty()) return std::nullopt;
   return node.mapped();
 }
 
-void NcclEdge::start_to_close() {
+void NcclEdge::begin_close() {
   gpu_.nccl.finalize(communicator_);
 }
 
 bool NcclEdge::closed() {
   if (communicator_ == NcclCommunicator::none) return true;
   if (state() == NcclProgress::busy) return false;
-  gpu_.nccl.destroy(give_up());
+  gpu_.nccl.destroy(release());
   return true;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages with one neighbour in one direction: a communicator of two ranks and the stream that its messages run on.
+// Messages with one peer in one direction: a communicator of two ranks and its stream.
 //
-// Every edge and direction has its own, so that a message waits only for those that share its edge: on one stream a
-// late neighbour would hold up the other one, and a ring of sends would wait for itself.
+// Each peer and direction has its own, so that a message waits only for others on the same edge: on one stream a late
+// peer would delay the other, and a ring of sends would deadlock.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,7 +23,7 @@ namespace plumbline {
 
 class NcclEdge {
  public:
-  using Ticket = PayloadChannel::Ticket;
+  using Handle = PayloadChannel::Handle;
 
   struct Ends {
     int rank = 0;
@@ -31,7 +31,7 @@ class NcclEdge {
     Direction direction = Direction::forward;
   };
 
-  /// Starts to make the communicator; `connected` says when it is there. Throws GpuError.
+  /// Starts creating the communicator; poll `connected`. Throws GpuError.
   NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& id, const NcclConfig& config);
   ~NcclEdge();
   NcclEdge(const NcclEdge&) = delete;
@@ -42,59 +42,60 @@ class NcclEdge {
   const Ends& ends() const { return ends_; }
 
   bool connected();
-  /// In the order of the list.
-  void send(Ticket ticket, const at::Tensor& payload);
-  void receive(Ticket ticket);
-  void supply(Ticket ticket, const at::Tensor& buffer);
-  /// What was given since the last call is one batch, which `launch` hands over.
+  /// In the order of the action list.
+  void send(Handle handle, const at::Tensor& payload);
+  void receive(Handle handle);
+  void supply(Handle handle, const at::Tensor& buffer);
+  /// Closes the current batch: the messages since the last call, which `launch` will start.
   void end_batch() { ++batch_; }
-  /// Hands over what is left of the oldest batch, as one group as far as its receives have buffers; whether all of it
-  /// is on the stream. Called until it says so, and then for the next batch.
+  /// Launches the remaining messages of the oldest batch as one group, up to the first receive without a buffer.
+  /// Returns whether the whole batch is on the stream; call again until it is.
   bool launch();
 
-  /// Notes what has ended. Throws RunError naming both ranks when NCCL reports a failure.
+  /// Collects completed messages. Throws RunError naming both ranks if NCCL reports a failure.
   void progress();
-  /// The bytes of a message that has ended; the compute stream is then ordered after it. The ticket is spent.
-  std::optional<std::size_t> take_ended(Ticket ticket);
+  /// The byte count of a completed message, else null; the compute stream is then ordered after it. The handle becomes
+  /// invalid.
+  std::optional<std::size_t> collect_completed(Handle handle);
 
-  // The clean end, on both ranks: start_to_close, then `closed` says when. Nothing is open.
-  void start_to_close();
+  // Orderly shutdown on both ranks: call begin_close, then poll `closed`. No message may be in progress.
+  void begin_close();
   bool closed();
-  /// The communicator, to be aborted by the caller; the edge gives it up.
-  NcclCommunicator give_up() noexcept;
+  /// Transfers the communicator to the caller, who aborts it.
+  NcclCommunicator release() noexcept;
 
  private:
   struct Message {
-    Ticket ticket = 0;
+    Handle handle = 0;
     bool send = false;
-    at::Tensor tensor;  ///< kept until the event behind the message is reached
+    at::Tensor tensor;  ///< kept until the group's event is reached
     std::uint64_t batch = 0;
   };
   struct Group {
     std::vector<Message> messages;
-    GpuEvent event = GpuEvent::none;  ///< behind them on the stream
+    GpuEvent event = GpuEvent::none;  ///< recorded after the messages
   };
 
   void start_group();
   void finish_start();
-  void take_reached();
-  /// NCCL's progress; throws when it failed.
+  void complete_reached();
+  /// NCCL's progress; throws if the communicator failed.
   NcclProgress state();
 
   GpuApi gpu_;
   GpuEvents& events_;
   Ends ends_;
   OwnedStream stream_;
-  NcclCommunicator communicator_;  ///< none once closed or given up
-  std::uint64_t batch_ = 0;        ///< the one that is being given
-  std::uint64_t launched_ = 0;     ///< batches that are on the stream, whole
+  NcclCommunicator communicator_;  ///< none once closed or released
+  std::uint64_t batch_ = 0;        ///< the batch being collected
+  std::uint64_t launched_ = 0;     ///< batches that are completely on the stream
   std::deque<Message> waiting_;
-  std::optional<Group> starting_;  ///< handed to NCCL, not on the stream yet
-  std::deque<Group> flying_;       ///< on the stream, in its order
-  std::map<Ticket, std::size_t> ended_;
+  std::optional<Group> starting_;  ///< passed to NCCL, not on the stream yet
+  std::deque<Group> in_flight_;    ///< on the stream, in order
+  std::map<Handle, std::size_t> ended_;
 };
 
-/// Throws std::logic_error for a type that NCCL has no name for.
+/// Throws std::logic_error for a type that NCCL does not have.
 NcclType nccl_type(at::ScalarType type);
 
 }  // namespace plumbline

@@ -26,7 +26,7 @@ std::string version_text(const std::string& version) {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
-/// What `body` makes, or the words of its error after a '!'.
+/// The result of `body`, or '!' and the text of its error.
 template <typename Body>
 std::string answer_or_error(const Body& body) {
   try {
@@ -36,8 +36,8 @@ std::string answer_or_error(const Body& body) {
   }
 }
 
-/// Why these answers, one a rank, do not go together; empty when they do.
-std::string version_trouble(const std::vector<std::string>& versions) {
+/// Why these versions, one per rank, are incompatible; empty if they are compatible.
+std::string version_mismatch(const std::vector<std::string>& versions) {
   for (std::size_t rank = 0; rank < versions.size(); ++rank) {
     const std::string& version = versions[rank];
     if (version.starts_with('!')) return "rank " + std::to_string(rank) + ": " + version.substr(1);
@@ -58,7 +58,7 @@ NcclPayloads::~NcclPayloads() {
   abort();
 }
 
-NcclEdge& NcclPayloads::edge(int peer, Direction direction) {
+NcclEdge& NcclPayloads::find_edge(int peer, Direction direction) {
   const auto found = edges_.find({peer, direction});
   if (found == edges_.end()) {
     throw std::logic_error("ranks " + std::to_string(rank_) + " and " + std::to_string(peer) +
@@ -68,16 +68,16 @@ NcclEdge& NcclPayloads::edge(int peer, Direction direction) {
 }
 
 NcclEdge& NcclPayloads::next_edge(int peer, Direction direction) {
-  NcclEdge& way = edge(peer, direction);
-  if (given_ != &way) end_group();
-  given_ = &way;
-  return way;
+  NcclEdge& edge = find_edge(peer, direction);
+  if (current_edge_ != &edge) end_group();
+  current_edge_ = &edge;
+  return edge;
 }
 
 void NcclPayloads::end_group() {
-  if (given_ == nullptr) return;
-  given_->end_batch();
-  to_launch_.push_back(std::exchange(given_, nullptr));
+  if (current_edge_ == nullptr) return;
+  current_edge_->end_batch();
+  to_launch_.push_back(std::exchange(current_edge_, nullptr));
 }
 
 std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& control) {
@@ -85,8 +85,8 @@ std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& 
       control.gather(answer_or_error([&] { return std::to_string(gpu_.nccl.version()); }));
   std::string answer;
   if (!versions.empty()) {  // rank 0
-    const std::string trouble = version_trouble(versions);
-    answer = !trouble.empty() ? "!" + trouble : answer_or_error([&] {
+    const std::string mismatch = version_mismatch(versions);
+    answer = !mismatch.empty() ? "!" + mismatch : answer_or_error([&] {
       std::string ids = "+";
       for (std::size_t i = 0; i < count; ++i) ids += gpu_.nccl.unique_id();
       return ids;
@@ -132,8 +132,8 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   const Direction direction = edge.ends().direction;
   const at::Tensor sent = pattern(rank_);
   const at::Tensor got = at::empty_like(sent);
-  const Ticket out = send(peer, direction, sent);
-  const Ticket in = receive(peer, direction);
+  const Handle out = send(peer, direction, sent);
+  const Handle in = receive(peer, direction);
   supply(in, got);
   flush();
   wait("the first exchange over " + edge.text(), [&] { return test(in).has_value(); });
@@ -145,22 +145,22 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   }
 }
 
-PayloadChannel::Ticket NcclPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
-  NcclEdge& way = next_edge(peer, direction);
-  way.send(++last_ticket_, payload);
-  open_[last_ticket_] = &way;
-  return last_ticket_;
+PayloadChannel::Handle NcclPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
+  NcclEdge& edge = next_edge(peer, direction);
+  edge.send(++last_handle_, payload);
+  pending_[last_handle_] = &edge;
+  return last_handle_;
 }
 
-PayloadChannel::Ticket NcclPayloads::receive(int peer, Direction direction) {
-  NcclEdge& way = next_edge(peer, direction);
-  way.receive(++last_ticket_);
-  open_[last_ticket_] = &way;
-  return last_ticket_;
+PayloadChannel::Handle NcclPayloads::receive(int peer, Direction direction) {
+  NcclEdge& edge = next_edge(peer, direction);
+  edge.receive(++last_handle_);
+  pending_[last_handle_] = &edge;
+  return last_handle_;
 }
 
-void NcclPayloads::supply(Ticket receive, const at::Tensor& buffer) {
-  open_.at(receive)->supply(receive, buffer);
+void NcclPayloads::supply(Handle receive, const at::Tensor& buffer) {
+  pending_.at(receive)->supply(receive, buffer);
 }
 
 void NcclPayloads::flush() {
@@ -169,43 +169,43 @@ void NcclPayloads::flush() {
 }
 
 void NcclPayloads::progress() {
-  for (const auto& [key, way] : edges_) way->progress();
+  for (const auto& [key, edge] : edges_) edge->progress();
   while (!to_launch_.empty() && to_launch_.front()->launch()) to_launch_.pop_front();
 }
 
-std::optional<std::size_t> NcclPayloads::test(Ticket ticket) {
-  const auto open = open_.find(ticket);
-  if (open == open_.end()) throw std::logic_error("a ticket was used after its message had ended");
-  const std::optional<std::size_t> bytes = open->second->take_ended(ticket);
-  if (bytes) open_.erase(open);
+std::optional<std::size_t> NcclPayloads::test(Handle handle) {
+  const auto pending = pending_.find(handle);
+  if (pending == pending_.end()) throw std::logic_error("a handle was used after its message had completed");
+  const std::optional<std::size_t> bytes = pending->second->collect_completed(handle);
+  if (bytes) pending_.erase(pending);
   return bytes;
 }
 
 void NcclPayloads::close(const Control::Wait& wait) {
-  for (const auto& [key, way] : edges_) way->start_to_close();
-  for (const auto& [key, way] : edges_) {
-    wait("the end of " + way->text(), [&one = *way] { return one.closed(); });
+  for (const auto& [key, edge] : edges_) edge->begin_close();
+  for (const auto& [key, edge] : edges_) {
+    wait("the end of " + edge->text(), [&one = *edge] { return one.closed(); });
   }
   edges_.clear();
 }
 
 void NcclPayloads::abort() noexcept {
   std::vector<NcclCommunicator> communicators;
-  for (const auto& [key, way] : edges_) {
-    if (const NcclCommunicator communicator = way->give_up(); communicator != NcclCommunicator::none) {
+  for (const auto& [key, edge] : edges_) {
+    if (const NcclCommunicator communicator = edge->release(); communicator != NcclCommunicator::none) {
       communicators.push_back(communicator);
     }
   }
   if (!communicators.empty()) {
-    // ncclCommAbort has been seen to hang, or to wait for another communicator's receive: each has a thread, and the
-    // job ends all the same.
+    // ncclCommAbort may hang or wait for another communicator's receive (both were observed), so each call has its own
+    // thread and a time limit.
     std::vector<std::function<void()>> calls;
     for (const NcclCommunicator communicator : communicators) {
       calls.push_back([&nccl = gpu_.nccl, communicator] { nccl.abort(communicator); });
     }
     call_bounded(settings_.abort_limit, std::move(calls));
   }
-  given_ = nullptr;
+  current_edge_ = nullptr;
   to_launch_.clear();
   edges_.clear();
 }

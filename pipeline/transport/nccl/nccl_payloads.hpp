@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Payloads in GPU memory, by NCCL.
 //
-// Groups are launched in the order of the list, whatever edge they are for, each once the one before is on its stream.
-// A device may work off its streams one after the other (one hardware queue, no multiprocessor left, a profiler): in
-// that order every list that is runnable with blocking messages still ends; in any other a receive may stand before the
+// Groups of all edges are launched in the order of the action list, each once the previous one is on its stream. A
+// device may execute its streams one after the other (one hardware queue, no free multiprocessor, a profiler). In this
+// order every list that is safe with blocking messages still completes; in any other order a receive could precede the
 // send that it waits for.
 #pragma once
 
@@ -21,42 +21,42 @@
 namespace plumbline {
 
 struct NcclSettings {
-  at::Device device = at::kCPU;  ///< where receive buffers are made; CPU only with a model in place of the libraries
-  /// Streaming multiprocessors that one message may hold; 0: NCCL's choice. A receive holds them from the moment its
-  /// stream gets to it, while compute goes on beside it.
+  at::Device device = at::kCPU;  ///< device of receive buffers; CPU only with a model of the libraries
+  /// Streaming multiprocessors that one message may occupy; 0: NCCL's default. A receive occupies them from when its
+  /// stream reaches it, concurrently with compute.
   int max_ctas = 0;
-  /// How long communicators may take to abort before the job is ended without them.
+  /// Time limit for aborting communicators.
   std::chrono::milliseconds abort_limit{1000};
 };
 
 class NcclPayloads final : public PayloadChannel {
  public:
-  /// For rank `rank` of `world_size`; its device is set. The libraries outlive it.
+  /// The rank's device must be set. The libraries must outlive this object.
   NcclPayloads(GpuApi gpu, int rank, NcclSettings settings);
   ~NcclPayloads() override;
 
   at::Device device() const override { return settings_.device; }
-  /// NCCL takes the count of its receiver, whatever comes.
+  /// NCCL receives the receiver's count of elements, whatever was sent.
   bool respects_capacity() const override { return true; }
   bool carries_tied_tensors() const override { return true; }
-  bool needs_looking_at() const override { return true; }
+  bool needs_polling() const override { return true; }
 
-  /// Rank 0 makes the ids and spreads them; then each pair, forward before backward, in the order of the list, makes
-  /// its communicator and sends a tensor both ways, since NCCL opens what lies below at the first use.
+  /// Rank 0 creates and broadcasts the ids; then each pair, in list order and forward before backward, creates its
+  /// communicator and sends a tensor both ways, since NCCL opens its connections at first use.
   void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) override;
 
-  Ticket send(int peer, Direction direction, const at::Tensor& payload) override;
-  Ticket receive(int peer, Direction direction) override;
-  void supply(Ticket receive, const at::Tensor& buffer) override;
+  Handle send(int peer, Direction direction, const at::Tensor& payload) override;
+  Handle receive(int peer, Direction direction) override;
+  void supply(Handle receive, const at::Tensor& buffer) override;
   void flush() override;
   void progress() override;
-  std::optional<std::size_t> test(Ticket ticket) override;
+  std::optional<std::size_t> test(Handle handle) override;
   void close(const Control::Wait& wait) override;
   void abort() noexcept override;
 
  private:
-  NcclEdge& edge(int peer, Direction direction);
-  /// The same, for the next message of the list.
+  NcclEdge& find_edge(int peer, Direction direction);
+  /// The edge of the next message of the list; a change of edge ends the group.
   NcclEdge& next_edge(int peer, Direction direction);
   void end_group();
   std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
@@ -67,10 +67,10 @@ class NcclPayloads final : public PayloadChannel {
   NcclSettings settings_;
   GpuEvents events_;
   std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
-  std::map<Ticket, NcclEdge*> open_;
-  NcclEdge* given_ = nullptr;        ///< whose messages are being given now: those that follow each other are a group
-  std::deque<NcclEdge*> to_launch_;  ///< one entry for each group, in the order of the list
-  Ticket last_ticket_ = 0;
+  std::map<Handle, NcclEdge*> pending_;
+  NcclEdge* current_edge_ = nullptr;  ///< edge of the current group: consecutive messages on one edge form a group
+  std::deque<NcclEdge*> to_launch_;   ///< one entry per group, in the order of the action list
+  Handle last_handle_ = 0;
 };
 
 }  // namespace plumbline

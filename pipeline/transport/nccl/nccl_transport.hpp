@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks with a GPU each: payloads by NCCL, headers and control over a host link.
+// A transport between GPUs: payloads by NCCL, headers and control messages over a host link.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace plumbline {
 
-/// Before the first message all ranks call `connect`, with all pairs that exchange messages. A tensor that is sent or
-/// received belongs to the compute stream of the thread that calls: what is sent is what the work put there before
-/// `post` makes of it, and what `wait` returns may be used there. The libraries behind `gpu` outlive the transport and
-/// have this rank's device set.
+/// Before the first message all ranks must call `connect` with all pairs that exchange messages. Tensors belong to the
+/// compute stream of the calling thread: a send transfers what the work queued there before `post` computes, and the
+/// tensor that `wait` returns may be used there. The libraries of `gpu` must outlive the transport and have this rank's
+/// device set.
 std::unique_ptr<Transport> make_nccl_transport(std::unique_ptr<Link> link, GpuApi gpu, TransportSettings settings,
                                                NcclSettings nccl);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CUDA stream that is destroyed with its owner.
+// A CUDA stream that its owner destroys.
 #pragma once
 
 #include "pipeline/transport/nccl/gpu_api.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control messages against a peer that sends what no run of ours sends: each field of a header is looked at.
+// Control messages from a peer that sends what no run sends: each field of a header is checked.
 #include "pipeline/transport/control.hpp"
 
 #include <ATen/ops/ones.h>
@@ -18,8 +18,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Rank 1 of two. `incoming` is what rank 0 sends, message by message; what goes out is read when the message ends, as
-/// a link may.
+/// Rank 1 of two. `incoming` is what rank 0 sends, message by message; sent data is read when the message completes, as
+/// a link may do.
 class ScriptedLink : public Link {
  public:
   struct Sent {
@@ -31,12 +31,12 @@ class ScriptedLink : public Link {
   int rank() const override { return 1; }
   int world_size() const override { return 2; }
   bool respects_capacity() const override { return true; }
-  Ticket send(int peer, Channel channel, const void* data, std::size_t bytes) override {
+  Handle send(int peer, Channel channel, const void* data, std::size_t bytes) override {
     EXPECT_EQ(channel, Channel::control);
     open_.push_back({peer, data, bytes});
     return open_.size();
   }
-  Ticket receive(int peer, Channel channel, void* data, std::size_t capacity) override {
+  Handle receive(int peer, Channel channel, void* data, std::size_t capacity) override {
     EXPECT_EQ(channel, Channel::control);
     EXPECT_EQ(peer, 0);
     if (incoming.empty()) throw std::logic_error("nothing more comes");
@@ -45,9 +45,9 @@ class ScriptedLink : public Link {
     incoming.pop_front();
     return 0;
   }
-  std::optional<std::size_t> test(Ticket ticket) override {
-    if (ticket > 0) {
-      const Sent& sent = open_.at(ticket - 1);
+  std::optional<std::size_t> test(Handle handle) override {
+    if (handle > 0) {
+      const Sent& sent = open_.at(handle - 1);
       outgoing.emplace_back(static_cast<const char*>(sent.data), sent.bytes);
     }
     return 0;
@@ -74,7 +74,7 @@ ControlHeader header_in(const std::string& bytes) {
   return header;
 }
 
-/// Of the weight below.
+/// Header of the weight below.
 ControlHeader tied_header() {
   ControlHeader header;
   header.kind = ControlKind::tied;
@@ -110,7 +110,7 @@ class ControlMessages : public ::testing::Test {
                    }};
 };
 
-TEST_F(ControlMessages, AreNumberedOnTheirWayOut) {
+TEST_F(ControlMessages, AreNumberedWhenSent) {
   control_.gather("a");
   control_.gather("bc");
 
@@ -121,7 +121,7 @@ TEST_F(ControlMessages, AreNumberedOnTheirWayOut) {
   EXPECT_EQ(link_.outgoing[3], "bc");
 }
 
-TEST_F(ControlMessages, ATiedTensorIsSentWithItsDtypeAndShape) {
+TEST_F(ControlMessages, SendATiedTensorsDtypeAndShape) {
   control_.send_tied(0, weight());
 
   ASSERT_EQ(link_.outgoing.size(), 2U);
@@ -134,7 +134,7 @@ TEST_F(ControlMessages, ATiedTensorIsSentWithItsDtypeAndShape) {
   EXPECT_EQ(header.sizes, expected.sizes);
 }
 
-TEST_F(ControlMessages, ATiedTensorThatIsExpectedIsTaken) {
+TEST_F(ControlMessages, ReceiveAnExpectedTiedTensor) {
   link_.comes(tied_header());
   const std::vector<float> sent = {1, 2, 3, 4, 5, 6};
   link_.incoming.emplace_back(reinterpret_cast<const char*>(sent.data()), sent.size() * sizeof(float));
@@ -145,14 +145,14 @@ TEST_F(ControlMessages, ATiedTensorThatIsExpectedIsTaken) {
   EXPECT_EQ(tensor[1][2].item<float>(), 6);
 }
 
-TEST_F(ControlMessages, OfAnotherMagicAreRefused) {
+TEST_F(ControlMessages, RefuseAnotherMagic) {
   ControlHeader header = tied_header();
   header.magic = 0;
 
   EXPECT_THAT(error_of_receiving(header), HasSubstr("do not make the same control calls in the same order"));
 }
 
-TEST_F(ControlMessages, OfAnotherKindAreRefusedAndNamed) {
+TEST_F(ControlMessages, RefuseAndNameAnotherKind) {
   ControlHeader header = tied_header();
   header.kind = ControlKind::barrier;
 
@@ -161,14 +161,14 @@ TEST_F(ControlMessages, OfAnotherKindAreRefusedAndNamed) {
                     HasSubstr("which sent barrier (control message 0)")));
 }
 
-TEST_F(ControlMessages, OfAKindThatThereIsNotAreRefusedWithoutAName) {
+TEST_F(ControlMessages, RefuseAnUnknownKind) {
   ControlHeader header = tied_header();
   header.kind = static_cast<ControlKind>(4);
 
   EXPECT_THAT(error_of_receiving(header), HasSubstr("which sent unknown call"));
 }
 
-TEST_F(ControlMessages, OutOfOrderAreRefused) {
+TEST_F(ControlMessages, RefuseMessagesOutOfOrder) {
   ControlHeader header = tied_header();
   header.sequence = 1;
 
@@ -177,29 +177,29 @@ TEST_F(ControlMessages, OutOfOrderAreRefused) {
       HasSubstr("expected tied tensor (control message 0) from rank 0, which sent tied tensor (control message 1)"));
 }
 
-TEST_F(ControlMessages, ATiedTensorOfAnotherDtypeIsRefused) {
+TEST_F(ControlMessages, RefuseATiedTensorOfAnotherDtype) {
   ControlHeader header = tied_header();
-  header.dtype = static_cast<std::int32_t>(at::kInt);  // of the same size, and no dtype of ours
+  header.dtype = static_cast<std::int32_t>(at::kInt);  // of the same size, but another dtype
 
   EXPECT_THAT(error_of_receiving(header),
               AllOf(HasSubstr("expected 2x3 float32"), HasSubstr("rank 0 sent 2x3 dtype 3")));
 }
 
-TEST_F(ControlMessages, ATiedTensorOfOtherDimensionsIsRefused) {
+TEST_F(ControlMessages, RefuseATiedTensorOfOtherDimensions) {
   ControlHeader header = tied_header();
   header.dimensions = 3;
 
   EXPECT_THAT(error_of_receiving(header), HasSubstr("rank 0 sent 2x3x0 float32"));
 }
 
-TEST_F(ControlMessages, ATiedTensorOfOtherSizesIsRefused) {
+TEST_F(ControlMessages, RefuseATiedTensorOfOtherSizes) {
   ControlHeader header = tied_header();
   header.sizes = {3, 2, 0, 0};  // as many bytes
 
   EXPECT_THAT(error_of_receiving(header), HasSubstr("rank 0 sent 3x2 float32; both ends must hold the same weight"));
 }
 
-TEST_F(ControlMessages, AnAnnouncedTensorIsHeldToTheSameHeader) {
+TEST_F(ControlMessages, CheckTheHeaderOfAnAnnouncedTensor) {
   ControlHeader header = tied_header();
   header.sizes[0] = 5;
   link_.comes(header);
@@ -207,15 +207,15 @@ TEST_F(ControlMessages, AnAnnouncedTensorIsHeldToTheSameHeader) {
   EXPECT_THROW(control_.expect_tied(0, weight()), RunError);
 }
 
-TEST_F(ControlMessages, WhatCannotBeATiedTensorIsNotSent) {
+TEST_F(ControlMessages, RefuseToSendAnInvalidTiedTensor) {
   EXPECT_THROW(control_.send_tied(0, at::Tensor()), std::logic_error);
   EXPECT_THROW(control_.send_tied(0, weight().t()), std::logic_error);
   EXPECT_THROW(control_.send_tied(0, at::ones({1, 1, 1, 1, 1})), std::logic_error);
   EXPECT_NO_THROW(control_.send_tied(0, at::ones({1, 1, 1, 1})));
 }
 
-// Whoever moves the bytes reads them until the message has ended; afterwards nobody holds the memory any longer.
-TEST_F(ControlMessages, ATiedTensorIsHeldWhileItIsUnderWayAndNoLonger) {
+// The link reads the bytes until the message has completed; afterwards nothing holds the memory.
+TEST_F(ControlMessages, HoldATiedTensorOnlyWhileInProgress) {
   at::Tensor tensor = weight();
   std::vector<std::size_t> holders;
   waited_ = [&] { holders.push_back(tensor.use_count()); };
@@ -229,7 +229,7 @@ TEST_F(ControlMessages, ATiedTensorIsHeldWhileItIsUnderWayAndNoLonger) {
   EXPECT_EQ(tensor.use_count(), 1U);
 }
 
-TEST_F(ControlMessages, ATiedTensorWhoseDeadlinePassedIsHeldOn) {
+TEST_F(ControlMessages, HoldATiedTensorAfterAMissedDeadline) {
   at::Tensor tensor = weight();
   waited_ = [] { throw RunError("too late"); };
 

@@ -40,7 +40,7 @@ std::string refusal_of(const std::function<void()>& use) {
   return "";
 }
 
-TEST(Message, EachFieldOfTheHeaderIsHeldToWhatIsExpected) {
+TEST(Message, ChecksEachFieldOfTheHeader) {
   const Operation receive = one_message(ActionType::receive_forward);
   const std::vector<std::pair<std::string, void (*)(MessageHeader&)>> changes{
       {"magic number", [](MessageHeader& header) { ++header.magic; }},
@@ -61,7 +61,7 @@ TEST(Message, EachFieldOfTheHeaderIsHeldToWhatIsExpected) {
   EXPECT_EQ(refusal_of([&] { check_header(1, receive, receive.header); }), "");
 }
 
-TEST(Message, APayloadIsWhatItsHeaderSays) {
+TEST(Message, APayloadMatchesItsHeader) {
   const Operation send = one_message(ActionType::send_forward);
   const auto refusal = [&](const std::function<void(Operation&)>& change) {
     Operation changed = send;
@@ -85,7 +85,7 @@ TEST(Message, APayloadIsWhatItsHeaderSays) {
               HasSubstr("is 2x5x8 float64, not what its header says"));
 }
 
-TEST(Message, ABufferHasOneToFourDimensionsOfPossibleSizes) {
+TEST(Message, RefusesInvalidBufferSizes) {
   const auto refusal = [](std::int32_t dimensions, std::int64_t size) {
     MessageHeader header = one_message(ActionType::receive_forward).header;
     header.dimensions = dimensions;

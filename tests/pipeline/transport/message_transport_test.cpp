@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guards of MessageTransport that no channel of ours trips, by channels that do not tell the truth.
+// Checks of MessageTransport that no real channel triggers, with channels that report false results.
 #include "pipeline/transport/message_transport.hpp"
 
 #include <gmock/gmock.h>
@@ -23,24 +23,24 @@ namespace {
 using ::testing::HasSubstr;
 using Moved = std::optional<std::size_t>;
 
-/// A link's payloads, of which `told` says what has moved.
-class ToldPayloads : public PayloadChannel {
+/// A link's payloads, where `replace` changes the reported sizes.
+class OverriddenPayloads : public PayloadChannel {
  public:
-  ToldPayloads(Link& link, std::function<Moved(Moved)> told) : inner_(link), told_(std::move(told)) {}
+  OverriddenPayloads(Link& link, std::function<Moved(Moved)> replace) : inner_(link), replace_(std::move(replace)) {}
   bool respects_capacity() const override { return inner_.respects_capacity(); }
-  Ticket send(int peer, Direction direction, const at::Tensor& payload) override {
+  Handle send(int peer, Direction direction, const at::Tensor& payload) override {
     return inner_.send(peer, direction, payload);
   }
-  Ticket receive(int peer, Direction direction) override { return inner_.receive(peer, direction); }
-  void supply(Ticket receive, const at::Tensor& buffer) override { inner_.supply(receive, buffer); }
-  Moved test(Ticket ticket) override { return told_(inner_.test(ticket)); }
+  Handle receive(int peer, Direction direction) override { return inner_.receive(peer, direction); }
+  void supply(Handle receive, const at::Tensor& buffer) override { inner_.supply(receive, buffer); }
+  Moved test(Handle handle) override { return replace_(inner_.test(handle)); }
 
  private:
   LinkPayloads inner_;
-  std::function<Moved(Moved)> told_;
+  std::function<Moved(Moved)> replace_;
 };
 
-/// Two ranks in one thread; `told` is rank 0's channel.
+/// Two ranks in one thread; rank 0 has the channel with `replace_`.
 class LyingChannel : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -48,19 +48,19 @@ class LyingChannel : public ::testing::Test {
     for (auto& link : make_threads_links(2)) {
       std::unique_ptr<PayloadChannel> payloads;
       if (ranks_.empty())
-        payloads = std::make_unique<ToldPayloads>(*link, [this](Moved moved) { return told_(moved); });
+        payloads = std::make_unique<OverriddenPayloads>(*link, [this](Moved moved) { return replace_(moved); });
       ranks_.push_back(std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads)));
     }
   }
   Transport& rank(std::size_t index) { return *ranks_[index]; }
 
-  std::function<Moved(Moved)> told_ = [](Moved moved) { return moved; };
+  std::function<Moved(Moved)> replace_ = [](Moved moved) { return moved; };
   std::vector<std::unique_ptr<Transport>> ranks_;
 };
 
-TEST_F(LyingChannel, ASendHasNotEndedWhileItsHeaderIsStillRead) {
+TEST_F(LyingChannel, ASendIsPendingUntilItsHeaderIsRead) {
   const at::Tensor payload = content(0, 0, {2, 2});
-  told_ = [&](Moved) { return payload.nbytes(); };
+  replace_ = [&](Moved) { return payload.nbytes(); };
   const OperationId sent = rank(0).post({send_to(rank(0), 1, 0, payload)}).at(0);
 
   EXPECT_FALSE(rank(0).test(sent));
@@ -69,8 +69,8 @@ TEST_F(LyingChannel, ASendHasNotEndedWhileItsHeaderIsStillRead) {
   while (!rank(0).test(sent)) rank(1).test(received);
 }
 
-TEST_F(LyingChannel, FewerBytesThanTheTensorHasAreAnError) {
-  told_ = [](Moved moved) { return moved ? Moved(*moved - 4) : moved; };
+TEST_F(LyingChannel, AShortPayloadIsAnError) {
+  replace_ = [](Moved moved) { return moved ? Moved(*moved - 4) : moved; };
   const OperationId received = rank(0).post({receive_from(rank(0), 1, 0, {2, 2})}).at(0);
   rank(1).post({send_to(rank(1), 0, 0, content(1, 0, {2, 2}))});
 
@@ -81,11 +81,11 @@ TEST_F(LyingChannel, FewerBytesThanTheTensorHasAreAnError) {
               HasSubstr("12 bytes came in place of 16"));
 }
 
-TEST_F(LyingChannel, WhatWasNeverPostedIsNotAskedFor) {
+TEST_F(LyingChannel, UnknownOperationsAreRefused) {
   EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).test(7); }), HasSubstr("was never posted"));
 }
 
-TEST_F(LyingChannel, OnlyMessagesToOtherRanksOfTheWorldArePosted) {
+TEST_F(LyingChannel, InvalidPeersAreRefused) {
   for (const int nobody : {-1, 0, 2}) {
     EXPECT_THAT(thrown_by<std::logic_error>([&] {
                   rank(0).post({receive_from(rank(0), nobody, 0, {2, 2})});
@@ -97,11 +97,11 @@ TEST_F(LyingChannel, OnlyMessagesToOtherRanksOfTheWorldArePosted) {
   EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).post({computes}); }), HasSubstr("only messages"));
 }
 
-/// What a rank's progress page says of it.
-TEST_F(LyingChannel, WhomItsSendsWaitForIsShownOnceAndThatNobodyIsLeft) {
+/// What a rank's heartbeat says of it.
+TEST_F(LyingChannel, WaitCallbackSeesEachPeerOnce) {
   std::vector<int> shown;
   std::atomic<bool> waits = false;
-  rank(0).show_waits([&](int peer) {
+  rank(0).set_wait_callback([&](int peer) {
     shown.push_back(peer);
     waits = true;
   });
@@ -115,15 +115,16 @@ TEST_F(LyingChannel, WhomItsSendsWaitForIsShownOnceAndThatNobodyIsLeft) {
     }
   });
 
-  rank(0).reap_sends();
+  rank(0).wait_for_sends();
 
   EXPECT_THAT(shown, ::testing::ElementsAre(1, -1));
 }
 
-/// A channel whose rank 0 tells the others a text at the start.
-class TellingPayloads : public ToldPayloads {
+/// A channel whose rank 0 sends the others a text at the start.
+class TellingPayloads : public OverriddenPayloads {
  public:
-  TellingPayloads(Link& link, std::string& text) : ToldPayloads(link, [](Moved moved) { return moved; }), text_(text) {}
+  TellingPayloads(Link& link, std::string& text)
+      : OverriddenPayloads(link, [](Moved moved) { return moved; }), text_(text) {}
   void connect(const std::vector<RankPair>&, Control& control, const Control::Wait&) override {
     text_ = control.broadcast(text_);
   }
@@ -132,10 +133,10 @@ class TellingPayloads : public ToldPayloads {
   std::string& text_;
 };
 
-// A rank that still starts may take what a rank has sent whose own start has failed: it reads that rank's memory.
-TEST(FailedStart, WhatARankHasSentStaysInItsPlace) {
-  const std::string told(100, 'x');
-  std::vector<std::string> texts = {told, ""};
+// A rank that is still starting may receive from a rank whose own start has failed: it reads that rank's memory.
+TEST(FailedStart, KeepsSentMemoryAlive) {
+  const std::string message(100, 'x');
+  std::vector<std::string> texts = {message, ""};
   TransportSettings settings;
   settings.start_timeout = std::chrono::milliseconds(1);
   std::vector<std::unique_ptr<Transport>> ranks;
@@ -147,7 +148,7 @@ TEST(FailedStart, WhatARankHasSentStaysInItsPlace) {
 
   ranks[1]->connect({});
 
-  EXPECT_EQ(texts[1], told);
+  EXPECT_EQ(texts[1], message);
 }
 
 }  // namespace

@@ -12,23 +12,23 @@ using Pair = RankPair;
 
 constexpr bool tied = true;
 
-TEST(RankPairs, AreThoseOfNeighbouringStagesEveryOtherFirst) {
+TEST(RankPairs, ConnectNeighbouringStagesEvenOnesFirst) {
   EXPECT_THAT(pairs_of({4, 1, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(2, 3), Pair(1, 2)));
 }
 
-TEST(RankPairs, GoRoundWhereTheNextChunkBeginsOnTheFirstRank) {
+TEST(RankPairs, FormARingWithSeveralChunks) {
   EXPECT_THAT(pairs_of({3, 2, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
 }
 
-TEST(RankPairs, OfAVAreThoseOfItsOneLegOnce) {
+TEST(RankPairs, ListEachPairOfAVOnce) {
   EXPECT_THAT(pairs_of({3, 2, PlacementKind::v}, tied), ElementsAre(Pair(0, 1), Pair(1, 2)));
 }
 
-TEST(RankPairs, HoldBothEndsOfATiedWeight) {
+TEST(RankPairs, IncludeTheEndsOfATiedWeight) {
   EXPECT_THAT(pairs_of({3, 1, PlacementKind::loop}, tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
 }
 
-TEST(RankPairs, OfOneRankThereAreNone) {
+TEST(RankPairs, AreEmptyForOneRank) {
   EXPECT_THAT(pairs_of({1, 2, PlacementKind::loop}, tied), IsEmpty());
 }
 

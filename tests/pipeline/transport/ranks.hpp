@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages whose content tells where they come from, and the two ways to run one body on several ranks.
+// Messages whose content identifies their origin, and two ways to run one body on several ranks.
 #pragma once
 
 #include <ATen/ops/arange.h>
@@ -32,7 +32,7 @@ inline MessageHeader header(int from, int to, int microbatch, at::IntArrayRef sh
   return made;
 }
 
-/// No two messages of one test have an element in common: the first element tells them apart, the rest counts up from
+/// No two messages of one test have an element in common: the first element identifies them, the rest counts up from
 /// it.
 inline at::Tensor content(int from, int microbatch, at::IntArrayRef shape, Direction direction = Direction::forward) {
   const std::int64_t elements = c10::multiply_integers(shape);
@@ -56,7 +56,7 @@ inline Operation receive_from(Transport& transport, int peer, int microbatch, at
   return {{transport.rank(), type, microbatch}, peer, header(peer, transport.rank(), microbatch, shape, direction), {}};
 }
 
-/// What `body` throws, or nothing.
+/// What `body` throws, or null.
 template <typename Expected, typename Body>
 std::string thrown_by(const Body& body) {
   try {
@@ -68,11 +68,11 @@ std::string thrown_by(const Body& body) {
   return {};
 }
 
-/// Whether a test's ranks end together, or leave messages open as ranks that failed do.
+/// Whether a test's ranks end in an orderly way, or leave messages in progress as failed ranks do.
 enum class Ending { clean, broken };
 using Body = std::function<void(Transport&)>;
 
-/// One thread a transport. With a broken ending all transports live until every body has returned.
+/// One thread per transport. With a broken ending all transports live until every body has returned.
 inline void run_on_threads(const std::vector<std::unique_ptr<Transport>>& transports, Ending ending, const Body& body) {
   std::vector<std::thread> threads;
   for (const auto& transport : transports) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads through host memory, over threads' links: the whole transport suite. Tensors on the CPU stand for those of a
-// GPU; they are copied all the same.
+// Payloads through host memory, over threads' links: the whole transport suite. CPU tensors stand for GPU tensors; they
+// are copied all the same.
 #include "pipeline/transport/staged_payloads.hpp"
 
 #include <ATen/ops/full.h>
@@ -29,7 +29,7 @@ struct StagedRanks {
 using StagedWorlds = ::testing::Types<StagedRanks<2>, StagedRanks<4>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Staged, TransportSuite, StagedWorlds);
 
-TEST(StagedPayloads, AreCopiesTakenWhenTheyAreSent) {
+TEST(StagedPayloads, AreCopiedWhenSent) {
   auto links = make_threads_links(2);
   StagedPayloads here(*links[0], at::kCPU), there(*links[1], at::kCPU);
   at::Tensor payload = at::full({4}, 1.0F), buffer = at::full({4}, 9.0F);
@@ -45,7 +45,7 @@ TEST(StagedPayloads, AreCopiesTakenWhenTheyAreSent) {
   EXPECT_TRUE(here.test(sent).has_value());
 }
 
-TEST(StagedPayloads, TheCpuNeedsNone) {
+TEST(StagedPayloads, AreNotUsedOnTheCpu) {
   auto links = make_threads_links(1);
 
   EXPECT_EQ(make_staged_payloads(*links[0], at::kCPU), nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a link of threads does by itself, below the messages with headers that ranks send over it.
+// The threads link alone, below messages with headers.
 #include "pipeline/transport/threads_link.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::error_of;
 using ::testing::HasSubstr;
 
-TEST(ThreadsLink, TheFirstReasonIsTheOneThatAllHear) {
+TEST(ThreadsLink, AllRanksGetTheFirstReason) {
   const auto links = make_threads_links(2);
   links[0]->abort("first", ExitCode::does_not_hold);
   links[1]->abort("second", ExitCode::does_not_hold);
@@ -31,27 +31,27 @@ TEST(ThreadsLink, TheFirstReasonIsTheOneThatAllHear) {
   }
 }
 
-TEST(ThreadsLink, OfAMessageThatIsTooLongWhatFitsIsTakenAndItsSizeIsTold) {
+TEST(ThreadsLink, TruncatesALongMessageAndReportsItsSize) {
   const auto links = make_threads_links(2);
   const std::array<char, 8> sent = {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'};
   std::array<char, 8> got{};
   links[0]->send(1, Channel::forward, sent.data(), 8);
-  const auto ticket = links[1]->receive(0, Channel::forward, got.data(), 4);
+  const auto handle = links[1]->receive(0, Channel::forward, got.data(), 4);
 
-  EXPECT_EQ(links[1]->test(ticket), 8U);
+  EXPECT_EQ(links[1]->test(handle), 8U);
   EXPECT_EQ(got, (std::array<char, 8>{'a', 'b', 'c', 'd'}));
-  EXPECT_THAT(error_of<std::logic_error>([&] { links[1]->test(ticket); }), HasSubstr("after its message had ended"));
+  EXPECT_THAT(error_of<std::logic_error>([&] { links[1]->test(handle); }), HasSubstr("after its message had completed"));
 }
 
-TEST(ThreadsLink, WhoLeavesTakesItsOpenMessagesAlong) {
+TEST(ThreadsLink, DestructionWithdrawsPendingMessages) {
   auto links = make_threads_links(2);
   const std::array<char, 4> sent{};
   std::array<char, 4> got{};
   links[0]->send(1, Channel::forward, sent.data(), 4);
   links[0].reset();
 
-  const auto ticket = links[1]->receive(0, Channel::forward, got.data(), 4);
-  EXPECT_EQ(links[1]->test(ticket), std::nullopt) << "its memory may be gone";
+  const auto handle = links[1]->receive(0, Channel::forward, got.data(), 4);
+  EXPECT_EQ(links[1]->test(handle), std::nullopt) << "its memory may be gone";
 }
 
 }  // namespace

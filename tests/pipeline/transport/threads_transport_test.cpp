@@ -13,8 +13,8 @@
 namespace plumbline {
 namespace {
 
-/// A link on which nothing is there at once and nothing may be received early: what an end sees of two messages, and in
-/// which order, varies.
+/// A link on which no message arrives at once and no receive may be posted early: what an end observes of two messages,
+/// and in which order, varies.
 class ReluctantLink final : public Link {
  public:
   explicit ReluctantLink(std::unique_ptr<Link> inner) : inner_(std::move(inner)) {}
@@ -22,16 +22,16 @@ class ReluctantLink final : public Link {
   int rank() const override { return inner_->rank(); }
   int world_size() const override { return inner_->world_size(); }
   bool respects_capacity() const override { return false; }
-  Ticket send(int peer, Channel channel, const void* data, std::size_t bytes) override {
+  Handle send(int peer, Channel channel, const void* data, std::size_t bytes) override {
     return inner_->send(peer, channel, data, bytes);
   }
-  Ticket receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
+  Handle receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
     return inner_->receive(peer, channel, data, capacity_bytes);
   }
-  std::optional<std::size_t> test(Ticket ticket) override {
+  std::optional<std::size_t> test(Handle handle) override {
     // A number that varies between calls and repeats between runs.
     state_ = state_ * 1664525U + 1013904223U;
-    return (state_ >> 24) % 3 == 0 ? inner_->test(ticket) : std::nullopt;
+    return (state_ >> 24) % 3 == 0 ? inner_->test(handle) : std::nullopt;
   }
   void idle(std::chrono::steady_clock::time_point deadline) override {
     inner_->idle(std::min(deadline, std::chrono::steady_clock::now() + 20us));
@@ -46,8 +46,8 @@ class ReluctantLink final : public Link {
 
 enum class Links { prompt, reluctant };
 
-/// One thread a rank. With a broken ending all transports live until every body has returned, as processes that hang
-/// do; how one that ends early frees the others is tested below.
+/// One thread per rank. With a broken ending all transports live until every body has returned, as with processes that
+/// hang; a test below shows how an early end releases the others.
 template <int ranks, Links links = Links::prompt>
 struct ThreadRanks {
   static int world_size() { return ranks; }
@@ -86,7 +86,7 @@ std::vector<std::string> errors_of(int ranks, const Body& body) {
   return errors;
 }
 
-TEST(ThreadsTransport, AbortEndsEveryWaitAtOnceWithRankAndReason) {
+TEST(ThreadsTransport, AbortEndsEveryWaitWithRankAndReason) {
   const auto before = std::chrono::steady_clock::now();
 
   const auto errors = errors_of(5, [](Transport& t) {
@@ -94,7 +94,7 @@ TEST(ThreadsTransport, AbortEndsEveryWaitAtOnceWithRankAndReason) {
     if (t.rank() == 2) t.barrier();
     if (t.rank() == 3) {
       t.post({send_to(t, 4, 0, content(3, 0, {1, 1, 4}))});
-      t.reap_sends();
+      t.wait_for_sends();
     }
     if (t.rank() == 4) {
       at::Tensor tensor = at::zeros({3});
@@ -119,10 +119,10 @@ TransportSettings on_several_hosts(std::chrono::milliseconds timeout) {
   return settings;
 }
 
-TEST(RanksOfSeveralHosts, WhoWaitsTellsTheOthersForWhom) {
+TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
   const auto transports = make_threads_transports(3, on_several_hosts(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
-    if (t.rank() == 2) return;  // stopped, as far as the others can tell
+    if (t.rank() == 2) return;  // stopped, for all that the others can observe
     const OperationId id = t.post({receive_from(t, t.rank() + 1, 0, {1, 2})}).at(0);
     if (t.rank() == 0) std::this_thread::sleep_for(20ms);
     try {
@@ -141,7 +141,7 @@ TEST(RanksOfSeveralHosts, WhoWaitsTellsTheOthersForWhom) {
   });
 }
 
-TEST(RanksOfSeveralHosts, RanksThatWaitForEachOtherAreNamed) {
+TEST(RanksOfSeveralHosts, NameRanksThatWaitForEachOther) {
   const auto transports = make_threads_transports(2, on_several_hosts(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
     const OperationId id = t.post({receive_from(t, 1 - t.rank(), 0, {1, 2})}).at(0);
@@ -155,7 +155,7 @@ TEST(RanksOfSeveralHosts, RanksThatWaitForEachOtherAreNamed) {
   });
 }
 
-TEST(RanksOfSeveralHosts, AStragglersNotesAreTakenBeforeTheEnd) {
+TEST(RanksOfSeveralHosts, ReceiveAStragglersNotesBeforeTheEnd) {
   const auto transports = make_threads_transports(3, on_several_hosts(10s));
   run_on_threads(transports, Ending::clean, [](Transport& t) {
     if (t.rank() == 1) std::this_thread::sleep_for(2500ms);
@@ -163,7 +163,7 @@ TEST(RanksOfSeveralHosts, AStragglersNotesAreTakenBeforeTheEnd) {
   });
 }
 
-TEST(ThreadsTransport, ARankThatLeavesEarlyFreesTheOthers) {
+TEST(ThreadsTransport, AnEarlyExitReleasesTheOthers) {
   const auto before = std::chrono::steady_clock::now();
 
   const auto errors = errors_of(3, [](Transport& t) {
@@ -175,7 +175,7 @@ TEST(ThreadsTransport, ARankThatLeavesEarlyFreesTheOthers) {
   EXPECT_THAT(errors[1], HasSubstr("rank 2 ended the run"));
 }
 
-TEST(ThreadsTransport, ARankThatFailsPassesItsCauseOn) {
+TEST(ThreadsTransport, PropagatesTheCauseOfAFailure) {
   const auto errors = errors_of(2, [](Transport& t) {
     if (t.rank() == 0) t.post({send_to(t, 1, 9, content(0, 9, {1, 1, 4}))});
     if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 3, {1, 1, 4})}).at(0));
@@ -186,9 +186,9 @@ TEST(ThreadsTransport, ARankThatFailsPassesItsCauseOn) {
   EXPECT_THAT(errors[0], AllOf(HasSubstr("rank 1 ended the run"), HasSubstr("differ in the microbatch")));
 }
 
-TEST(ThreadsTransport, SenderMayGoWhileItsMessageIsOpen) {
-  // The receiver must never read the freed payload (a sanitizer would say so). Whether the sender is gone when the
-  // receive is posted is up to the machine: then it ends with the reason, else with what was sent.
+TEST(ThreadsTransport, ASenderMayEndWithAPendingMessage) {
+  // The receiver must never read the freed payload (a sanitizer would report it). Whether the sender is gone when the
+  // receive is posted is a race: then the receive ends with the reason, else with the payload.
   std::atomic<bool> leaving = false;
   const auto errors = errors_of(2, [&](Transport& t) {
     if (t.rank() == 0) {
@@ -215,13 +215,13 @@ TEST(ThreadsTransport, ReceivedTensorIsNotTheSendersMemory) {
   ThreadRanks<2>::run(patient, Ending::clean, [&](Transport& t) {
     if (t.rank() == 0) t.post({send_to(t, 1, 0, payload)});
     if (t.rank() == 1) received = t.wait(t.post({receive_from(t, 0, 0, {1, 3, 4})}).at(0)).const_data_ptr();
-    t.reap_sends();
+    t.wait_for_sends();
   });
 
   EXPECT_NE(sent, received);
 }
 
-TEST(ThreadsTransport, StartUpHasALimitOfItsOwn) {
+TEST(ThreadsTransport, StartUpHasItsOwnLimit) {
   constexpr TransportSettings patient_start{.timeout = 100ms, .start_timeout = 60s, .starting = true};
   ThreadRanks<2>::run(patient_start, Ending::broken, [](Transport& t) {
     if (t.rank() == 1) {
@@ -244,7 +244,7 @@ TEST(ThreadsTransport, StartUpHasALimitOfItsOwn) {
   });
 }
 
-TEST(ThreadsTransport, WhatOneRankIsAskedReachesAllWithTheNextBroadcast) {
+TEST(ThreadsTransport, BroadcastsCarryRequests) {
   for (const int asked : {0, 1, 2}) {
     ThreadRanks<3>::run(hasty, Ending::clean, [&](Transport& t) {
       bool now = false;
@@ -263,7 +263,7 @@ TEST(ThreadsTransport, WhatOneRankIsAskedReachesAllWithTheNextBroadcast) {
   }
 }
 
-TEST(ThreadsTransport, BetweenStepsTheStartUpsLimitHolds) {
+TEST(ThreadsTransport, UsesTheStartUpLimitBetweenSteps) {
   constexpr TransportSettings patient_start{.timeout = 100ms, .start_timeout = 60s, .starting = false};
   ThreadRanks<2>::run(patient_start, Ending::clean, [](Transport& t) {
     t.leave_steps();
@@ -274,7 +274,7 @@ TEST(ThreadsTransport, BetweenStepsTheStartUpsLimitHolds) {
   });
 }
 
-TEST(ThreadsTransport, OneRankNeedsNobody) {
+TEST(ThreadsTransport, OneRankRunsAlone) {
   const auto transports = make_threads_transports(1, hasty);
   Transport& t = *transports.at(0);
 
@@ -282,13 +282,13 @@ TEST(ThreadsTransport, OneRankNeedsNobody) {
   EXPECT_EQ(t.broadcast("y"), "y");
   t.barrier();
   EXPECT_TRUE(t.post({}).empty());
-  t.reap_sends();
-  EXPECT_TRUE(t.take_traffic().empty());
+  t.wait_for_sends();
+  EXPECT_TRUE(t.collect_traffic().empty());
   t.finish();
   EXPECT_THROW(t.barrier(), std::logic_error);
 }
 
-TEST(ThreadsTransport, NoRanksIsAnInputError) {
+TEST(ThreadsTransport, RefusesZeroRanks) {
   EXPECT_THROW(make_threads_transports(0, patient), InputError);
 }
 

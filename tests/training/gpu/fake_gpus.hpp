@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine with GPUs as the test likes it.
+// A fake machine with GPUs.
 #pragma once
 
 #include <utility>
@@ -21,7 +21,7 @@ class FakeGpus : public GpuSupport {
   int resets = 0;
   Allocated allocated;
   Freed freed;
-  int marks = 0;                         ///< put on the stream
+  int marks = 0;                         ///< recorded on the stream
   std::vector<std::int64_t> before_end;  ///< when each was reached
 
   GpuVersions versions() override { return installed; }
@@ -44,7 +44,7 @@ class FakeGpus : public GpuSupport {
   GpuFreeMemory free_memory(int) override { return memory; }
   GpuAllocatorBytes allocator_bytes(int) override { return allocator; }
   void reset_peaks(int) override { ++resets; }
-  void take_workspaces() override {}
+  void allocate_workspaces() override {}
   void release_workspaces() override {}
   void watch(Allocated one, Freed other) override {
     allocated = std::move(one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands between a user and the GPUs, each told with its cure, on machines made up for it.
+// Obstacles to using GPUs, on fake machines; each message says what to do.
 #include "training/gpu/gpu_check.hpp"
 
 #include <gmock/gmock.h>
@@ -36,14 +36,14 @@ std::string refusal(const GpuVersions& versions, const std::vector<std::string>&
   return "";
 }
 
-TEST(GpuCheck, AMachineWithADriverAndAGpuPasses) {
+TEST(GpuCheck, AcceptsADriverAndAGpu) {
   testing::FakeGpus gpus;
 
   EXPECT_EQ(refusal(gpus), "");
   EXPECT_EQ(refusal(gpus.versions(), {"/site/libnccl.so.2"}), "");
 }
 
-TEST(GpuCheck, NoDriverIsToldFromAnOldOne) {
+TEST(GpuCheck, DistinguishesNoDriverFromAnOldOne) {
   testing::FakeGpus gpus;
   gpus.devices.clear();
   gpus.reason = "CUDA driver version is insufficient for CUDA runtime version";
@@ -55,15 +55,15 @@ TEST(GpuCheck, NoDriverIsToldFromAnOldOne) {
   EXPECT_THAT(refusal(gpus), AllOf(HasSubstr("runs CUDA up to 12.4"), HasSubstr("CUDA 13.0 or newer")));
 }
 
-// Within a major version a driver runs newer runtimes.
-TEST(GpuCheck, ADriverOfTheSameMajorVersionPasses) {
+// Within a major version a driver supports newer runtimes.
+TEST(GpuCheck, AcceptsADriverOfTheSameMajorVersion) {
   testing::FakeGpus gpus;
   gpus.installed.runtime = 13020;
 
   EXPECT_EQ(refusal(gpus), "");
 }
 
-TEST(GpuCheck, ADriverWithoutAVisibleGpuNamesTheVariableThatHidesThem) {
+TEST(GpuCheck, NamesTheVariableThatHidesGpus) {
   testing::FakeGpus gpus;
   gpus.devices.clear();
   gpus.reason = "no CUDA-capable device is detected";
@@ -72,7 +72,7 @@ TEST(GpuCheck, ADriverWithoutAVisibleGpuNamesTheVariableThatHidesThem) {
                                    HasSubstr("CUDA_VISIBLE_DEVICES")));
 }
 
-TEST(GpuCheck, TwoNcclLibrariesAreNamedBoth) {
+TEST(GpuCheck, NamesBothNcclLibraries) {
   const GpuVersions versions{13000, 13000, 22809, 22809};
 
   EXPECT_THAT(refusal(versions, {"/a/libnccl.so.2", "/b/libnccl.so.2"}),
@@ -80,22 +80,22 @@ TEST(GpuCheck, TwoNcclLibrariesAreNamedBoth) {
   EXPECT_THAT(refusal(versions, {}), HasSubstr("no libnccl is loaded"));
 }
 
-TEST(GpuCheck, AnNcclThatLacksWhatIsCalledIsRefusedOneOlderThanTheHeaderIsNot) {
+TEST(GpuCheck, RefusesAnNcclWithoutTheUsedFunctionsOnly) {
   EXPECT_THAT(refusal({13000, 13000, 21605, 23007}, {"/old/libnccl.so.2"}),
               AllOf(HasSubstr("NCCL 2.16.5 is loaded (/old/libnccl.so.2)"), HasSubstr("need 2.17.0 or newer")));
   EXPECT_EQ(refusal({13000, 13000, 22809, 23007}, {"/older/libnccl.so.2"}), "");
   EXPECT_EQ(refusal({13000, 13000, 23202, 23007}, {"/newer/libnccl.so.2"}), "");
 }
 
-TEST(LoadedLibraries, NamesEachFileOnceByItsBeginning) {
+TEST(LoadedLibraries, FindsEachFileOnceByPrefix) {
   EXPECT_THAT(loaded_libraries("libtorch_cpu.so"), SizeIs(1));
   EXPECT_THAT(loaded_libraries("libtorch_"), ::testing::Not(IsEmpty()));
   EXPECT_THAT(loaded_libraries("libno_such_thing"), IsEmpty());
 }
 
-// The one machine that is no made-up one: this. Without the CUDA half the way out is named; with it, the answer is the
-// real libraries'.
-TEST(GpuCheck, CapabilitiesSayWhyNot) {
+// The real machine. Without the CUDA module the message says how to build it; with it, the answer is the real
+// libraries'.
+TEST(GpuCheck, CapabilitiesGiveTheReason) {
   const Json found = gpu_capabilities();
 
   ASSERT_EQ(found.at("built").get<bool>(), has_gpu_module());

@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-TEST(GpuMemoryLog, OneRowAStepOfWhatTheGpuSays) {
+TEST(GpuMemoryLog, WritesOneRowPerStep) {
   testing::FakeGpus gpus;
   gpus.memory = {300, 1000};
   const testing::TemporaryFolder folder;
@@ -28,7 +28,7 @@ TEST(GpuMemoryLog, OneRowAStepOfWhatTheGpuSays) {
   EXPECT_EQ(gpus.resets, 2);
 }
 
-TEST(GpuMemoryLog, RanksOfOneProcessLeaveEachOthersPeaksAlone) {
+TEST(GpuMemoryLog, DoesNotResetSharedPeaks) {
   testing::FakeGpus gpus;
   const testing::TemporaryFolder folder;
   GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::several_ranks);
@@ -39,7 +39,7 @@ TEST(GpuMemoryLog, RanksOfOneProcessLeaveEachOthersPeaksAlone) {
   EXPECT_EQ(gpus.resets, 0);
 }
 
-TEST(GpuMemoryLog, NothingIsWrittenWithoutAGpu) {
+TEST(GpuMemoryLog, WritesNothingWithoutAGpu) {
   const testing::TemporaryFolder folder;
   GpuMemoryLog log(folder.path(), nullptr, 0, GpuProcess::one_rank);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each action is a range on a profiler's time line, from its begin to its end, also where they overlap.
+// Each action is a range on a profiler's timeline; ranges may overlap.
 #include "training/gpu/profiler_ranges.hpp"
 
 #include <gmock/gmock.h>

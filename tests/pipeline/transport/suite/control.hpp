@@ -32,26 +32,26 @@ TYPED_TEST_P(TransportSuite, GatherBroadcastBarrier) {
       EXPECT_EQ(t.broadcast(""), "");
       t.barrier();
     }
-    EXPECT_TRUE(t.take_traffic().empty());
+    EXPECT_TRUE(t.collect_traffic().empty());
   });
 }
 
-TYPED_TEST_P(TransportSuite, GatherTellsWhomEachRankWaitsFor) {
+TYPED_TEST_P(TransportSuite, GatherReportsTheAwaitedRanks) {
   this->run([](Transport& t) {
-    std::vector<int> told, expected;
-    t.show_waits([&](int peer) { told.push_back(peer); });
+    std::vector<int> shown, expected;
+    t.set_wait_callback([&](int peer) { shown.push_back(peer); });
     t.gather("");
-    t.show_waits({});
+    t.set_wait_callback({});
     t.barrier();
     for (int peer = 1; t.rank() == 0 && peer < t.world_size(); ++peer) expected.insert(expected.end(), {peer, -1});
-    if (t.rank() != 0) expected = {0, -1};  // to take what it gives
-    EXPECT_EQ(told, expected);
+    if (t.rank() != 0) expected = {0, -1};  // to receive what it sends
+    EXPECT_EQ(shown, expected);
   });
 }
 
-TYPED_TEST_P(TransportSuite, BarrierHoldsEveryoneUntilTheLastComes) {
+TYPED_TEST_P(TransportSuite, BarrierWaitsForAllRanks) {
   this->run([](Transport& t) {
-    // The clock is one for all processes of a machine.
+    // All processes of a machine share the clock.
     const auto now = [] { return std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()); };
     if (t.rank() == t.world_size() - 1) std::this_thread::sleep_for(60ms);
     const std::string came = now();
@@ -63,7 +63,7 @@ TYPED_TEST_P(TransportSuite, BarrierHoldsEveryoneUntilTheLastComes) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, TiedTensorsGoThereAndBack) {
+TYPED_TEST_P(TransportSuite, TiedTensorsInBothDirections) {
   this->run([](Transport& t) {
     const int last = t.world_size() - 1;
     at::Tensor gradient = content(t.rank(), 0, {50, 16});
@@ -80,11 +80,11 @@ TYPED_TEST_P(TransportSuite, TiedTensorsGoThereAndBack) {
     if (t.rank() == 0 || t.rank() == last) {
       EXPECT_TRUE(at::equal(gradient, content(0, 0, {50, 16}).add_(content(last, 0, {50, 16}))));
     }
-    EXPECT_TRUE(t.take_traffic().empty());
+    EXPECT_TRUE(t.collect_traffic().empty());
   });
 }
 
-TYPED_TEST_P(TransportSuite, TiedTensorsOfUnequalShapesAreRefused) {
+TYPED_TEST_P(TransportSuite, RefusesTiedTensorsOfUnequalShapes) {
   this->run_broken(short_of_patience, [](Transport& t) {
     if (t.rank() == 1) {
       EXPECT_THROW(t.send_tied(0, content(1, 0, {50, 16})), RunError);
@@ -97,7 +97,7 @@ TYPED_TEST_P(TransportSuite, TiedTensorsOfUnequalShapesAreRefused) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, ControlCallsOutOfStepAreNamed) {
+TYPED_TEST_P(TransportSuite, NamesMismatchedControlCalls) {
   this->run_broken(short_of_patience, [](Transport& t) {
     if (t.rank() == 0) {
       EXPECT_THAT(thrown_by<RunError>([&] { t.gather(""); }),

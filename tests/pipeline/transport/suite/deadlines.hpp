@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What never comes is named when its deadline passes; what is only slow comes. And how a transport may not be used.
+// A message that never arrives is named when its deadline passes; a slow one arrives. And invalid uses of a transport.
 #pragma once
 
 #include <ATen/ops/equal.h>
@@ -15,7 +15,7 @@
 
 namespace plumbline {
 
-TYPED_TEST_P(TransportSuite, DeadlineNamesTheReceiveThatNobodyAnswers) {
+TYPED_TEST_P(TransportSuite, DeadlineNamesAnUnansweredReceive) {
   this->run_broken(hasty, [](Transport& t) {
     if (t.rank() != 1) return;
     const OperationId id = t.post({receive_from(t, 0, 3, {64, 128, 512})}).at(0);
@@ -27,11 +27,11 @@ TYPED_TEST_P(TransportSuite, DeadlineNamesTheReceiveThatNobodyAnswers) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, DeadlineNamesTheSendThatNobodyTakes) {
+TYPED_TEST_P(TransportSuite, DeadlineNamesAnUnreceivedSend) {
   this->run_broken(hasty, [](Transport& t) {
     if (t.rank() != 0) return;
     t.post({send_to(t, 1, 2, content(0, 2, {1, 2, 4}, Direction::backward), Direction::backward)});
-    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.reap_sends(); }),
+    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.wait_for_sends(); }),
                 HasSubstr("rank 0 waits for SEND_B microbatch 2 to rank 1, 1x2x4 float32"));
   });
 }
@@ -61,7 +61,7 @@ TYPED_TEST_P(TransportSuite, DeadlineOfATiedTensorNamesTheRank) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, SlowIsNotLate) {
+TYPED_TEST_P(TransportSuite, SlowMessagesAreAccepted) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
       std::this_thread::sleep_for(300ms);
@@ -70,11 +70,11 @@ TYPED_TEST_P(TransportSuite, SlowIsNotLate) {
     if (t.rank() == 1) {
       EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {1, 2, 4})}).at(0)), content(0, 0, {1, 2, 4})));
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 
-TYPED_TEST_P(TransportSuite, OpenOperationsAreNoCleanEnd) {
+TYPED_TEST_P(TransportSuite, FinishRefusesPendingOperations) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() != 1) return;
     t.post({receive_from(t, 0, 3, {1, 2, 4})});
@@ -83,7 +83,7 @@ TYPED_TEST_P(TransportSuite, OpenOperationsAreNoCleanEnd) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, MisuseIsAnInvariantBroken) {
+TYPED_TEST_P(TransportSuite, MisuseThrowsALogicError) {
   this->run_broken(patient, [](Transport& t) {
     Operation to_itself = send_to(t, t.rank(), 0, content(0, 0, {1, 2, 4}));
     EXPECT_THROW(t.post({to_itself}), std::logic_error);
@@ -95,7 +95,7 @@ TYPED_TEST_P(TransportSuite, MisuseIsAnInvariantBroken) {
       t.wait(id);
       EXPECT_THROW(t.wait(id), std::logic_error);
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 

@@ -19,9 +19,9 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 constexpr TransportSettings patient{120s};
-/// Where a deadline is to pass.
+/// A short deadline that is meant to pass.
 constexpr TransportSettings hasty{150ms};
-/// Where one rank's deadline is to pass after the other rank, however loaded the machine, has got its answer.
+/// For one rank's deadline, which must pass after the other rank, on any loaded machine, has its answer.
 constexpr TransportSettings short_of_patience{3s};
 
 template <typename Ranks>

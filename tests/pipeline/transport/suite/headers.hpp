@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a header and its receiver do not agree on is found, and both ends are named.
+// A header that does not match the receiver's is detected, and both ends are named.
 #pragma once
 
 #include <functional>
@@ -46,7 +46,7 @@ inline std::vector<Disagreement> disagreements() {
          o.header.sizes[1] = 500;
        },
        "2x5x4 float32", "2x500x4 float32"},
-      {"shape",  // as many elements, another form
+      {"shape",  // as many elements, another shape
        [](Operation& o) {
          o.payload = content(0, 3, {5, 2, 4});
          o.header.sizes = {5, 2, 4, 0};
@@ -55,7 +55,7 @@ inline std::vector<Disagreement> disagreements() {
   };
 }
 
-TYPED_TEST_P(TransportSuite, DisagreeingHeaderNamesBothEndsExpectedAndGot) {
+TYPED_TEST_P(TransportSuite, MismatchedHeaderNamesBothEnds) {
   for (const Disagreement& disagreement : disagreements()) {
     SCOPED_TRACE(disagreement.field + ", got " + disagreement.got);
     this->run_broken(patient, [&](Transport& t) {
@@ -71,14 +71,14 @@ TYPED_TEST_P(TransportSuite, DisagreeingHeaderNamesBothEndsExpectedAndGot) {
                     AllOf(HasSubstr("from rank 0 to rank 1"), HasSubstr("differ in the " + disagreement.field + ":")));
         EXPECT_THAT(message, AllOf(HasSubstr(disagreement.expected), HasSubstr(disagreement.got)));
         EXPECT_EQ(message.find("time limit"), std::string::npos);
-        // A transport that has failed stays so: its channels may be out of step.
+        // A failed transport stays failed: its channels may be out of step.
         EXPECT_EQ(thrown_by<RunError>([&] { t.test(id); }), message);
       }
     });
   }
 }
 
-TYPED_TEST_P(TransportSuite, UnknownShapeDoesNotExcuseTheOtherFields) {
+TYPED_TEST_P(TransportSuite, UnknownShapeStillChecksOtherFields) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() == 0) t.post({send_to(t, 1, 4, content(0, 4, {2, 5, 4}))});
     if (t.rank() == 1) {
@@ -90,7 +90,7 @@ TYPED_TEST_P(TransportSuite, UnknownShapeDoesNotExcuseTheOtherFields) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, SwappedMessagesOfOneEdgeAreFound) {
+TYPED_TEST_P(TransportSuite, FindsSwappedMessagesOfOneEdge) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() == 0) t.post({send_to(t, 1, 1, content(0, 1, {2, 5, 4})), send_to(t, 1, 0, content(0, 0, {2, 5, 4}))});
     if (t.rank() == 1) {
@@ -100,7 +100,7 @@ TYPED_TEST_P(TransportSuite, SwappedMessagesOfOneEdgeAreFound) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, PayloadThatIsNotWhatItsHeaderSaysIsNotSent) {
+TYPED_TEST_P(TransportSuite, RefusesAPayloadThatDoesNotMatchItsHeader) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() != 0) return;
     Operation shorter = send_to(t, 1, 3, content(0, 3, {2, 5, 4}));
@@ -111,7 +111,7 @@ TYPED_TEST_P(TransportSuite, PayloadThatIsNotWhatItsHeaderSaysIsNotSent) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, StridedPayloadIsNotSent) {
+TYPED_TEST_P(TransportSuite, RefusesAStridedPayload) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() != 0) return;
     const Operation strided = send_to(t, 1, 3, content(0, 3, {2, 5, 4}).transpose(0, 1));

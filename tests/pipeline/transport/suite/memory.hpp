@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is sent and what is received into is kept as long as it must be, and counted as the transport's.
+// Sent tensors and receive buffers live as long as necessary, and are counted as the transport's.
 #pragma once
 
 #include <ATen/ops/equal.h>
@@ -12,16 +12,15 @@
 
 namespace plumbline {
 
-// A send does not end before its receiver is there: what another transport lets through only by its buffers must not
-// pass here.
-TYPED_TEST_P(TransportSuite, SendEndsOnlyWhenItIsReceived) {
+// A send does not complete before its receive is posted: a test must not pass only because another transport buffers.
+TYPED_TEST_P(TransportSuite, SendCompletesOnlyWhenReceived) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
       const OperationId id = t.post({send_to(t, 1, 0, content(0, 0, {1, 1, 1}))}).at(0);
       std::this_thread::sleep_for(20ms);
       EXPECT_FALSE(t.test(id));
       t.barrier();
-      t.reap_sends();
+      t.wait_for_sends();
       EXPECT_TRUE(t.test(id));
     } else {
       t.barrier();
@@ -30,7 +29,7 @@ TYPED_TEST_P(TransportSuite, SendEndsOnlyWhenItIsReceived) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilTakenThenDropped) {
+TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilReceived) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
       at::Tensor payload = content(0, 0, {4, 16, 8});
@@ -39,7 +38,7 @@ TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilTakenThenDropped) {
       payload.reset();
       EXPECT_FALSE(kept.expired());
       t.barrier();
-      t.reap_sends();
+      t.wait_for_sends();
       EXPECT_TRUE(kept.expired());
     } else {
       t.barrier();
@@ -50,7 +49,7 @@ TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilTakenThenDropped) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, ReceiveBufferIsTheTransportsMemoryFromItsPost) {
+TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
   install_memory_meter();
   this->run([](Transport& t) {
     new_memory_meter().attach();
@@ -70,7 +69,7 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferIsTheTransportsMemoryFromItsPost) {
     } else {
       t.barrier();
       if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {4, 16, 8}))});
-      t.reap_sends();
+      t.wait_for_sends();
     }
   });
 }

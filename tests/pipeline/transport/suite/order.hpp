@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages come as they were sent, in the order of each edge and direction, on any of them at once.
+// Messages arrive in the order sent on each edge and direction, over several edges at once.
 #pragma once
 
 #include <ATen/ops/equal.h>
@@ -24,7 +24,7 @@ TYPED_TEST_P(TransportSuite, Ring) {
         t.post({send_to(t, next, 5, content(t.rank(), 5, {2, 3, 4})), receive_from(t, previous, 5, {2, 3, 4})});
     ASSERT_EQ(ids.size(), 2U);
     const at::Tensor got = t.wait(ids[1]);
-    t.reap_sends();
+    t.wait_for_sends();
 
     EXPECT_TRUE(at::equal(got, content(previous, 5, {2, 3, 4})));
     EXPECT_TRUE(t.test(ids[0]));
@@ -32,7 +32,7 @@ TYPED_TEST_P(TransportSuite, Ring) {
   });
 }
 
-// At two ranks the previous and the next are the same peer: where shapes of the two directions get crossed.
+// At two ranks the previous and the next are the same peer, which would mix up the two directions' shapes.
 TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
   this->run([](Transport& t) {
     if (t.rank() > 1) return;
@@ -47,14 +47,14 @@ TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
     });
     const at::Tensor gradient = t.wait(ids[2]);
     const at::Tensor activation = t.wait(ids[1]);
-    t.reap_sends();
+    t.wait_for_sends();
 
     EXPECT_TRUE(at::equal(gradient, content(peer, 0, {1, 3, 4}, back)));
     EXPECT_TRUE(at::equal(activation, content(peer, 1, {2, 7, 4})));
   });
 }
 
-TYPED_TEST_P(TransportSuite, BatchOfManyWaitedForBackwards) {
+TYPED_TEST_P(TransportSuite, WaitsForABatchInReverse) {
   this->run([](Transport& t) {
     constexpr int many = 60;
     std::vector<Operation> batch;
@@ -70,7 +70,7 @@ TYPED_TEST_P(TransportSuite, BatchOfManyWaitedForBackwards) {
         EXPECT_TRUE(at::equal(t.wait(ids[static_cast<std::size_t>(m)]), content(0, m, {1, 1 + (m * 7) % 31, 4})));
       }
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 
@@ -87,7 +87,7 @@ TYPED_TEST_P(TransportSuite, LargePayloadsBothWays) {
     for (int m = 0; m < 3; ++m) {
       EXPECT_TRUE(at::equal(t.wait(receives[static_cast<std::size_t>(m)]), content(peer, m, shape)));
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 
@@ -105,10 +105,10 @@ TYPED_TEST_P(TransportSuite, TrafficIsCountedByPeerDirectionAndSide) {
       t.wait(ids[0]);
       t.wait(ids[1]);
     }
-    t.reap_sends();
+    t.wait_for_sends();
 
     std::vector<std::string> counts;
-    for (const TrafficCount& c : t.take_traffic()) {
+    for (const TrafficCount& c : t.collect_traffic()) {
       counts.push_back(std::to_string(c.peer) + (c.direction == back ? " backward" : " forward") +
                        (c.send ? " send " : " receive ") + std::to_string(c.operations) + " " +
                        std::to_string(c.bytes));
@@ -122,11 +122,11 @@ TYPED_TEST_P(TransportSuite, TrafficIsCountedByPeerDirectionAndSide) {
     if (t.rank() > 1) {
       EXPECT_TRUE(counts.empty());
     }
-    EXPECT_TRUE(t.take_traffic().empty());
+    EXPECT_TRUE(t.collect_traffic().empty());
   });
 }
 
-// The same edge for many steps, with jitter: what is rare otherwise gets its chance.
+// The same edge for many steps, with jitter, to provoke rare interleavings.
 TYPED_TEST_P(TransportSuite, ManyRoundsWithJitter) {
   this->run([](Transport& t) {
     const int next = (t.rank() + 1) % t.world_size();
@@ -139,7 +139,7 @@ TYPED_TEST_P(TransportSuite, ManyRoundsWithJitter) {
                                send_to(t, next, m, content(t.rank(), m, shape))});
       ASSERT_TRUE(at::equal(t.wait(ids[0]), content(previous, m, shape))) << "round " << round;
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 

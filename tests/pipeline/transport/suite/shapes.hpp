@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes and types of every kind, known before or not.
+// All kinds of shapes and types, known in advance or not.
 #pragma once
 
 #include <ATen/ops/equal.h>
@@ -11,7 +11,7 @@
 
 namespace plumbline {
 
-TYPED_TEST_P(TransportSuite, GrowingAndShrinkingShapesDownTheLine) {
+TYPED_TEST_P(TransportSuite, ChangingShapes) {
   this->run([](Transport& t) {
     const std::vector<std::int64_t> lengths = {1, 128, 3, 64, 64, 1, 200, 17};
     for (int m = 0; m < static_cast<int>(lengths.size()); ++m) {
@@ -23,7 +23,7 @@ TYPED_TEST_P(TransportSuite, GrowingAndShrinkingShapesDownTheLine) {
       }
       if (t.rank() + 1 < t.world_size()) t.post({send_to(t, t.rank() + 1, m, carried)});
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 
@@ -33,11 +33,11 @@ TYPED_TEST_P(TransportSuite, OneTokenOfOneRow) {
     if (t.rank() == 1) {
       EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {1, 1, 1})}).at(0)), content(0, 0, {1, 1, 1})));
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 
-TYPED_TEST_P(TransportSuite, UnknownShapesKeepTheirPlaceAmongKnownOnes) {
+TYPED_TEST_P(TransportSuite, UnknownAndKnownShapesKeepTheirOrder) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
       t.post({send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 2})),
@@ -51,7 +51,7 @@ TYPED_TEST_P(TransportSuite, UnknownShapesKeepTheirPlaceAmongKnownOnes) {
       EXPECT_TRUE(at::equal(t.wait(ids[1]), content(0, 1, {1, 2})));
       EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {2, 9, 4})));
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 
@@ -68,7 +68,7 @@ TYPED_TEST_P(TransportSuite, OtherDtypes) {
         EXPECT_TRUE(at::equal(got, payload));
       }
     }
-    t.reap_sends();
+    t.wait_for_sends();
   });
 }
 

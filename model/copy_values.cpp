@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "model/take_values.hpp"
+#include "model/copy_values.hpp"
 
 #include <ATen/core/grad_mode.h>
 
@@ -9,7 +9,7 @@
 
 namespace plumbline {
 
-void take_values(LlamaSlice& slice, const LlamaSlice& from) {
+void copy_values(LlamaSlice& slice, const LlamaSlice& from) {
   const at::NoGradGuard no_grad;
   if (slice.parameters().size() != from.parameters().size()) {
     throw std::logic_error("values are taken from a slice of other units");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/walk.hpp"
+#include "pipeline/schedule_executor.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,7 +13,8 @@
 
 namespace plumbline {
 
-Walk::Walk(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer)
+ScheduleExecutor::ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts,
+                                   StepObserver& observer)
     : training_(training),
       plan_(plan),
       parts_(parts),
@@ -21,7 +22,7 @@ Walk::Walk(const TrainingRun& training, const PipelinePlan& plan, RankParts& par
       observer_(observer),
       messages_(training, plan, parts.transport, observer) {}
 
-void Walk::step(std::int64_t step) {
+void ScheduleExecutor::step(std::int64_t step) {
   const auto message = [](const Action& action) { return is_communication(action.type); };
   const auto& list = parts_.list;
   for (auto next = list.begin(); next != list.end();) {
@@ -35,10 +36,10 @@ void Walk::step(std::int64_t step) {
       ++next;
     }
   }
-  messages_.reap_all_sends();
+  messages_.wait_for_sends();
 }
 
-void Walk::run(const StepAction& now, const Action& action) {
+void ScheduleExecutor::run(const StepAction& now, const Action& action) {
   observer_.action_began(now);
   switch (action.type) {
     case ActionType::forward:
@@ -61,26 +62,26 @@ void Walk::run(const StepAction& now, const Action& action) {
       throw std::logic_error("action " + now.text + " cannot be executed yet");
   }
   observer_.action_ended(now);
-  if (now.computes) messages_.reap_sends();
+  if (now.computes) messages_.retire_completed_sends();
 }
 
-void Walk::forward(const StepAction& now, const Action& action) {
+void ScheduleExecutor::forward(const StepAction& now, const Action& action) {
   Stage& here = stage(action.stage);
-  at::Tensor input = here.first() ? at::Tensor() : messages_.arrival(now, action, Direction::forward);
+  at::Tensor input = here.first() ? at::Tensor() : messages_.receive_input(now, action, Direction::forward);
   at::Tensor output = here.forward(now.step, action.microbatch, std::move(input));
-  if (!here.last()) messages_.hand_over(action, Direction::forward, std::move(output));
+  if (!here.last()) messages_.stash_output(action, Direction::forward, std::move(output));
 }
 
-void Walk::backward(const StepAction& now, const Action& action) {
+void ScheduleExecutor::backward(const StepAction& now, const Action& action) {
   Stage& here = stage(action.stage);
-  at::Tensor gradient = here.last() ? at::Tensor() : messages_.arrival(now, action, Direction::backward);
+  at::Tensor gradient = here.last() ? at::Tensor() : messages_.receive_input(now, action, Direction::backward);
   gradient = action.type == ActionType::backward
                  ? here.backward(now.step, action.microbatch, std::move(gradient))
                  : here.backward_input(now.step, action.microbatch, std::move(gradient));
-  if (!here.first()) messages_.hand_over(action, Direction::backward, std::move(gradient));
+  if (!here.first()) messages_.stash_output(action, Direction::backward, std::move(gradient));
 }
 
-void Walk::reduce(const StepAction& now, const Action& action) {
+void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
   const TiedWeight tied(training_.config.tied, parts_.state);
   observer_.before_tied_sum(tied);
   const bool head = action.stage != 0;
@@ -91,7 +92,7 @@ void Walk::reduce(const StepAction& now, const Action& action) {
   if (peer != transport_.rank()) observer_.waited(now, waited_ns);
 }
 
-void Walk::update(const StepAction& now) {
+void ScheduleExecutor::update(const StepAction& now) {
   end_gradients(training_.run.train, training_.config.tied, now.step, parts_.state, observer_, [&] {
     const std::vector<ParameterNorm> own = gradient_norms(training_.config, parts_.state);
     const std::int64_t begin_ns = monotonic_ns();
@@ -101,7 +102,7 @@ void Walk::update(const StepAction& now) {
   });
 }
 
-Stage& Walk::stage(std::int64_t index) const {
+Stage& ScheduleExecutor::stage(std::int64_t index) const {
   const auto found = std::ranges::find(parts_.stages, index, [](const auto& each) { return each->index(); });
   if (found == parts_.stages.end()) throw std::logic_error("stage " + std::to_string(index) + " is another rank's");
   return **found;

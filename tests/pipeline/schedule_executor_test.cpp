@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The walk alone: stages that only note what they were asked for, both on one rank.
-#include "pipeline/walk.hpp"
+// The schedule executor alone, with stages that only record their calls, both on one rank.
+#include "pipeline/schedule_executor.hpp"
 
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 using Notes = std::vector<std::string>;
 
-/// Adds 1 to what it takes; gradients go down by halves.
+/// Adds 1 to its input; halves gradients.
 class NotingStage : public Stage {
  public:
   NotingStage(std::int64_t index, Notes& notes) : Stage(index, index == 1), notes_(notes) {}
@@ -55,8 +55,9 @@ class NotingObserver : public StepObserver {
     indices.push_back(action.index);
   }
   void action_ended(const StepAction& action) override { notes.push_back("ended " + action.text); }
-  void crossed(const Crossing& crossing, const at::Tensor& /*tensor*/) override {
-    notes.push_back(std::string(crossing.side).append(" ").append(crossing.direction).append(" ").append(crossing.cut));
+  void on_boundary(const BoundaryTensor& boundary, const at::Tensor& /*tensor*/) override {
+    notes.push_back(
+        std::string(boundary.side).append(" ").append(boundary.direction).append(" ").append(boundary.boundary));
   }
   Notes notes;
   std::vector<std::int64_t> indices;
@@ -76,18 +77,18 @@ ActionList list_of(const std::string& text) {
   return list;
 }
 
-class WalkTest : public ::testing::Test {
+class ScheduleExecutorTest : public ::testing::Test {
  protected:
-  WalkTest() : training_(load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+  ScheduleExecutorTest() : training_(load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
     plan_.schedule.placement.chunks_per_rank = 2;
     plan_.stages = {{0, 3}, {3, 8}};
   }
 
-  void walk(const std::string& list) {
+  void execute(const std::string& list) {
     const auto transports = make_threads_transports(1, {});
     RankParts parts{list_of(list), {}, {}, *transports.front()};
     for (const std::int64_t index : {0, 1}) parts.stages.push_back(std::make_unique<NotingStage>(index, done_));
-    Walk(training_, plan_, parts, seen_).step(0);
+    ScheduleExecutor(training_, plan_, parts, seen_).step(0);
     transports.front()->finish();
   }
 
@@ -97,28 +98,28 @@ class WalkTest : public ::testing::Test {
   NotingObserver seen_;
 };
 
-TEST_F(WalkTest, DoesWhatTheListSaysAndHandsOnWhatStagesMake) {
-  walk("0F0 0F1 1F1 1F0 1B0 1I1 0I1 0B0 0W1 1W1");
+TEST_F(ScheduleExecutorTest, ExecutesTheListAndPassesOutputs) {
+  execute("0F0 0F1 1F1 1F0 1B0 1I1 0I1 0B0 0W1 1W1");
 
   EXPECT_THAT(done_, ElementsAre("0F0", "0F1", "1F1 takes 11", "1F0 takes 10", "1B0", "1I1", "0I1 takes 31",
                                  "0B0 takes 20", "0W1", "1W1"));
 }
 
-TEST_F(WalkTest, ObserversSeeEachActionAndWhatCrosses) {
-  walk("0F0 1F0 1B0 0B0");
+TEST_F(ScheduleExecutorTest, NotifiesObserversOfActionsAndBoundaries) {
+  execute("0F0 1F0 1B0 0B0");
 
   EXPECT_THAT(seen_.notes, ElementsAre("began 0F0", "ended 0F0", "began 1F0", "local forward layers.2", "ended 1F0",
                                        "began 1B0", "ended 1B0", "began 0B0", "local backward layers.2", "ended 0B0"));
   EXPECT_THAT(seen_.indices, ElementsAre(0, 1, 2, 3));
 }
 
-TEST_F(WalkTest, AnActionBeforeWhatItNeedsIsNamed) {
-  EXPECT_THAT(testing::error_of<std::logic_error>([&] { walk("0F0 1F1"); }), HasSubstr("1F1 stands before"));
-  EXPECT_THAT(testing::error_of<std::logic_error>([&] { walk("0F0 1F0 0B0"); }), HasSubstr("0B0 stands before"));
+TEST_F(ScheduleExecutorTest, NamesAnActionBeforeItsInput) {
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { execute("0F0 1F1"); }), HasSubstr("1F1 precedes"));
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { execute("0F0 1F0 0B0"); }), HasSubstr("0B0 precedes"));
 }
 
-TEST_F(WalkTest, AStageOfAnotherRankIsNamed) {
-  EXPECT_THAT(testing::error_of<std::logic_error>([&] { walk("2F0"); }), HasSubstr("stage 2"));
+TEST_F(ScheduleExecutorTest, NamesAStageOfAnotherRank) {
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { execute("2F0"); }), HasSubstr("stage 2"));
 }
 
 }  // namespace

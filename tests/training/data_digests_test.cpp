@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "training/fed_data.hpp"
+#include "training/data_digests.hpp"
 
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>
@@ -26,46 +26,46 @@ Microbatch a_microbatch(std::vector<std::int64_t> ids, std::vector<std::int64_t>
 
 const Microbatch one = a_microbatch({1, 2, 3}, {2, 3, 4}), other = a_microbatch({5}, {-100});
 
-TEST(FedData, DigestIsThatOfIdsThenLabels) {
+TEST(DataDigests, DigestIdsThenLabels) {
   const std::vector<std::int64_t> both{1, 2, 3, 2, 3, 4};
 
   EXPECT_EQ(data_digest(one), tensor_digest("int64", {2, 1, 3}, std::as_bytes(std::span(both))));
   EXPECT_NE(data_digest(a_microbatch({2, 3, 4}, {1, 2, 3})), data_digest(one));
 }
 
-TEST(FedData, TheRunsDigestIsOfAllDigestsInOrderOfStepAndMicrobatch) {
-  FedData fed(2);
-  fed.take(1, other), fed.take(0, one);  // in whatever order the schedule has
-  const auto first = fed.end_step();
-  fed.take(0, other), fed.take(1, one);
-  fed.end_step();
+TEST(DataDigests, DigestTheRunInOrderOfStepAndMicrobatch) {
+  DataDigests digests(2);
+  digests.add(1, other), digests.add(0, one);  // in any order, as schedules may have
+  const auto first = digests.end_step();
+  digests.add(0, other), digests.add(1, one);
+  digests.end_step();
 
   EXPECT_THAT(first, ElementsAre(data_digest(one), data_digest(other)));
-  EXPECT_EQ(fed.digest(), hash_hex(data_digest(one) + data_digest(other) + data_digest(other) + data_digest(one)));
+  EXPECT_EQ(digests.digest(), hash_hex(data_digest(one) + data_digest(other) + data_digest(other) + data_digest(one)));
 }
 
-TEST(FedData, ARankThatSeesNoDataHasNoDigest) {
-  FedData fed(2);
+TEST(DataDigests, AreEmptyOnARankWithoutData) {
+  DataDigests digests(2);
 
-  EXPECT_THAT(fed.end_step(), Each(IsEmpty()));
-  EXPECT_EQ(fed.digest(), std::nullopt);
+  EXPECT_THAT(digests.end_step(), Each(IsEmpty()));
+  EXPECT_EQ(digests.digest(), std::nullopt);
 }
 
-TEST(FedData, ARankThatSeesSomeOfTheDataHasADigest) {
-  FedData fed(2);
-  fed.take(0, one);
-  fed.end_step();
+TEST(DataDigests, ExistOnARankWithPartOfTheData) {
+  DataDigests digests(2);
+  digests.add(0, one);
+  digests.end_step();
 
-  EXPECT_EQ(fed.digest(), hash_hex(data_digest(one)));
+  EXPECT_EQ(digests.digest(), hash_hex(data_digest(one)));
 }
 
-TEST(FedData, BothEndsOfOneRankAreFedTheSame) {
-  FedData fed(1);
-  fed.take(0, one);
+TEST(DataDigests, RefuseDifferentDataAtBothEnds) {
+  DataDigests digests(1);
+  digests.add(0, one);
 
-  EXPECT_NO_THROW(fed.take(0, one));
-  EXPECT_THROW(fed.take(0, other), std::logic_error);
-  EXPECT_THROW(fed.take(1, one), std::out_of_range);
+  EXPECT_NO_THROW(digests.add(0, one));
+  EXPECT_THROW(digests.add(0, other), std::logic_error);
+  EXPECT_THROW(digests.add(1, one), std::out_of_range);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's way through a step: takes its action list from the first action to the last, and does what each says.
+// Executes one rank's action list in a step.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace plumbline {
 
-class Walk {
+class ScheduleExecutor {
  public:
-  /// All outlive the walk.
-  Walk(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer);
+  /// All arguments must outlive this object.
+  ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer);
 
   void step(std::int64_t step);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is waited for now, told to whoever shows it.
+// Callback that is told which rank is waited for.
 #pragma once
 
 #include <functional>
 
 namespace plumbline {
 
-using WaitsFor = std::function<void(int peer)>;
+using WaitCallback = std::function<void(int peer)>;
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "training/fed_data.hpp"
+#include "training/data_digests.hpp"
 
 #include <span>
 #include <stdexcept>
@@ -19,7 +19,7 @@ std::string data_digest(const Microbatch& data) {
   return tensor_digest("int64", {2, data.ids.size(0), data.ids.size(1)}, std::as_bytes(std::span(both)));
 }
 
-void FedData::take(std::int64_t microbatch, const Microbatch& data) {
+void DataDigests::add(std::int64_t microbatch, const Microbatch& data) {
   std::string& known = digests_.at(static_cast<std::size_t>(microbatch));
   std::string digest = data_digest(data);
   if (!known.empty() && known != digest)
@@ -27,7 +27,7 @@ void FedData::take(std::int64_t microbatch, const Microbatch& data) {
   known = std::move(digest);
 }
 
-std::vector<std::string> FedData::end_step() {
+std::vector<std::string> DataDigests::end_step() {
   for (const std::string& digest : digests_) {
     all_.update(digest);
     any_ = any_ || !digest.empty();
@@ -37,7 +37,7 @@ std::vector<std::string> FedData::end_step() {
   return ended;
 }
 
-std::optional<std::string> FedData::digest() const {
+std::optional<std::string> DataDigests::digest() const {
   return any_ ? std::optional(all_.hex()) : std::nullopt;
 }
 
