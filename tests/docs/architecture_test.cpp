@@ -32,7 +32,7 @@ TEST_F(ArchitecturePage, DrawsTheRoomsAsTheIncludesAre) {
 TEST_F(ArchitecturePage, QuotesTheWalkAsItIs) {
   const std::string quoted = block_of(page_, "cpp");
   ASSERT_GT(quoted.size(), 500U);
-  EXPECT_THAT(read_file(PLUMBLINE_SOURCE "/pipeline/walk.cpp"), ::testing::HasSubstr(quoted));
+  EXPECT_THAT(read_file(PLUMBLINE_SOURCE "/pipeline/schedule_executor.cpp"), ::testing::HasSubstr(quoted));
 }
 
 }  // namespace
