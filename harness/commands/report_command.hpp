@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline report`: pages of what has been judged already.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_verdict.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ Json manifest_of(const fs::path& record) {
   try {
     return read_json(record_of_replica(record, {}) / "manifest.json");
   } catch (const Error&) {
-    return Json::object();  // the record's own checks say what is wrong with it
+    return Json::object();  // reported by the record's checks
   }
 }
 
@@ -32,7 +33,7 @@ Json part_of(const Json& manifest, const std::vector<std::string>& keys) {
   return part;
 }
 
-/// Of an optimiser; empty where a manifest does not tell.
+/// Name of the optimiser; empty if the manifest lacks it.
 std::string name_of(const Json& part) {
   const Json name = part.value("optimizer", Json::object()).value("name", Json());
   return name.is_string() ? name.get<std::string>() : "";

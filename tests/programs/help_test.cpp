@@ -93,7 +93,9 @@ TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
     std::string usage = help.substr(7, help.find("\n\n") - 7);
     usage = std::regex_replace(usage, std::regex("\\[[^\\]]*\\]|mpirun -n N |\\n|\\.\\.\\."), "");
     const bool group = usage.find("COMMAND") != std::string::npos;
-    if (!group) EXPECT_THAT(run(usage).said, Not(HasSubstr("Run with --help"))) << usage;
+    if (!group) {
+      EXPECT_THAT(run(usage).said, Not(HasSubstr("Run with --help"))) << usage;
+    }
     for (std::string example : entries_of(help, "Example")) {
       example = std::regex_replace(example, std::regex("^mpirun -n [0-9]+ "), "");
       EXPECT_EQ(run(example + " --help").code, 0) << example;
@@ -102,8 +104,7 @@ TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
 }
 
 TEST_F(Help, OfACommandThatThereIsNotIsARefusal) {
-  for (const std::string& words :
-       {"plumbline swep --help", "plumbline schedule shwo --help", "plumbline --help swep"}) {
+  for (const std::string words : {"plumbline swep --help", "plumbline schedule shwo --help", "plumbline --help swep"}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << words;
     EXPECT_THAT(ended.said, HasSubstr("did you mean s")) << words;
@@ -145,13 +146,14 @@ TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
     const auto commands = offered(program, words);
     const std::string help = run(command + " --help").said;
     for (const std::string& entry : entries_of(help, "Option")) {
-      for (std::smatch name; std::regex_search(entry, name, std::regex("^(-h, )?(--?[a-z-]+)"));) {
+      std::smatch name;
+      if (std::regex_search(entry, name, std::regex("^(-h, )?(--?[a-z-]+)"))) {
         EXPECT_THAT(options, Contains(name[2].str())) << command;
-        break;
       }
     }
     for (const std::string& entry : entries_of(help, "Command")) {
-      if (!entry.starts_with(" ")) EXPECT_THAT(commands, Contains(entry.substr(0, entry.find(' ')))) << command;
+      if (entry.starts_with(" ")) continue;
+      EXPECT_THAT(commands, Contains(entry.substr(0, entry.find(' ')))) << command;
     }
   }
 }
@@ -172,9 +174,9 @@ TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
 TEST_F(Completion, OfZshIsTheSame) {
   if (run("command -v zsh").code != 0) GTEST_SKIP() << "zsh is not installed (apt-get install zsh)";
   const auto asked = [&](const std::string& words, int current) {
-    folder_.file("try.zsh", "compadd() { print -r -- \"${@[2,-1]}\"; }\n_files() { print files $@; }\nwords=(plumbline " +
-                                words + ")\nCURRENT=" + std::to_string(current) +
-                                "\neval \"$(plumbline --completion zsh)\"\n");
+    folder_.file("try.zsh",
+                 "compadd() { print -r -- \"${@[2,-1]}\"; }\n_files() { print files $@; }\nwords=(plumbline " + words +
+                     ")\nCURRENT=" + std::to_string(current) + "\neval \"$(plumbline --completion zsh)\"\n");
     return run("zsh -f try.zsh").said;
   };
 
