@@ -50,7 +50,10 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;
   }
-  return told + CLI::FailureMessage::simple(app, error);
+  const std::string words = CLI::FailureMessage::simple(app, error);
+  // CLI11's own sentence about an unexpected word adds nothing.
+  const bool said = !told.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  return told + (said ? words.substr(words.find('\n') + 1) : words);
 }
 
 }  // namespace plumbline

@@ -68,7 +68,7 @@ TEST(ComparisonText, ForProgramsEachKeyIsItsOwn) {
                 {"kind": "bytes", "where": "cell-4", "words": "more"},
                 {"kind": "bits", "where": "cell-5", "words": "norm"}],
     "environment": [{"key": "versions/libtorch", "before": "2.10", "now": "2.11"}],
-    "not_compared": ["cell-6: is new"], "allowed": ["bits", "coverage"], "reason": "another optimiser"})"));
+    "not_compared": ["cell-6: is new"], "red": [], "allowed": ["bits", "coverage"], "reason": "another optimiser"})"));
 }
 
 }  // namespace
