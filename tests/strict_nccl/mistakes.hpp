@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -61,16 +62,17 @@ class JoinedDirections : public ForwardingNccl {
     return joined_ == NcclCommunicator::none ? NcclState{} : inner_.state(communicator);
   }
   void destroy(NcclCommunicator communicator) noexcept override {
-    if (joined_ == communicator) inner_.destroy(communicator);
-    joined_ = NcclCommunicator::none;
+    if (close()) inner_.destroy(communicator);
   }
   void abort(NcclCommunicator communicator) noexcept override {
-    if (joined_ == communicator) inner_.abort(communicator);
-    joined_ = NcclCommunicator::none;
+    if (close()) inner_.abort(communicator);
   }
 
  private:
-  NcclCommunicator joined_ = NcclCommunicator::none;
+  /// Whether this call is the first that closes it: the two directions are aborted by two threads.
+  bool close() { return joined_.exchange(NcclCommunicator::none) != NcclCommunicator::none; }
+
+  std::atomic<NcclCommunicator> joined_ = NcclCommunicator::none;
   bool finalised_ = false;
 };
 
