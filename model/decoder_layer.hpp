@@ -18,7 +18,14 @@ struct DecoderLayer {
   at::Tensor post_attention_layernorm;  ///< [hidden]
 };
 
-/// hidden [batch, sequence, hidden] -> the same shape. saved_bytes gives what it keeps for the backward pass.
+/// Its first half: the norm, attention, and the residual connection over both. hidden [batch, sequence, hidden] -> the
+/// same shape.
+at::Tensor attention_half(const at::Tensor& hidden, const DecoderLayer& layer, const LlamaConfig& config,
+                          const RopeTables& tables);
+/// Its second half: the norm, the MLP, and the residual connection over both.
+at::Tensor mlp_half(const at::Tensor& attended, const DecoderLayer& layer, const LlamaConfig& config);
+
+/// One half after the other. saved_bytes gives what each keeps for the backward pass.
 at::Tensor decoder_layer(const at::Tensor& hidden, const DecoderLayer& layer, const LlamaConfig& config,
                          const RopeTables& tables);
 

@@ -5,6 +5,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -45,15 +47,10 @@ DecoderLayer bind_layer(const std::vector<Parameter>& parameters, std::int64_t n
 
 std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange units, const at::TensorOptions& options) {
   const std::vector<std::string> names = unit_names(config);
+  const std::set<std::string> own(names.begin() + units.first, names.begin() + units.end);
   std::vector<Parameter> parameters;
-  std::int64_t unit = 0;
   for (const ParameterShape& shape : parameter_shapes(config)) {
-    while (names[static_cast<std::size_t>(unit)] != shape.unit) {
-      ++unit;
-    }
-    if (unit < units.first || unit >= units.end) {
-      continue;
-    }
+    if (!own.contains(shape.unit)) continue;
     const at::Tensor embedding = is_tied_head(config, shape.name) ? find(parameters, embedding_weight) : at::Tensor();
     Parameter parameter{shape.name, shape.unit, {}, embedding.defined()};
     parameter.value = parameter.alias ? embedding.detach() : at::empty(shape.shape, options);
@@ -80,8 +77,9 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
   head_.weight = find(parameters_, head_weight);
   for (std::int64_t number = units.first; number < units.end; ++number) {
     const Unit unit = unit_at(config, number);
-    if (unit.kind != UnitKind::layer) continue;
+    if (unit.kind != UnitKind::layer && unit.kind != UnitKind::attention && unit.kind != UnitKind::mlp) continue;
     if (layers_.empty()) first_layer_ = unit.layer;
+    if (std::ssize(layers_) > unit.layer - first_layer_) continue;  // its second half
     layers_.push_back(bind_layer(parameters_, unit.layer));
   }
 }
@@ -113,7 +111,8 @@ void LlamaSlice::allocate_gradients() {
 
 void LlamaSlice::prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in) {
   const bool long_enough = tables_.cos.defined() && tables_.cos.size(0) >= longest_sequence;
-  if (!layers_.empty() && !long_enough) {
+  const auto attends = [](const DecoderLayer& layer) { return layer.self_attn.q_proj.weight.defined(); };
+  if (std::ranges::any_of(layers_, attends) && !long_enough) {
     // Computed on the CPU for every device, so that the bits do not depend on a device's sine and cosine.
     const RopeTables made =
         make_rope_tables(config_, longest_sequence, made_in.value_or(c10::typeMetaToScalarType(options_.dtype())));
@@ -125,17 +124,34 @@ at::Tensor LlamaSlice::forward_unit(std::int64_t number, const at::Tensor& input
   if (number < units_.first || number >= units_.end) {
     throw std::logic_error("unit " + std::to_string(number) + " is not in this slice");
   }
-  const Unit unit = unit_at(config_, number);
+  return forward(unit_at(config_, number), input);
+}
+
+const DecoderLayer* LlamaSlice::layer_of(Unit unit) const {
+  const std::int64_t index = unit.layer - first_layer_;
+  if (index < 0 || index >= std::ssize(layers_)) return nullptr;
+  const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
+  const bool attention = layer.input_layernorm.defined(), mlp = layer.post_attention_layernorm.defined();
+  const bool held = (attention || unit.kind == UnitKind::mlp) && (mlp || unit.kind == UnitKind::attention);
+  return held ? &layer : nullptr;
+}
+
+at::Tensor LlamaSlice::forward(Unit unit, const at::Tensor& input) const {
   if (unit.kind == UnitKind::embedding) {
     return at::embedding(embedding_, input, config_.pad_token_id.value_or(-1));
   }
   if (unit.kind == UnitKind::norm) return rms_norm(input, norm_, config_.rms_norm_eps);
   if (unit.kind == UnitKind::head) return linear(input, head_);
+  const DecoderLayer* layer = layer_of(unit);
+  if (layer == nullptr)
+    throw std::logic_error("a part of layer " + std::to_string(unit.layer) + " is not in this slice");
+  if (unit.kind == UnitKind::mlp) return mlp_half(input, *layer, config_);
   if (!tables_.cos.defined() || tables_.cos.size(0) < input.size(1)) {
     throw std::logic_error("the RoPE tables are not prepared for rows of " + std::to_string(input.size(1)) + " tokens");
   }
-  const DecoderLayer& layer = layers_[static_cast<std::size_t>(unit.layer - first_layer_)];
-  return decoder_layer(input, layer, config_, first_positions(tables_, input.size(1)));
+  const RopeTables tables = first_positions(tables_, input.size(1));
+  return unit.kind == UnitKind::attention ? attention_half(input, *layer, config_, tables)
+                                          : decoder_layer(input, *layer, config_, tables);
 }
 
 }  // namespace plumbline

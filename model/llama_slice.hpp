@@ -34,8 +34,8 @@ class LlamaSlice {
   /// and gradients separately. Existing gradients are kept.
   void allocate_gradients();
   /// Makes the RoPE tables for rows of up to this many tokens; all layers share them. Call before the first forward
-  /// pass. Does nothing in a slice without layers. `made_in`: dtype in which the tables are computed, converted exactly
-  /// if the slice's dtype is wider.
+  /// pass. Does nothing in a slice without attention. `made_in`: dtype in which the tables are computed, converted
+  /// exactly if the slice's dtype is wider.
   void prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in = std::nullopt);
 
   const LlamaConfig& config() const { return config_; }
@@ -49,14 +49,19 @@ class LlamaSlice {
   /// hidden]; layers and norm keep [batch, sequence, hidden]; lm_head -> logits [batch, sequence, vocabulary].
   /// Positions start at 0 in each row. Throws std::logic_error for a unit not held and for rows longer than the tables.
   at::Tensor forward_unit(std::int64_t unit, const at::Tensor& input) const;
+  /// The same, of any unit or half of a layer whose parameters the slice has.
+  at::Tensor forward(Unit unit, const at::Tensor& input) const;
 
  private:
+  /// Null if the slice has no parameters of it.
+  const DecoderLayer* layer_of(Unit unit) const;
+
   LlamaConfig config_;
   UnitRange units_;
   at::TensorOptions options_;  ///< dtype and device
   std::vector<Parameter> parameters_;
   at::Tensor embedding_;
-  std::vector<DecoderLayer> layers_;  ///< the layers of this slice
+  std::vector<DecoderLayer> layers_;  ///< of this slice; of a half, the other's parameters are undefined
   std::int64_t first_layer_ = 0;      ///< index of layers_[0] in the model
   at::Tensor norm_;
   LinearWeights head_;

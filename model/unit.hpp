@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The units of a model in order: embedding, layers, norm, head.
+// The units of a model in order: embedding, layers or their halves, norm, head.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace plumbline {
 
-enum class UnitKind : std::uint8_t { embedding, layer, norm, head };
+/// A layer is one unit or, with LlamaConfig::halves, two: `attention` (norm, attention, residual) and `mlp` (the same).
+enum class UnitKind : std::uint8_t { embedding, layer, attention, mlp, norm, head };
 
 struct Unit {
   UnitKind kind = UnitKind::embedding;
-  std::int64_t layer = 0;  ///< layer index, for a layer
+  std::int64_t layer = 0;  ///< layer index, for a layer or a half of one
 
   friend bool operator==(const Unit&, const Unit&) = default;
 };
@@ -27,15 +28,19 @@ struct UnitRange {
   std::int64_t size() const { return end - first; }
 };
 
-/// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head".
+/// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head"; of halves "layers.0.attention", "layers.0.mlp", ...
 std::vector<std::string> unit_names(const LlamaConfig& config);
 std::int64_t unit_count(const LlamaConfig& config);
 UnitRange all_units(const LlamaConfig& config);
 /// The unit with this index in unit_names(). Throws std::logic_error if the model has no such unit.
 Unit unit_at(const LlamaConfig& config, std::int64_t number);
-/// Whether `units` contains a unit of this kind; for layers, at least one.
+/// Number of units of this kind in `units`.
+std::int64_t count(const LlamaConfig& config, UnitRange units, UnitKind kind);
+/// Whether `units` contains a unit of this kind.
 bool holds(const LlamaConfig& config, UnitRange units, UnitKind kind);
-/// Number of layers in `units`.
+/// Units that a layer is: 1, or 2 halves.
+std::int64_t units_per_layer(const LlamaConfig& config);
+/// Number of layers, or of their halves, in `units`.
 std::int64_t layers_in(const LlamaConfig& config, UnitRange units);
 
 }  // namespace plumbline

@@ -3,65 +3,114 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
+/// Layers, or halves of them, on each stage.
 using LayerCounts = std::vector<std::int64_t>;
+
+std::int64_t all_layers(const LlamaConfig& config) {
+  return config.layers * units_per_layer(config);
+}
+
+/// FLOPs of `count` layers or halves from the one with index `first` on.
+class LayerCosts {
+ public:
+  LayerCosts(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths)
+      : halves_(config.halves),
+        layer_(layer_flops(config, row_lengths)),
+        attention_(attention_flops(config, row_lengths)),
+        mlp_(mlp_flops(config, row_lengths)),
+        head_(head_flops(config, row_lengths)) {}
+
+  /// Of the backward pass too if layers are halved.
+  double head() const { return halves_ ? 3 * head_ : head_; }
+  double of(std::int64_t first, std::int64_t count) const {
+    if (!halves_) return static_cast<double>(count) * layer_;
+    const std::int64_t attentions = (count + (first % 2 == 0 ? 1 : 0)) / 2;
+    return static_cast<double>(attentions) * attention_ + static_cast<double>(count - attentions) * mlp_;
+  }
+  double largest(const LayerCounts& counts) const {
+    double most = 0;
+    std::int64_t next = 0;
+    for (const std::int64_t count : counts) most = std::max(most, of(std::exchange(next, next + count), count));
+    return most;
+  }
+
+ private:
+  bool halves_;
+  double layer_, attention_, mlp_, head_;
+};
 
 LayerCounts least_largest(const LlamaConfig& config, std::int32_t stages,
                           const std::vector<std::int64_t>& row_lengths) {
-  if (stages == 1) return {config.layers};
-  const double layer = layer_flops(config, row_lengths);
-  const double head = head_flops(config, row_lengths);
-  const std::int64_t others = stages - 1;
-  // Layers have equal cost, so with k of them on the head's stage the rest is best spread evenly; only k is searched.
-  std::int64_t best = 0;
+  const std::int64_t layers = all_layers(config);
+  if (stages == 1) return {layers};
+  const LayerCosts costs(config, row_lengths);
+  // With k layers on the head's stage the rest is best spread evenly; only k is searched.
+  LayerCounts best;
   double least = 0;
-  for (std::int64_t k = 0; k <= config.layers; ++k) {
-    const std::int64_t most_elsewhere = (config.layers - k + others - 1) / others;
-    const double largest = std::max(static_cast<double>(most_elsewhere) * layer, static_cast<double>(k) * layer + head);
-    if (k == 0 || largest <= least) {
-      best = k;
-      least = largest;
-    }
+  for (std::int64_t k = 0; k <= layers; ++k) {
+    const double last = costs.of(layers - k, k) + costs.head();
+    if (!best.empty() && last > least) break;
+    LayerCounts counts = uniform_layers(layers - k, stages - 1);
+    const double largest = std::max(costs.largest(counts), last);
+    if (!best.empty() && largest > least) continue;
+    least = largest;
+    best = std::move(counts);
+    best.push_back(k);
   }
-  LayerCounts counts = uniform_layers(config.layers - best, stages - 1);
-  counts.push_back(best);
-  return counts;
+  return best;
+}
+
+/// What to write instead of a list made for the other granularity; empty if it is none.
+std::string other_balance(const LlamaConfig& config, const LayerCounts& balance) {
+  const double sum = std::accumulate(balance.begin(), balance.end(), 0.0);
+  if (config.halves && sum == static_cast<double>(config.layers)) {
+    std::vector<std::string> doubled;
+    for (const std::int64_t count : balance) doubled.push_back(std::to_string(2 * count));
+    return "; a list of whole layers is [" + join(doubled, ", ") + "] in halves";
+  }
+  if (config.halves || sum != 2 * static_cast<double>(config.layers)) return "";
+  return "; a list of half layers takes pipeline.granularity = \"half\"";
 }
 
 LayerCounts given_balance(const LlamaConfig& config, const LayerCounts& balance, std::int32_t stages) {
+  const std::string layers = config.halves ? "half layers" : "layers";
   const auto list = [&] {
-    std::string text;
-    for (const std::int64_t count : balance) text += (text.empty() ? "" : ", ") + std::to_string(count);
-    return "pipeline.balance = [" + text + "]";
+    std::vector<std::string> texts;
+    for (const std::int64_t count : balance) texts.push_back(std::to_string(count));
+    return "pipeline.balance = [" + join(texts, ", ") + "]";
   };
   if (balance.size() != static_cast<std::size_t>(stages)) {
     throw InputError(list() + " has " + std::to_string(balance.size()) + " numbers for " + std::to_string(stages) +
-                     " stages; give one number of layers a stage, or use that many ranks");
+                     " stages; give one number of " + layers + " a stage, or use that many ranks");
   }
+  const std::string other = other_balance(config, balance);
   std::int64_t sum = 0;
   for (const std::int64_t count : balance) {
-    if (count < 0 || count > config.layers) {
-      throw InputError(list() + ": " + std::to_string(count) + " is not a number of layers from 0 to " +
-                       std::to_string(config.layers));
+    if (count < 0 || count > all_layers(config)) {
+      throw InputError(list() + ": " + std::to_string(count) + " is not a number of " + layers + " from 0 to " +
+                       std::to_string(all_layers(config)) + other);
     }
     sum += count;
   }
-  if (sum != config.layers) {
-    throw InputError(list() + " adds up to " + std::to_string(sum) + " layers, the model has " +
-                     std::to_string(config.layers) + "; make the two equal");
+  if (sum != all_layers(config)) {
+    throw InputError(list() + " adds up to " + std::to_string(sum) + " " + layers + ", the model has " +
+                     std::to_string(all_layers(config)) + (other.empty() ? "; make the two equal" : other));
   }
   return balance;
 }
 
 LayerCounts layer_counts(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
                          const std::vector<std::int64_t>& row_lengths) {
-  if (settings.partition == "uniform") return uniform_layers(config.layers, stages);
+  if (settings.partition == "uniform") return uniform_layers(all_layers(config), stages);
   if (settings.partition == "cost") return least_largest(config, stages, row_lengths);
   if (settings.partition == "balance") return given_balance(config, settings.balance, stages);
   throw InputError("pipeline.partition = \"" + settings.partition + "\" is unknown: use uniform, cost, or a balance");
@@ -85,6 +134,22 @@ double layer_flops(const LlamaConfig& config, const std::vector<std::int64_t>& r
     flops += 2 * static_cast<double>(length) * static_cast<double>(length) * queries;
   }
   return flops;
+}
+
+double attention_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
+  const auto hidden = static_cast<double>(config.hidden_size);
+  const auto queries = static_cast<double>(config.heads * config.head_dim);
+  const auto keys = static_cast<double>(config.kv_heads * config.head_dim);
+  double flops = 6 * (2 * hidden * queries + 2 * hidden * keys) * total_tokens(row_lengths);
+  for (const std::int64_t length : row_lengths) {
+    flops += 14 * static_cast<double>(length) * static_cast<double>(length) * queries;
+  }
+  return flops;
+}
+
+double mlp_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
+  const double weights = 3 * static_cast<double>(config.hidden_size) * static_cast<double>(config.intermediate_size);
+  return 6 * weights * total_tokens(row_lengths);
 }
 
 double head_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {

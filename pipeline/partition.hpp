@@ -15,10 +15,11 @@ namespace plumbline {
 
 /// The units of each of `stages` stages, in unit_names() order; every unit is on exactly one stage. A stage in the
 /// middle may be empty (`first == end`); it forwards its input.
+/// "Layers" are half layers if the config cuts them, each of them counted:
 /// * `uniform`: layers spread evenly, extra layers on the earliest stages; with more stages than layers, one layer each
 /// on stages 1, 2, ...
-/// * `cost`: minimises the FLOPs of the most expensive stage (`layer_flops`, `head_flops`; an embedding lookup costs
-/// 0). Among equal partitions, the one with most layers on the head's stage; the other stages share the rest as in
+/// * `cost`: minimises the FLOPs of the most expensive stage (the functions below; an embedding lookup costs 0) over
+/// the numbers of layers on the head's stage, the most of them among equals; the other stages share the rest as in
 /// `uniform`.
 /// * `balance`: the given number of layers per stage; 0 is allowed anywhere.
 /// `row_lengths`: padded length of every row of one step, in tokens; only `cost` uses it. Throws InputError for no
@@ -33,6 +34,12 @@ std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettin
 /// x head size) per row of S tokens for the two products of causal attention (half of the square is masked). The
 /// backward pass costs twice that in every unit, so it does not affect the partition.
 double layer_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);
+/// FLOPs of a layer's halves over all rows, forward and backward: 6 per weight and token, and for attention 14 S^2
+/// (heads x head size) per row of S tokens: two products forward and five backward, which recomputes the scores, of the
+/// whole square. Measured on a CPU (hidden 256, rows of 128) attention is 41 % of a layer, by this count 34 %, by
+/// forward FLOPs of half the square 30 %, which puts too much on its stage.
+double attention_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);
+double mlp_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);
 /// Forward FLOPs of norm, lm_head and loss over all rows: 2 H V per token, 4 H for the norm, 5 V for the softmax of the
 /// logits.
 double head_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);

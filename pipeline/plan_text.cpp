@@ -15,7 +15,7 @@ std::string plan_text(const TrainingRun& training, const PipelinePlan& plan) {
   for (const UnitRange& stage : plan.stages) layers.push_back(std::to_string(layers_in(training.config, stage)));
   return std::to_string(placement.ranks) + (placement.ranks == 1 ? " rank" : " ranks") + " over " + settings.transport +
          " (" + training.run.device + "): schedule " + plan.schedule.name + ", " + settings.partition +
-         " partition: stages of " + join(layers, ", ") + " layers";
+         " partition: stages of " + join(layers, ", ") + (training.config.halves ? " half layers" : " layers");
 }
 
 Json plan_json(const TrainingRun& training, const PipelinePlan& plan) {

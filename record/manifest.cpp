@@ -242,7 +242,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.dtype = keys.word("dtype", {"float32", "float64", "bfloat16", "float16", "mixed"});
   manifest.device = keys.text("device");
   if (keys.has("transport")) manifest.transport = keys.text("transport");
-  if (keys.has_value("recompute")) manifest.recompute = keys.word("recompute", {"none", "layer"});
+  if (keys.has_value("recompute")) manifest.recompute = keys.word("recompute", {"none", "layer", "attention", "mlp"});
   if (keys.has_value("action_times")) manifest.action_times = keys.word("action_times", {"host", "gpu"});
   manifest.world_size = keys.integer("world_size", 1, most_ranks);
   manifest.steps = keys.integer("steps", 1, most_counted);

@@ -51,7 +51,7 @@ struct Manifest {
   std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
   std::string transport;              ///< empty: unknown
-  std::string recompute = "none";     ///< none | layer: recomputed in the backward pass
+  std::string recompute = "none";     ///< none | layer | attention | mlp: recomputed in the backward pass
   std::string action_times = "host";  ///< host | gpu: start and end of a computation on the GPU
   std::int64_t seed = 0, world_size = 0, steps = 0;
   std::int64_t first_step = 0;              ///< first step of its tables; above 0 only in resumed runs

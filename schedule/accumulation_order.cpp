@@ -47,9 +47,10 @@ std::string accumulation_csv(const Schedule& schedule, const std::vector<std::ve
     for (const std::string& unit : stage_units[stage]) {
       file.add(unit, unit == "embed_tokens" || unit == "norm" ? order.input : order.weight);
       if (!unit.starts_with("layers.") || order.input == order.weight) continue;
-      for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) {
-        file.add("model." + unit + "." + norm + ".weight", order.input);
-      }
+      const bool attention = unit.ends_with(".attention"), mlp = unit.ends_with(".mlp");
+      const std::string layer = attention || mlp ? unit.substr(0, unit.rfind('.')) : unit;
+      if (!mlp) file.add("model." + layer + ".input_layernorm.weight", order.input);
+      if (!attention) file.add("model." + layer + ".post_attention_layernorm.weight", order.input);
     }
   }
   return file.text();

@@ -21,9 +21,13 @@ std::string to_text(const MemoryPlan& plan) {
 
 namespace {
 
-/// Bytes of all parameters of one unit; "layers.0" stands for every layer, since all are equal.
-std::int64_t unit_bytes(LlamaConfig config, const std::string& unit, std::int64_t element) {
+/// Bytes of all parameters of a unit of this kind: all layers are equal, and so are their halves.
+std::int64_t unit_bytes(LlamaConfig config, UnitKind kind, std::int64_t element) {
   config.layers = 1;
+  const std::vector<std::string> units = unit_names(config);
+  std::int64_t number = 0;
+  while (unit_at(config, number).kind != kind) ++number;
+  const std::string& unit = units[static_cast<std::size_t>(number)];
   std::int64_t bytes = 0;
   for (const ParameterShape& parameter : parameter_shapes(config)) {
     if (parameter.unit != unit) continue;
@@ -32,6 +36,19 @@ std::int64_t unit_bytes(LlamaConfig config, const std::string& unit, std::int64_
     bytes = sum_of_sizes({bytes, size});
   }
   return bytes;
+}
+
+/// The last layer's parts that are recomputed or not, in the order of the backward pass.
+std::vector<UnitKind> last_layer_backward(const LlamaConfig& config, UnitRange units, Recompute recompute) {
+  if (!config.halves && recompute == Recompute::layer) return {UnitKind::layer};
+  if (!config.halves) return {UnitKind::mlp, UnitKind::attention};
+  const std::int64_t halves = layers_in(config, units), layers = config.layers * units_per_layer(config);
+  const std::int64_t last = std::min(units.end, 1 + layers) - 1;
+  std::vector<UnitKind> kinds;
+  for (std::int64_t number = last; number > last - std::min<std::int64_t>(halves, 2); --number) {
+    kinds.push_back(unit_at(config, number).kind);
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -50,8 +67,8 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
   const auto copied = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(computed_type(train))) : 0;
   const std::int64_t moments = optimizer.name == "adamw" ? 2 : optimizer.momentum != 0 ? 1 : 0;
   MemoryPlan plan;
-  const auto add = [&](const std::string& unit, std::int64_t times, bool alias = false) {
-    const std::int64_t bytes = product_of_sizes({times, unit_bytes(config, unit, element)});
+  const auto add = [&](UnitKind kind, std::int64_t times, bool alias) {
+    const std::int64_t bytes = product_of_sizes({times, unit_bytes(config, kind, element)});
     plan.gradients = sum_of_sizes({plan.gradients, bytes});
     // a tied head with its embedding adds only a gradient
     if (alias) return;
@@ -59,22 +76,24 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
   };
   for (const UnitRange range : units) {
-    if (holds(config, range, UnitKind::embedding)) add("embed_tokens", 1);
-    add("layers.0", layers_in(config, range));
-    if (holds(config, range, UnitKind::norm)) add("norm", 1);
-    if (holds(config, range, UnitKind::head))
-      add("lm_head", 1, config.tied && holds(config, range, UnitKind::embedding));
+    for (const UnitKind kind :
+         {UnitKind::embedding, UnitKind::layer, UnitKind::attention, UnitKind::mlp, UnitKind::norm, UnitKind::head}) {
+      const std::int64_t times = count(config, range, kind);
+      const bool alias = kind == UnitKind::head && config.tied && holds(config, range, UnitKind::embedding);
+      if (times > 0) add(kind, times, alias);
+    }
   }
   return plan;
 }
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                         Recompute recompute, std::int64_t math_sequence) {
-  const std::int64_t layer =  // all layers are equal
-      saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute, math_sequence);
-  std::int64_t bytes = product_of_sizes({layers_in(config, units), layer});
-  for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
-    if (holds(config, units, kind)) bytes = sum_of_sizes({bytes, saved_bytes(config, {kind}, tokens, dtype)});
+  std::int64_t bytes = 0;
+  for (const UnitKind kind :
+       {UnitKind::layer, UnitKind::attention, UnitKind::mlp, UnitKind::norm, UnitKind::head}) {  // equal in all layers
+    const std::int64_t times = count(config, units, kind);
+    const std::int64_t each = saved_bytes(config, {kind}, tokens, dtype, recompute, math_sequence);
+    bytes = sum_of_sizes({bytes, product_of_sizes({times, each})});
   }
   return bytes;
 }
@@ -87,12 +106,17 @@ std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                              Recompute recompute, std::int64_t math_sequence) {
   if (recompute == Recompute::none || layers_in(config, units) == 0) return 0;
-  std::int64_t beyond = saved_bytes(config, {UnitKind::layer}, tokens, dtype, Recompute::none, math_sequence) -
-                        saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);
+  std::int64_t released = 0, most = 0;
   for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
-    if (holds(config, units, kind)) beyond -= saved_bytes(config, {kind}, tokens, dtype);
+    if (holds(config, units, kind)) released += saved_bytes(config, {kind}, tokens, dtype);
   }
-  return std::max<std::int64_t>(beyond, 0);
+  for (const UnitKind kind : last_layer_backward(config, units, recompute)) {
+    const std::int64_t kept = saved_bytes(config, {kind}, tokens, dtype, recompute, math_sequence);
+    const std::int64_t all = saved_bytes(config, {kind}, tokens, dtype, Recompute::none, math_sequence);
+    if (recomputes(recompute, kind)) most = std::max(most, all - kept - released);
+    released += kept;
+  }
+  return most;
 }
 
 std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, const std::string& device,

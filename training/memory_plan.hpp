@@ -41,8 +41,8 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
 /// dtype. 0 without the head.
 std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
 
-/// Additional bytes of a backward pass that recomputes layers: one layer's, less what norm and head have released by
-/// then. 0 without recomputation.
+/// Additional bytes of a backward pass that recomputes layers or halves: those of one, less what later units have
+/// released by then. 0 without recomputation.
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                              Recompute recompute, std::int64_t math_sequence = 0);
 

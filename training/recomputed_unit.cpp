@@ -21,7 +21,7 @@ using torch::autograd::variable_list;
 /// One edge: the input. The second pass accumulates the parameters' gradients.
 struct RecomputedUnit final : torch::autograd::Node {
   const LlamaSlice* slice_ = nullptr;
-  std::int64_t unit_ = 0;
+  Unit unit_;
   SavedVariable input_;
 
   variable_list apply(variable_list&& gradients) override {
@@ -34,7 +34,7 @@ struct RecomputedUnit final : torch::autograd::Node {
     const auto slot = begin_graph(input);
     GraphEnd end = [&] {
       const at::AutoGradMode with_graph(true);
-      return GraphEnd(slice_->forward_unit(unit_, std::exchange(input, at::Tensor())));
+      return GraphEnd(slice_->forward(unit_, std::exchange(input, at::Tensor())));
     }();
     end.backward(std::move(gradient));
     result[0] = std::move(slot->gradient);
@@ -51,8 +51,8 @@ struct RecomputedUnit final : torch::autograd::Node {
 
 }  // namespace
 
-at::Tensor forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
-  if (!at::GradMode::is_enabled()) return slice.forward_unit(unit, input);
+at::Tensor forward_to_recompute(const LlamaSlice& slice, Unit unit, const at::Tensor& input) {
+  if (!at::GradMode::is_enabled()) return slice.forward(unit, input);
   const auto node = make_graph_node<RecomputedUnit>();
   node->set_next_edges(torch::autograd::collect_next_edges(input));
   node->slice_ = &slice;
@@ -60,7 +60,7 @@ at::Tensor forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, cons
   node->input_ = SavedVariable(input, /*is_output=*/false);
   at::Tensor output = [&] {
     const at::NoGradGuard no_graph;
-    return slice.forward_unit(unit, input);
+    return slice.forward(unit, input);
   }();
   torch::autograd::set_history(output, node);
   return output;

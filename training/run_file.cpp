@@ -309,8 +309,10 @@ class Reader {
     }
     settings.dtype = one_of(train, train.has("dtype") ? "dtype" : "precision", settings.dtype,
                             {"float32", "float64", "bfloat16", mixed_precision});
-    const bool layer = one_of(train, "recompute", "none", {"none", "layer"}) == "layer";
-    settings.recompute = layer ? Recompute::layer : Recompute::none;
+    const std::string recompute = one_of(train, "recompute", "none", {"none", "layer", "attention", "mlp"});
+    for (const Recompute each : {Recompute::layer, Recompute::attention, Recompute::mlp}) {
+      if (recompute == to_text(each)) settings.recompute = each;
+    }
     settings.warmup_steps = integer_from(train, "warmup_steps", 0, 0);
     if (settings.warmup_steps > settings.steps) {
       refuse(
@@ -354,7 +356,7 @@ class Reader {
 
   void read_pipeline(const TomlTable& pipeline) {
     refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
-                                 "start_timeout_ms", "partition", "balance"});
+                                 "start_timeout_ms", "granularity", "partition", "balance"});
     PipelineSettings& settings = run_.pipeline;
     // A name or a file; the schedules' own code checks names.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
@@ -368,13 +370,18 @@ class Reader {
     settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1, longest_timeout_ms, a_week);
     settings.start_timeout_ms =
         integer_from(pipeline, "start_timeout_ms", settings.start_timeout_ms, 1, longest_timeout_ms, a_week);
-    settings.partition = one_of(pipeline, "partition", settings.partition, {"uniform", "cost"});
+    settings.granularity = one_of(pipeline, "granularity", settings.granularity, {"layer", "half"});
+    // Halves are asked for so that stages balance.
+    const std::string fallback = settings.granularity == "half" ? "cost" : settings.partition;
+    settings.partition = one_of(pipeline, "partition", fallback, {"uniform", "cost"});
     if (const auto balance = pipeline.integers("balance")) {
       if (pipeline.has("partition")) {
         refuse(pipeline, "balance", "pipeline.partition is given as well; keep one of the two");
       }
       if (balance->empty() || std::ranges::min(*balance) < 0) {
-        refuse(pipeline, "balance", "gives the layers of each stage, 0 or more, for example [2, 0, 3]");
+        refuse(
+            pipeline, "balance",
+            "gives the layers (of granularity \"half\": half layers) of each stage, 0 or more, for example [2, 0, 3]");
       }
       settings.partition = "balance";
       settings.balance = *balance;

@@ -62,8 +62,9 @@ struct PipelineSettings {
   std::string schedule = "1f1b";                ///< a name, or a CSV file's path
   std::optional<std::string> schedule_dialect;  ///< of the file, if its cells are ambiguous
   std::int32_t chunks = 0;                      ///< stages per rank; 0: the schedule's default
+  std::string granularity = "layer";            ///< layer | half: what a stage holds whole ones of
   std::string partition = "uniform";            ///< uniform | cost | balance
-  std::vector<std::int64_t> balance;            ///< layers per stage when partition is "balance"
+  std::vector<std::int64_t> balance;            ///< layers, or halves of them, per stage when partition is "balance"
   std::string transport = "mpi";
   std::int64_t timeout_ms = 600000;        ///< maximum wait for another rank within a step
   std::int64_t start_timeout_ms = 600000;  ///< the same before the first step, while ranks load and connect

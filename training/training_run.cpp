@@ -39,6 +39,7 @@ GpuSupport* TrainingRun::gpu() const {
 TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
   RunFile run = load_run_file(run_file, text);
   LlamaConfig config = load_config(run.config);
+  config.halves = run.pipeline.granularity == "half";
   BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));
   check_lengths(run, config, plan);
   check_padding(run, plan);

@@ -9,12 +9,17 @@
 
 namespace plumbline {
 
-at::Tensor forward_unit(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input, const LossTarget& target,
+at::Tensor forward_unit(const LlamaSlice& slice, std::int64_t number, const at::Tensor& input, const LossTarget& target,
                         Recompute recompute) {
-  const UnitKind kind = unit_at(slice.config(), unit).kind;
-  if (kind == UnitKind::layer && recompute == Recompute::layer) return forward_to_recompute(slice, unit, input);
-  at::Tensor output = slice.forward_unit(unit, input);
-  if (kind == UnitKind::head) output = token_weighted_loss(output, target.labels, target.valid_tokens_of_step);
+  const auto run = [&](Unit unit, const at::Tensor& x) {
+    return recomputes(recompute, unit.kind) ? forward_to_recompute(slice, unit, x) : slice.forward(unit, x);
+  };
+  const Unit unit = unit_at(slice.config(), number);
+  if (unit.kind == UnitKind::layer && (recompute == Recompute::attention || recompute == Recompute::mlp)) {
+    return run({UnitKind::mlp, unit.layer}, run({UnitKind::attention, unit.layer}, input));
+  }
+  at::Tensor output = run(unit, input);
+  if (unit.kind == UnitKind::head) output = token_weighted_loss(output, target.labels, target.valid_tokens_of_step);
   return output;
 }
 

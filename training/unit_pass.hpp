@@ -18,7 +18,8 @@ struct LossTarget {
   std::int64_t valid_tokens_of_step = 0;
 };
 
-/// One unit's output; for lm_head the scaled loss (only there `target` is used). `recompute`: what a layer saves.
+/// One unit's output; for lm_head the scaled loss (only there `target` is used). `recompute`: what a layer or its
+/// halves save.
 at::Tensor forward_unit(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input, const LossTarget& target,
                         Recompute recompute);
 

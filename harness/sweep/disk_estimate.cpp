@@ -35,11 +35,11 @@ double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages
   if (level == "none") return bytes;
   bytes += microbatches * all_stages * (reference ? 2 : 6) * action_row;
   bytes += microbatches * processes * microbatch_row;
-  if (reference) bytes += size.microbatches * (size.layers + 3) * saved_row;
+  if (reference) bytes += size.microbatches * (size.units + 3) * saved_row;
   if (level == "summary") return bytes;
   const double tensors = 9 * size.layers + 3;
   bytes += tensors * ((2 + size.states) * size.steps + 1) * tensor_row;
-  bytes += microbatches * 2 * (reference ? size.layers + 2 : 2 * (all_stages - 1)) * boundary_row;
+  bytes += microbatches * 2 * (reference ? size.units + 2 : 2 * (all_stages - 1)) * boundary_row;
   return level == "dump" ? bytes + dump_bytes(size) : bytes;
 }
 

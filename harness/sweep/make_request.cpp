@@ -56,7 +56,7 @@ class Asked {
 
   judging::PartitionAsked partition() const {
     judging::PartitionAsked asked;
-    asked.rule = text("pipeline", "partition", "uniform");
+    asked.rule = text("pipeline", "partition", halves() ? "cost" : "uniform");
     const auto pipeline = file_.table("pipeline");
     if (pipeline) asked.balance = pipeline->integers("balance").value_or(std::vector<std::int64_t>{});
     if (changes_.partition) asked = {*changes_.partition, {}};
@@ -67,13 +67,15 @@ class Asked {
   /// nullopt for a config.json of another model, which the trainers report.
   std::optional<judging::ExpectedModel> model() const {
     try {
-      return judging::expected_model(config_->json);
+      return judging::expected_model(config_->json, halves());
     } catch (const InputError&) {
       return std::nullopt;
     }
   }
 
  private:
+  bool halves() const { return changes_.granularity.value_or(text("pipeline", "granularity", "layer")) == "half"; }
+
   std::string text(const char* table, const char* key, const std::string& fallback) const {
     const auto found = file_.table(table);
     return found ? found->text(key).value_or(fallback) : fallback;

@@ -33,11 +33,13 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
   RunSize size;
   try {
     const Request request = make_request(sweep, reference);
-    const auto model = model_config(read_run_facts(reference.run, reference.changes).config);
+    const RunFacts facts = read_run_facts(reference.run, reference.changes);
+    const auto model = model_config(facts.config);
     const Json& config = model->json;
     if (!config.is_object()) return {};
     size.hidden = number(config, "hidden_size", 0);
     size.layers = number(config, "num_hidden_layers", 0);
+    size.units = size.layers * (facts.halves ? 2 : 1);
     size.parameters = parameters_of(config, size.hidden, size.layers);
     size.steps = static_cast<double>(request.steps.value_or(0));
     size.microbatches = static_cast<double>(request.microbatches->size());
@@ -57,7 +59,7 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
 double dump_bytes(const RunSize& size) {
   const double values = (size.steps * (2 + size.states) + 1) * size.parameters;
   const double crossing =
-      size.steps * size.tokens * size.hidden * (size.layers + 2) * 2 * 2;  // two directions, two ends
+      size.steps * size.tokens * size.hidden * (size.units + 2) * 2 * 2;  // two directions, two ends
   return (values + crossing) * size.element_bytes;
 }
 

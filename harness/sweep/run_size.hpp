@@ -15,6 +15,7 @@ struct RunSize {
   double steps = 0;
   double states = 0;  ///< optimiser state: numbers per parameter
   double hidden = 0, layers = 0;
+  double units = 0;          ///< layers, or halves of them
   double element_bytes = 4;  ///< of the run's dtype
 };
 

@@ -55,6 +55,7 @@ void put_lengths(toml::table& root, const std::vector<std::vector<std::int64_t>>
 }
 
 void put_partition(toml::table& root, const RunChanges& changes) {
+  if (changes.granularity) table_of(root, "pipeline").insert_or_assign("granularity", *changes.granularity);
   if (!changes.partition && changes.balance.empty()) return;
   toml::table& pipeline = table_of(root, "pipeline");
   pipeline.erase("partition");
@@ -169,7 +170,8 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
       facts.lengths.push_back(numbers_of((*lengths)[static_cast<std::size_t>(microbatch) % lengths->size()]));
     }
   }
-  facts.partition = root["pipeline"]["partition"].value_or(std::string("uniform"));
+  facts.halves = root["pipeline"]["granularity"].value_or(std::string("layer")) == "half";
+  facts.partition = root["pipeline"]["partition"].value_or(std::string(facts.halves ? "cost" : "uniform"));
   if (root["pipeline"]["balance"].is_array()) facts.balance = numbers_of(*root["pipeline"]["balance"].node());
   for (const std::int64_t layers : facts.balance) {
     if (layers >= 0 && layers <= most_layers) continue;
@@ -186,7 +188,9 @@ bool takes_dialect_of(const RunFacts& facts, const std::string& schedule) {
 
 std::string reference_run(const fs::path& run, const RunChanges& changes, const fs::path& folder) {
   toml::table root = changed(run, changes);
+  const auto granularity = root["pipeline"]["granularity"].value_or(std::string("layer"));
   root.erase("pipeline");
+  if (granularity != "layer") root.insert("pipeline", toml::table{{"granularity", granularity}});
   return text_for(std::move(root), run, folder);
 }
 

@@ -30,6 +30,7 @@ struct RunFacts {
   std::int64_t steps = 0;
   std::int64_t microbatches = 0;                   ///< 0 if the file does not specify it
   std::vector<std::vector<std::int64_t>> lengths;  ///< as in RunChanges::lengths, one entry per microbatch
+  bool halves = false;                             ///< granularity "half"
   std::string partition;                           ///< uniform | cost; ignored if there is a balance
   std::vector<std::int64_t> balance;               ///< empty unless the partition is explicit
 };
@@ -41,8 +42,8 @@ RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& chan
 bool takes_dialect_of(const RunFacts& facts, const std::string& schedule);
 
 /// TOML texts for a file in `folder`: paths in them are relative to it. The optimiser's own keys are removed if another
-/// one is requested. `schedule`: a name, or a CSV file's path from here. The reference's text has no [pipeline] table,
-/// so that all cases of the same training share it.
+/// one is requested. `schedule`: a name, or a CSV file's path from here. The reference's text has no [pipeline] table
+/// but for `granularity`, so that all cases of the same training share it.
 std::string reference_run(const std::filesystem::path& run, const RunChanges& changes,
                           const std::filesystem::path& folder);
 std::string pipeline_run(const std::filesystem::path& run, const RunChanges& changes, const std::string& schedule,

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string> optimizer_names{"adamw", "sgd"};
+const std::vector<std::string> granularity_names{"layer", "half"};
 const std::vector<std::string> partition_names{"uniform", "cost"};
 
 void need_known(const TomlTable& table, const std::string& key, const std::string& value,
@@ -103,8 +104,8 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
 
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   // First, so that a misspelt key is not reported as a missing one.
-  for (const char* key : {"run", "world_size", "schedule", "optimizer", "partition", "balance", "lengths", "resume_at",
-                          "resume_world", "resume_schedule"}) {
+  for (const char* key : {"run", "world_size", "schedule", "optimizer", "granularity", "partition", "balance",
+                          "lengths", "resume_at", "resume_world", "resume_schedule"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -124,6 +125,8 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
   if (cell.changes.optimizer) need_known(table, "optimizer", *cell.changes.optimizer, optimizer_names);
+  cell.changes.granularity = table.text("granularity");
+  if (cell.changes.granularity) need_known(table, "granularity", *cell.changes.granularity, granularity_names);
   cell.changes.partition = table.text("partition");
   if (cell.changes.partition) need_known(table, "partition", *cell.changes.partition, partition_names);
   cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
@@ -154,7 +157,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     if (sweep.cells.empty()) {
       throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
     }
-    for (const std::string key : {"schedules", "in_turn", "optimizers"}) {
+    for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities"}) {
       if (table.has(key)) {
         throw InputError(table.where(key) + ": has no effect without run and world_sizes; add them or remove it");
       }
@@ -167,7 +170,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
   if (sweep.world_sizes.empty()) {
     throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; [1, 2, 4], say");
   }
-  for (const std::string key : {"schedules", "in_turn", "optimizers", "checks"}) {
+  for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "checks"}) {
     if (table.has(key) && table.texts(key)->empty()) {
       throw InputError(table.where(key) + ": is empty; leave it out, or name at least one");
     }
@@ -245,6 +248,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   need_distinct(table, "schedules", sweep.schedules);
   sweep.in_turn = texts("in_turn", schedule_names());
   sweep.optimizers = texts("optimizers", optimizer_names);
+  sweep.granularities = texts("granularities", granularity_names);
   read_for_all(table, sweep);
   sweep.clipping = table.boolean("clipping").value_or(false);
   sweep.bench = table.boolean("bench").value_or(false);

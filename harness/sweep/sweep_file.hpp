@@ -17,10 +17,11 @@ namespace plumbline {
 struct RunChanges {
   std::optional<std::string> optimizer;
   std::vector<std::vector<std::int64_t>>
-      lengths;                           ///< one entry per microbatch: one number for all its rows, or one per row
-  std::optional<std::string> partition;  ///< uniform | cost
-  std::vector<std::int64_t> balance;     ///< layers per stage
-  bool dump = false;                     ///< record at level dump, overriding the run file
+      lengths;                             ///< one entry per microbatch: one number for all its rows, or one per row
+  std::optional<std::string> granularity;  ///< layer | half
+  std::optional<std::string> partition;    ///< uniform | cost
+  std::vector<std::int64_t> balance;       ///< layers, or halves of them, per stage
+  bool dump = false;                       ///< record at level dump, overriding the run file
 };
 
 /// Value in place of a schedule's name: the reference runs the first segment.
@@ -52,9 +53,10 @@ struct SweepFile {
   std::vector<std::string> schedules;  ///< names or paths of CSV files; empty: those of the run files
   std::vector<std::string>
       in_turn;  ///< schedules in addition to the matrix: each once per world size, with alternating runs
-  std::vector<std::string> optimizers;  ///< empty: those of the run files
-  std::vector<std::string> checks;      ///< empty: all
-  std::vector<std::string> repeat;      ///< ids of cells to run twice (R0)
+  std::vector<std::string> optimizers;     ///< empty: those of the run files
+  std::vector<std::string> granularities;  ///< of the matrix and in_turn; empty: those of the run files
+  std::vector<std::string> checks;         ///< empty: all
+  std::vector<std::string> repeat;         ///< ids of cells to run twice (R0)
   bool clipping = false;  ///< in all cases of the matrix the clip limit must act in some steps and not in others
   bool bench = false;     ///< the data were chosen to detect every fault: missing coverage fails the sweep
   /// Adds one case of each model and optimiser at level dump, with its reference, so that `audit` covers values.

@@ -34,10 +34,11 @@ std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) 
   return text;
 }
 
-/// Id of a training: "<run>[-<optimizer>][-lengths-<hash>][-dump]".
+/// Id of a training: "<run>[-<optimizer>][-half][-lengths-<hash>][-dump]".
 std::string training_id(const std::string& run, const RunChanges& changes) {
   std::string id = run;
   if (changes.optimizer && !ends_with(id, "-" + *changes.optimizer)) id += "-" + *changes.optimizer;
+  if (changes.granularity == "half" && !ends_with(id, "-half")) id += "-half";
   if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
   if (changes.dump) id += "-dump";
   return id;
@@ -51,6 +52,7 @@ std::string schedule_name(const std::string& schedule) {
 /// A case's other changes than optimiser and balance, in words.
 std::string variant_of(const ExtraCell& cell) {
   std::vector<std::string> parts;
+  if (cell.changes.granularity) parts.push_back("granularity " + *cell.changes.granularity);
   if (cell.changes.partition) parts.push_back("partition " + *cell.changes.partition);
   std::vector<std::string> rows;
   for (const auto& row : cell.changes.lengths) rows.push_back(shape_text(row));
@@ -77,6 +79,11 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   return join(texts, "-");
 }
 
+/// Layers of the model, or halves of them.
+std::int64_t layers_of(const RunFacts& facts) {
+  return facts.layers.value_or(0) * (facts.halves ? 2 : 1);
+}
+
 void check_balance(const RunFacts& facts, std::int64_t world) {
   if (facts.balance.empty()) return;
   const std::string balance = "balance " + numbers_text(facts.balance);
@@ -86,9 +93,11 @@ void check_balance(const RunFacts& facts, std::int64_t world) {
                      std::to_string(world) + " has " + std::to_string(stages) + "; give one number for each stage");
   }
   const auto sum = std::accumulate(facts.balance.begin(), facts.balance.end(), std::int64_t{0});
-  if (facts.layers && sum != *facts.layers) {
-    throw InputError(balance + " adds up to " + std::to_string(sum) + " layers, the model " + facts.config.string() +
-                     " has " + std::to_string(*facts.layers));
+  if (facts.layers && sum != layers_of(facts)) {
+    const std::string layers = facts.halves ? " half layers" : " layers";
+    throw InputError(balance + " adds up to " + std::to_string(sum) + layers + ", the model " + facts.config.string() +
+                     " has " + std::to_string(layers_of(facts)) +
+                     (facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
   }
 }
 
@@ -143,12 +152,16 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
         "\"cost\" the layers of a stage are not known beforehand; give a balance, or partition = " + "\"uniform\"");
   }
   const std::int32_t stages = schedule.placement.stages();
-  const auto layers = facts.balance.empty() ? uniform_layers(facts.layers.value_or(0), stages) : facts.balance;
+  const auto layers = facts.balance.empty() ? uniform_layers(layers_of(facts), stages) : facts.balance;
   std::vector<std::vector<std::string>> units(static_cast<std::size_t>(stages));
   std::int64_t next = 0;
   units.front().push_back("embed_tokens");
   for (std::size_t stage = 0; stage < units.size(); ++stage) {
-    for (std::int64_t i = 0; i < layers.at(stage); ++i) units[stage].push_back("layers." + std::to_string(next++));
+    for (const std::int64_t end = next + layers.at(stage); next < end; ++next) {
+      const std::string half = next % 2 == 0 ? ".attention" : ".mlp";
+      units[stage].push_back(facts.halves ? "layers." + std::to_string(next / 2) + half
+                                          : "layers." + std::to_string(next));
+    }
   }
   units.back().insert(units.back().end(), {"norm", "lm_head"});
   return accumulation_csv(schedule, units);
@@ -208,8 +221,10 @@ class Planner {
       return options;
     };
     const bool only_in_turn = sweep_.schedules.empty() && !sweep_.in_turn.empty();
-    if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules));
-    add_in_turn();
+    for (const auto& granularity : optional_texts(sweep_.granularities)) {
+      if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules), granularity);
+      add_in_turn(granularity);
+    }
     if (plan_.cells.empty() && !plan_.not_applicable.empty()) {
       throw InputError(sweep_.path.string() + ": no cell of the matrix can be: " + plan_.not_applicable.front());
     }
@@ -224,7 +239,8 @@ class Planner {
   /// How to treat a schedule that does not support a case's sizes: skipped in a matrix, an error in an explicit case.
   enum class Unfit { not_applicable, refused };
 
-  void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules) {
+  void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules,
+                  const std::optional<std::string>& granularity) {
     for (const auto& run : sweep_.runs) {
       for (const auto& optimizer : optimizers) {
         for (const auto& schedule : schedules) {
@@ -234,6 +250,7 @@ class Planner {
             cell.world_size = world;
             cell.schedule = schedule;
             cell.changes.optimizer = optimizer;
+            cell.changes.granularity = granularity;
             cell.where = sweep_.path.string() + ", run " + run.string();
             add(cell, Unfit::not_applicable);
           }
@@ -243,7 +260,7 @@ class Planner {
   }
 
   /// Each schedule starts with the next run, so that schedules and world sizes are combined with all runs.
-  void add_in_turn() {
+  void add_in_turn(const std::optional<std::string>& granularity) {
     std::size_t turn = 0;
     for (const std::string& schedule : sweep_.in_turn) {
       std::size_t at = turn++;
@@ -254,6 +271,7 @@ class Planner {
         cell.schedule = schedule;
         cell.where = sweep_.path.string() + ", in_turn " + schedule;
         cell.changes.lengths = repeated_until_it_fits(cell);
+        cell.changes.granularity = granularity;
         add(cell, Unfit::not_applicable);
       }
     }
@@ -407,6 +425,7 @@ class Planner {
     if (found != plan_.references.end()) return static_cast<std::size_t>(found - plan_.references.begin());
     RunChanges changes;
     changes.optimizer = wanted.changes.optimizer;
+    changes.granularity = wanted.changes.granularity;
     changes.lengths = wanted.changes.lengths;
     changes.dump = wanted.changes.dump;
     plan_.references.push_back({id, wanted.run, changes, accumulation});

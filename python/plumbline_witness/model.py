@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The model: transformers' own, with what the contract asks of it and plain transformers does otherwise (see README.md)."""
 
+import functools
+
 import torch
 import transformers
 from safetensors.torch import load_file
@@ -30,6 +32,7 @@ class Model:
         self.config = config
         self.module = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa").train()
         self.mixed = run.dtype == "mixed"
+        self.halves = run.halves
         dtype = torch.bfloat16 if self.mixed else getattr(torch, run.dtype)
         if dtype == torch.float64:
             raise InputError("float64 is not witnessed: transformers computes its norms in float32")
@@ -70,7 +73,8 @@ class Model:
 
     @property
     def units(self):
-        layers = [f"layers.{layer}" for layer in range(self.config.num_hidden_layers)]
+        halves = (".attention", ".mlp") if self.halves else ("",)
+        layers = [f"layers.{layer}{half}" for layer in range(self.config.num_hidden_layers) for half in halves]
         return ["embed_tokens", *layers, "norm", "lm_head"]
 
     def start_from(self, path):
@@ -99,16 +103,23 @@ class Model:
     def watch_cuts(self, observe):
         """Calls observe(direction, cut, tensor) for what crosses each cut. A cut bears the name of the unit after it."""
         body = self.module.model
-        for module, cut in zip([body.embed_tokens, *body.layers, body.norm], self.units[1:]):
 
-            def passed(module, inputs, output, cut=cut):
-                tensor = output[0] if isinstance(output, tuple) else output
-                if not torch.is_grad_enabled():  # an evaluation
-                    return
-                observe("forward", cut, tensor)
-                tensor.register_hook(lambda gradient: observe("backward", cut, gradient))
+        def see(tensor, cut):
+            if not torch.is_grad_enabled():  # an evaluation
+                return
+            observe("forward", cut, tensor)
+            tensor.register_hook(lambda gradient: observe("backward", cut, gradient))
 
-            module.register_forward_hook(passed)
+        def passed(module, inputs, output, cut):
+            see(output[0] if isinstance(output, tuple) else output, cut)
+
+        cuts = [unit for unit in self.units[1:] if not unit.endswith(".mlp")]
+        for module, cut in zip([body.embed_tokens, *body.layers, body.norm], cuts):
+            module.register_forward_hook(functools.partial(passed, cut=cut))
+        if self.halves:  # what enters the second norm is the residual stream between the halves
+            for number, layer in enumerate(body.layers):
+                cut = f"layers.{number}.mlp"
+                layer.post_attention_layernorm.register_forward_pre_hook(lambda module, inputs, cut=cut: see(inputs[0], cut))
 
     def loss(self, microbatch, valid_tokens_of_step):
         """Summed cross-entropy over the valid tokens of the whole step; from bfloat16 logits in float32."""

@@ -48,6 +48,7 @@ class Run:
     start_factor: float
     final_factor: float
     recompute: str
+    halves: bool  # attention and MLP of a layer are units of their own
     threads: int
     evaluation: Data | None
     evaluate_every: int
@@ -124,7 +125,10 @@ def read_run(path):
             run = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
         refuse(path, error)
-    run.pop("pipeline", None)  # how a pipeline is cut is no matter of one process
+    # How a pipeline is cut is no matter of one process, but for the units that both record.
+    granularity = run.pop("pipeline", {}).get("granularity", "layer")
+    if granularity not in ("layer", "half"):
+        refuse(path, f"pipeline.granularity {granularity!r} is unknown; there are layer and half")
     for name, table in run.items():
         unknown = sorted(set(table) - TABLES[name]) if name in TABLES else [name]
         if unknown:
@@ -135,7 +139,9 @@ def read_run(path):
         refuse(path, "train.precision has its old name train.dtype beside it")
     recompute = train.get("recompute", "none")
     if recompute not in ("none", "layer"):
-        refuse(path, f"train.recompute {recompute!r} is unknown; there are none and layer")
+        refuse(path, f"train.recompute {recompute!r} is unknown here; there are none and layer")
+    if recompute != "none" and granularity == "half":
+        refuse(path, 'train.recompute and pipeline.granularity = "half" are not witnessed together; leave one out, the bits are the same')
     config_path = path.parent / model["config"]
     try:
         config = json.loads(config_path.read_text(encoding="utf-8"))
@@ -154,6 +160,7 @@ def read_run(path):
         start_factor=float(train.get("start_factor", 1.0)),
         final_factor=float(train.get("final_factor", 0.0)),
         recompute=recompute,
+        halves=granularity == "half",
         threads=train.get("threads", 1),
         evaluation=read_evaluation(path, run),
         evaluate_every=run.get("evaluate", {}).get("every", 0),

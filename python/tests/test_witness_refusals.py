@@ -32,6 +32,8 @@ class RunFile(unittest.TestCase):
             ("[data]", '[data]\ntoken_type = "uint8"', "data.token_type 'uint8' is unknown"),
             ("[train]", '[train]\ndecay = "none"', "train.decay 'none' is unknown"),
             ("[train]", '[train]\nrecompute = "all"', "train.recompute 'all' is unknown"),
+            ("[train]", '[pipeline]\ngranularity = "third"\n[train]', "pipeline.granularity 'third' is unknown"),
+            ("[train]", '[pipeline]\ngranularity = "half"\n[train]\nrecompute = "layer"', "are not witnessed together"),
             ("[train]", '[train]\nprecision = "float32"', "train.precision has its old name"),
             ('optimizer = "sgd"', 'optimizer = "adam"', "train.optimizer 'adam' is unknown"),
             ("[train]", "[train", "run.toml: "),

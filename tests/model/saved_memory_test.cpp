@@ -51,6 +51,20 @@ TEST(SavedMemory, OfALayerMatchesTheClosedForm) {
   }
 }
 
+TEST(SavedMemory, OfTheHalvesOfALayerMatchesTheClosedForms) {
+  LlamaConfig config = small_config();
+  config.halves = true;
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    live_tensor_bytes();
+    const LlamaSlice slice = make_slice(config, whole(config), dtype);
+    const auto closed = [&](UnitKind kind) { return saved_bytes(config, {kind}, small_tokens, dtype); };
+
+    EXPECT_EQ(kept_bytes(slice, 3, dtype), closed(UnitKind::attention));
+    EXPECT_EQ(kept_bytes(slice, 4, dtype), closed(UnitKind::mlp));
+    EXPECT_EQ(closed(UnitKind::layer), closed(UnitKind::attention) + closed(UnitKind::mlp));
+  }
+}
+
 /// In its lifetime attention runs as matrix products and softmax, as on GPUs in float32. LibTorch's code that decides
 /// what is saved is the same for every device.
 class MathAttention {

@@ -8,9 +8,10 @@
 namespace plumbline {
 namespace {
 
-LlamaConfig of_layers(std::int64_t layers) {
+LlamaConfig of_layers(std::int64_t layers, bool halves = false) {
   LlamaConfig config;
   config.layers = layers;
+  config.halves = halves;
   return config;
 }
 
@@ -51,6 +52,28 @@ TEST(Unit, RangesContainTheirUnits) {
   EXPECT_EQ(layers_in(config, all_units(config)), 3);
   EXPECT_EQ(layers_in(config, {0, 2}), 1);
   EXPECT_EQ(layers_in(config, {4, 6}), 0);
+}
+
+TEST(Unit, HalvesOfALayerAreUnitsOfTheirOwn) {
+  const LlamaConfig config = of_layers(2, true);
+
+  EXPECT_THAT(unit_names(config), ::testing::ElementsAre("embed_tokens", "layers.0.attention", "layers.0.mlp",
+                                                         "layers.1.attention", "layers.1.mlp", "norm", "lm_head"));
+  EXPECT_EQ(unit_count(config), 7);
+  EXPECT_EQ(unit_at(config, 3), (Unit{UnitKind::attention, 1}));
+  EXPECT_EQ(unit_at(config, 4), (Unit{UnitKind::mlp, 1}));
+  EXPECT_EQ(unit_at(config, 5), Unit{UnitKind::norm});
+  const UnitRange all = all_units(config);
+  for (std::int64_t first = 0; first <= all.end; ++first) {
+    for (std::int64_t end = first; end <= all.end; ++end) {
+      for (const UnitKind kind :
+           {UnitKind::embedding, UnitKind::layer, UnitKind::attention, UnitKind::mlp, UnitKind::norm, UnitKind::head}) {
+        std::int64_t counted = 0;
+        for (std::int64_t number = first; number < end; ++number) counted += unit_at(config, number).kind == kind;
+        EXPECT_EQ(count(config, {first, end}, kind), counted) << first << " to " << end;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <ATen/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/sub.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -141,6 +142,16 @@ void OneUlp::after_update(TrainState& state) {
 void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {
   // Past LibTorch's own count of changes, by which it would refuse to go back through it.
   input.variable_data().mul_(2);
+}
+
+Unit HalvesSwapped::unit_to_run(Unit unit) {
+  if (unit.kind == UnitKind::attention) return {UnitKind::mlp, unit.layer};
+  if (unit.kind == UnitKind::mlp) return {UnitKind::attention, unit.layer};
+  return unit;
+}
+
+at::Tensor ResidualLeftOut::unit_output(at::Tensor output, Unit unit, const at::Tensor& input) {
+  return unit.kind == UnitKind::mlp ? at::sub(output, input) : output;
 }
 
 void MixedFault::gradient_added(const at::Tensor& sum) {

@@ -153,6 +153,16 @@ class LostMemory : public Seams {
   std::vector<std::vector<char>> lost_;
 };
 
+class HalvesSwapped : public Seams {
+ public:
+  Unit unit_to_run(Unit unit) override;
+};
+
+class ResidualLeftOut : public Seams {
+ public:
+  at::Tensor unit_output(at::Tensor output, Unit unit, const at::Tensor& input) override;
+};
+
 /// A tensor of an owner's that nothing uses, from the middle of the step on: kept, or gone at once.
 class ExtraTensor : public Seams {
  public:

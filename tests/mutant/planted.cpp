@@ -111,10 +111,16 @@ double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNor
   return real_total_norm(config, counted);
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE", at::Tensor,
-                forward_to_recompute, const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input);
-at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
-  if (!seams->recomputes()) return slice.forward_unit(unit, input);
+PLUMBLINE_PLANT("_ZNK9plumbline10LlamaSlice7forwardENS_4UnitERKN2at6TensorE", at::Tensor, forward,
+                const LlamaSlice* slice, Unit unit, const at::Tensor& input);
+at::Tensor wrap_forward(const LlamaSlice* slice, Unit unit, const at::Tensor& input) {
+  return seams->unit_output(real_forward(slice, seams->unit_to_run(unit), input), unit, input);
+}
+
+PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceENS_4UnitERKN2at6TensorE", at::Tensor,
+                forward_to_recompute, const LlamaSlice& slice, Unit unit, const at::Tensor& input);
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, Unit unit, const at::Tensor& input) {
+  if (!seams->recomputes()) return slice.forward(unit, input);
   at::Tensor output = real_forward_to_recompute(slice, unit, input);
   seams->kept_input(input);
   return output;

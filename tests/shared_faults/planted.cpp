@@ -134,10 +134,10 @@ TrainingRun wrap_evaluation_run(const TrainingRun& training) {
   return evaluation;
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE", at::Tensor,
-                forward_to_recompute, const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input);
-at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
-  return planted("not_recomputed") ? slice.forward_unit(unit, input) : real_forward_to_recompute(slice, unit, input);
+PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceENS_4UnitERKN2at6TensorE", at::Tensor,
+                forward_to_recompute, const LlamaSlice& slice, Unit unit, const at::Tensor& input);
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, Unit unit, const at::Tensor& input) {
+  return planted("not_recomputed") ? slice.forward(unit, input) : real_forward_to_recompute(slice, unit, input);
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline13round_mastersERKNS_10TrainStateE", void, round_masters, const TrainState& state);

@@ -41,13 +41,16 @@ LlamaSlice two_layers(const LlamaConfig& config, at::ScalarType dtype) {
   return slice;
 }
 
+/// What runs the two layers.
+enum class Again : std::uint8_t { none, layers, halves };
+
 struct Passed {
   at::Tensor output, input_gradient;
   std::vector<at::Tensor> gradients;
 };
 
 /// Forward and backward of two microbatches; `split`: weight gradients are deferred.
-Passed pass(bool again, bool split, bool biases, at::ScalarType dtype, const std::vector<at::Tensor>& inputs,
+Passed pass(Again again, bool split, bool biases, at::ScalarType dtype, const std::vector<at::Tensor>& inputs,
             const at::Tensor& output_gradient) {
   const LlamaSlice slice = two_layers(config_with(biases), dtype);
   Passed passed;
@@ -55,8 +58,17 @@ Passed pass(bool again, bool split, bool biases, at::ScalarType dtype, const std
     at::Tensor input = each.clone();
     const auto slot = begin_graph(input);
     at::Tensor x = std::move(input);
-    for (const std::int64_t unit : {2, 3})
-      x = again ? forward_to_recompute(slice, unit, x) : slice.forward_unit(unit, x);
+    for (const std::int64_t unit : {2, 3}) {
+      const std::int64_t layer = unit_at(slice.config(), unit).layer;
+      if (again == Again::none) {
+        x = slice.forward_unit(unit, x);
+      } else if (again == Again::layers) {
+        x = forward_to_recompute(slice, {UnitKind::layer, layer}, x);
+      } else {
+        x = forward_to_recompute(slice, {UnitKind::attention, layer}, x);
+        x = forward_to_recompute(slice, {UnitKind::mlp, layer}, x);
+      }
+    }
     passed.output = x.detach();
     GraphEnd end(x);
     x.reset();
@@ -83,15 +95,17 @@ TEST_P(RecomputedLayers, MatchLayersWithoutRecomputation) {
                                        at::randn({rows, tokens, hidden}).to(dtype)};
   const at::Tensor gradient = at::randn({rows, tokens, hidden}).to(dtype);
 
-  const Passed kept = pass(false, false, biases, dtype, inputs, gradient);
-  const Passed again = pass(true, split, biases, dtype, inputs, gradient);
+  const Passed kept = pass(Again::none, false, biases, dtype, inputs, gradient);
+  for (const Again what : {Again::layers, Again::halves}) {
+    const Passed again = pass(what, split, biases, dtype, inputs, gradient);
 
-  EXPECT_TRUE(at::equal(kept.output, again.output));
-  EXPECT_TRUE(at::equal(kept.input_gradient, again.input_gradient));
-  ASSERT_EQ(kept.gradients.size(), biases ? 32U : 18U);
-  for (std::size_t i = 0; i < kept.gradients.size(); ++i) {
-    EXPECT_TRUE(at::equal(kept.gradients[i], again.gradients[i])) << i;
-    EXPECT_GT(again.gradients[i].count_nonzero().item<std::int64_t>(), 0) << i;
+    EXPECT_TRUE(at::equal(kept.output, again.output));
+    EXPECT_TRUE(at::equal(kept.input_gradient, again.input_gradient));
+    ASSERT_EQ(kept.gradients.size(), biases ? 32U : 18U);
+    for (std::size_t i = 0; i < kept.gradients.size(); ++i) {
+      EXPECT_TRUE(at::equal(kept.gradients[i], again.gradients[i])) << i;
+      EXPECT_GT(again.gradients[i].count_nonzero().item<std::int64_t>(), 0) << i;
+    }
   }
 }
 
@@ -110,7 +124,7 @@ TEST(RecomputedLayer, SavesOnlyItsInput) {
     at::Tensor input = at::randn({rows, tokens, config.hidden_size}).to(dtype);
     const auto slot = begin_graph(input);
 
-    at::Tensor output = forward_to_recompute(slice, 2, std::exchange(input, {}));
+    at::Tensor output = forward_to_recompute(slice, {UnitKind::layer, 1}, std::exchange(input, {}));
 
     EXPECT_EQ(meter.count(MemoryOwner::activations).live - before - storage_bytes(output),
               saved_bytes(config, {UnitKind::layer, 1}, rows * tokens, dtype, Recompute::layer));
@@ -126,7 +140,7 @@ TEST(RecomputedLayer, IsAPlainPassWithoutAutograd) {
   const at::Tensor input = at::randn({rows, tokens, config.hidden_size});
   const at::NoGradGuard no_grad;
 
-  const at::Tensor output = forward_to_recompute(slice, 2, input);
+  const at::Tensor output = forward_to_recompute(slice, {UnitKind::layer, 1}, input);
 
   EXPECT_FALSE(output.requires_grad());
   EXPECT_TRUE(at::equal(output, slice.forward_unit(2, input)));
@@ -137,7 +151,7 @@ TEST(RecomputedLayer, RefusesAChangedInput) {
   const LlamaSlice slice = two_layers(config, at::kFloat);
   at::Tensor input = at::randn({rows, tokens, config.hidden_size});
   const auto slot = begin_graph(input);
-  const at::Tensor output = forward_to_recompute(slice, 2, input);
+  const at::Tensor output = forward_to_recompute(slice, {UnitKind::layer, 1}, input);
   {
     const at::NoGradGuard no_grad;
     input.add_(1);

@@ -424,7 +424,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"DecayUnknown", steps_and("decay = \"norms\""), {"train.decay", "matrices"}},
         Broken{"PrecisionUnknown", steps_and("precision = \"half\""), {"train.precision", "bfloat16, mixed"}},
         Broken{"PrecisionTwice", steps_and("precision = \"mixed\"\ndtype = \"float32\""), {"train.dtype", "old name"}},
-        Broken{"RecomputeUnknown", steps_and("recompute = \"attention\""), {"train.recompute", "none, layer"}},
+        Broken{
+            "RecomputeUnknown", steps_and("recompute = \"all\""), {"train.recompute", "none, layer, attention, mlp"}},
         Broken{"NoThread", steps_and("threads = 0"), {"train.threads"}},
         Broken{"ThreadsBeyondReason", steps_and("threads = 5000"), {"train.threads", "1024"}},
         Broken{"ClipZero", steps_and("clip_norm = 0.0"), {"train.clip_norm"}},
@@ -439,6 +440,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"EpsOfSgd", steps_and("optimizer = \"sgd\"\neps = 0.9"), {"train.eps", "belongs to adamw"}},
         Broken{"MomentumOne", steps_and("optimizer = \"sgd\"\nmomentum = 1"), {"train.momentum"}},
         Broken{"ChunksZero", pipeline_file("chunks = 0"), {"pipeline.chunks"}},
+        Broken{"Granularity", pipeline_file("granularity = \"halves\""), {"pipeline.granularity", "layer, half"}},
         Broken{"Partition", pipeline_file("partition = \"even\""), {"pipeline.partition", "uniform, cost"}},
         Broken{"PartitionAndBalance", pipeline_file("partition = \"cost\"\nbalance = [1]"), {"pipeline.balance"}},
         Broken{"BalanceBelowZero", pipeline_file("balance = [2, -1]"), {"pipeline.balance"}},

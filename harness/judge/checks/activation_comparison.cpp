@@ -119,10 +119,10 @@ class SavedBytesPart : public MemoryPart {
   explicit SavedBytesPart(const CellEvidence& evidence)
       : evidence_(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
-        recomputes_(recomputes_layers(evidence.reference.manifest)),
-        no_form_(!evidence.model.llama ? "the model is no Llama"
-                 : recomputes_         ? ""
-                                       : why_no_layer_form(evidence.model, kernel_)) {
+        recompute_(evidence.reference.manifest.recompute),
+        no_form_(!evidence.model.llama              ? "the model is no Llama"
+                 : recomputes_attention(recompute_) ? ""
+                                                    : why_no_layer_form(evidence.model, kernel_)) {
     if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
   }
 
@@ -145,9 +145,7 @@ class SavedBytesPart : public MemoryPart {
     const auto shape = sizes.empty() ? MicrobatchShape{}
                                      : MicrobatchShape{sizes.front().row->batch, sizes.front().row->sequence_length};
     const std::string dtype = computed_dtype(evidence_.reference.manifest.dtype);
-    const auto expected = recomputes_ && is_layer(row.unit)
-                              ? saved_bytes_to_recompute(evidence_.model, shape, dtype)
-                              : saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_);
+    const auto expected = saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_, recompute_);
     judgement_.look_at("saved_cells");
     if (expected && *expected == row.saved_bytes) return;
     FirstDivergence divergence;
@@ -165,7 +163,7 @@ class SavedBytesPart : public MemoryPart {
 
   const CellEvidence& evidence_;
   AttentionKernel kernel_;
-  bool recomputes_;
+  std::string recompute_;
   std::string no_form_;
   Judgement judgement_ = part();
 };

@@ -44,20 +44,22 @@ void add_linear(ExpectedModel& model, const std::string& name, const std::string
   if (bias) model.parameters.push_back({name + ".bias", unit, {out}});
 }
 
-void add_layer(ExpectedModel& model, std::int64_t layer) {
-  const std::string unit = "layers." + std::to_string(layer);
-  const std::string prefix = "model." + unit + ".";
+void add_layer(ExpectedModel& model, std::int64_t layer, bool halves) {
+  const std::string name = "layers." + std::to_string(layer);
+  const std::string prefix = "model." + name + ".";
+  const std::string attention = halves ? name + ".attention" : name, mlp = halves ? name + ".mlp" : name;
   const std::int64_t query = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
-  model.units.push_back(unit);
-  add_linear(model, prefix + "self_attn.q_proj", unit, query, model.hidden, model.attention_bias);
-  add_linear(model, prefix + "self_attn.k_proj", unit, key, model.hidden, model.attention_bias);
-  add_linear(model, prefix + "self_attn.v_proj", unit, key, model.hidden, model.attention_bias);
-  add_linear(model, prefix + "self_attn.o_proj", unit, model.hidden, query, model.attention_bias);
-  add_linear(model, prefix + "mlp.gate_proj", unit, model.intermediate, model.hidden, model.mlp_bias);
-  add_linear(model, prefix + "mlp.up_proj", unit, model.intermediate, model.hidden, model.mlp_bias);
-  add_linear(model, prefix + "mlp.down_proj", unit, model.hidden, model.intermediate, model.mlp_bias);
-  model.parameters.push_back({prefix + "input_layernorm.weight", unit, {model.hidden}});
-  model.parameters.push_back({prefix + "post_attention_layernorm.weight", unit, {model.hidden}});
+  model.units.push_back(attention);
+  if (halves) model.units.push_back(mlp);
+  add_linear(model, prefix + "self_attn.q_proj", attention, query, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.k_proj", attention, key, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.v_proj", attention, key, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.o_proj", attention, model.hidden, query, model.attention_bias);
+  add_linear(model, prefix + "mlp.gate_proj", mlp, model.intermediate, model.hidden, model.mlp_bias);
+  add_linear(model, prefix + "mlp.up_proj", mlp, model.intermediate, model.hidden, model.mlp_bias);
+  add_linear(model, prefix + "mlp.down_proj", mlp, model.hidden, model.intermediate, model.mlp_bias);
+  model.parameters.push_back({prefix + "input_layernorm.weight", attention, {model.hidden}});
+  model.parameters.push_back({prefix + "post_attention_layernorm.weight", mlp, {model.hidden}});
 }
 
 /// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
@@ -77,6 +79,14 @@ bool is_llama(const Json& model_type, const Json& config) {
 
 }  // namespace
 
+bool cuts_layers(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.stages, [](const StageEntry& stage) {
+    return std::ranges::any_of(stage.units, [](const std::string& unit) {
+      return unit.starts_with("layers.") && (unit.ends_with(".attention") || unit.ends_with(".mlp"));
+    });
+  });
+}
+
 bool says_llama(const Manifest& manifest) {
   if (manifest.role != "external") return true;
   if (first_unit(manifest) != "embed_tokens") return false;
@@ -87,7 +97,7 @@ bool says_llama(const Manifest& manifest) {
   return std::all_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
 }
 
-ExpectedModel expected_model(const Json& config) {
+ExpectedModel expected_model(const Json& config, bool halves) {
   if (!config.is_object()) throw InputError("manifest.json: `model` must be an object of config.json keys");
   ExpectedModel model;
   model.vocabulary = size_of(config, "vocab_size");
@@ -105,7 +115,7 @@ ExpectedModel expected_model(const Json& config) {
 
   model.units.push_back("embed_tokens");
   model.parameters.push_back({"model.embed_tokens.weight", "embed_tokens", {model.vocabulary, model.hidden}});
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) add_layer(model, layer);
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) add_layer(model, layer, halves);
   model.units.push_back("norm");
   model.parameters.push_back({"model.norm.weight", "norm", {model.hidden}});
   model.units.push_back("lm_head");

@@ -26,8 +26,9 @@ struct ExpectedModel {
   bool llama = true;  ///< a Llama with Hugging Face's names; else only units and parameters are known
   std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool tied = false, attention_bias = false, mlp_bias = false;
-  bool pad_token = false;          ///< pad_token_id is set: its row of the embedding gets no gradient as an input
-  std::vector<std::string> units;  ///< embed_tokens, layers.0 ..., norm, lm_head
+  bool pad_token = false;  ///< pad_token_id is set: its row of the embedding gets no gradient as an input
+  std::vector<std::string>
+      units;  ///< embed_tokens, layers.0 ... or layers.0.attention, layers.0.mlp ..., norm, lm_head
   std::vector<ExpectedParameter> parameters;  ///< in canonical order; includes lm_head.weight, also if tied
 
   std::optional<std::int64_t> unit_position(const std::string& unit) const;
@@ -39,9 +40,12 @@ struct ExpectedModel {
 /// `embed_tokens`.
 bool says_llama(const Manifest& manifest);
 
+/// True if a unit of the stages is a half of a layer: "layers.3.attention", "layers.3.mlp".
+bool cuts_layers(const Manifest& manifest);
+
 /// Derives the model from the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults.
-/// Throws InputError naming the key.
-ExpectedModel expected_model(const Json& config);
+/// `halves`: the attention and the MLP of a layer are units of their own. Throws InputError naming the key.
+ExpectedModel expected_model(const Json& config, bool halves = false);
 
 std::int64_t elements(const Shape& shape);
 

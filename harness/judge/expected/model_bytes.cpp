@@ -154,8 +154,8 @@ AttentionKernel attention_kernel(const Manifest& manifest) {
   return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;
 }
 
-bool recomputes_layers(const Manifest& manifest) {
-  return manifest.recompute == "layer";
+bool recomputes_attention(const std::string& recompute) {
+  return recompute == "layer" || recompute == "attention";
 }
 
 std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel) {
@@ -166,8 +166,8 @@ std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel
 }
 
 std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
-                                        const MicrobatchShape& shape, const std::string& dtype,
-                                        AttentionKernel kernel) {
+                                        const MicrobatchShape& shape, const std::string& dtype, AttentionKernel kernel,
+                                        const std::string& recompute) {
   const auto size = static_cast<std::int64_t>(dtype_size(dtype)), wide = std::max<std::int64_t>(size, 4);
   const auto hidden = model.hidden, width = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
   const auto tokens = shape.batch * shape.sequence;
@@ -175,16 +175,22 @@ std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::s
   if (unit == "embed_tokens") return 0;
   if (unit == "norm") return norm;
   if (unit == "lm_head") return tokens * (size * hidden + wide * model.vocabulary) + wide;
-  if (!is_layer(unit) || !why_no_layer_form(model, kernel).empty()) return std::nullopt;
-  std::int64_t attention = size * tokens * (2 * width + 2 * key) + wide * tokens * model.heads;
-  if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
-  if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
-  return 2 * norm + size * tokens * (2 * hidden + 4 * model.intermediate) + attention;
-}
-
-std::int64_t saved_bytes_to_recompute(const ExpectedModel& model, const MicrobatchShape& shape,
-                                      const std::string& dtype) {
-  return static_cast<std::int64_t>(dtype_size(dtype)) * shape.batch * shape.sequence * model.hidden;
+  if (!is_layer(unit)) return std::nullopt;
+  const auto input = size * tokens * hidden;
+  if (recompute == "layer") return input;
+  std::int64_t attention = 0, mlp = 0;
+  if (!unit.ends_with(".mlp") && recompute == "attention") {
+    attention = input;
+  } else if (!unit.ends_with(".mlp")) {
+    if (!why_no_layer_form(model, kernel).empty()) return std::nullopt;
+    attention = size * tokens * (2 * width + 2 * key) + wide * tokens * model.heads;
+    if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
+    if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
+    attention += norm + input;
+  }
+  if (!unit.ends_with(".attention"))
+    mlp = recompute == "mlp" ? input : norm + input + 4 * size * tokens * model.intermediate;
+  return attention + mlp;
 }
 
 }  // namespace plumbline::judging

@@ -60,8 +60,8 @@ enum class AttentionKernel {
 /// From `device` and `environment.attention`; on a CPU flash unless it names math.
 AttentionKernel attention_kernel(const Manifest& manifest);
 
-/// True if the manifest states that layers are recomputed in the backward pass. The default is false.
-bool recomputes_layers(const Manifest& manifest);
+/// True if attention is recomputed in the backward pass, so that its kernel does not matter.
+bool recomputes_attention(const std::string& recompute);
 
 /// The reason why a layer of this model has no closed form with this kernel; empty if it has one.
 std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel);
@@ -76,9 +76,10 @@ struct MicrobatchShape {
 /// loss are computed in (4 for the 2-byte dtypes, else s). embedding 0; norm N(wH + w + sH): its input and 1/rms in w,
 /// the normed input in s; layer 2N(wH + w + sH) + sN(2H + 2A + 2K + 4I) + wNh: both norms, whose outputs feed the
 /// linear layers (2H), attention's q and output (2A), k, v (2K) and row sums (h), the MLP's gate, silu, up and product
-/// (4I); lm_head with loss sNH + wNV + w. In float32 that is 4N(6H + 2A + 2K + 4I + h + 2), 4N(2H + 1), 4N(V + H) + 4.
-/// Biases are saved nowhere. This holds for flash attention on a CPU. With two other kernels the part of attention
-/// differs:
+/// (4I). Of its halves attention keeps N(wH + w + sH) + sN(H + 2A + 2K) + wNh, the MLP the rest; what is recomputed
+/// keeps its input, sNH. lm_head with loss sNH + wNV + w. In float32 that is 4N(6H + 2A + 2K + 4I + h + 2), 4N(2H + 1),
+/// 4N(V + H) + 4. Biases are saved nowhere. This holds for flash attention on a CPU. With two other kernels the part of
+/// attention differs:
 ///
 /// * math: the scaled query, the scaled key and the value as its products take them, each with all h heads, and the
 ///   output put back into rows (4A), and the softmax (s B h S^2), in place of 2A + 2K and the row sums. Source:
@@ -89,12 +90,9 @@ struct MicrobatchShape {
 ///   what ScaledDotProductFlashAttentionBackward0 saves; not measured yet. A head size that is no multiple of 8 is
 ///   padded there, and has no closed form here.
 ///
-/// nullopt for an unknown unit, and for a layer with a reason in why_no_layer_form.
+/// nullopt for an unknown unit, and for attention with a reason in why_no_layer_form.
 std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
-                                        const MicrobatchShape& shape, const std::string& dtype, AttentionKernel kernel);
-
-/// The same for a recomputed layer: only its input, sNH, for all kernels.
-std::int64_t saved_bytes_to_recompute(const ExpectedModel& model, const MicrobatchShape& shape,
-                                      const std::string& dtype);
+                                        const MicrobatchShape& shape, const std::string& dtype, AttentionKernel kernel,
+                                        const std::string& recompute = "none");
 
 }  // namespace plumbline::judging

@@ -21,39 +21,56 @@ Counts evenly(std::int64_t layers, std::int64_t stages) {
   return counts;
 }
 
+/// Units between the embedding and norm and head.
+std::int64_t layers_of(const ExpectedModel& model) {
+  return std::ssize(model.units) - 3;
+}
+
 Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vector<std::int64_t>& rows) {
-  if (stages == 1) return {model.layers};
+  const std::int64_t layers = layers_of(model);
+  if (stages == 1) return {layers};
   const auto hidden = static_cast<double>(model.hidden), vocabulary = static_cast<double>(model.vocabulary);
   const auto queries = static_cast<double>(model.heads * model.head_dim);
   const auto keys = static_cast<double>(model.kv_heads * model.head_dim);
-  const double weights = 2 * hidden * (queries + keys) + 3 * hidden * static_cast<double>(model.intermediate);
-  double layer = 0, head = 0;
+  const double projections = 2 * hidden * (queries + keys),
+               inner = 3 * hidden * static_cast<double>(model.intermediate);
+  const bool halves = layers > model.layers;  // counted with their backward passes
+  const double passes = halves ? 3 : 1, products = halves ? 14 : 2;
+  double attention = 0, mlp = 0, head = 0;
   for (const auto row : rows) {
     const auto length = static_cast<double>(row);
-    layer += 2 * weights * length + 2 * length * length * queries;
-    head += (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * length;
+    attention += passes * 2 * projections * length + products * length * length * queries;
+    mlp += passes * 2 * inner * length;
+    head += passes * (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * length;
   }
   // For any number of layers besides the head, the rest is best spread evenly: this number is the only choice.
   Counts best;
   double least = 0;
-  for (std::int64_t last = model.layers; last >= 0; --last) {
-    Counts counts = evenly(model.layers - last, stages - 1);
-    const double largest =
-        std::max(static_cast<double>(std::ranges::max(counts)) * layer, static_cast<double>(last) * layer + head);
+  for (std::int64_t last = layers; last >= 0; --last) {
+    Counts counts = evenly(layers - last, stages - 1);
+    counts.push_back(last);
+    double largest = 0;
+    std::int64_t unit = 0;
+    for (std::size_t stage = 0; stage < counts.size(); ++stage) {
+      const std::int64_t end = unit + counts[stage];  // of halves the even ones are attention
+      const auto attentions = static_cast<double>(halves ? (end + 1) / 2 - (unit + 1) / 2 : end - unit);
+      const auto mlps = static_cast<double>(halves ? end / 2 - unit / 2 : end - unit);
+      largest = std::max(largest, attentions * attention + mlps * mlp + (stage + 1 == counts.size() ? head : 0));
+      unit = end;
+    }
     if (!best.empty() && largest >= least) continue;
     least = largest;
     best = std::move(counts);
-    best.push_back(last);
   }
   return best;
 }
 
 Counts by_hand(const ExpectedModel& model, const Counts& balance, std::int64_t stages) {
   const auto sum = std::accumulate(balance.begin(), balance.end(), std::int64_t{0});
-  if (std::ssize(balance) != stages || sum != model.layers || std::ranges::min(balance) < 0) {
+  if (std::ssize(balance) != stages || sum != layers_of(model) || std::ranges::min(balance) < 0) {
     throw InputError("a balance of " + std::to_string(balance.size()) + " stages and " + std::to_string(sum) +
                      " layers, for " + std::to_string(stages) + " stages of a model of " +
-                     std::to_string(model.layers) + " layers");
+                     std::to_string(layers_of(model)) + " layers, or halves of them");
   }
   return balance;
 }
@@ -64,14 +81,14 @@ std::vector<std::vector<std::string>> partition_asked(const ExpectedModel& model
                                                       std::int64_t stages, const std::vector<std::int64_t>& rows) {
   if (stages < 1) throw InputError("a partition of " + std::to_string(stages) + " stages");
   const Counts counts = !asked.balance.empty()    ? by_hand(model, asked.balance, stages)
-                        : asked.rule == "uniform" ? evenly(model.layers, stages)
+                        : asked.rule == "uniform" ? evenly(layers_of(model), stages)
                         : asked.rule == "cost"    ? by_cost(model, stages, rows)
                                                   : throw InputError("partition `" + asked.rule + "` is unknown");
   std::vector<std::vector<std::string>> units(counts.size());
-  units.front().push_back("embed_tokens");
-  std::int64_t next = 0;
+  auto next = model.units.begin();
+  units.front().push_back(*next++);
   for (std::size_t stage = 0; stage < units.size(); ++stage) {
-    for (std::int64_t i = 0; i < counts[stage]; ++i) units[stage].push_back("layers." + std::to_string(next++));
+    for (std::int64_t i = 0; i < counts[stage]; ++i) units[stage].push_back(*next++);
   }
   units.back().insert(units.back().end(), {"norm", "lm_head"});
   return units;

@@ -65,7 +65,7 @@ struct Request {
   std::optional<std::string> accumulation_digest;                ///< digest of the order file; empty: ascending
   std::optional<std::string> device, transport, level;
   std::optional<std::int64_t> threads;   ///< compute threads per rank
-  std::optional<std::string> recompute;  ///< none | layer
+  std::optional<std::string> recompute;  ///< none | layer | attention | mlp
   std::optional<RequestedData> data;
   std::optional<std::optional<RequestedEvaluation>> evaluation;  ///< nullopt inside: no evaluation
 };

@@ -20,7 +20,7 @@ RunSize stories() {
   size.steps = 2;
   size.states = 2;
   size.hidden = 64;
-  size.layers = 5;
+  size.layers = size.units = 5;
   return size;
 }
 

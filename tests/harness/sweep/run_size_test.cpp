@@ -75,7 +75,7 @@ TEST(DumpBytes, AreOfAllStepsAndTheStart) {
   size.parameters = 100;
   size.tokens = 24;
   size.hidden = 4;
-  size.layers = 5;
+  size.layers = size.units = 5;
   size.steps = 3;
   size.states = 2;
   size.element_bytes = 2;

@@ -85,6 +85,16 @@ TEST_F(ReadSweepFile, SchedulesInTurnAuditAndPartitionAreTaken) {
   EXPECT_EQ(sweep.cells[0].changes.partition, "cost");
 }
 
+TEST_F(ReadSweepFile, GranularitiesAreAnAxisOrACells) {
+  const auto sweep = read("granularities = [\"layer\", \"half\"]\n" + matrix + cell + "granularity = \"half\"\n");
+
+  EXPECT_THAT(sweep.granularities, ElementsAre("layer", "half"));
+  EXPECT_EQ(sweep.cells[0].changes.granularity, "half");
+  EXPECT_THAT(refusal(matrix + cell + "granularity = \"halves\"\n"), HasSubstr("Known are layer, half"));
+  EXPECT_THAT(refusal("granularities = [\"third\"]\n" + matrix), HasSubstr("Known are layer, half"));
+  EXPECT_THAT(refusal("granularities = [\"half\"]\n" + cell), HasSubstr("has no effect without run"));
+}
+
 TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
   const auto sweep = read(matrix);
 

@@ -519,6 +519,23 @@ lengths = [8, 4, 4]
   EXPECT_THAT(titles_of_several(made), IsEmpty());
 }
 
+TEST_F(MakePlan, EachGranularityHasItsReference) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [2]\ngranularities = [\"layer\", \"half\"]\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("a-afab-w2", "a-half-afab-w2"));
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_EQ(made.references[1].id, "a-half");
+  EXPECT_THAT(titles_of_several(made), IsEmpty());
+}
+
+TEST_F(MakePlan, ABalanceOfHalvesAddsUpToHalves) {
+  const std::string cell = "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\ngranularity = \"half\"\n";
+
+  EXPECT_THAT(plan(cell + "balance = [3, 7]\n").cells, SizeIs(1));
+  EXPECT_THAT(refusal(cell + "balance = [2, 3]\n"),
+              AllOf(HasSubstr("5 half layers, the model"), HasSubstr("has 10; write twice each number")));
+}
+
 TEST(KeptSweeps, AllPlan) {
   for (const std::string name : {"quick", "article", "memory", "bf16", "gpu", "gpu-threads"}) {
     EXPECT_THAT(make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/" + name + ".toml")).cells,

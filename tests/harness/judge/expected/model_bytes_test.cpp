@@ -106,9 +106,29 @@ TEST(SavedBytes, ClosedFormsByHand) {
 TEST(SavedBytes, OfALayerThatIsComputedAgainAreItsInput) {
   const auto model = expected_model(small(false));  // H 4
 
-  EXPECT_EQ(saved_bytes_to_recompute(model, {2, 5}, "float32"), 4 * 10 * 4);
-  EXPECT_EQ(saved_bytes_to_recompute(model, {2, 5}, "bfloat16"), 2 * 10 * 4);
-  EXPECT_EQ(saved_bytes_to_recompute(model, {1, 7}, "float64"), 8 * 7 * 4);
+  for (const auto kernel : {AttentionKernel::cpu_flash, AttentionKernel::unknown}) {
+    EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "float32", kernel, "layer"), 4 * 10 * 4);
+    EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "bfloat16", kernel, "layer"), 2 * 10 * 4);
+    EXPECT_EQ(saved_bytes(model, "layers.0", {1, 7}, "float64", kernel, "layer"), 8 * 7 * 4);
+  }
+}
+
+TEST(SavedBytes, OfHalvesAddUpToThoseOfTheLayer) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+  const auto bytes = [&](const char* unit, const char* recompute) {
+    return saved_bytes(model, unit, {1, 5}, "float32", AttentionKernel::cpu_flash, recompute);
+  };
+  const int attention = 4 * 5 * (12 + 12 + 6 + 2 + 1), mlp = 4 * 5 * (12 + 24 + 1), input = 4 * 5 * 4;
+
+  EXPECT_EQ(bytes("layers.0.attention", "none"), attention);
+  EXPECT_EQ(bytes("layers.0.mlp", "none"), mlp);
+  EXPECT_EQ(bytes("layers.0", "none"), attention + mlp);
+  EXPECT_EQ(bytes("layers.0", "attention"), input + mlp);
+  EXPECT_EQ(bytes("layers.0", "mlp"), attention + input);
+  EXPECT_EQ(bytes("layers.0.attention", "attention"), input);
+  EXPECT_EQ(bytes("layers.0.attention", "mlp"), attention);
+  EXPECT_EQ(bytes("layers.0.mlp", "mlp"), input);
+  EXPECT_EQ(bytes("layers.0.mlp", "layer"), input);
 }
 
 TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {
