@@ -48,11 +48,11 @@ at::Tensor BoundaryMessages::receive_input(const StepAction& now, const Action& 
     tensor = extract(outputs_, {from, action.microbatch, direction}, action);
   } else {
     boundary.side = "receive";
-    const Pending pending = extract(receives_, {action.stage, action.microbatch, direction}, action);
-    observer_.waiting(now, pending.action, rank_of(from));
+    Message message = extract(receives_, {action.stage, action.microbatch, direction}, action);
+    observer_.waiting(now, message.action, rank_of(from));
     const std::int64_t begin_ns = monotonic_ns();
-    tensor = transport_.wait(pending.id);
-    observer_.action_ended(pending.action);
+    tensor = message.pending.wait();
+    observer_.action_ended(message.action);
     observer_.waited(now, monotonic_ns() - begin_ns);
   }
   boundary.peer = rank_of(from);
@@ -71,49 +71,46 @@ void BoundaryMessages::stash_output(const Action& action, Direction direction, a
 }
 
 void BoundaryMessages::post(std::int64_t step, std::int64_t first, std::span<const Action> batch) {
-  std::vector<StepAction> actions;
-  std::vector<Operation> operations;
   for (const Action& action : batch) {
-    actions.push_back(observed(step, first++, action));
-    observer_.action_began(actions.back());
-    operations.push_back(operation(step, action));
+    const StepAction now = observed(step, first++, action);
+    observer_.action_began(now);
+    start(now, action);
   }
-  const std::vector<OperationId> ids = transport_.post(std::move(operations));
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const Direction direction = direction_of(batch[i].type);
-    Pending pending{ids[i], std::move(actions[i])};
-    if (is_send(batch[i].type)) {
-      sends_.push_back(std::move(pending));
-    } else {
-      receives_.emplace(Key{batch[i].stage, batch[i].microbatch, direction}, std::move(pending));
-    }
-  }
+  transport_.end_batch();
 }
 
-Operation BoundaryMessages::operation(std::int64_t step, const Action& action) {
+void BoundaryMessages::start(const StepAction& now, const Action& action) {
+  const Direction direction = direction_of(action.type);
   const std::int32_t other = partner(action).stage;
-  const auto [from, to] = is_send(action.type) ? std::pair(action.stage, other) : std::pair(other, action.stage);
-  Operation operation;
-  operation.action = action;
-  operation.peer = rank_of(other);
-  MessageHeader& header = operation.header;
+  const int peer = rank_of(other);
+  const Key key{action.stage, action.microbatch, direction};
+  if (!is_send(action.type)) {
+    Pending pending = transport_.receive(peer, header(now.step, other, action.stage, action.microbatch));
+    receives_.emplace(key, Message{std::move(pending), now});
+    return;
+  }
+  at::Tensor output = extract(outputs_, key, action);
+  BoundaryTensor boundary = boundary_tensor(now.step, action.microbatch, action.stage, other);
+  boundary.side = "send";
+  boundary.peer = peer;
+  observer_.on_boundary(boundary, output);
+  Pending pending = transport_.send(peer, header(now.step, action.stage, other, action.microbatch), std::move(output));
+  sends_.push_back({std::move(pending), now});
+}
+
+MessageHeader BoundaryMessages::header(std::int64_t step, std::int32_t from, std::int32_t to,
+                                       std::int32_t microbatch) const {
+  MessageHeader header;
   header.direction = from < to ? Direction::forward : Direction::backward;
   header.from_stage = from;
   header.to_stage = to;
   header.step = step;
-  header.microbatch = action.microbatch;
+  header.microbatch = microbatch;
   header.dtype = static_cast<std::int32_t>(dtype_);
   header.dimensions = 3;
-  header.sizes = {training_.plan.batch(action.microbatch), training_.plan.sequence_length(action.microbatch),
+  header.sizes = {training_.plan.batch(microbatch), training_.plan.sequence_length(microbatch),
                   training_.config.hidden_size, 0};
-  if (is_send(action.type)) {
-    operation.payload = extract(outputs_, {action.stage, action.microbatch, header.direction}, action);
-    BoundaryTensor boundary = boundary_tensor(step, action.microbatch, from, to);
-    boundary.side = "send";
-    boundary.peer = operation.peer;
-    observer_.on_boundary(boundary, operation.payload);
-  }
-  return operation;
+  return header;
 }
 
 void BoundaryMessages::wait_for_sends() {
@@ -122,9 +119,9 @@ void BoundaryMessages::wait_for_sends() {
 }
 
 void BoundaryMessages::retire_completed_sends() {
-  std::erase_if(sends_, [&](const Pending& pending) {
-    if (!transport_.test(pending.id)) return false;
-    observer_.action_ended(pending.action);
+  std::erase_if(sends_, [&](Message& message) {
+    if (!message.pending.test()) return false;
+    observer_.action_ended(message.action);
     return true;
   });
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "schedule/direction.hpp"
 #include "training/step_observer.hpp"
@@ -41,11 +40,12 @@ class BoundaryMessages {
 
  private:
   using Key = std::tuple<std::int64_t, std::int64_t, Direction>;  // stage, microbatch, direction
-  struct Pending {
-    OperationId id = 0;
+  struct Message {
+    Pending pending;
     StepAction action;
   };
-  Operation operation(std::int64_t step, const Action& action);
+  void start(const StepAction& now, const Action& action);
+  MessageHeader header(std::int64_t step, std::int32_t from, std::int32_t to, std::int32_t microbatch) const;
   BoundaryTensor boundary_tensor(std::int64_t step, std::int64_t microbatch, std::int32_t from, std::int32_t to) const;
   int rank_of(std::int32_t stage) const { return plan_.schedule.placement.rank_of(stage); }
 
@@ -55,9 +55,9 @@ class BoundaryMessages {
   StepObserver& observer_;
   std::vector<std::string> units_;
   at::ScalarType dtype_;
-  std::map<Key, Pending> receives_;
+  std::map<Key, Message> receives_;
   std::map<Key, at::Tensor> outputs_;
-  std::vector<Pending> sends_;
+  std::vector<Message> sends_;
 };
 
 }  // namespace plumbline

@@ -21,17 +21,17 @@ RankGpus visible_gpus(GpuSupport& gpu) {
   return own;
 }
 
-std::vector<RankGpus> exchange_gpus(Link& link, const RankGpus& own, std::chrono::milliseconds timeout) {
+std::vector<RankGpus> exchange_gpus(Endpoint& endpoint, const RankGpus& own, std::chrono::milliseconds timeout) {
   const auto wait = [&](const std::string& what, const std::function<bool()>& ended) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (!ended()) {
       if (std::chrono::steady_clock::now() >= deadline) {
-        throw DeadlineError(waiting_text(link.rank(), what, timeout) + ": the ranks could not agree on their GPUs");
+        throw DeadlineError(waiting_text(endpoint.rank(), what, timeout) + ": the ranks could not agree on their GPUs");
       }
-      link.idle(deadline);
+      endpoint.idle(deadline);
     }
   };
-  Control control(link, wait);  // separate, so that the run's control calls are numbered from 0
+  Control control(endpoint, wait);  // separate, so that the run's control calls are numbered from 0
   std::string lines;
   for (const std::string& line : control.gather(to_text(own))) lines += line + "\n";
   std::istringstream all(control.broadcast(lines));

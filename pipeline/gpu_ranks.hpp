@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pipeline/gpu_assignment.hpp"
-#include "pipeline/transport/link.hpp"
+#include "pipeline/transport/endpoint.hpp"
 #include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
@@ -17,7 +17,7 @@ RankGpus visible_gpus(GpuSupport& gpu);
 
 /// Collective. Returns what every rank sees, in rank order. A rank that cannot use GPUs reports none. Throws
 /// DeadlineError if a rank does not answer in time.
-std::vector<RankGpus> exchange_gpus(Link& link, const RankGpus& own, std::chrono::milliseconds timeout);
+std::vector<RankGpus> exchange_gpus(Endpoint& endpoint, const RankGpus& own, std::chrono::milliseconds timeout);
 
 /// The distinct models of the assigned GPUs, in rank order.
 std::vector<std::string> models_used(const std::vector<RankGpus>& ranks, const std::vector<int>& assigned);

@@ -19,9 +19,7 @@
 #include "pipeline/plan_text.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
-#include "pipeline/transport/mpi_link.hpp"
-#include "pipeline/transport/nccl/nccl_transport.hpp"
-#include "pipeline/transport/staged_payloads.hpp"
+#include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
@@ -85,8 +83,8 @@ void select_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ran
 
 /// Throws SystemError if the launcher belongs to another MPI. Of its processes, which do not know each other, the first
 /// prints the message; the others wait, since some launchers kill all processes as soon as one has failed.
-void require_own_launcher(const Link& link) {
-  const auto foreign = foreign_launcher(link.world_size());
+void require_own_launcher(const Endpoint& endpoint) {
+  const auto foreign = foreign_launcher(endpoint.world_size());
   if (!foreign) return;
   if (foreign->rank > 0) {
     std::this_thread::sleep_for(std::chrono::seconds(5));
@@ -100,23 +98,22 @@ void require_own_launcher(const Link& link) {
 std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, TrainingRun* training,
                                         std::optional<Failure>& failure) {
   TransportSettings settings = training != nullptr ? transport_settings(*training) : TransportSettings{};
-  std::unique_ptr<Link> link = make_mpi_link({});
-  require_own_launcher(*link);
+  std::unique_ptr<Endpoint> endpoint = make_mpi_endpoint();
+  require_own_launcher(*endpoint);
   settings.several_hosts = !one_host();
   if (options.device != "cpu") {
     const bool able = training != nullptr && !failure;
     const std::vector<RankGpus> ranks =
-        exchange_gpus(*link, able ? visible_gpus(load_gpu_module()) : RankGpus{}, settings.start_timeout);
-    if (able) failure = failure_of([&] { select_gpu(options, ranks, link->rank(), *training); });
+        exchange_gpus(*endpoint, able ? visible_gpus(load_gpu_module()) : RankGpus{}, settings.start_timeout);
+    if (able) failure = failure_of([&] { select_gpu(options, ranks, endpoint->rank(), *training); });
   }
-  const at::Device device = training != nullptr ? training->device : at::kCPU;
-  if (!device.is_cpu() && training->run.pipeline.transport == "nccl") {
-    NcclSettings nccl;
-    nccl.device = device;
-    return make_nccl_transport(std::move(link), real_gpu_api(), settings, nccl);
+  std::optional<at::Device> gpu;
+  if (training != nullptr && !training->device.is_cpu()) gpu = training->device;
+  std::unique_ptr<NcclPayloads> nccl;
+  if (gpu && training->run.pipeline.transport == "nccl") {
+    nccl = std::make_unique<NcclPayloads>(real_gpu_api(), endpoint->rank(), NcclSettings{.device = *gpu});
   }
-  auto payloads = make_staged_payloads(*link, device);
-  return std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads));
+  return std::make_unique<MessageTransport>(std::move(endpoint), settings, gpu, std::move(nccl));
 }
 
 }  // namespace

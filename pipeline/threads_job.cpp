@@ -18,7 +18,7 @@
 #include "pipeline/memory_check.hpp"
 #include "pipeline/plan_text.hpp"
 #include "pipeline/rank_memory.hpp"
-#include "pipeline/transport/link.hpp"
+#include "pipeline/transport/endpoint.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"

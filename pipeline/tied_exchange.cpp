@@ -23,12 +23,12 @@ std::int64_t exchange_tied_gradients(Transport& transport, const TiedWeight& tie
   std::int64_t waited_ns = 0;
   const auto send = [&](const at::Tensor& tensor) {
     const std::int64_t begin_ns = monotonic_ns();
-    transport.send_tied(peer, tensor);
+    transport.send_tensor(peer, tensor);
     waited_ns += monotonic_ns() - begin_ns;
   };
   const auto receive = [&](at::Tensor& tensor) {
     const std::int64_t begin_ns = monotonic_ns();
-    transport.receive_tied(peer, tensor);
+    transport.receive_tensor(peer, tensor);
     waited_ns += monotonic_ns() - begin_ns;
   };
   if (tied.head() != nullptr) {

@@ -2,6 +2,7 @@
 #include "pipeline/transport/control.hpp"
 
 #include <array>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace plumbline {
 namespace {
 
 std::string text(ControlKind kind, std::uint64_t sequence) {
-  constexpr std::array<const char*, 4> names = {"gather", "broadcast", "barrier", "tied tensor"};
+  constexpr std::array<const char*, 4> names = {"gather", "broadcast", "barrier", "tensor"};
   const auto index = static_cast<std::size_t>(kind);
   return std::string(index < names.size() ? names[index] : "unknown call") + " (control message " +
          std::to_string(sequence) + ")";
@@ -26,18 +27,18 @@ ControlHeader header_of(ControlKind kind, std::size_t bytes) {
   return header;
 }
 
-ControlHeader tied_header(const at::Tensor& tensor) {
+ControlHeader tensor_header(const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.is_contiguous() || tensor.dim() > 4) {
-    throw std::logic_error("a tied tensor must be contiguous and have at most 4 dimensions");
+    throw std::logic_error("a tensor must be contiguous and have at most 4 dimensions");
   }
-  ControlHeader header = header_of(ControlKind::tied, tensor.nbytes());
+  ControlHeader header = header_of(ControlKind::tensor, tensor.nbytes());
   header.dtype = static_cast<std::int32_t>(tensor.scalar_type());
   header.dimensions = static_cast<std::int32_t>(tensor.dim());
   for (std::int64_t i = 0; i < tensor.dim(); ++i) header.sizes[static_cast<std::size_t>(i)] = tensor.size(i);
   return header;
 }
 
-std::string tied_text(const ControlHeader& header) {
+std::string tensor_text(const ControlHeader& header) {
   MessageHeader shape;
   shape.dtype = header.dtype;
   shape.dimensions = header.dimensions;
@@ -49,151 +50,149 @@ std::string tied_text(const ControlHeader& header) {
 
 std::vector<int> Control::others() const {
   std::vector<int> ranks;
-  for (int rank = 0; rank < link_.world_size(); ++rank) {
-    if (rank != link_.rank()) ranks.push_back(rank);
+  for (int rank = 0; rank < endpoint_.world_size(); ++rank) {
+    if (rank != endpoint_.rank()) ranks.push_back(rank);
   }
   return ranks;
 }
 
-void Control::wait(int peer, const std::string& what, const std::function<bool()>& ended) {
+void Control::wait(int peer, const std::string& what, TransportRequest& request) {
   if (wait_callback_) wait_callback_(peer);
-  wait_(what, ended);
+  wait_(what, [&] { return request.test(); });
   if (wait_callback_) wait_callback_(-1);
 }
 
-void Control::send(const std::vector<int>& peers, const ControlHeader& header, const void* data) {
-  struct Sent {
-    int peer;
-    std::uint64_t sequence;
-    Link::Handle handle;
-  };
-  // Post to all peers at once, so that a slow rank does not delay the others.
-  std::vector<Sent> sent;
+void Control::send(const std::vector<int>& peers, const ControlHeader& header, ConstBytes body) {
+  std::vector<std::pair<int, Message*>> sent;
   for (const int peer : peers) {
-    ControlHeader& numbered = pending_.emplace_back(PendingMessage{header, {}, {}}).header;
-    numbered.sequence = sent_[peer]++;
-    sent.push_back({peer, numbered.sequence, link_.send(peer, Channel::control, &numbered, sizeof(numbered))});
-    if (header.bytes == 0) continue;
-    sent.push_back({peer, numbered.sequence, link_.send(peer, Channel::control, data, header.bytes)});
+    Message& message = in_progress_.emplace_back();
+    message.header = header;
+    message.header.sequence = sent_[peer]++;
+    message.request = endpoint_.send(peer, Channel::control, bytes_of(std::as_const(message.header)), body);
+    sent.emplace_back(peer, &message);
   }
-  for (const Sent& message : sent) {
-    wait(message.peer, "rank " + std::to_string(message.peer) + " to take " + text(header.kind, message.sequence),
-         [&] { return link_.test(message.handle).has_value(); });
+  for (const auto& [peer, message] : sent) {
+    wait(peer, "rank " + std::to_string(peer) + " to take " + text(header.kind, message->header.sequence),
+         *message->request);
   }
+}
+
+Control::Message& Control::receive(int peer, ControlKind kind, const std::function<Bytes(Message&)>& place) {
+  const std::uint64_t sequence = received_[peer]++;
+  Message& message = in_progress_.emplace_back();
+  const auto checked_place = [this, peer, kind, sequence, place, &message] {
+    const ControlHeader& header = message.header;
+    if (header.magic != ControlHeader{}.magic || header.kind != kind || header.sequence != sequence) {
+      throw RunError("rank " + std::to_string(endpoint_.rank()) + " expected " + text(kind, sequence) + " from rank " +
+                     std::to_string(peer) + ", which sent " + text(header.kind, header.sequence) +
+                     ": the ranks do not make the same control calls in the same order");
+    }
+    return place(message);
+  };
+  message.request = endpoint_.receive(peer, Channel::control, bytes_of(message.header), checked_place);
+  const std::string what = text(kind, sequence) + " from rank " + std::to_string(peer);
+  wait(peer, what, *message.request);
+  if (message.request->body_bytes() == message.header.bytes) return message;
+  throw RunError(what + " brought " + std::to_string(message.request->body_bytes()) + " bytes to rank " +
+                 std::to_string(endpoint_.rank()) + ", not " + std::to_string(message.header.bytes));
 }
 
 void Control::send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request) {
-  const PendingMessage& pending = pending_.emplace_back(PendingMessage{{}, bytes, {}});
-  ControlHeader header = header_of(kind, bytes.size());
+  const std::string& kept = in_progress_.emplace_back(Message{{}, bytes, {}, {}}).bytes;
+  ControlHeader header = header_of(kind, kept.size());
   header.request = request ? 1 : 0;
-  send(peers, header, pending.bytes.data());
-}
-
-ControlHeader Control::receive_header(int peer, ControlKind kind) {
-  const std::uint64_t sequence = received_[peer]++;
-  ControlHeader& header = pending_.emplace_back().header;
-  const Link::Handle handle = link_.receive(peer, Channel::control, &header, sizeof(header));
-  wait(peer, text(kind, sequence) + " from rank " + std::to_string(peer),
-       [&] { return link_.test(handle).has_value(); });
-  if (header.magic != ControlHeader{}.magic || header.kind != kind || header.sequence != sequence) {
-    throw RunError("rank " + std::to_string(link_.rank()) + " expected " + text(kind, sequence) + " from rank " +
-                   std::to_string(peer) + ", which sent " + text(header.kind, header.sequence) +
-                   ": the ranks do not make the same control calls in the same order");
-  }
-  return header;
-}
-
-void Control::receive_bytes(int peer, const ControlHeader& header, void* data) {
-  if (header.bytes == 0) return;
-  const Link::Handle handle = link_.receive(peer, Channel::control, data, header.bytes);
-  wait(peer, "the bytes of " + text(header.kind, header.sequence) + " from rank " + std::to_string(peer),
-       [&] { return link_.test(handle).has_value(); });
+  send(peers, header, std::as_bytes(std::span(kept)));
 }
 
 std::string Control::receive_text(int peer, ControlKind kind, bool& request) {
-  const ControlHeader header = receive_header(peer, kind);
-  request = request || header.request != 0;
-  std::string& bytes = pending_.emplace_back().bytes;
-  bytes.resize(header.bytes);
-  receive_bytes(peer, header, bytes.data());
-  return std::move(bytes);
+  Message& message = receive(peer, kind, [](Message& got) {
+    got.bytes.resize(got.header.bytes);
+    return std::as_writable_bytes(std::span(got.bytes));
+  });
+  request = request || message.header.request != 0;
+  return std::move(message.bytes);
 }
 
 std::vector<std::string> Control::gather(const std::string& bytes) {
   std::vector<std::string> all;
-  if (link_.rank() == 0) {
+  if (endpoint_.rank() == 0) {
     all.push_back(bytes);
     for (const int peer : others()) all.push_back(receive_text(peer, ControlKind::gather, any_asked_));
   } else {
     send_text({0}, ControlKind::gather, bytes, asked_ && asked_());
   }
-  pending_.clear();
+  in_progress_.clear();
   return all;
 }
 
 std::string Control::broadcast(const std::string& bytes) {
   std::string same = bytes;
   carried_ = false;
-  if (link_.rank() == 0) {
+  if (endpoint_.rank() == 0) {
     carried_ = std::exchange(any_asked_, false) || (asked_ && asked_());
     send_text(others(), ControlKind::broadcast, bytes, carried_);
   } else {
     same = receive_text(0, ControlKind::broadcast, carried_);
   }
-  pending_.clear();
+  in_progress_.clear();
   return same;
 }
 
 void Control::barrier() {
   const ControlHeader header = header_of(ControlKind::barrier, 0);
-  if (link_.rank() == 0) {
-    for (const int peer : others()) receive_header(peer, ControlKind::barrier);
-    send(others(), header, nullptr);
+  const auto hear = [&](int peer) { receive(peer, ControlKind::barrier, [](Message&) { return Bytes(); }); };
+  if (endpoint_.rank() == 0) {
+    for (const int peer : others()) hear(peer);
+    send(others(), header, {});
   } else {
-    send({0}, header, nullptr);
-    receive_header(0, ControlKind::barrier);
+    send({0}, header, {});
+    hear(0);
   }
-  pending_.clear();
+  in_progress_.clear();
 }
 
-void Control::send_tied(int peer, const at::Tensor& tensor) {
-  pending_.emplace_back().tensor = tensor;
-  const ControlHeader header = tied_header(tensor);  // throws before the data pointer of an invalid tensor is used
-  send({peer}, header, tensor.const_data_ptr());
-  pending_.clear();
+void Control::send_tensor(int peer, const at::Tensor& tensor) {
+  in_progress_.emplace_back().tensor = tensor;
+  const ControlHeader header = tensor_header(tensor);  // throws before the data pointer of an invalid tensor is used
+  send({peer}, header, {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+  in_progress_.clear();
 }
 
-ControlHeader Control::receive_tied_header(int peer, const at::Tensor& tensor) {
-  const ControlHeader expected = tied_header(tensor);
-  const ControlHeader header = receive_header(peer, ControlKind::tied);
-  if (header.dtype != expected.dtype || header.dimensions != expected.dimensions || header.sizes != expected.sizes) {
-    throw RunError("tied tensor from rank " + std::to_string(peer) + " to rank " + std::to_string(link_.rank()) +
-                   ": expected " + tied_text(expected) + ", rank " + std::to_string(peer) + " sent " +
-                   tied_text(header) + "; both ends must hold the same weight");
+void Control::check_tensor(int peer, const at::Tensor& tensor, const ControlHeader& header) const {
+  const ControlHeader expected = tensor_header(tensor);
+  if (header.dtype == expected.dtype && header.dimensions == expected.dimensions && header.sizes == expected.sizes) {
+    return;
   }
-  return header;
+  throw RunError("tensor from rank " + std::to_string(peer) + " to rank " + std::to_string(endpoint_.rank()) +
+                 ": expected " + tensor_text(expected) + ", rank " + std::to_string(peer) + " sent " +
+                 tensor_text(header) + "; both ends must hold the same weight");
 }
 
-void Control::receive_tied(int peer, at::Tensor& tensor) {
-  pending_.emplace_back().tensor = tensor;
-  const ControlHeader header = receive_tied_header(peer, tensor);
-  receive_bytes(peer, header, tensor.mutable_data_ptr());
-  pending_.clear();
+void Control::receive_tensor(int peer, at::Tensor& tensor) {
+  in_progress_.emplace_back().tensor = tensor;
+  receive(peer, ControlKind::tensor, [&, tensor](Message& message) {
+    check_tensor(peer, tensor, message.header);
+    return Bytes(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
+  });
+  in_progress_.clear();
 }
 
-std::string Control::announce_tied(int peer, const at::Tensor& tensor) {
-  ControlHeader header = tied_header(tensor);
-  const std::string what = tied_text(header);
-  header.bytes = 0;  // no bytes follow on this channel
-  send({peer}, header, nullptr);
-  pending_.clear();
-  return "rank " + std::to_string(peer) + " to take a tied tensor, " + what;
+std::string Control::announce_tensor(int peer, const at::Tensor& tensor) {
+  ControlHeader header = tensor_header(tensor);
+  const std::string what = tensor_text(header);
+  header.bytes = 0;  // no body follows
+  send({peer}, header, {});
+  in_progress_.clear();
+  return "rank " + std::to_string(peer) + " to take a tensor, " + what;
 }
 
-std::string Control::expect_tied(int peer, const at::Tensor& tensor) {
-  receive_tied_header(peer, tensor);
-  pending_.clear();
-  return "a tied tensor from rank " + std::to_string(peer) + ", " + tied_text(tied_header(tensor));
+std::string Control::expect_tensor(int peer, const at::Tensor& tensor) {
+  receive(peer, ControlKind::tensor, [&](Message& message) {
+    check_tensor(peer, tensor, message.header);
+    return Bytes();
+  });
+  in_progress_.clear();
+  return "a tensor from rank " + std::to_string(peer) + ", " + tensor_text(tensor_header(tensor));
 }
 
 }  // namespace plumbline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather, broadcast, barrier and tied tensors over a link. Every message has a kind and a number, so that ranks that
-// make different calls get an error instead of another call's data.
+// Gather, broadcast, barrier and tensors outside the schedule. Every message has a kind and a number, so that ranks
+// that make different calls get an error instead of another call's data.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,24 +10,24 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "pipeline/transport/link.hpp"
+#include "pipeline/transport/endpoint.hpp"
 #include "pipeline/transport/wait_callback.hpp"
 
 namespace plumbline {
 
-enum class ControlKind : std::uint32_t { gather, broadcast, barrier, tied };
+enum class ControlKind : std::uint32_t { gather, broadcast, barrier, tensor };
 
-/// Precedes the bytes of every control message.
+/// The head of every control message.
 struct ControlHeader {
   std::uint32_t magic = 0x504c4354;  // "PLCT"
   ControlKind kind = ControlKind::barrier;
   std::uint64_t sequence = 0;  ///< number of the control message from this rank to that one
-  std::uint64_t bytes = 0;
-  std::int32_t dtype = 0;  ///< of a tied tensor
+  std::uint64_t bytes = 0;     ///< of its body
+  std::int32_t dtype = 0;      ///< of a tensor
   std::int32_t dimensions = 0;
   std::array<std::int64_t, 4> sizes{};
   std::int64_t request = 0;  ///< 1: the sender, or for rank 0's broadcast any rank, has a request
@@ -38,7 +38,7 @@ class Control {
   /// Blocks until `ended` returns true; throws when the deadline passes. `what` completes "rank 2 waits for ...".
   using Wait = std::function<void(const std::string& what, const std::function<bool()>& ended)>;
 
-  Control(Link& link, Wait wait) : link_(link), wait_(std::move(wait)) {}
+  Control(Endpoint& endpoint, Wait wait) : endpoint_(endpoint), wait_(std::move(wait)) {}
 
   /// See Transport.
   void set_wait_callback(WaitCallback callback) { wait_callback_ = std::move(callback); }
@@ -49,40 +49,42 @@ class Control {
   /// See Transport.
   void carry_request(std::function<bool()> asked) { asked_ = std::move(asked); }
   bool request_carried() const { return carried_; }
-  void send_tied(int peer, const at::Tensor& tensor);
-  void receive_tied(int peer, at::Tensor& tensor);
-  /// The header exchange of the two calls above, for tensors that another channel transfers: checks that both ends
-  /// agree. Returns the description of the wait.
-  std::string announce_tied(int peer, const at::Tensor& tensor);
-  std::string expect_tied(int peer, const at::Tensor& tensor);
+  /// See Transport.
+  void send_tensor(int peer, const at::Tensor& tensor);
+  void receive_tensor(int peer, at::Tensor& tensor);
+  /// The same without the bytes, which NCCL then transfers: checks that both ends agree. Returns the description of the
+  /// wait.
+  std::string announce_tensor(int peer, const at::Tensor& tensor);
+  std::string expect_tensor(int peer, const at::Tensor& tensor);
 
  private:
-  /// Memory of messages in progress. Released only when the whole call has succeeded: after a missed deadline the other
-  /// rank may still read or write it.
-  struct PendingMessage {
+  /// A message in progress and its memory. Released only when the whole call has succeeded: after a missed deadline the
+  /// other rank may still read or write it.
+  struct Message {
     ControlHeader header;
     std::string bytes;
     at::Tensor tensor;
+    std::unique_ptr<TransportRequest> request;
   };
-  void wait(int peer, const std::string& what, const std::function<bool()>& ended);
-  void send(const std::vector<int>& peers, const ControlHeader& header, const void* data);
-  /// Receives the next header from `peer`, which must be of this kind.
-  ControlHeader receive_header(int peer, ControlKind kind);
-  ControlHeader receive_tied_header(int peer, const at::Tensor& tensor);
-  void receive_bytes(int peer, const ControlHeader& header, void* data);
-  /// `request`: set to true if the message carries one, else unchanged.
-  std::string receive_text(int peer, ControlKind kind, bool& request);
+  void wait(int peer, const std::string& what, TransportRequest& request);
+  /// Sends it to all peers at once.
+  void send(const std::vector<int>& peers, const ControlHeader& header, ConstBytes body);
+  /// Receives the next message from `peer`, which must be of this kind. `place`: after the header's check.
+  Message& receive(int peer, ControlKind kind, const std::function<Bytes(Message&)>& place);
   /// Sends a copy of `bytes`.
   void send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request);
+  /// `request`: set to true if the message carries one, else unchanged.
+  std::string receive_text(int peer, ControlKind kind, bool& request);
+  void check_tensor(int peer, const at::Tensor& tensor, const ControlHeader& header) const;
   std::vector<int> others() const;
 
-  Link& link_;
+  Endpoint& endpoint_;
   Wait wait_;
   WaitCallback wait_callback_;
   std::function<bool()> asked_;
   bool any_asked_ = false;  ///< rank 0: a rank had a request in a gather since the last broadcast
   bool carried_ = false;
-  std::list<PendingMessage> pending_;
+  std::list<Message> in_progress_;
   std::map<int, std::uint64_t> sent_;
   std::map<int, std::uint64_t> received_;
 };

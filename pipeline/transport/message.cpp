@@ -7,7 +7,6 @@
 
 #include "pipeline/transport/message_header.hpp"
 #include "schedule/direction.hpp"
-#include "schedule/message.hpp"
 #include "support/error.hpp"
 #include "training/memory_meter.hpp"
 #include "training/tensor_record.hpp"
@@ -60,10 +59,10 @@ std::string describe(const MessageHeader& header) {
          shape_text(header);
 }
 
-std::string describe(const Operation& operation) {
-  return std::string(name(operation.action.type)) + " microbatch " + std::to_string(operation.action.microbatch) +
-         (is_send(operation.action.type) ? " to rank " : " from rank ") + std::to_string(operation.peer) + ", " +
-         shape_text(operation.header);
+std::string describe(const MessageEnd& end) {
+  return std::string(end.sends ? "SEND_" : "RECV_") + (end.header.direction == Direction::forward ? "F" : "B") +
+         " microbatch " + std::to_string(end.header.microbatch) + (end.sends ? " to rank " : " from rank ") +
+         std::to_string(end.peer) + ", " + shape_text(end.header);
 }
 
 std::string waiting_text(int rank, const std::string& what, std::chrono::milliseconds waited) {
@@ -76,7 +75,7 @@ at::IntArrayRef sizes(const MessageHeader& header) {
   return {header.sizes.data(), static_cast<std::size_t>(header.dimensions)};
 }
 
-void check_header(int rank, const Operation& receive, const MessageHeader& got) {
+void check_header(int rank, const MessageEnd& receive, const MessageHeader& got) {
   const MessageHeader& expected = receive.header;
   const std::string field = first_difference(expected, got);
   if (field.empty()) return;
@@ -87,9 +86,8 @@ void check_header(int rank, const Operation& receive, const MessageHeader& got) 
                  ": the two ranks do not follow the same schedule and batch plan, or the message was altered");
 }
 
-void check_payload(int rank, const Operation& send) {
+void check_payload(int rank, const MessageEnd& send, const at::Tensor& payload) {
   const MessageHeader& header = send.header;
-  const at::Tensor& payload = send.payload;
   const std::string what = "rank " + std::to_string(rank) + ", " + describe(send) + ": the payload ";
   if (!payload.defined()) throw RunError(what + "is missing");
   if (!payload.is_contiguous()) throw RunError(what + "is not contiguous; make it so before it is sent");

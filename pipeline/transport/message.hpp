@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers and operations as text; checks of received headers and of payloads.
+// The two ends of a message as text; checks of received headers and of payloads.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,14 +8,20 @@
 #include <string>
 
 #include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/operation.hpp"
 
 namespace plumbline {
+
+/// One end of a message.
+struct MessageEnd {
+  bool sends = false;
+  int peer = 0;
+  MessageHeader header;  ///< that is sent or expected
+};
 
 /// "64x128x512 float32", "unknown shape, float32".
 std::string shape_text(const MessageHeader& header);
 /// "SEND_F microbatch 3 to rank 2, 64x128x512 float32"
-std::string describe(const Operation& operation);
+std::string describe(const MessageEnd& end);
 /// "rank 2 waits for RECV_F microbatch 3 from rank 1, 64x128x512 float32, 30.0 s"
 std::string waiting_text(int rank, const std::string& what, std::chrono::milliseconds waited);
 
@@ -24,10 +30,10 @@ at::IntArrayRef sizes(const MessageHeader& header);
 
 /// Compares a received header `got` with the expected one (the shape only if the receiver knows it). Throws RunError
 /// naming both ranks, expected, got and the first field that differs.
-void check_header(int rank, const Operation& receive, const MessageHeader& got);
+void check_header(int rank, const MessageEnd& receive, const MessageHeader& got);
 
 /// Checks that a send's payload is contiguous and matches its header. Throws RunError.
-void check_payload(int rank, const Operation& send);
+void check_payload(int rank, const MessageEnd& send, const at::Tensor& payload);
 
 /// Allocates a receive buffer under MemoryOwner::transport. Throws RunError if the header's sizes are invalid or too
 /// large for memory.

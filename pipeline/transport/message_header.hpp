@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header that precedes each payload.
+// The header of a message.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace plumbline {
 
-/// Fixed size, sent as raw bytes before every payload. The receiver compares it with its schedule and batch plan.
+/// Fixed size, sent as raw bytes with every payload. The receiver compares it with its schedule and batch plan.
 struct MessageHeader {
   std::uint32_t magic = 0x504c4d42;  // "PLMB"
   Direction direction = Direction::forward;

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/message_transport.hpp"
 
+#include <ATen/Tensor.h>
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "pipeline/transport/deadline_error.hpp"
-#include "pipeline/transport/link_payloads.hpp"
 #include "pipeline/transport/message.hpp"
-#include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/operation.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/transport_settings.hpp"
-#include "schedule/direction.hpp"
-#include "schedule/message.hpp"
 #include "support/error.hpp"
+#include "training/memory_meter.hpp"
 
 namespace plumbline {
 namespace {
@@ -27,43 +25,65 @@ constexpr std::chrono::steady_clock::duration polling_interval = std::chrono::mi
 /// with ranks as threads the awaited rank was stopped too.
 constexpr std::chrono::steady_clock::duration longest_polling_gap = std::chrono::milliseconds(1000);
 
-Channel header_channel(Direction direction) {
-  return direction == Direction::forward ? Channel::forward_header : Channel::backward_header;
+ConstBytes payload_of(const at::Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+Bytes buffer_of(const at::Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()};
 }
 
-// The id encodes the side, so that a completed send and a receive that was already returned can be distinguished
-// without a history.
-OperationId make_id(std::uint64_t number, bool send) {
-  return 2 * number + (send ? 1 : 0);
+/// The copy in host memory of a staged payload. Not MemoryOwner::transport: the memory model's transport bytes are
+/// those of the GPU tensors.
+at::Tensor host_copy(const at::Tensor& tensor) {
+  const MemoryScope scope(MemoryOwner::other);
+  return tensor.to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
 }
-bool is_send_id(OperationId id) {
-  return id % 2 == 1;
+at::Tensor host_memory_like(const at::Tensor& tensor) {
+  const MemoryScope scope(MemoryOwner::other);
+  return at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
 }
 
 }  // namespace
 
-MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings settings,
-                                   std::unique_ptr<PayloadChannel> payloads)
-    : link_(std::move(link)),
-      payloads_(payloads ? std::move(payloads) : std::make_unique<LinkPayloads>(*link_)),
+struct MessageTransport::OpenMessage final : Pending::Message {
+  OpenMessage(MessageTransport& started_by, MessageEnd this_end, at::Tensor its_tensor)
+      : transport(started_by), end(this_end), tensor(std::move(its_tensor)) {}
+  bool test() override { return transport.test(*this); }
+  at::Tensor wait() override { return transport.wait(*this); }
+
+  MessageTransport& transport;
+  MessageEnd end;
+  MessageHeader came;
+  at::Tensor tensor;  ///< to send, or the buffer once it is allocated
+  at::Tensor staged;  ///< the same in host memory
+  std::shared_ptr<NcclTransfer> payload;
+  std::unique_ptr<TransportRequest>
+      request;  ///< of the header, with the payload unless NCCL carries it; until it has ended
+  bool ended = false;
+};
+
+MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, TransportSettings settings,
+                                   std::optional<at::Device> staged, std::unique_ptr<NcclPayloads> nccl)
+    : endpoint_(std::move(endpoint)),
+      staged_(staged),
+      nccl_(std::move(nccl)),
       settings_(settings),
       starting_wait_([this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended, true);
       }),
-      starting_(*link_, starting_wait_),
-      control_(*link_, [this](const std::string& what, const std::function<bool()>& ended) {
+      starting_(*endpoint_, starting_wait_),
+      control_(*endpoint_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
       }) {
-  if (settings_.several_hosts) notes_.emplace(*link_);
+  if (settings_.several_hosts) notes_.emplace(*endpoint_);
   set_wait_callback({});
 }
 
 MessageTransport::~MessageTransport() {
   if (finished_) return;
-  // No rank may keep waiting for this one. Payload channel and link go first: they point into the operations' memory.
+  // No rank may keep waiting for this one.
   abort(failure_.empty() ? "it left without a clean end" : failure_, ExitCode::does_not_hold);
-  payloads_.reset();
-  link_.reset();
+  for (const Opened& each : open_) each->request.reset();  // a handle may outlive this transport
 }
 
 template <typename Body>
@@ -79,7 +99,9 @@ auto MessageTransport::guarded(const Body& body) {
 }
 
 void MessageTransport::connect(const std::vector<RankPair>& pairs) {
-  guarded([&] { payloads_->connect(pairs, starting_, starting_wait_); });
+  guarded([&] {
+    if (nccl_) nccl_->connect(pairs, starting_, starting_wait_);
+  });
 }
 
 void MessageTransport::set_wait_callback(WaitCallback callback) {
@@ -90,121 +112,98 @@ void MessageTransport::set_wait_callback(WaitCallback callback) {
   control_.set_wait_callback(wait_callback_);
 }
 
-std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
+at::Device MessageTransport::device() const {
+  return nccl_ ? nccl_->device() : staged_.value_or(at::kCPU);
+}
+
+MessageTransport::Opened MessageTransport::open(bool sends, int peer, const MessageHeader& header, at::Tensor tensor) {
+  if (peer < 0 || peer >= world_size() || peer == rank()) {
+    throw std::logic_error("a message to or from rank " + std::to_string(peer) + " cannot be posted by rank " +
+                           std::to_string(rank()) + " of " + std::to_string(world_size()));
+  }
+  auto made = std::make_shared<OpenMessage>(*this, MessageEnd{sends, peer, header}, std::move(tensor));
+  if (sends) check_payload(rank(), made->end, made->tensor);
+  made->end.header.sequence = sequences_[{peer, header.direction, sends}]++;
+  return made;
+}
+
+Pending MessageTransport::send(int peer, const MessageHeader& header, at::Tensor payload) {
   return guarded([&] {
-    for (const Operation& operation : batch) {
-      if (!is_communication(operation.action.type)) throw std::logic_error("only messages can be posted");
-      if (operation.peer < 0 || operation.peer >= world_size() || operation.peer == rank()) {
-        throw std::logic_error("a message to or from rank " + std::to_string(operation.peer) +
-                               " cannot be posted by rank " + std::to_string(rank()) + " of " +
-                               std::to_string(world_size()));
-      }
-      if (is_send(operation.action.type)) check_payload(rank(), operation);
+    const Opened message = open(true, peer, header, std::move(payload));
+    ConstBytes body;
+    if (nccl_) {
+      message->payload = nccl_->send(peer, header.direction, message->tensor);
+    } else {
+      if (staged_) message->staged = host_copy(message->tensor);
+      body = payload_of(staged_ ? message->staged : message->tensor);
     }
-    progress();
-    std::vector<OperationId> ids;
-    for (Operation& operation : batch) {
-      ids.push_back(is_send(operation.action.type) ? start_send(std::move(operation))
-                                                   : start_receive(std::move(operation)));
-    }
-    payloads_->flush();
-    return ids;
+    const MessageHeader& head = message->end.header;
+    message->request = endpoint_->send(peer, channel_of(head.direction), bytes_of(head), body);
+    open_.push_back(message);
+    return Pending(message);
   });
 }
 
-std::uint64_t& MessageTransport::sequence(const Operation& operation) {
-  return sequences_[{operation.peer, direction_of(operation.action.type), is_send(operation.action.type)}];
+Pending MessageTransport::receive(int peer, const MessageHeader& expected) {
+  return guarded([&] {
+    const Opened message = open(false, peer, expected, {});
+    if (expected.dimensions != 0) message->tensor = allocate_buffer(rank(), expected, device());
+    if (nccl_) message->payload = nccl_->receive(peer, expected.direction, message->tensor);
+    message->request = endpoint_->receive(peer, channel_of(expected.direction), bytes_of(message->came),
+                                          [this, &received = *message] { return place(received); });
+    open_.push_back(message);
+    return Pending(message);
+  });
 }
 
-OperationId MessageTransport::start_send(Operation operation) {
-  const OperationId id = make_id(posted_++, true);
-  PendingOperation& pending = pending_[id];
-  pending.operation = std::move(operation);
-  const Direction direction = direction_of(pending.operation.action.type);
-  const int peer = pending.operation.peer;
-  pending.operation.header.sequence = sequence(pending.operation)++;
-  pending.header = link_->send(peer, header_channel(direction), &pending.operation.header, sizeof(MessageHeader));
-  pending.payload = payloads_->send(peer, direction, pending.operation.payload);
-  return id;
-}
-
-OperationId MessageTransport::start_receive(Operation operation) {
-  const OperationId id = make_id(posted_++, false);
-  PendingOperation& pending = pending_[id];
-  pending.operation = std::move(operation);
-  const Direction direction = direction_of(pending.operation.action.type);
-  const int peer = pending.operation.peer;
-  MessageHeader& header = pending.operation.header;
-  header.sequence = sequence(pending.operation)++;
-  pending.operation.payload =
-      header.dimensions == 0 ? at::Tensor() : allocate_buffer(rank(), header, payloads_->device());
-  pending.header = link_->receive(peer, header_channel(direction), &pending.received, sizeof(MessageHeader));
-  pending.payload = payloads_->receive(peer, direction);
-  if (pending.operation.payload.defined() && payloads_->respects_capacity()) supply(pending);
-  return id;
-}
-
-void MessageTransport::supply(PendingOperation& pending) {
-  payloads_->supply(pending.payload, pending.operation.payload);
-  pending.buffer_supplied = true;
-}
-
-void MessageTransport::advance_headers() {
-  for (auto& [id, pending] : pending_) {
-    if (!pending.header || !link_->test(*pending.header)) continue;
-    pending.header.reset();
-    Operation& operation = pending.operation;
-    if (is_send(operation.action.type)) continue;
-    check_header(rank(), operation, pending.received);
-    pending.header_checked = true;
-    if (!operation.payload.defined()) {
-      operation.payload = allocate_buffer(rank(), pending.received, payloads_->device());
-      operation.header = pending.received;
-    }
-    if (!pending.buffer_supplied) supply(pending);
+Bytes MessageTransport::place(OpenMessage& receive) {
+  check_header(rank(), receive.end, receive.came);
+  if (!receive.tensor.defined()) receive.tensor = allocate_buffer(rank(), receive.came, device());
+  if (nccl_) {
+    receive.payload->tensor = receive.tensor;
+    return {};
   }
+  if (staged_) receive.staged = host_memory_like(receive.tensor);
+  return buffer_of(staged_ ? receive.staged : receive.tensor);
 }
 
-void MessageTransport::advance_payload(PendingOperation& pending) {
-  Operation& operation = pending.operation;
-  // A receive's data is used only after its header was checked.
-  if (!pending.payload_moved && (is_send(operation.action.type) || pending.header_checked)) {
-    const std::optional<std::size_t> bytes = payloads_->test(pending.payload);
-    if (bytes) {
-      pending.payload_moved = true;
-      if (*bytes != operation.payload.nbytes()) {
-        throw RunError("rank " + std::to_string(rank()) + ", " + describe(operation) + ": " + std::to_string(*bytes) +
-                       " bytes came in place of " + std::to_string(operation.payload.nbytes()));
-      }
-      traffic_.add(operation.peer, direction_of(operation.action.type), is_send(operation.action.type),
-                   static_cast<std::int64_t>(*bytes));
-    }
-  }
-  pending.ended = pending.payload_moved && !pending.header;
+void MessageTransport::end_batch() {
+  guarded([&] {
+    if (nccl_) nccl_->progress();
+  });
 }
 
 void MessageTransport::progress() {
-  advance_headers();
+  const auto advance_requests = [&] {
+    for (const Opened& each : open_) {
+      if (!each->request || !each->request->test()) continue;
+      const std::size_t bytes = each->request->body_bytes();
+      each->request.reset();
+      if (each->end.sends || nccl_ || bytes == each->tensor.nbytes()) continue;
+      throw RunError("rank " + std::to_string(rank()) + ", " + describe(each->end) + ": " + std::to_string(bytes) +
+                     " bytes came in place of " + std::to_string(each->tensor.nbytes()));
+    }
+  };
+  advance_requests();
   try {
-    payloads_->progress();
+    if (nccl_) nccl_->progress();
   } catch (const RunError&) {
-    advance_headers();  // first: a mismatched header explains better why a payload cannot arrive
+    advance_requests();  // first: a mismatched header explains better why a payload cannot arrive
     throw;
   }
-  for (auto entry = pending_.begin(); entry != pending_.end();) {
-    PendingOperation& pending = entry->second;
-    if (!pending.ended) advance_payload(pending);
-    const bool drop = pending.ended && is_send(pending.operation.action.type);
-    entry = drop ? pending_.erase(entry) : std::next(entry);
-  }
-}
-
-bool MessageTransport::has_ended(OperationId id) {
-  const auto entry = pending_.find(id);
-  if (entry != pending_.end()) return entry->second.ended;
-  if (id / 2 >= posted_) throw std::logic_error("operation " + std::to_string(id) + " was never posted");
-  if (!is_send_id(id)) throw std::logic_error("a receive was waited for twice");
-  return true;
+  std::erase_if(open_, [&](const Opened& each) {
+    if (each->request || (each->payload && !each->payload->ended)) return false;
+    const bool sends = each->end.sends;
+    traffic_.add(each->end.peer, each->end.header.direction, sends, static_cast<std::int64_t>(each->tensor.nbytes()));
+    if (sends) {
+      each->tensor.reset();
+    } else if (staged_) {
+      each->tensor.copy_(each->staged);
+    }
+    each->staged.reset();
+    each->payload.reset();
+    return each->ended = true;
+  });
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended) {
@@ -233,8 +232,8 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
       notes_->poll();
     }
     if (waited >= timeout) throw_deadline_error(what(), timeout, starting);
-    const Clock::duration patience = payloads_->needs_polling() ? std::chrono::microseconds(100) : polling_interval;
-    link_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
+    const Clock::duration patience = nccl_ ? std::chrono::microseconds(100) : polling_interval;
+    endpoint_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
   }
 }
 
@@ -249,28 +248,26 @@ void MessageTransport::throw_deadline_error(const std::string& what, std::chrono
   throw error;
 }
 
-bool MessageTransport::test(OperationId id) {
+bool MessageTransport::test(const OpenMessage& message) {
   return guarded([&] {
     progress();
-    return has_ended(id);
+    return message.ended;
   });
 }
 
-at::Tensor MessageTransport::wait(OperationId id) {
+at::Tensor MessageTransport::wait(OpenMessage& message) {
   return guarded([&] {
-    if (!has_ended(id)) awaited_ = pending_.at(id).operation.peer;
-    wait_until([&] { return describe(pending_.at(id).operation); }, [&] { return has_ended(id); });
+    if (!message.ended) awaited_ = message.end.peer;
+    wait_until([&] { return describe(message.end); }, [&] { return message.ended; });
     awaited_ = -1;
-    if (is_send_id(id)) return at::Tensor();
-    const auto entry = pending_.extract(id);
-    return std::move(entry.mapped().operation.payload);
+    return std::move(message.tensor);
   });
 }
 
 void MessageTransport::wait_for_sends() {
   guarded([&] {
     const auto first_send = [&] {
-      return std::find_if(pending_.begin(), pending_.end(), [](const auto& entry) { return is_send_id(entry.first); });
+      return std::ranges::find_if(open_, [](const auto& each) { return each->end.sends; });
     };
     int shown = -1;
     const auto show = [&](int peer) {
@@ -279,10 +276,10 @@ void MessageTransport::wait_for_sends() {
     };
     const auto none_left = [&] {
       const auto send = first_send();
-      show(send == pending_.end() ? -1 : send->second.operation.peer);
-      return send == pending_.end();
+      show(send == open_.end() ? -1 : (*send)->end.peer);
+      return send == open_.end();
     };
-    wait_until([&] { return describe(first_send()->second.operation); }, none_left);
+    wait_until([&] { return describe((*first_send())->end); }, none_left);
   });
 }
 
@@ -298,51 +295,53 @@ void MessageTransport::barrier() {
   guarded([&] { control_.barrier(); });
 }
 
-void MessageTransport::send_tied(int peer, const at::Tensor& tensor) {
+void MessageTransport::send_tensor(int peer, const at::Tensor& tensor) {
   guarded([&] {
-    if (!payloads_->carries_tied_tensors()) return control_.send_tied(peer, tensor);
-    const std::string what = control_.announce_tied(peer, tensor);
-    wait_for_payload(what, payloads_->send(peer, Direction::forward, tensor));
+    if (!nccl_) return control_.send_tensor(peer, staged_ ? host_copy(tensor) : tensor);
+    const std::string what = control_.announce_tensor(peer, tensor);
+    const auto transfer = nccl_->send(peer, Direction::forward, tensor);
+    wait_until([&] { return what; }, [&] { return transfer->ended; });
   });
 }
 
-void MessageTransport::receive_tied(int peer, at::Tensor& tensor) {
+void MessageTransport::receive_tensor(int peer, at::Tensor& tensor) {
   guarded([&] {
-    if (!payloads_->carries_tied_tensors()) return control_.receive_tied(peer, tensor);
-    const std::string what = control_.expect_tied(peer, tensor);
-    const PayloadChannel::Handle handle = payloads_->receive(peer, Direction::forward);
-    payloads_->supply(handle, tensor);
-    wait_for_payload(what, handle);
+    if (nccl_) {
+      const std::string what = control_.expect_tensor(peer, tensor);
+      const auto transfer = nccl_->receive(peer, Direction::forward, tensor);
+      return wait_until([&] { return what; }, [&] { return transfer->ended; });
+    }
+    if (!staged_) return control_.receive_tensor(peer, tensor);
+    at::Tensor staged = host_memory_like(tensor);
+    control_.receive_tensor(peer, staged);
+    tensor.copy_(staged);
   });
-}
-
-void MessageTransport::wait_for_payload(const std::string& what, PayloadChannel::Handle handle) {
-  payloads_->flush();
-  wait_until([&] { return what; }, [&] { return payloads_->test(handle).has_value(); });
 }
 
 void MessageTransport::abort(const std::string& reason, ExitCode code) noexcept {
   if (failure_.empty()) failure_ = reason;
-  payloads_->abort();
-  link_->abort(reason, code);
+  if (nccl_) nccl_->abort();
+  endpoint_->abort(reason, code);
 }
 
 void MessageTransport::finish() {
   guarded([&] {
     progress();
-    if (!pending_.empty()) {
-      throw RunError("rank " + std::to_string(rank()) + " ends with " + std::to_string(pending_.size()) +
-                     " operations open, the first is " + describe(pending_.begin()->second.operation));
+    if (!open_.empty()) {
+      throw RunError("rank " + std::to_string(rank()) + " ends with " + std::to_string(open_.size()) +
+                     " operations open, the first is " + describe(open_.front()->end));
     }
     control_.barrier();
     if (notes_) {
       notes_->leave();
       wait_until([&] { return "the other ranks to leave"; }, [&] { return notes_->all_left(); });
     }
-    payloads_->close([this](const std::string& what, const std::function<bool()>& ended) {
-      wait_until([&] { return what; }, ended);
-    });
-    link_->close();
+    if (nccl_) {
+      nccl_->close([this](const std::string& what, const std::function<bool()>& ended) {
+        wait_until([&] { return what; }, ended);
+      });
+    }
+    endpoint_->close();
     finished_ = true;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements Transport with a link for headers and control messages and a channel for payloads: headers before data,
-// order on each edge, deadlines, traffic counts.
+// Implements Transport: an endpoint carries headers, control messages and, unless NCCL does, payloads. Checks headers,
+// keeps deadlines, counts traffic.
 #pragma once
 
 #include <functional>
@@ -8,40 +8,35 @@
 #include <memory>
 #include <optional>
 #include <tuple>
-#include <utility>
+#include <vector>
 
 #include "pipeline/transport/control.hpp"
-#include "pipeline/transport/link.hpp"
-#include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/operation.hpp"
-#include "pipeline/transport/payload_channel.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/transport/endpoint.hpp"
+#include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "pipeline/transport/wait_notes.hpp"
-#include "schedule/direction.hpp"
 
 namespace plumbline {
 
 class MessageTransport final : public Transport {
  public:
-  /// Without `payloads`, payloads are sent over the link.
-  MessageTransport(std::unique_ptr<Link> link, TransportSettings settings,
-                   std::unique_ptr<PayloadChannel> payloads = nullptr);
+  /// `staged`: payloads are tensors of this device and travel through host memory. `nccl`: it carries the payloads.
+  MessageTransport(std::unique_ptr<Endpoint> endpoint, TransportSettings settings,
+                   std::optional<at::Device> staged = {}, std::unique_ptr<NcclPayloads> nccl = nullptr);
   ~MessageTransport() override;
 
-  int rank() const override { return link_->rank(); }
-  int world_size() const override { return link_->world_size(); }
+  int rank() const override { return endpoint_->rank(); }
+  int world_size() const override { return endpoint_->world_size(); }
 
   void connect(const std::vector<RankPair>& pairs) override;
 
   void start_steps() override { settings_.starting = false; }
   void leave_steps() override { settings_.starting = true; }
   void set_wait_callback(WaitCallback callback) override;
-  std::vector<OperationId> post(std::vector<Operation> batch) override;
-  bool test(OperationId id) override;
-  at::Tensor wait(OperationId id) override;
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
+  Pending receive(int peer, const MessageHeader& expected) override;
+  void end_batch() override;
   void wait_for_sends() override;
 
   std::vector<TrafficCount> collect_traffic() override { return traffic_.take(); }
@@ -51,44 +46,34 @@ class MessageTransport final : public Transport {
   void barrier() override;
   void carry_request(std::function<bool()> asked) override { control_.carry_request(std::move(asked)); }
   bool request_carried() const override { return control_.request_carried(); }
-  void send_tied(int peer, const at::Tensor& tensor) override;
-  void receive_tied(int peer, at::Tensor& tensor) override;
+  void send_tensor(int peer, const at::Tensor& tensor) override;
+  void receive_tensor(int peer, at::Tensor& tensor) override;
   void abort(const std::string& reason, ExitCode code) noexcept override;
   void finish() override;
 
  private:
-  struct PendingOperation {
-    Operation operation;     ///< its payload is the data to send, or the receive's buffer once allocated
-    MessageHeader received;  ///< received header
-    std::optional<Link::Handle> header;
-    PayloadChannel::Handle payload = 0;
-    bool buffer_supplied = false;
-    bool header_checked = false;
-    bool payload_moved = false;
-    bool ended = false;
-  };
+  struct OpenMessage;
+  using Opened = std::shared_ptr<OpenMessage>;
 
-  OperationId start_send(Operation operation);
-  OperationId start_receive(Operation operation);
-  /// Number of the next message to or from a peer in one direction.
-  std::uint64_t& sequence(const Operation& operation);
-  void supply(PendingOperation& pending);
-  void advance_headers();
-  void advance_payload(PendingOperation& pending);
-  /// Advances all pending operations; releases completed sends and their tensors.
+  Opened open(bool sends, int peer, const MessageHeader& header, at::Tensor tensor);
+  /// Where the payload of a message goes whose header has come, after checking that.
+  Bytes place(OpenMessage& receive);
+  at::Device device() const;
+  /// Advances all messages and forgets those that have ended.
   void progress();
-  bool has_ended(OperationId id);
+  bool test(const OpenMessage& message);
+  at::Tensor wait(OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, bool starting);
   [[noreturn]] void throw_deadline_error(const std::string& what, std::chrono::milliseconds timeout, bool starting);
-  void wait_for_payload(const std::string& what, PayloadChannel::Handle handle);
   /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
   auto guarded(const Body& body);
 
-  std::unique_ptr<Link> link_;
-  std::unique_ptr<PayloadChannel> payloads_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::optional<at::Device> staged_;
+  std::unique_ptr<NcclPayloads> nccl_;
   TransportSettings settings_;
   Control::Wait starting_wait_;
   Control starting_;  ///< for `connect`; separate, so that the run's control calls are numbered from 0
@@ -97,10 +82,8 @@ class MessageTransport final : public Transport {
   std::optional<WaitNotes> notes_;
   int awaited_ = -1;  ///< the rank that this rank waits for
   TrafficCounter traffic_;
-  std::map<OperationId, PendingOperation>
-      pending_;  ///< in the order posted; map nodes do not move, so messages may be received into them
+  std::vector<Opened> open_;  ///< in the order started; shared with the handles, which may be dropped
   std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;
-  std::uint64_t posted_ = 0;
   std::string failure_;
   bool finished_ = false;
 };

@@ -5,14 +5,18 @@
 #include <memory>
 #include <vector>
 
+#include "pipeline/transport/endpoint.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 
-/// One transport per rank, each used by one thread. The receiver's thread copies a payload into its own storage, so
-/// ranks share no memory; a send completes when that is done. The transports may be destroyed in any order. `device`:
-/// of the ranks' tensors; GPU tensors go through host memory.
+/// One endpoint per rank. The receiver's thread copies a message from the sender's memory when both ends are there.
+/// Throws InputError for a world without ranks.
+std::vector<std::unique_ptr<Endpoint>> make_threads_endpoints(int world_size);
+
+/// One transport per rank, each used by one thread. Ranks share no memory; a send ends when the receiver has its copy.
+/// The transports may be destroyed in any order. `device`: of the ranks' tensors; GPU tensors go through host memory.
 std::vector<std::unique_ptr<Transport>> make_threads_transports(int world_size, TransportSettings settings,
                                                                 at::Device device = at::kCPU);
 

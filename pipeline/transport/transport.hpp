@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves tensors between pipeline ranks. Operations are posted in batches and waited for with a deadline; each payload
-// is preceded by a header.
+// Moves tensors between pipeline ranks, each with a header, and small control messages. Every wait has a deadline.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/pending.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/wait_callback.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
-
-using OperationId = std::uint64_t;
 
 class Transport {
  public:
@@ -40,20 +36,18 @@ class Transport {
   virtual void leave_steps() = 0;
 
   /// `callback` is called with the rank that a control call or wait_for_sends() waits for, and with -1 when that wait
-  /// ends; empty: no calls. Waits for one operation do not call it, since the caller knows the peer.
+  /// ends; empty: no calls. Waits for one message do not call it, since the caller knows the peer.
   virtual void set_wait_callback(WaitCallback callback) = 0;
 
-  /// Starts all operations of a batch together, in list order per peer and direction. Does not block. Returns ids in
-  /// the order of `batch`.
-  virtual std::vector<OperationId> post(std::vector<Operation> batch) = 0;
-  /// Advances operations without blocking; returns whether this one has completed. Throws RunError if its header does
-  /// not match.
-  virtual bool test(OperationId id) = 0;
-  /// Blocks until the operation has completed. Returns a receive's tensor (its buffer, owned by MemoryOwner::transport
-  /// until the caller re-tags it); undefined for a send. Throws DeadlineError when the deadline passes, naming
-  /// operation, peer, shape and seconds, and RunError if the header does not match (both ends, expected and got).
-  virtual at::Tensor wait(OperationId id) = 0;
-  /// Blocks until all sends have completed. Called before a step ends.
+  /// Starts to send a contiguous tensor. Does not block. Throws RunError if `payload` is not what `header` says.
+  virtual Pending send(int peer, const MessageHeader& header, at::Tensor payload) = 0;
+  /// Starts to receive what `expected` says. `expected.dimensions` 0: the plan does not know the shape; the buffer is
+  /// then allocated when the header is there, else now. Messages of one peer and direction arrive in the order sent.
+  virtual Pending receive(int peer, const MessageHeader& expected) = 0;
+  /// The messages since the last call are a batch, whose messages may start together (NCCL: in groups) and do start
+  /// now. Tests and waits end a batch too.
+  virtual void end_batch() = 0;
+  /// Blocks until all sends have ended. Called before a step ends.
   virtual void wait_for_sends() = 0;
 
   /// Traffic since the last call, one entry per (peer, direction, side).
@@ -70,16 +64,16 @@ class Transport {
   virtual void carry_request(std::function<bool()> asked) = 0;
   /// Whether the last broadcast carried a request; the same on every rank.
   virtual bool request_carried() const = 0;
-  /// Transfers a contiguous tensor between two ranks outside the schedule (tied weights); same shape and dtype on both
-  /// ends. Not counted in the traffic.
-  virtual void send_tied(int peer, const at::Tensor& tensor) = 0;
-  virtual void receive_tied(int peer, at::Tensor& tensor) = 0;
+  /// Transfers a contiguous tensor between two ranks outside the schedule; same shape and dtype on both ends. Blocks.
+  /// Not counted in the traffic.
+  virtual void send_tensor(int peer, const at::Tensor& tensor) = 0;
+  virtual void receive_tensor(int peer, at::Tensor& tensor) = 0;
   /// Ends the job on all ranks and prints the reason on stderr. Does not throw. threads: the other ranks' waits throw a
   /// RunError that names this rank and `reason`; mpi: MPI_Abort, which does not return. Call it where an exception is
   /// caught, before the transport is destroyed.
   virtual void abort(const std::string& reason, ExitCode code = ExitCode::does_not_hold) noexcept = 0;
-  /// Orderly end: all ranks call it after their last operation and wait for each other within the deadline. No further
-  /// calls are allowed. Throws RunError if an operation is still pending.
+  /// Orderly end: all ranks call it after their last message and wait for each other within the deadline. No further
+  /// calls are allowed. Throws RunError if a message is still in progress.
   virtual void finish() = 0;
 };
 

@@ -2,25 +2,27 @@
 #include "pipeline/transport/wait_notes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "record/wait_chain.hpp"
 
 namespace plumbline {
 
-WaitNotes::WaitNotes(Link& link) : link_(link) {
-  for (int rank = 0; rank < link.world_size(); ++rank) {
-    if (rank != link.rank()) post_receive(others_.emplace_back(Other{rank, {}, {}, 0}));
+WaitNotes::WaitNotes(Endpoint& endpoint) : endpoint_(endpoint) {
+  for (int rank = 0; rank < endpoint.world_size(); ++rank) {
+    if (rank != endpoint.rank()) start_receive(others_.emplace_back(Other{rank, {}, {}, {}}));
   }
 }
 
-void WaitNotes::post_receive(Other& other) {
-  other.handle = link_.receive(other.rank, Channel::waits, &other.incoming, sizeof other.incoming);
+void WaitNotes::start_receive(Other& other) {
+  other.request.reset();
+  other.request = endpoint_.receive(other.rank, Channel::waits, bytes_of(other.incoming), [] { return Bytes(); });
 }
 
 void WaitNotes::send(const WaitNote& note) {
   SentNote& sent = sent_.emplace_back(SentNote{note, {}});
   for (const Other& other : others_)
-    sent.handles.push_back(link_.send(other.rank, Channel::waits, &sent.note, sizeof sent.note));
+    sent.requests.push_back(endpoint_.send(other.rank, Channel::waits, bytes_of(std::as_const(sent.note)), {}));
 }
 
 void WaitNotes::announce(int peer, const std::string& what) {
@@ -35,14 +37,13 @@ void WaitNotes::leave() {
 
 void WaitNotes::poll() {
   for (Other& other : others_) {
-    while (other.latest.last == 0 && link_.test(other.handle)) {
+    while (other.latest.last == 0 && other.request->test()) {
       other.latest = other.incoming;
-      if (other.latest.last == 0) post_receive(other);
+      if (other.latest.last == 0) start_receive(other);
     }
   }
-  for (SentNote& sent : sent_)
-    std::erase_if(sent.handles, [&](Link::Handle handle) { return link_.test(handle).has_value(); });
-  std::erase_if(sent_, [](const SentNote& sent) { return sent.handles.empty(); });
+  for (SentNote& sent : sent_) std::erase_if(sent.requests, [](const auto& request) { return request->test(); });
+  std::erase_if(sent_, [](const SentNote& sent) { return sent.requests.empty(); });
 }
 
 bool WaitNotes::all_left() {
@@ -56,9 +57,9 @@ std::string WaitNotes::describe_chain(int peer, std::vector<std::int64_t>& chain
     return other == others_.end() ? nullptr : &other->latest;
   };
   const auto peer_of = [&](std::int64_t rank) -> std::int64_t {
-    return rank == link_.rank() ? peer : latest(rank) ? latest(rank)->peer : -1;
+    return rank == endpoint_.rank() ? peer : latest(rank) ? latest(rank)->peer : -1;
   };
-  chain = wait_chain(link_.rank(), peer_of);
+  chain = wait_chain(endpoint_.rank(), peer_of);
   const std::int64_t again = peer_of(chain.back());
   chain.erase(chain.begin());
   std::string text;

@@ -5,10 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "pipeline/transport/link.hpp"
+#include "pipeline/transport/endpoint.hpp"
 
 namespace plumbline {
 
@@ -21,7 +22,7 @@ struct WaitNote {
 
 class WaitNotes {
  public:
-  explicit WaitNotes(Link& link);
+  explicit WaitNotes(Endpoint& endpoint);
   /// Sends it to all other ranks; does not block.
   void announce(int peer, const std::string& what);
   /// Receives what the others have sent.
@@ -39,17 +40,17 @@ class WaitNotes {
  private:
   struct SentNote {
     WaitNote note;
-    std::vector<Link::Handle> handles;
+    std::vector<std::unique_ptr<TransportRequest>> requests;
   };
   struct Other {
     int rank;
     WaitNote incoming, latest;
-    Link::Handle handle;
+    std::unique_ptr<TransportRequest> request;
   };
   void send(const WaitNote& note);
-  void post_receive(Other& other);
+  void start_receive(Other& other);
 
-  Link& link_;
+  Endpoint& endpoint_;
   std::list<Other> others_;  ///< list: messages are received into the nodes
   std::list<SentNote> sent_;
 };

@@ -71,12 +71,11 @@ class DisturbedReceive : public ForwardingTransport {
   DisturbedReceive(Transport& inner, std::string way, const std::int64_t& step, std::int64_t struck)
       : ForwardingTransport(inner), way_(std::move(way)), step_(step), struck_(struck) {}
 
-  at::Tensor wait(OperationId id) override {
-    if (step_ == struck_ && !done_) {
-      done_ = true;
-      befall(way_);
-    }
-    return inner_.wait(id);
+  Pending receive(int peer, const MessageHeader& expected) override {
+    return with_wait(inner_.receive(peer, expected), [this](Pending& inner) {
+      if (step_ == struck_ && !std::exchange(done_, true)) befall(way_);
+      return inner.wait();
+    });
   }
 
  private:

@@ -66,8 +66,8 @@ class HeadUseLost : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  void receive_tied(int peer, at::Tensor& tensor) override {
-    ForwardingTransport::receive_tied(peer, tensor);
+  void receive_tensor(int peer, at::Tensor& tensor) override {
+    ForwardingTransport::receive_tensor(peer, tensor);
     if (rank() == 0) tensor.zero_();
   }
 };

@@ -5,14 +5,12 @@
 
 #include <chrono>
 #include <map>
-#include <optional>
+#include <memory>
 #include <random>
 #include <thread>
 #include <utility>
 
-#include "pipeline/transport/operation.hpp"
 #include "schedule/direction.hpp"
-#include "schedule/message.hpp"
 #include "support/error.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 #include "training/memory_meter.hpp"
@@ -20,56 +18,47 @@
 namespace plumbline::mutant {
 namespace {
 
-bool sends_forward(const Operation& operation) {
-  return operation.action.type == ActionType::send_forward;
-}
-
 /// C9, C10, C10z: one activation changed as it leaves.
 class ChangedPayload : public ForwardingTransport {
  public:
   ChangedPayload(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {}
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    const MemoryScope scope(MemoryOwner::transport);
-    for (Operation& operation : batch) {
-      if (!sends_forward(operation) || !fault_.strikes(operation.header.step, operation.header.microbatch)) continue;
-      change(operation);
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    if (header.direction == Direction::backward || !fault_.strikes(header.step, header.microbatch)) {
+      return inner_.send(peer, header, std::move(payload));
     }
-    return inner_.post(std::move(batch));
-  }
-
- private:
-  void change(Operation& operation) const {
-    at::Tensor& payload = operation.payload;
+    const MemoryScope scope(MemoryOwner::transport);
+    MessageHeader changed = header;
     const std::int64_t length = payload.size(1);
     if (fault_.id == "C9") {
       payload = payload.to(at::kBFloat16).to(at::kFloat);
     } else if (fault_.id == "C10") {
       payload = payload.narrow(1, 0, length - 1).contiguous();
-      operation.header.sizes[1] = length - 1;
+      changed.sizes[1] = length - 1;
     } else {
       payload = payload.clone();
       payload.narrow(1, length - 1, 1).zero_();
     }
+    return inner_.send(peer, changed, std::move(payload));
   }
+
+ private:
   Fault fault_;
 };
 
-/// C1: a receive takes its shape from the send posted with it to the same peer, as an engine does that keeps one shape
-/// a peer.
+/// C1: a receive takes its shape from the last send to the same peer, as an engine does that keeps one shape a peer.
 class CrossedShapes : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    for (Operation& operation : batch) {
-      if (is_send(operation.action.type)) {
-        last_sent_[operation.peer] = operation.header.sizes;
-      } else if (operation.header.direction == Direction::backward && last_sent_.contains(operation.peer)) {
-        operation.header.sizes = last_sent_[operation.peer];
-      }
-    }
-    return inner_.post(std::move(batch));
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    last_sent_[peer] = header.sizes;
+    return inner_.send(peer, header, std::move(payload));
+  }
+  Pending receive(int peer, const MessageHeader& expected) override {
+    MessageHeader changed = expected;
+    if (expected.direction == Direction::backward && last_sent_.contains(peer)) changed.sizes = last_sent_[peer];
+    return inner_.receive(peer, changed);
   }
 
  private:
@@ -81,13 +70,10 @@ class FirstSize : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    for (Operation& operation : batch) {
-      if (is_send(operation.action.type)) continue;
-      const std::pair edge(operation.peer, operation.header.direction);
-      operation.header.sizes = first_.try_emplace(edge, operation.header.sizes).first->second;
-    }
-    return inner_.post(std::move(batch));
+  Pending receive(int peer, const MessageHeader& expected) override {
+    MessageHeader changed = expected;
+    changed.sizes = first_.try_emplace({peer, expected.direction}, expected.sizes).first->second;
+    return inner_.receive(peer, changed);
   }
 
  private:
@@ -99,30 +85,21 @@ class WrongReceive : public ForwardingTransport {
  public:
   WrongReceive(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {}
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    std::optional<std::size_t> struck;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      Operation& operation = batch[i];
-      const bool strikes = operation.action.type == ActionType::receive_forward &&
-                           fault_.strikes(operation.header.step, operation.header.microbatch);
-      if (!strikes) continue;
-      struck = i;
-      if (fault_.id == "C13") operation.header.dtype = static_cast<std::int32_t>(at::kDouble);
+  Pending receive(int peer, const MessageHeader& expected) override {
+    if (expected.direction == Direction::backward || !fault_.strikes(expected.step, expected.microbatch)) {
+      return inner_.receive(peer, expected);
     }
-    std::vector<OperationId> ids = inner_.post(std::move(batch));
-    if (struck && fault_.id == "C5") early_ = ids[*struck];
-    return ids;
-  }
-
-  at::Tensor wait(OperationId id) override {
-    at::Tensor arrived = inner_.wait(id);
-    if (early_ == id) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // this half was still on its way
-    return arrived;
+    MessageHeader changed = expected;
+    if (fault_.id == "C13") changed.dtype = static_cast<std::int32_t>(at::kDouble);
+    return with_wait(inner_.receive(peer, changed), [early = fault_.id == "C5"](Pending& inner) {
+      at::Tensor arrived = inner.wait();
+      if (early) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // this half was still on its way
+      return arrived;
+    });
   }
 
  private:
   Fault fault_;
-  std::optional<OperationId> early_;
 };
 
 /// C11, C11h: holds the activation of one microbatch back until the next one leaves, then sends the two in each other's
@@ -134,45 +111,48 @@ class SwappedMicrobatches : public ForwardingTransport {
       throw InputError("--fault " + fault_.id + ": say which, as in " + fault_.id + "@microbatch=4");
   }
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    std::vector<OperationId> ids;
-    for (Operation& operation : batch) {
-      const bool on_step = operation.header.step == fault_.step && sends_forward(operation);
-      if (on_step && operation.header.microbatch == *fault_.microbatch) {
-        held_ = std::move(operation);
-        ids.push_back(held_id);
-      } else if (on_step && held_ && operation.header.microbatch == *fault_.microbatch + 1) {
-        std::swap(held_->payload, operation.payload);
-        if (fault_.id == "C11") std::swap(held_->header, operation.header);
-        inner_.post({std::move(*held_)});
-        held_.reset();
-        ids.push_back(inner_.post({std::move(operation)}).front());
-      } else {
-        ids.push_back(inner_.post({std::move(operation)}).front());
-      }
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    const bool on_step = header.step == fault_.step && header.direction == Direction::forward;
+    if (on_step && header.microbatch == *fault_.microbatch) {
+      held_ = std::make_shared<Held>();
+      held_->header = header;
+      held_->payload = std::move(payload);
+      return Pending(held_);
     }
-    return ids;
+    if (on_step && held_ && !held_->sent && header.microbatch == *fault_.microbatch + 1) {
+      std::swap(held_->payload, payload);
+      MessageHeader first = held_->header, second = header;
+      if (fault_.id == "C11") std::swap(first, second);
+      held_->sent = true;
+      inner_.send(peer, first, std::move(held_->payload));
+      return inner_.send(peer, second, std::move(payload));
+    }
+    return inner_.send(peer, header, std::move(payload));
   }
 
-  /// The held operation ends with the others, when the step reaps its sends.
-  bool test(OperationId id) override { return id == held_id ? !held_ : inner_.test(id); }
-
  private:
-  static constexpr OperationId held_id = ~OperationId{0};
+  /// Ends with the others, when the step reaps its sends.
+  struct Held : Pending::Message {
+    bool test() override { return sent; }
+    at::Tensor wait() override { return {}; }
+    MessageHeader header;
+    at::Tensor payload;
+    bool sent = false;
+  };
   Fault fault_;
-  std::optional<Operation> held_;
+  std::shared_ptr<Held> held_;
 };
 
-/// N3: nothing wrong, only slow: each post waits up to 3 ms, and the rank starts late.
+/// N3: nothing wrong, only slow: each batch waits up to 3 ms, and the rank starts late.
 class SlowWire : public ForwardingTransport {
  public:
   SlowWire(int rank, Transport& inner) : ForwardingTransport(inner), random_(static_cast<unsigned>(rank)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50 * rank));
   }
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
+  void end_batch() override {
     std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution<int>(0, 3000)(random_)));
-    return inner_.post(std::move(batch));
+    inner_.end_batch();
   }
 
  private:

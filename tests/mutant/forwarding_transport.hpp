@@ -3,9 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <utility>
 
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
 
@@ -21,22 +21,40 @@ class ForwardingTransport : public Transport {
   void leave_steps() override { inner_.leave_steps(); }
   void carry_request(std::function<bool()> asked) override { inner_.carry_request(std::move(asked)); }
   bool request_carried() const override { return inner_.request_carried(); }
-  std::vector<OperationId> post(std::vector<Operation> batch) override { return inner_.post(std::move(batch)); }
-  bool test(OperationId id) override { return inner_.test(id); }
-  at::Tensor wait(OperationId id) override { return inner_.wait(id); }
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    return inner_.send(peer, header, std::move(payload));
+  }
+  Pending receive(int peer, const MessageHeader& expected) override { return inner_.receive(peer, expected); }
+  void end_batch() override { inner_.end_batch(); }
   void wait_for_sends() override { inner_.wait_for_sends(); }
   std::vector<TrafficCount> collect_traffic() override { return inner_.collect_traffic(); }
   void set_wait_callback(WaitCallback shown) override { inner_.set_wait_callback(std::move(shown)); }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
   void barrier() override { inner_.barrier(); }
-  void send_tied(int peer, const at::Tensor& tensor) override { inner_.send_tied(peer, tensor); }
-  void receive_tied(int peer, at::Tensor& tensor) override { inner_.receive_tied(peer, tensor); }
+  void send_tensor(int peer, const at::Tensor& tensor) override { inner_.send_tensor(peer, tensor); }
+  void receive_tensor(int peer, at::Tensor& tensor) override { inner_.receive_tensor(peer, tensor); }
   void finish() override { inner_.finish(); }
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_.abort(reason, code); }
 
  protected:
   Transport& inner_;
 };
+
+/// A message whose wait is done by `wait`, which is given the message.
+class ForwardingMessage : public Pending::Message {
+ public:
+  using Wait = std::function<at::Tensor(Pending& inner)>;
+  ForwardingMessage(Pending inner, Wait wait) : inner_(std::move(inner)), wait_(std::move(wait)) {}
+  bool test() override { return inner_.test(); }
+  at::Tensor wait() override { return wait_(inner_); }
+
+ private:
+  Pending inner_;
+  Wait wait_;
+};
+inline Pending with_wait(Pending inner, ForwardingMessage::Wait wait) {
+  return Pending(std::make_shared<ForwardingMessage>(std::move(inner), std::move(wait)));
+}
 
 }  // namespace plumbline::mutant

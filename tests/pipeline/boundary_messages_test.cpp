@@ -12,7 +12,9 @@
 
 #include "model/unit.hpp"
 #include "pipeline/transport/threads_transport.hpp"
+#include "schedule/message.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -22,26 +24,35 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Notes = std::vector<std::string>;
 
-/// Records posted operations; the elements of a received tensor are the operation's number.
+/// Records what is started; the elements of a received tensor are the message's number.
 class RecordingTransport : public mutant::ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
   int rank() const override { return 1; }
   int world_size() const override { return 3; }
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    std::vector<OperationId> ids;
-    for (Operation& operation : batch) {
-      ids.push_back(posted.size());
-      posted.push_back(std::move(operation));
-    }
-    return ids;
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    return start({true, peer, header, std::move(payload)});
   }
-  bool test(OperationId id) override { return ended.at(id); }
-  at::Tensor wait(OperationId id) override { return at::full({1}, static_cast<double>(id)); }
-  void wait_for_sends() override { ended.assign(posted.size(), true); }
+  Pending receive(int peer, const MessageHeader& expected) override { return start({false, peer, expected, {}}); }
+  void end_batch() override { ++batches; }
+  void wait_for_sends() override { ended.assign(started.size(), true); }
 
-  std::vector<Operation> posted;
+  std::vector<Message> started;
   std::vector<bool> ended;
+  int batches = 0;
+
+ private:
+  struct Recorded : Pending::Message {
+    Recorded(const std::vector<bool>& its_ended, std::size_t its_number) : ended(its_ended), number(its_number) {}
+    bool test() override { return ended.at(number); }
+    at::Tensor wait() override { return at::full({1}, static_cast<double>(number)); }
+    const std::vector<bool>& ended;
+    std::size_t number;
+  };
+  Pending start(Message message) {
+    started.push_back(std::move(message));
+    return Pending(std::make_shared<Recorded>(ended, started.size() - 1));
+  }
 };
 
 class RecordingObserver : public StepObserver {
@@ -91,14 +102,14 @@ class MiddleRank : public ::testing::Test {
   BoundaryMessages messages_{training_, plan_, transport_, seen_};
 };
 
-struct Message {
+struct Tested {
   const char* action;
   int peer;
   Direction direction;
   std::int32_t from, to;
 };
 
-class HeaderOf : public MiddleRank, public ::testing::WithParamInterface<Message> {};
+class HeaderOf : public MiddleRank, public ::testing::WithParamInterface<Tested> {};
 
 // Both ends make the header from their own list, so a field that neither fills in would agree.
 TEST_P(HeaderOf, AMessageDescribesTheBoundaryTensor) {
@@ -108,9 +119,10 @@ TEST_P(HeaderOf, AMessageDescribesTheBoundaryTensor) {
 
   post({action});
 
-  ASSERT_EQ(transport_.posted.size(), 1U);
-  EXPECT_EQ(transport_.posted[0].peer, peer);
-  EXPECT_EQ(to_text(transport_.posted[0].action), action);
+  ASSERT_EQ(transport_.started.size(), 1U);
+  EXPECT_EQ(transport_.started[0].peer, peer);
+  EXPECT_EQ(transport_.started[0].sends, is_send(parse_action(action)->type));
+  EXPECT_EQ(transport_.batches, 1);
   MessageHeader expected;
   expected.direction = direction;
   expected.from_stage = from;
@@ -120,14 +132,14 @@ TEST_P(HeaderOf, AMessageDescribesTheBoundaryTensor) {
   expected.dtype = static_cast<std::int32_t>(at::kFloat);
   expected.dimensions = 3;
   expected.sizes = {2, 1, training_.config.hidden_size, 0};
-  EXPECT_EQ(transport_.posted[0].header, expected) << describe(transport_.posted[0].header);
+  EXPECT_EQ(transport_.started[0].header, expected) << describe(transport_.started[0].header);
 }
 
 INSTANTIATE_TEST_SUITE_P(, HeaderOf,
-                         ::testing::Values(Message{"1RECV_F3", 0, Direction::forward, 0, 1},
-                                           Message{"1SEND_F3", 2, Direction::forward, 1, 2},
-                                           Message{"1RECV_B3", 2, Direction::backward, 2, 1},
-                                           Message{"1SEND_B3", 0, Direction::backward, 1, 0}),
+                         ::testing::Values(Tested{"1RECV_F3", 0, Direction::forward, 0, 1},
+                                           Tested{"1SEND_F3", 2, Direction::forward, 1, 2},
+                                           Tested{"1RECV_B3", 2, Direction::backward, 2, 1},
+                                           Tested{"1SEND_B3", 0, Direction::backward, 1, 0}),
                          [](const auto& tested) { return std::string(tested.param.action); });
 
 TEST_F(MiddleRank, ReceivesInputsAndNotifiesTheObserver) {
@@ -151,8 +163,8 @@ TEST_F(MiddleRank, SendsAContiguousOutputAndNotifiesTheObserver) {
 
   post({"1SEND_F2"});
 
-  ASSERT_EQ(transport_.posted.size(), 1U);
-  const at::Tensor& payload = transport_.posted[0].payload;
+  ASSERT_EQ(transport_.started.size(), 1U);
+  const at::Tensor& payload = transport_.started[0].payload;
   EXPECT_TRUE(payload.is_contiguous());
   EXPECT_TRUE(payload.equal(at::arange(6).view({2, 3}).t()));
   EXPECT_THAT(seen_.notes, ElementsAre("began 1SEND_F2", "send forward " + unit_names(training_.config)[4] +

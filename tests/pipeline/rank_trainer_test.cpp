@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "record/exit_file.hpp"
@@ -52,10 +51,10 @@ class NotingTransport : public mutant::ForwardingTransport {
     note("start_steps");
     inner_.start_steps();
   }
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    note("post");
+  void end_batch() override {
+    note("end_batch");
     posted_ = true;
-    return inner_.post(std::move(batch));
+    inner_.end_batch();
   }
 
  private:
@@ -85,7 +84,7 @@ TEST(RankTrainer, WaitsForAllRanksBeforeTheStepsTimeLimit) {
 
   ASSERT_EQ(train_pipeline(asked), 0);
 
-  for (const auto& own : notes) EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "post"));
+  for (const auto& own : notes) EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "end_batch"));
 }
 
 /// Records when steps begin and are left.

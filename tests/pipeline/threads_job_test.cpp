@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "record/exit_file.hpp"
 #include "record/manifest.hpp"
@@ -74,7 +73,7 @@ class FailsAtItsFirstMessage : public mutant::ForwardingTransport {
   explicit FailsAtItsFirstMessage(std::unique_ptr<Transport> inner)
       : ForwardingTransport(*inner), kept_(std::move(inner)) {}
 
-  std::vector<OperationId> post(std::vector<Operation> /*batch*/) override { throw RunError("planted"); }
+  void end_batch() override { throw RunError("planted"); }
 
  private:
   std::unique_ptr<Transport> kept_;

@@ -44,9 +44,9 @@ class WatchedTransport : public mutant::ForwardingTransport {
     around_.before_gather(rank());
     return inner_.gather(bytes);
   }
-  void receive_tied(int peer, at::Tensor& tensor) override {
+  void receive_tensor(int peer, at::Tensor& tensor) override {
     around_.before_tied(rank());
-    inner_.receive_tied(peer, tensor);
+    inner_.receive_tensor(peer, tensor);
     around_.received_tied(rank(), tensor);
   }
 

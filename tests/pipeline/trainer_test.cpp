@@ -21,7 +21,6 @@
 
 #include "pipeline/launch.hpp"
 #include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "record/exit_file.hpp"
@@ -164,22 +163,16 @@ class NotifyingTransport : public mutant::ForwardingTransport {
   NotifyingTransport(std::unique_ptr<Transport> inner, BeforeReceive callback)
       : ForwardingTransport(*inner), kept_(std::move(inner)), callback_(std::move(callback)) {}
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    std::vector<MessageHeader> headers;
-    for (const Operation& operation : batch) headers.push_back(operation.header);
-    const std::vector<OperationId> ids = inner_.post(std::move(batch));
-    for (std::size_t i = 0; i < ids.size(); ++i) headers_[ids[i]] = headers[i];
-    return ids;
-  }
-  at::Tensor wait(OperationId id) override {
-    callback_(rank(), headers_.at(id).step, headers_.at(id).microbatch);
-    return inner_.wait(id);
+  Pending receive(int peer, const MessageHeader& expected) override {
+    return mutant::with_wait(inner_.receive(peer, expected), [this, expected](Pending& inner) {
+      callback_(rank(), expected.step, expected.microbatch);
+      return inner.wait();
+    });
   }
 
  private:
   std::unique_ptr<Transport> kept_;
   BeforeReceive callback_;
-  std::map<OperationId, MessageHeader> headers_;
 };
 
 TransportsFactory with_callback(const BeforeReceive& callback) {
@@ -210,15 +203,19 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
   EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
 }
 
-/// The same, before it posts.
-class NotifyingPosts : public mutant::ForwardingTransport {
+/// The same, before it starts a message.
+class NotifyingStarts : public mutant::ForwardingTransport {
  public:
-  NotifyingPosts(std::unique_ptr<Transport> inner, BeforeReceive callback)
+  NotifyingStarts(std::unique_ptr<Transport> inner, BeforeReceive callback)
       : ForwardingTransport(*inner), kept_(std::move(inner)), callback_(std::move(callback)) {}
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    if (!batch.empty()) callback_(rank(), batch.front().header.step, batch.front().header.microbatch);
-    return inner_.post(std::move(batch));
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    callback_(rank(), header.step, header.microbatch);
+    return inner_.send(peer, header, std::move(payload));
+  }
+  Pending receive(int peer, const MessageHeader& expected) override {
+    callback_(rank(), expected.step, expected.microbatch);
+    return inner_.receive(peer, expected);
   }
 
  private:
@@ -232,7 +229,7 @@ TEST(PipelineTrainer, ATimeoutNamesTheHangingRank) {
   asked.make_transports = [](int world, TransportSettings settings) {
     auto transports = make_threads_transports(world, settings);
     for (auto& each : transports) {
-      each = std::make_unique<NotifyingPosts>(std::move(each), [](int rank, std::int64_t step, std::int64_t) {
+      each = std::make_unique<NotifyingStarts>(std::move(each), [](int rank, std::int64_t step, std::int64_t) {
         if (rank == 2 && step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
       });
     }
@@ -257,17 +254,18 @@ class StandsBeforeItsNorm : public mutant::ForwardingTransport {
   explicit StandsBeforeItsNorm(std::unique_ptr<Transport> inner)
       : ForwardingTransport(*inner), kept_(std::move(inner)) {}
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    const bool last = std::ranges::any_of(batch, [](const Operation& each) {
-      return each.action.type == ActionType::send_backward && each.action.microbatch == 3;
-    });
-    const std::vector<OperationId> ids = inner_.post(std::move(batch));
-    if (last) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
-    return ids;
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    last_ = header.direction == Direction::backward && header.microbatch == 3;
+    return inner_.send(peer, header, std::move(payload));
+  }
+  void end_batch() override {
+    inner_.end_batch();
+    if (std::exchange(last_, false)) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
   }
 
  private:
   std::unique_ptr<Transport> kept_;
+  bool last_ = false;
 };
 
 // Rank 0 gathers the norms: its heartbeat names the rank whose norm is missing, the others' heartbeats name rank 0.

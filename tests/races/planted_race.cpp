@@ -15,11 +15,11 @@ int main(int count, char** arguments) {
   const bool right = count > 1 && std::string(arguments[1]) == "right";
   run_on_threads(make_threads_transports(2, TransportSettings{}), Ending::clean, [&](Transport& transport) {
     if (transport.rank() == 1) {
-      transport.wait(transport.post({receive_from(transport, 0, 0, {1, 4, 8})}).at(0));
+      post_one(transport, receive_from(transport, 0, 0, {1, 4, 8})).wait();
       return;
     }
     const at::Tensor payload = content(0, 0, {1, 4, 8});
-    transport.post({send_to(transport, 1, 0, payload)});
+    post(transport, {send_to(transport, 1, 0, payload)});
     if (right) transport.wait_for_sends();
     // Without that wait, nothing orders the other thread's copy before this, however much later it happens.
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/forwarding_gpu.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
@@ -59,55 +57,36 @@ class Edge : public ::testing::Test {
   OneEnd other{1, world.gpu(1)};
 };
 
-TEST_F(Edge, StartsABatchAsOneGroup) {
-  end.edge().send(1, content(0, 1, {5}));
-  end.edge().send(2, content(0, 2, {7}));
-  end.end_batch();
+TEST_F(Edge, StartsAGroupTogether) {
+  end.add({sending(content(0, 1, {5})), sending(content(0, 2, {7}))});
   end.progress();
   EXPECT_THAT(nccl.groups, ElementsAre("send 5, send 7"));
 }
 
-TEST_F(Edge, MakesAGroupOfEachBatch) {
-  end.send(1, content(0, 1, {5}));
-  end.edge().send(2, content(0, 2, {6}));
-  end.edge().send(3, content(0, 3, {7}));
-  end.end_batch();
-  end.edge().send(4, content(0, 4, {8}));
+TEST_F(Edge, LaunchesOneGroupAfterTheOther) {
+  end.add({sending(content(0, 1, {5}))});
+  end.add({sending(content(0, 2, {6})), sending(content(0, 3, {7}))});
   end.progress();
 
   EXPECT_THAT(nccl.groups, ElementsAre("send 5", "send 6, send 7"));
 }
 
 TEST_F(Edge, DelaysAReceiveWithoutABufferAndLaterMessages) {
-  end.edge().send(1, content(0, 1, {5}));
-  end.edge().receive(2);
-  end.edge().send(3, content(0, 3, {7}));
-  end.end_batch();
+  const Transfer unknown = receiving({});
+  end.add({sending(content(0, 1, {5})), unknown, sending(content(0, 3, {7}))});
   end.progress();
   EXPECT_THAT(nccl.groups, ElementsAre("send 5"));
 
-  end.edge().supply(2, at::zeros({6}));
+  unknown->tensor = at::zeros({6});
   end.progress();
   EXPECT_THAT(nccl.groups, ElementsAre("send 5", "receive 6, send 7"));
 }
 
-TEST_F(Edge, InvalidatesAHandleOnCompletion) {
-  end.send(1, content(0, 1, {5}));
-  other.receive(1, at::zeros({5}));
-  std::optional<std::size_t> bytes;
-  move_on(end, other, [&] { return (bytes = end.edge().collect_completed(1)).has_value(); });
-
-  EXPECT_EQ(bytes, 20U);
-  EXPECT_EQ(end.edge().collect_completed(1), std::nullopt);
-}
-
 TEST_F(Edge, AMessageWithoutElementsArrives) {
-  end.send(1, at::empty({0}));
-  other.receive(1, at::empty({0}));
-  std::optional<std::size_t> bytes;
-  move_on(end, other, [&] { return (bytes = other.edge().collect_completed(1)).has_value(); });
+  end.send(at::empty({0}));
+  const Transfer received = other.receive(at::empty({0}));
+  move_on(end, other, [&] { return received->ended; });
 
-  EXPECT_EQ(bytes, 0U);
   EXPECT_THAT(world.findings(), IsEmpty());
 }
 
@@ -116,7 +95,7 @@ TEST(EdgeEnds, DestructionAbortsCommunicatorAndMessages) {
   {
     OneEnd end(0, world.gpu(0));
     OneEnd other(1, world.gpu(1));
-    end.send(1, content(0, 1, {5}));
+    end.send(content(0, 1, {5}));
     for (int i = 0; i < 3; ++i) end.progress();
     EXPECT_THAT(world.leftovers(), ::testing::Not(IsEmpty()));
   }
@@ -145,12 +124,12 @@ TEST(EdgeOrder, OrdersComputeAfterACompletedMessage) {
   NotesWaits cuda(world.gpu(1).cuda);
   OneEnd end(0, world.gpu(0));
   OneEnd receiver(1, {cuda, world.gpu(1).nccl});
-  receiver.receive(1, at::zeros({5}));
+  const Transfer received = receiver.receive(at::zeros({5}));
   for (int i = 0; i < 3; ++i) receiver.progress();
   EXPECT_THAT(cuda.waited_for, IsEmpty()) << "nothing has come: what is computed now need not wait";
 
-  end.send(1, content(0, 1, {5}));
-  move_on(end, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
+  end.send(content(0, 1, {5}));
+  move_on(end, receiver, [&] { return received->ended; });
 
   EXPECT_EQ(cuda.behind_messages.size(), 1U);
   EXPECT_EQ(cuda.waited_for, cuda.behind_messages);

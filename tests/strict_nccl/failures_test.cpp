@@ -8,7 +8,6 @@
 #include <latch>
 
 #include "pipeline/transport/nccl/bounded_call.hpp"
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
@@ -26,9 +25,9 @@ using ::testing::IsEmpty;
 constexpr TransportSettings hasty{milliseconds(400), milliseconds(400)};
 
 void one_message(Transport& t) {
-  if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+  if (t.rank() == 0) post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
   if (t.rank() == 1) {
-    EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0)), content(0, 3, {2, 3, 4})));
+    EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 3, {2, 3, 4})).wait(), content(0, 3, {2, 3, 4})));
   }
   t.wait_for_sends();
 }
@@ -45,7 +44,7 @@ TEST(DeadPeer, IsNamedAsSoonAsTheLibraryKnows) {
       world.lose(1);
     } else {
       said[static_cast<std::size_t>(t.rank())] = thrown_by<RunError>([&] {
-        t.wait(t.post({receive_from(t, 1, 3, {2, 3, 4})}).at(0));
+        post_one(t, receive_from(t, 1, 3, {2, 3, 4})).wait();
       });
     }
     // no rank leaves before all have reported it: leaving would be a message over the host
@@ -64,9 +63,9 @@ TEST(DeadPeer, AnAsynchronousErrorNamesTheTwoRanksAndTheDirection) {
   StrictWorld world(2);
   const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
     if (t.rank() == 1) return t.barrier();
-    const OperationId id = t.post({receive_from(t, 1, 3, {2, 3, 4})}).at(0);
+    Pending id = post_one(t, receive_from(t, 1, 3, {2, 3, 4}));
     world.fail(0, "unhandled cuda error (planted)");
-    t.wait(id);  // throws
+    id.wait();  // throws
   });
 
   EXPECT_THAT(outcome.errors[0], HasSubstr("rank 0: the NCCL communicator of ranks 0 and 1, forward failed: unhandled "
@@ -93,7 +92,7 @@ TEST(LatePeer, IsAcceptedWithinTheDeadline) {
   const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
     if (t.rank() == 0) {
       world.freeze(0);
-      t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+      post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
       std::this_thread::sleep_for(milliseconds(200));
       world.thaw(0);
       t.wait_for_sends();
@@ -114,11 +113,11 @@ TEST(LatePeer, IsNamedWithOperationAndShapeAfterTheDeadline) {
   const Outcome outcome = run_strict(world, {.transport = {milliseconds(300)}}, [&](Transport& t) {
     if (t.rank() == 0) {
       world.freeze(0);
-      t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+      post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
       std::this_thread::sleep_for(seconds(3));  // so that the other rank's deadline passes first
       t.wait_for_sends();
     } else {
-      t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));
+      post_one(t, receive_from(t, 0, 3, {2, 3, 4})).wait();
     }
   });
 
@@ -170,7 +169,7 @@ TEST(TearDown, NamesAndAbortsAHangingFinalisation) {
 
 TEST(TearDown, AbortsEverythingWithoutFinish) {
   const Outcome outcome = run_strict({.finish = false}, [](Transport& t) {
-    if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+    if (t.rank() == 0) post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
   });
 
   EXPECT_THAT(outcome.leftovers, IsEmpty());
@@ -255,7 +254,7 @@ TEST(StartUp, OneRankNeedsNoLibrary) {
   Settings behaviour;
   behaviour.unique_id_error = "not to be called";
   const Outcome outcome = run_strict({.ranks = 1, .behaviour = behaviour}, [](Transport& t) {
-    EXPECT_TRUE(t.post({}).empty());
+    EXPECT_TRUE(post(t, {}).empty());
     t.barrier();
   });
 
@@ -265,7 +264,7 @@ TEST(StartUp, OneRankNeedsNoLibrary) {
 TEST(StartUp, RefusesAMessageWithoutAConnection) {
   const Outcome outcome = run_strict({.connect = false}, [](Transport& t) {
     if (t.rank() == 0) {
-      EXPECT_THROW(t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))}), std::logic_error);
+      EXPECT_THROW(post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))}), std::logic_error);
     }
     t.barrier();
     throw RunError("enough");
@@ -281,15 +280,15 @@ TEST(Groups, CombineConsecutiveMessagesOfOnePeer) {
     t.barrier();
     const int next = (t.rank() + 1) % 3;
     const int previous = (t.rank() + 2) % 3;
-    const auto ids = t.post({
-        send_to(t, next, 0, content(t.rank(), 0, {1, 2, 4})),
-        send_to(t, next, 1, content(t.rank(), 1, {1, 2, 4})),
-        receive_from(t, previous, 0, {1, 2, 4}),
-        receive_from(t, previous, 1, {1, 2, 4}),
-        send_to(t, next, 2, content(t.rank(), 2, {1, 2, 4})),
-        receive_from(t, previous, 2, {1, 2, 4}),
-    });
-    for (const std::size_t received : {2, 3, 5}) t.wait(ids[received]);
+    auto ids = post(t, {
+                           send_to(t, next, 0, content(t.rank(), 0, {1, 2, 4})),
+                           send_to(t, next, 1, content(t.rank(), 1, {1, 2, 4})),
+                           receive_from(t, previous, 0, {1, 2, 4}),
+                           receive_from(t, previous, 1, {1, 2, 4}),
+                           send_to(t, next, 2, content(t.rank(), 2, {1, 2, 4})),
+                           receive_from(t, previous, 2, {1, 2, 4}),
+                       });
+    for (const std::size_t received : {2, 3, 5}) ids[received].wait();
     t.wait_for_sends();
   });
 

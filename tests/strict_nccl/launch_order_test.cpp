@@ -11,7 +11,6 @@
 #include <random>
 #include <tuple>
 
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/message.hpp"
@@ -60,14 +59,11 @@ class ListExecutor {
   static at::Tensor memory() { return at::full({4}, -1, at::kFloat); }
 
   void post(const ActionList& batch) {
-    std::vector<Operation> operations;
     for (const Action& action : batch) {
       const std::int32_t other = partner(action).stage;
       const bool sends = is_send(action.type);
-      Operation operation;
-      operation.action = action;
-      operation.peer = placement_.rank_of(other);
-      MessageHeader& header = operation.header;
+      const int peer = placement_.rank_of(other);
+      MessageHeader header;
       header.direction = direction_of(action.type);
       header.from_stage = sends ? action.stage : other;
       header.to_stage = sends ? other : action.stage;
@@ -75,13 +71,14 @@ class ListExecutor {
       header.dtype = static_cast<std::int32_t>(at::kFloat);
       header.dimensions = 1;
       header.sizes = {4};
-      if (sends) operation.payload = made_.at({action.stage, action.microbatch, header.direction});
-      operations.push_back(std::move(operation));
+      const Key key{action.stage, action.microbatch, header.direction};
+      if (sends) {
+        transport_.send(peer, header, made_.at(key));
+      } else {
+        coming_.emplace(key, transport_.receive(peer, header));
+      }
     }
-    const std::vector<OperationId> ids = transport_.post(std::move(operations));
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!is_send(batch[i].type)) coming_[{batch[i].stage, batch[i].microbatch, direction_of(batch[i].type)}] = ids[i];
-    }
+    transport_.end_batch();
   }
 
   void execute(const Action& action) {
@@ -102,8 +99,8 @@ class ListExecutor {
 
   void compute(const Action& action, Direction direction, std::int32_t from) {
     at::Tensor input;
-    if (const auto coming = coming_.extract({action.stage, action.microbatch, direction})) {
-      input = transport_.wait(coming.mapped());
+    if (auto coming = coming_.extract({action.stage, action.microbatch, direction})) {
+      input = coming.mapped().wait();
       EXPECT_EQ(input.data_ptr<float>()[3], content(from, action.microbatch, direction)) << to_text(action);
     }
     const at::Tensor output = memory();
@@ -126,16 +123,16 @@ class ListExecutor {
     const int peer = placement_.rank_of(head ? 0 : placement_.stages() - 1);
     if (peer == transport_.rank()) return;
     at::Tensor tensor = memory();
-    if (head) transport_.send_tied(peer, tensor);
-    transport_.receive_tied(peer, tensor);
-    if (!head) transport_.send_tied(peer, tensor);
+    if (head) transport_.send_tensor(peer, tensor);
+    transport_.receive_tensor(peer, tensor);
+    if (!head) transport_.send_tensor(peer, tensor);
   }
 
   StrictWorld& world_;
   Transport& transport_;
   Placement placement_;
   std::map<Key, at::Tensor> made_;
-  std::map<Key, OperationId> coming_;
+  std::map<Key, Pending> coming_;
   std::vector<at::Tensor>& kept_;
 };
 

@@ -10,7 +10,6 @@
 
 #include <cstring>
 
-#include "pipeline/transport/operation.hpp"
 #include "schedule/direction.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/one_end.hpp"
@@ -39,8 +38,8 @@ Settings prompt() {
 /// Both ranks send to each other and receive, in one batch.
 void exchange(Transport& t) {
   const int peer = 1 - t.rank();
-  const auto ids = t.post({send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
-  EXPECT_TRUE(at::equal(t.wait(ids[1]), content(peer, 1, {2, 7, 4})));
+  auto ids = post(t, {send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
+  EXPECT_TRUE(at::equal(ids[1].wait(), content(peer, 1, {2, 7, 4})));
   t.wait_for_sends();
 }
 
@@ -50,9 +49,8 @@ TEST(Mistakes, FindsTheCycleOfAnUngroupedExchange) {
   const Outcome outcome =
       run_strict({.behaviour = prompt(), .seam = plant_nccl<SplitGroups>({0, 1})}, [](Transport& t) {
         const int peer = 1 - t.rank();
-        const auto ids =
-            t.post({send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
-        t.wait(ids[1]);
+        auto ids = post(t, {send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
+        ids[1].wait();
       });
 
   EXPECT_THAT(
@@ -69,14 +67,14 @@ TEST(Mistakes, FindsTheCycleOfAnUngroupedExchange) {
 void both_directions(Transport& t) {
   constexpr auto back = Direction::backward;
   if (t.rank() == 0) {
-    t.post({send_to(t, 1, 1, content(0, 1, {2, 7, 4}))});
-    t.post({send_to(t, 1, 0, content(0, 0, {1, 3, 4}, back), back)});
+    post(t, {send_to(t, 1, 1, content(0, 1, {2, 7, 4}))});
+    post(t, {send_to(t, 1, 0, content(0, 0, {1, 3, 4}, back), back)});
     t.wait_for_sends();
   } else {
-    const OperationId gradient = t.post({receive_from(t, 0, 0, {1, 3, 4}, back)}).at(0);
-    const OperationId activation = t.post({receive_from(t, 0, 1, {2, 7, 4})}).at(0);
-    EXPECT_TRUE(at::equal(t.wait(activation), content(0, 1, {2, 7, 4})));
-    EXPECT_TRUE(at::equal(t.wait(gradient), content(0, 0, {1, 3, 4}, back)));
+    Pending gradient = post_one(t, receive_from(t, 0, 0, {1, 3, 4}, back));
+    Pending activation = post_one(t, receive_from(t, 0, 1, {2, 7, 4}));
+    EXPECT_TRUE(at::equal(activation.wait(), content(0, 1, {2, 7, 4})));
+    EXPECT_TRUE(at::equal(gradient.wait(), content(0, 0, {1, 3, 4}, back)));
   }
 }
 
@@ -95,12 +93,12 @@ TEST(Mistakes, OneCommunicatorForBothDirectionsMixesUpShapes) {
 /// Two activations of different shapes in one batch, as at two ranks with two chunks each.
 void two_shapes(Transport& t) {
   if (t.rank() == 0) {
-    t.post({send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
+    post(t, {send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
     t.wait_for_sends();
   } else {
-    const auto ids = t.post({receive_from(t, 0, 0, {2, 9, 4}), receive_from(t, 0, 1, {1, 3, 4})});
-    EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {2, 9, 4})));
-    EXPECT_TRUE(at::equal(t.wait(ids[1]), content(0, 1, {1, 3, 4})));
+    auto ids = post(t, {receive_from(t, 0, 0, {2, 9, 4}), receive_from(t, 0, 1, {1, 3, 4})});
+    EXPECT_TRUE(at::equal(ids[0].wait(), content(0, 0, {2, 9, 4})));
+    EXPECT_TRUE(at::equal(ids[1].wait(), content(0, 1, {1, 3, 4})));
   }
 }
 
@@ -119,12 +117,12 @@ TEST(Mistakes, ReceivesInAnotherOrderMixUpShapes) {
 TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
   const Outcome outcome = run_strict({.seam = plant_nccl<ReversedReceives>({1})}, [](Transport& t) {
     if (t.rank() == 0) {
-      t.post({send_to(t, 1, 0, content(0, 0, {1, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
+      post(t, {send_to(t, 1, 0, content(0, 0, {1, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
       t.wait_for_sends();
     } else {
-      const auto ids = t.post({receive_from(t, 0, 0, {1, 3, 4}), receive_from(t, 0, 1, {1, 3, 4})});
-      EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 1, {1, 3, 4})));
-      t.wait(ids[1]);
+      auto ids = post(t, {receive_from(t, 0, 0, {1, 3, 4}), receive_from(t, 0, 1, {1, 3, 4})});
+      EXPECT_TRUE(at::equal(ids[0].wait(), content(0, 1, {1, 3, 4})));
+      ids[1].wait();
     }
   });
 
@@ -133,8 +131,8 @@ TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
 
 TEST(Mistakes, NamesUnequalCountsAndTypes) {
   const auto one_message = [](Transport& t) {
-    if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
-    if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));
+    if (t.rank() == 0) post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+    if (t.rank() == 1) post_one(t, receive_from(t, 0, 3, {2, 3, 4})).wait();
     t.wait_for_sends();
   };
 
@@ -161,10 +159,10 @@ Outcome send_while_it_is_computed(const GpuSeam& seam, bool* arrived_right) {
                        .writes = {{payload.const_data_ptr(), payload.nbytes()}},
                        .body = [payload, made] { payload.copy_(made); },
                        .time = milliseconds(500)});
-      t.post({send_to(t, 1, 5, payload)});
+      post(t, {send_to(t, 1, 5, payload)});
       t.wait_for_sends();
     } else {
-      *arrived_right = at::equal(t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0)), made);
+      *arrived_right = at::equal(post_one(t, receive_from(t, 0, 5, {2, 3, 4})).wait(), made);
     }
   });
 }
@@ -194,11 +192,10 @@ std::vector<std::string> receive_into_memory_in_use(const GpuSeam& seam, bool* k
                      .writes = {},
                      .body = [&] { *kernel_saw_old = at::equal(buffer, old); },
                      .time = milliseconds(500)});
-    receiver.receive(1, buffer);
-    sender.send(1, content(0, 0, {64}));
+    const Transfer received = receiver.receive(buffer), sent = sender.send(content(0, 0, {64}));
     move_on(sender, receiver, [&] { return world.compute_idle(1); });
-    move_on(sender, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
-    move_on(sender, receiver, [&] { return sender.edge().collect_completed(1).has_value(); });
+    move_on(sender, receiver, [&] { return received->ended; });
+    move_on(sender, receiver, [&] { return sent->ended; });
   }
   return world.findings();
 }
@@ -222,16 +219,16 @@ TEST(Mistakes, FindsComputeThatReadsAPendingReceive) {
   {
     OneEnd sender(0, world.gpu(0));
     OneEnd receiver(1, world.gpu(1));
-    receiver.receive(1, buffer);
+    const Transfer received = receiver.receive(buffer);
     for (int i = 0; i < 3; ++i) receiver.progress();  // until its stream has reached it
     world.launch(1,
                  {.name = "forward", .reads = {{buffer.const_data_ptr(), buffer.nbytes()}}, .writes = {}, .body = [&] {
                     seen = buffer.clone();
                   }});
     EXPECT_TRUE(world.compute_idle(1));
-    sender.send(1, content(0, 0, {64}));
-    move_on(sender, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
-    move_on(sender, receiver, [&] { return sender.edge().collect_completed(1).has_value(); });
+    const Transfer sent = sender.send(content(0, 0, {64}));
+    move_on(sender, receiver, [&] { return received->ended; });
+    move_on(sender, receiver, [&] { return sent->ended; });
   }
 
   EXPECT_TRUE(seen.isnan().all().item<bool>()) << "a reader of an unfinished receive sees NaN, not old values";
@@ -246,8 +243,8 @@ TEST(Mistakes, FindsASendBufferReusedByCompute) {
   const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
     if (t.rank() == 0) {
       const at::Tensor payload = content(0, 5, {2, 3, 4});
-      const OperationId id = t.post({send_to(t, 1, 5, payload)}).at(0);
-      for (int i = 0; i < 20; ++i) t.test(id);  // until its stream has reached it
+      Pending id = post_one(t, send_to(t, 1, 5, payload));
+      for (int i = 0; i < 20; ++i) id.test();  // until its stream has reached it
       world.launch(0, {.name = "next forward",
                        .reads = {},
                        .writes = {{payload.const_data_ptr(), payload.nbytes()}},
@@ -258,7 +255,7 @@ TEST(Mistakes, FindsASendBufferReusedByCompute) {
       t.wait_for_sends();
     } else {
       t.barrier();
-      t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0));
+      post_one(t, receive_from(t, 0, 5, {2, 3, 4})).wait();
     }
   });
 
@@ -271,7 +268,7 @@ TEST(Mistakes, FindsASendBufferWrittenByTheHost) {
   const Outcome outcome = run_strict({}, [](Transport& t) {
     if (t.rank() == 0) {
       const at::Tensor payload = content(0, 5, {2, 3, 4});
-      t.post({send_to(t, 1, 5, payload)});
+      post(t, {send_to(t, 1, 5, payload)});
       t.barrier();
       payload.add_(1);
       t.barrier();
@@ -279,7 +276,7 @@ TEST(Mistakes, FindsASendBufferWrittenByTheHost) {
     } else {
       t.barrier();
       t.barrier();
-      t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0));
+      post_one(t, receive_from(t, 0, 5, {2, 3, 4})).wait();
     }
   });
 
@@ -296,9 +293,9 @@ TEST(Mistakes, FindsAnEventAfterAnUnstartedGroup) {
   {
     OneEnd sender(0, seam(0, world.gpu(0)));
     OneEnd receiver(1, world.gpu(1));
-    sender.send(1, payload);
-    receiver.receive(1, buffer);
-    move_on(sender, receiver, [&] { return receiver.edge().collect_completed(1).has_value(); });
+    sender.send(payload);
+    const Transfer received = receiver.receive(buffer);
+    move_on(sender, receiver, [&] { return received->ended; });
   }
 
   EXPECT_THAT(world.findings(),

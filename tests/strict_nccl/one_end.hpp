@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <deque>
+#include <memory>
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/nccl_edge.hpp"
@@ -14,37 +16,39 @@
 
 namespace plumbline::strict {
 
+using Transfer = std::shared_ptr<NcclTransfer>;
+
+inline Transfer sending(const at::Tensor& payload) {
+  return std::make_shared<NcclTransfer>(NcclTransfer{.send = true, .tensor = payload});
+}
+inline Transfer receiving(const at::Tensor& buffer) {
+  return std::make_shared<NcclTransfer>(NcclTransfer{.send = false, .tensor = buffer});
+}
+
 class OneEnd {
  public:
-  using Handle = PayloadChannel::Handle;
-
   OneEnd(int rank, GpuApi gpu)
       : events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, "id", {}) {}
 
   NcclEdge& edge() { return edge_; }
-  /// A batch of one message.
-  void send(Handle handle, const at::Tensor& payload) {
-    edge_.send(handle, payload);
-    end_batch();
-  }
-  void receive(Handle handle, const at::Tensor& buffer) {
-    edge_.receive(handle);
-    edge_.supply(handle, buffer);
-    end_batch();
-  }
-  void end_batch() {
-    edge_.end_batch();
-    ++to_launch_;
-  }
+  void add(const NcclGroup& group) { to_launch_.push_back(group); }
+  /// A group of one message.
+  Transfer send(const at::Tensor& payload) { return add_one(sending(payload)); }
+  Transfer receive(const at::Tensor& buffer) { return add_one(receiving(buffer)); }
   void progress() {
     edge_.progress();
-    while (to_launch_ > 0 && edge_.connected() && edge_.launch()) --to_launch_;
+    while (!to_launch_.empty() && edge_.connected() && edge_.launch(to_launch_.front())) to_launch_.pop_front();
   }
 
  private:
+  Transfer add_one(Transfer transfer) {
+    add({transfer});
+    return transfer;
+  }
+
   GpuEvents events_;
   NcclEdge edge_;
-  int to_launch_ = 0;
+  std::deque<NcclGroup> to_launch_;
 };
 
 /// Advances both ends until `over`; both ranks are this thread.

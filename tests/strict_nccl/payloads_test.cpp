@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Payloads by NCCL without a transport above them: rules that a transport always obeys, so that no run tests them.
-#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,21 +7,18 @@
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
-#include "pipeline/transport/threads_link.hpp"
-#include "schedule/direction.hpp"
+#include "pipeline/transport/threads_transport.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/strict_run.hpp"
 
 namespace plumbline::strict {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// Runs `body(payloads, control, wait)` on two ranks.
 template <typename Body>
 void on_two_ranks(const Body& body) {
   StrictWorld world(2);
-  const auto links = make_threads_links(2);
+  const auto endpoints = make_threads_endpoints(2);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
@@ -30,7 +26,7 @@ void on_two_ranks(const Body& body) {
       const Control::Wait wait = [&](const std::string& /*what*/, const std::function<bool()>& ended) {
         while (!ended()) payloads.progress();
       };
-      Control control(*links.at(static_cast<std::size_t>(rank)), wait);
+      Control control(*endpoints.at(static_cast<std::size_t>(rank)), wait);
       try {
         body(rank, payloads, control, wait);
       } catch (const std::exception& error) {
@@ -40,22 +36,6 @@ void on_two_ranks(const Body& body) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(world.leftovers(), ::testing::IsEmpty());
-}
-
-TEST(NcclPayloads, AHandleIsInvalidAfterItsMessageCompleted) {
-  on_two_ranks([](int rank, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
-    payloads.connect({{0, 1}}, control, wait);
-    const at::Tensor buffer = at::zeros({6});
-    const PayloadChannel::Handle handle =
-        rank == 0 ? payloads.send(1, Direction::forward, content(0, 1, {6})) : payloads.receive(0, Direction::forward);
-    if (rank == 1) payloads.supply(handle, buffer);
-    payloads.flush();
-    wait("the message", [&] { return payloads.test(handle).has_value(); });
-
-    EXPECT_THAT(thrown_by<std::logic_error>([&] { payloads.test(handle); }),
-                HasSubstr("a handle was used after its message had completed"));
-    payloads.close(wait);
-  });
 }
 
 TEST(NcclPayloads, RefusesASecondConnectionOfAPair) {

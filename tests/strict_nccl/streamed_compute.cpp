@@ -9,10 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
-#include "schedule/message.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline::strict {
@@ -35,30 +33,15 @@ class StreamedCompute final : public Transport {
   void leave_steps() override { inner_->leave_steps(); }
   void carry_request(std::function<bool()> asked) override { inner_->carry_request(std::move(asked)); }
   bool request_carried() const override { return inner_->request_carried(); }
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    for (Operation& operation : batch) {
-      if (!is_send(operation.action.type)) continue;
-      const at::Tensor payload = std::exchange(operation.payload, later(operation.payload));
-      copy("compute of what is sent", payload, operation.payload);
-    }
-    return inner_->post(std::move(batch));
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    const at::Tensor computed = std::exchange(payload, later(payload));
+    copy("compute of what is sent", computed, payload);
+    return Pending(std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload))));
   }
-
-  at::Tensor wait(OperationId id) override {
-    at::Tensor arrived = inner_->wait(id);
-    if (!arrived.defined()) return arrived;
-    at::Tensor read = later(arrived);
-    copy("compute on what came", arrived, read);
-    // Host tensors know no streams: the trainer continues after its kernel has run.
-    while (!world_.compute_idle(rank())) std::this_thread::yield();
-    let_go();
-    return read;
+  Pending receive(int peer, const MessageHeader& expected) override {
+    return Pending(std::make_shared<Streamed>(*this, inner_->receive(peer, expected)));
   }
-
-  bool test(OperationId id) override {
-    if (world_.compute_idle(rank())) let_go();
-    return inner_->test(id);
-  }
+  void end_batch() override { inner_->end_batch(); }
   void wait_for_sends() override {
     inner_->wait_for_sends();
     while (!world_.compute_idle(rank())) std::this_thread::yield();
@@ -69,8 +52,8 @@ class StreamedCompute final : public Transport {
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }
-  void send_tied(int peer, const at::Tensor& tensor) override { inner_->send_tied(peer, tensor); }
-  void receive_tied(int peer, at::Tensor& tensor) override { inner_->receive_tied(peer, tensor); }
+  void send_tensor(int peer, const at::Tensor& tensor) override { inner_->send_tensor(peer, tensor); }
+  void receive_tensor(int peer, at::Tensor& tensor) override { inner_->receive_tensor(peer, tensor); }
   void finish() override { inner_->finish(); }
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
 
@@ -81,6 +64,29 @@ class StreamedCompute final : public Transport {
     at::Tensor made = at::empty_like(tensor);
     std::memset(made.mutable_data_ptr(), 0xff, made.nbytes());
     return made;
+  }
+
+  struct Streamed : Pending::Message {
+    Streamed(StreamedCompute& its_transport, Pending message) : transport(its_transport), inner(std::move(message)) {}
+    bool test() override {
+      if (transport.world_.compute_idle(transport.rank())) transport.let_go();
+      return inner.test();
+    }
+    at::Tensor wait() override {
+      at::Tensor arrived = inner.wait();
+      return arrived.defined() ? transport.read(arrived) : arrived;
+    }
+    StreamedCompute& transport;
+    Pending inner;
+  };
+
+  at::Tensor read(const at::Tensor& arrived) {
+    at::Tensor read = later(arrived);
+    copy("compute on what came", arrived, read);
+    // Host tensors know no streams: the trainer continues after its kernel has run.
+    while (!world_.compute_idle(rank())) std::this_thread::yield();
+    let_go();
+    return read;
   }
 
   struct Operands {

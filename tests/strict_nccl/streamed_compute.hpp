@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPU-like asynchronous compute for a trainer with host tensors: a kernel that has not run yet when a message is posted
-// computes what is sent, and a later kernel reads what is received.
+// GPU-like asynchronous compute for a trainer with host tensors: a kernel that has not run yet when a message is
+// started computes what is sent, and a later kernel reads what is received.
 #pragma once
 
 #include <memory>

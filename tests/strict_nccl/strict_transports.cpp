@@ -3,8 +3,9 @@
 
 #include <utility>
 
+#include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/threads_link.hpp"
+#include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline::strict {
@@ -12,11 +13,13 @@ namespace plumbline::strict {
 std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& world, int ranks,
                                                                TransportSettings settings, NcclSettings nccl,
                                                                const GpuSeam& seam) {
-  auto links = make_threads_links(ranks);
+  auto endpoints = make_threads_endpoints(ranks);
   std::vector<std::unique_ptr<Transport>> transports;
   for (int rank = 0; rank < ranks; ++rank) {
     const GpuApi gpu = seam ? seam(rank, world.gpu(rank)) : world.gpu(rank);
-    transports.push_back(make_nccl_transport(std::move(links[static_cast<std::size_t>(rank)]), gpu, settings, nccl));
+    transports.push_back(std::make_unique<MessageTransport>(std::move(endpoints[static_cast<std::size_t>(rank)]),
+                                                            settings, std::nullopt,
+                                                            std::make_unique<NcclPayloads>(gpu, rank, nccl)));
   }
   return transports;
 }

@@ -94,18 +94,6 @@ bool NcclEdge::connected() {
   return state() == NcclProgress::done;
 }
 
-void NcclEdge::send(Handle handle, const at::Tensor& payload) {
-  waiting_.push_back({handle, true, payload, batch_});
-}
-
-void NcclEdge::receive(Handle handle) {
-  waiting_.push_back({handle, false, {}, batch_});
-}
-
-void NcclEdge::supply(Handle handle, const at::Tensor& buffer) {
-  std::ranges::find(waiting_, handle, &Message::handle)->tensor = buffer;
-}
-
 void NcclEdge::progress() {
   if (communicator_ == NcclCommunicator::none) return;  // closed, while other edges are not
   const NcclProgress now = state();
@@ -114,22 +102,17 @@ void NcclEdge::progress() {
   complete_reached();
 }
 
-bool NcclEdge::launch() {
-  if (launched_ == batch_) throw std::logic_error(text() + " has no batch to launch");
-  if (!starting_) start_group();
-  if (starting_) return false;
-  if (!waiting_.empty() && waiting_.front().batch == launched_) return false;  // a receive without a buffer
-  ++launched_;
-  return true;
+bool NcclEdge::launch(NcclGroup& group) {
+  if (!starting_) start(group);
+  return !starting_ && group.empty();
 }
 
-void NcclEdge::start_group() {
-  Group group;
-  while (!waiting_.empty() && waiting_.front().batch == launched_ && waiting_.front().tensor.defined()) {
-    group.messages.push_back(std::move(waiting_.front()));
-    waiting_.pop_front();
+void NcclEdge::start(NcclGroup& group) {
+  Launched launched;
+  for (; !group.empty() && group.front()->tensor.defined(); group.pop_front()) {
+    launched.transfers.push_back(std::move(group.front()));
   }
-  if (group.messages.empty()) return;
+  if (launched.transfers.empty()) return;
 
   // The payloads are computed by work queued on the compute stream, and that work may still use memory that became a
   // receive buffer.
@@ -139,16 +122,17 @@ void NcclEdge::start_group() {
 
   const int peer = ends_.rank < ends_.peer ? 1 : 0;
   OpenGroup open(gpu_.nccl);
-  for (const Message& message : group.messages) {
-    const auto count = static_cast<std::size_t>(message.tensor.numel());
-    const NcclType type = nccl_type(message.tensor.scalar_type());
-    if (message.send) {
-      gpu_.nccl.send(message.tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
+  for (const auto& transfer : launched.transfers) {
+    const at::Tensor& tensor = transfer->tensor;
+    const auto count = static_cast<std::size_t>(tensor.numel());
+    const NcclType type = nccl_type(tensor.scalar_type());
+    if (transfer->send) {
+      gpu_.nccl.send(tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
     } else {
-      gpu_.nccl.receive(message.tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
+      gpu_.nccl.receive(tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
     }
   }
-  starting_ = std::move(group);
+  starting_ = std::move(launched);
   if (open.close() == NcclProgress::done) finish_start();
 }
 
@@ -160,19 +144,13 @@ void NcclEdge::finish_start() {
 
 void NcclEdge::complete_reached() {
   while (!in_flight_.empty() && gpu_.cuda.reached(in_flight_.front().event)) {
-    Group& group = in_flight_.front();
+    const Launched& launched = in_flight_.front();
     // The host has seen the event; this also orders the compute stream after it explicitly.
-    gpu_.cuda.wait(gpu_.cuda.compute_stream(), group.event);
-    events_.recycle(group.event);
-    for (const Message& message : group.messages) ended_[message.handle] = message.tensor.nbytes();
+    gpu_.cuda.wait(gpu_.cuda.compute_stream(), launched.event);
+    events_.recycle(launched.event);
+    for (const auto& transfer : launched.transfers) transfer->ended = true;
     in_flight_.pop_front();
   }
-}
-
-std::optional<std::size_t> NcclEdge::collect_completed(Handle handle) {
-  const auto node = ended_.extract(handle);
-  if (node.empty()) return std::nullopt;
-  return node.mapped();
 }
 
 void NcclEdge::begin_close() {

@@ -7,24 +7,29 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/owned_stream.hpp"
-#include "pipeline/transport/payload_channel.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
 
+/// A payload that NCCL transfers.
+struct NcclTransfer {
+  bool send = false;
+  at::Tensor tensor;   ///< of a receive: undefined until its shape is known
+  bool ended = false;  ///< its event is reached, and the compute stream is ordered after it
+};
+/// Payloads that follow each other on one edge.
+using NcclGroup = std::deque<std::shared_ptr<NcclTransfer>>;
+
 class NcclEdge {
  public:
-  using Handle = PayloadChannel::Handle;
-
   struct Ends {
     int rank = 0;
     int peer = 0;
@@ -42,21 +47,11 @@ class NcclEdge {
   const Ends& ends() const { return ends_; }
 
   bool connected();
-  /// In the order of the action list.
-  void send(Handle handle, const at::Tensor& payload);
-  void receive(Handle handle);
-  void supply(Handle handle, const at::Tensor& buffer);
-  /// Closes the current batch: the messages since the last call, which `launch` will start.
-  void end_batch() { ++batch_; }
-  /// Launches the remaining messages of the oldest batch as one group, up to the first receive without a buffer.
-  /// Returns whether the whole batch is on the stream; call again until it is.
-  bool launch();
-
-  /// Collects completed messages. Throws RunError naming both ranks if NCCL reports a failure.
+  /// Launches a group as far as its first receive without a buffer, and removes from it what it launched. Returns
+  /// whether the whole group is on the stream; call again until it is.
+  bool launch(NcclGroup& group);
+  /// Ends transfers whose event is reached. Throws RunError naming both ranks if NCCL reports a failure.
   void progress();
-  /// The byte count of a completed message, else null; the compute stream is then ordered after it. The handle becomes
-  /// invalid.
-  std::optional<std::size_t> collect_completed(Handle handle);
 
   // Orderly shutdown on both ranks: call begin_close, then poll `closed`. No message may be in progress.
   void begin_close();
@@ -65,18 +60,12 @@ class NcclEdge {
   NcclCommunicator release() noexcept;
 
  private:
-  struct Message {
-    Handle handle = 0;
-    bool send = false;
-    at::Tensor tensor;  ///< kept until the group's event is reached
-    std::uint64_t batch = 0;
-  };
-  struct Group {
-    std::vector<Message> messages;
-    GpuEvent event = GpuEvent::none;  ///< recorded after the messages
+  struct Launched {
+    std::vector<std::shared_ptr<NcclTransfer>> transfers;  ///< which own their tensors until the event is reached
+    GpuEvent event = GpuEvent::none;                       ///< recorded after them
   };
 
-  void start_group();
+  void start(NcclGroup& group);
   void finish_start();
   void complete_reached();
   /// NCCL's progress; throws if the communicator failed.
@@ -86,13 +75,9 @@ class NcclEdge {
   GpuEvents& events_;
   Ends ends_;
   OwnedStream stream_;
-  NcclCommunicator communicator_;  ///< none once closed or released
-  std::uint64_t batch_ = 0;        ///< the batch being collected
-  std::uint64_t launched_ = 0;     ///< batches that are completely on the stream
-  std::deque<Message> waiting_;
-  std::optional<Group> starting_;  ///< passed to NCCL, not on the stream yet
-  std::deque<Group> in_flight_;    ///< on the stream, in order
-  std::map<Handle, std::size_t> ended_;
+  NcclCommunicator communicator_;     ///< none once closed or released
+  std::optional<Launched> starting_;  ///< passed to NCCL, not on the stream yet
+  std::deque<Launched> in_flight_;    ///< on the stream, in order
 };
 
 /// Throws std::logic_error for a type that NCCL does not have.

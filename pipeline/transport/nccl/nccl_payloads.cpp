@@ -54,10 +54,6 @@ std::string version_mismatch(const std::vector<std::string>& versions) {
 NcclPayloads::NcclPayloads(GpuApi gpu, int rank, NcclSettings settings)
     : gpu_(gpu), rank_(rank), settings_(settings), events_(gpu.cuda) {}
 
-NcclPayloads::~NcclPayloads() {
-  abort();
-}
-
 NcclEdge& NcclPayloads::find_edge(int peer, Direction direction) {
   const auto found = edges_.find({peer, direction});
   if (found == edges_.end()) {
@@ -65,19 +61,6 @@ NcclEdge& NcclPayloads::find_edge(int peer, Direction direction) {
                            " exchange messages without a connection");
   }
   return *found->second;
-}
-
-NcclEdge& NcclPayloads::next_edge(int peer, Direction direction) {
-  NcclEdge& edge = find_edge(peer, direction);
-  if (current_edge_ != &edge) end_group();
-  current_edge_ = &edge;
-  return edge;
-}
-
-void NcclPayloads::end_group() {
-  if (current_edge_ == nullptr) return;
-  current_edge_->end_batch();
-  to_launch_.push_back(std::exchange(current_edge_, nullptr));
 }
 
 std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& control) {
@@ -132,12 +115,9 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   const Direction direction = edge.ends().direction;
   const at::Tensor sent = pattern(rank_);
   const at::Tensor got = at::empty_like(sent);
-  const Handle out = send(peer, direction, sent);
-  const Handle in = receive(peer, direction);
-  supply(in, got);
-  flush();
-  wait("the first exchange over " + edge.text(), [&] { return test(in).has_value(); });
-  wait("the first exchange over " + edge.text(), [&] { return test(out).has_value(); });
+  const auto out = send(peer, direction, sent);
+  const auto in = receive(peer, direction, got);
+  wait("the first exchange over " + edge.text(), [&] { return in->ended && out->ended; });
   if (!at::equal(got, pattern(peer))) {
     throw RunError("rank " + std::to_string(rank_) + ": " + edge.text() +
                    " does not deliver what was sent; direct access between these GPUs may be broken on this machine: "
@@ -145,40 +125,25 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   }
 }
 
-PayloadChannel::Handle NcclPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
-  NcclEdge& edge = next_edge(peer, direction);
-  edge.send(++last_handle_, payload);
-  pending_[last_handle_] = &edge;
-  return last_handle_;
+std::shared_ptr<NcclTransfer> NcclPayloads::send(int peer, Direction direction, at::Tensor payload) {
+  return add(peer, direction, {.send = true, .tensor = std::move(payload)});
 }
 
-PayloadChannel::Handle NcclPayloads::receive(int peer, Direction direction) {
-  NcclEdge& edge = next_edge(peer, direction);
-  edge.receive(++last_handle_);
-  pending_[last_handle_] = &edge;
-  return last_handle_;
+std::shared_ptr<NcclTransfer> NcclPayloads::receive(int peer, Direction direction, at::Tensor buffer) {
+  return add(peer, direction, {.send = false, .tensor = std::move(buffer)});
 }
 
-void NcclPayloads::supply(Handle receive, const at::Tensor& buffer) {
-  pending_.at(receive)->supply(receive, buffer);
-}
-
-void NcclPayloads::flush() {
-  end_group();
-  progress();
+std::shared_ptr<NcclTransfer> NcclPayloads::add(int peer, Direction direction, NcclTransfer transfer) {
+  NcclEdge& edge = find_edge(peer, direction);
+  if (!collecting_ || to_launch_.back().edge != &edge) to_launch_.push_back({&edge, {}});
+  collecting_ = true;
+  return to_launch_.back().transfers.emplace_back(std::make_shared<NcclTransfer>(std::move(transfer)));
 }
 
 void NcclPayloads::progress() {
+  collecting_ = false;
   for (const auto& [key, edge] : edges_) edge->progress();
-  while (!to_launch_.empty() && to_launch_.front()->launch()) to_launch_.pop_front();
-}
-
-std::optional<std::size_t> NcclPayloads::test(Handle handle) {
-  const auto pending = pending_.find(handle);
-  if (pending == pending_.end()) throw std::logic_error("a handle was used after its message had completed");
-  const std::optional<std::size_t> bytes = pending->second->collect_completed(handle);
-  if (bytes) pending_.erase(pending);
-  return bytes;
+  while (!to_launch_.empty() && to_launch_.front().edge->launch(to_launch_.front().transfers)) to_launch_.pop_front();
 }
 
 void NcclPayloads::close(const Control::Wait& wait) {
@@ -205,7 +170,6 @@ void NcclPayloads::abort() noexcept {
     }
     call_bounded(settings_.abort_limit, std::move(calls));
   }
-  current_edge_ = nullptr;
   to_launch_.clear();
   edges_.clear();
 }

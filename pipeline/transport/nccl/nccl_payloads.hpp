@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/transport/control.hpp"
 #include "pipeline/transport/nccl/nccl_edge.hpp"
-#include "pipeline/transport/payload_channel.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/direction.hpp"
 
@@ -29,36 +29,39 @@ struct NcclSettings {
   std::chrono::milliseconds abort_limit{1000};
 };
 
-class NcclPayloads final : public PayloadChannel {
+/// Before the first message all ranks must call `connect` with all pairs that exchange messages. Tensors belong to the
+/// compute stream of the calling thread: a send transfers what the work queued there when its group is launched
+/// computes, and an ended receive may be used there.
+class NcclPayloads {
  public:
   /// The rank's device must be set. The libraries must outlive this object.
   NcclPayloads(GpuApi gpu, int rank, NcclSettings settings);
-  ~NcclPayloads() override;
+  /// Aborts what is in progress.
+  ~NcclPayloads() { abort(); }
+  NcclPayloads(const NcclPayloads&) = delete;
+  NcclPayloads& operator=(const NcclPayloads&) = delete;
 
-  at::Device device() const override { return settings_.device; }
-  /// NCCL receives the receiver's count of elements, whatever was sent.
-  bool respects_capacity() const override { return true; }
-  bool carries_tied_tensors() const override { return true; }
-  bool needs_polling() const override { return true; }
+  at::Device device() const { return settings_.device; }
 
   /// Rank 0 creates and broadcasts the ids; then each pair, in list order and forward before backward, creates its
-  /// communicator and sends a tensor both ways, since NCCL opens its connections at first use.
-  void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) override;
+  /// communicator and sends a tensor both ways, since NCCL opens its connections at first use. Blocks.
+  void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait);
 
-  Handle send(int peer, Direction direction, const at::Tensor& payload) override;
-  Handle receive(int peer, Direction direction) override;
-  void supply(Handle receive, const at::Tensor& buffer) override;
-  void flush() override;
-  void progress() override;
-  std::optional<std::size_t> test(Handle handle) override;
-  void close(const Control::Wait& wait) override;
-  void abort() noexcept override;
+  /// In the order of the action list. The tensor of a receive may be given later.
+  std::shared_ptr<NcclTransfer> send(int peer, Direction direction, at::Tensor payload);
+  std::shared_ptr<NcclTransfer> receive(int peer, Direction direction, at::Tensor buffer);
+  /// Ends the group that `send` and `receive` collect, launches groups and advances transfers. Throws RunError if one
+  /// can no longer end.
+  void progress();
+
+  /// Collective, after all ranks have agreed to end: nothing is in progress on any of them. Blocks.
+  void close(const Control::Wait& wait);
+  /// Cancels transfers without other ranks, in bounded time. No further calls are allowed.
+  void abort() noexcept;
 
  private:
   NcclEdge& find_edge(int peer, Direction direction);
-  /// The edge of the next message of the list; a change of edge ends the group.
-  NcclEdge& next_edge(int peer, Direction direction);
-  void end_group();
+  std::shared_ptr<NcclTransfer> add(int peer, Direction direction, NcclTransfer transfer);
   std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
   void warm_up(NcclEdge& edge, const Control::Wait& wait);
 
@@ -67,10 +70,12 @@ class NcclPayloads final : public PayloadChannel {
   NcclSettings settings_;
   GpuEvents events_;
   std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
-  std::map<Handle, NcclEdge*> pending_;
-  NcclEdge* current_edge_ = nullptr;  ///< edge of the current group: consecutive messages on one edge form a group
-  std::deque<NcclEdge*> to_launch_;   ///< one entry per group, in the order of the action list
-  Handle last_handle_ = 0;
+  struct EdgeGroup {
+    NcclEdge* edge;
+    NcclGroup transfers;
+  };
+  std::deque<EdgeGroup> to_launch_;  ///< in the order of the action list
+  bool collecting_ = false;          ///< the last group takes further messages of its edge
 };
 
 }  // namespace plumbline

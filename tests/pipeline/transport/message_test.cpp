@@ -16,19 +16,16 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Microbatch 3 of step 2, from stage 0 to stage 1.
-Operation one_message(ActionType type) {
-  Operation operation;
-  operation.action = {type == ActionType::send_forward ? 0 : 1, type, 3};
-  operation.peer = type == ActionType::send_forward ? 1 : 0;
-  operation.header.to_stage = 1;
-  operation.header.step = 2;
-  operation.header.microbatch = 3;
-  operation.header.dtype = static_cast<std::int32_t>(at::kFloat);
-  operation.header.dimensions = 3;
-  operation.header.sizes = {2, 5, 8, 0};
-  operation.header.sequence = 4;
-  if (type == ActionType::send_forward) operation.payload = at::zeros({2, 5, 8});
-  return operation;
+MessageEnd one_message(bool sends) {
+  MessageEnd end{sends, sends ? 1 : 0, {}};
+  end.header.to_stage = 1;
+  end.header.step = 2;
+  end.header.microbatch = 3;
+  end.header.dtype = static_cast<std::int32_t>(at::kFloat);
+  end.header.dimensions = 3;
+  end.header.sizes = {2, 5, 8, 0};
+  end.header.sequence = 4;
+  return end;
 }
 
 std::string refusal_of(const std::function<void()>& use) {
@@ -41,7 +38,7 @@ std::string refusal_of(const std::function<void()>& use) {
 }
 
 TEST(Message, ChecksEachFieldOfTheHeader) {
-  const Operation receive = one_message(ActionType::receive_forward);
+  const MessageEnd receive = one_message(false);
   const std::vector<std::pair<std::string, void (*)(MessageHeader&)>> changes{
       {"magic number", [](MessageHeader& header) { ++header.magic; }},
       {"direction", [](MessageHeader& header) { header.direction = Direction::backward; }},
@@ -62,32 +59,20 @@ TEST(Message, ChecksEachFieldOfTheHeader) {
 }
 
 TEST(Message, APayloadMatchesItsHeader) {
-  const Operation send = one_message(ActionType::send_forward);
-  const auto refusal = [&](const std::function<void(Operation&)>& change) {
-    Operation changed = send;
-    change(changed);
-    return refusal_of([&] { check_payload(0, changed); });
+  const auto refusal = [](const at::Tensor& payload) {
+    return refusal_of([&] { check_payload(0, one_message(true), payload); });
   };
 
-  EXPECT_EQ(refusal([](Operation&) {}), "");
-  EXPECT_THAT(refusal([](Operation& changed) { changed.payload = at::Tensor(); }), HasSubstr("is missing"));
-  EXPECT_THAT(refusal([](Operation& changed) {
-                changed.payload = at::zeros({5, 2, 8}).transpose(0, 1);
-              }),
-              HasSubstr("is not contiguous"));
-  EXPECT_THAT(refusal([](Operation& changed) {
-                changed.payload = at::zeros({2, 4, 8});
-              }),
-              HasSubstr("is 2x4x8 float32, not what its header says"));
-  EXPECT_THAT(refusal([](Operation& changed) {
-                changed.payload = at::zeros({2, 5, 8}, at::kDouble);
-              }),
-              HasSubstr("is 2x5x8 float64, not what its header says"));
+  EXPECT_EQ(refusal(at::zeros({2, 5, 8})), "");
+  EXPECT_THAT(refusal({}), HasSubstr("is missing"));
+  EXPECT_THAT(refusal(at::zeros({5, 2, 8}).transpose(0, 1)), HasSubstr("is not contiguous"));
+  EXPECT_THAT(refusal(at::zeros({2, 4, 8})), HasSubstr("is 2x4x8 float32, not what its header says"));
+  EXPECT_THAT(refusal(at::zeros({2, 5, 8}, at::kDouble)), HasSubstr("is 2x5x8 float64, not what its header says"));
 }
 
 TEST(Message, RefusesInvalidBufferSizes) {
   const auto refusal = [](std::int32_t dimensions, std::int64_t size) {
-    MessageHeader header = one_message(ActionType::receive_forward).header;
+    MessageHeader header = one_message(false).header;
     header.dimensions = dimensions;
     header.sizes[0] = size;
     return refusal_of([&] { allocate_buffer(1, header); });

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of MessageTransport that no real channel triggers, with channels that report false results.
+// Checks of MessageTransport that no real endpoint triggers, with one that carries other bodies than it is given.
 #include "pipeline/transport/message_transport.hpp"
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <thread>
 
-#include "pipeline/transport/link_payloads.hpp"
-#include "pipeline/transport/threads_link.hpp"
+#include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
@@ -21,134 +21,117 @@ namespace plumbline {
 namespace {
 
 using ::testing::HasSubstr;
-using Moved = std::optional<std::size_t>;
+using Replace = std::function<ConstBytes(ConstBytes body)>;
 
-/// A link's payloads, where `replace` changes the reported sizes.
-class OverriddenPayloads : public PayloadChannel {
+/// `replace` changes the bodies of payloads that leave.
+class LyingEndpoint : public Endpoint {
  public:
-  OverriddenPayloads(Link& link, std::function<Moved(Moved)> replace) : inner_(link), replace_(std::move(replace)) {}
-  bool respects_capacity() const override { return inner_.respects_capacity(); }
-  Handle send(int peer, Direction direction, const at::Tensor& payload) override {
-    return inner_.send(peer, direction, payload);
+  LyingEndpoint(std::unique_ptr<Endpoint> inner, const Replace& replace)
+      : inner_(std::move(inner)), replace_(replace) {}
+  int rank() const override { return inner_->rank(); }
+  int world_size() const override { return inner_->world_size(); }
+  std::unique_ptr<TransportRequest> send(int peer, Channel channel, ConstBytes head, ConstBytes body) override {
+    return inner_->send(peer, channel, head, channel == Channel::forward ? replace_(body) : body);
   }
-  Handle receive(int peer, Direction direction) override { return inner_.receive(peer, direction); }
-  void supply(Handle receive, const at::Tensor& buffer) override { inner_.supply(receive, buffer); }
-  Moved test(Handle handle) override { return replace_(inner_.test(handle)); }
+  std::unique_ptr<TransportRequest> receive(int peer, Channel channel, Bytes head, Place place) override {
+    return inner_->receive(peer, channel, head, std::move(place));
+  }
+  void idle(std::chrono::steady_clock::time_point deadline) override { inner_->idle(deadline); }
+  void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
+  void close() override { inner_->close(); }
 
  private:
-  LinkPayloads inner_;
-  std::function<Moved(Moved)> replace_;
+  std::unique_ptr<Endpoint> inner_;
+  const Replace& replace_;
 };
 
-/// Two ranks in one thread; rank 0 has the channel with `replace_`.
-class LyingChannel : public ::testing::Test {
+/// Two ranks in one thread.
+class TwoRanks : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const TransportSettings settings;
-    for (auto& link : make_threads_links(2)) {
-      std::unique_ptr<PayloadChannel> payloads;
-      if (ranks_.empty())
-        payloads = std::make_unique<OverriddenPayloads>(*link, [this](Moved moved) { return replace_(moved); });
-      ranks_.push_back(std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads)));
+  TwoRanks() {
+    for (auto& endpoint : make_threads_endpoints(2)) {
+      auto lying = std::make_unique<LyingEndpoint>(std::move(endpoint), replace_);
+      ranks_.push_back(std::make_unique<MessageTransport>(std::move(lying), TransportSettings{}));
     }
   }
   Transport& rank(std::size_t index) { return *ranks_[index]; }
+  /// What rank 0 says of a message of 16 bytes from rank 1.
+  std::string said_of_message() {
+    Pending received = post_one(rank(0), receive_from(rank(0), 1, 0, {2, 2}));
+    post(rank(1), {send_to(rank(1), 0, 0, content(1, 0, {2, 2}))});
+    return testing::error_of<RunError>([&] {
+      while (!received.test()) {
+      }
+    });
+  }
 
-  std::function<Moved(Moved)> replace_ = [](Moved moved) { return moved; };
+  Replace replace_ = [](ConstBytes body) { return body; };
   std::vector<std::unique_ptr<Transport>> ranks_;
 };
 
-TEST_F(LyingChannel, ASendIsPendingUntilItsHeaderIsRead) {
-  const at::Tensor payload = content(0, 0, {2, 2});
-  replace_ = [&](Moved) { return payload.nbytes(); };
-  const OperationId sent = rank(0).post({send_to(rank(0), 1, 0, payload)}).at(0);
-
-  EXPECT_FALSE(rank(0).test(sent));
-
-  const OperationId received = rank(1).post({receive_from(rank(1), 0, 0, {2, 2})}).at(0);
-  while (!rank(0).test(sent)) rank(1).test(received);
+TEST_F(TwoRanks, AShorterPayloadIsAnError) {
+  replace_ = [](ConstBytes body) { return body.first(12); };
+  EXPECT_THAT(said_of_message(), HasSubstr("rank 0, RECV_F microbatch 0 from rank 1, 2x2 float32: 12 bytes came in "
+                                           "place of 16"));
 }
 
-TEST_F(LyingChannel, AShortPayloadIsAnError) {
-  replace_ = [](Moved moved) { return moved ? Moved(*moved - 4) : moved; };
-  const OperationId received = rank(0).post({receive_from(rank(0), 1, 0, {2, 2})}).at(0);
-  rank(1).post({send_to(rank(1), 0, 0, content(1, 0, {2, 2}))});
-
-  EXPECT_THAT(testing::error_of<RunError>([&] {
-                while (!rank(0).test(received)) {
-                }
-              }),
-              HasSubstr("12 bytes came in place of 16"));
+TEST_F(TwoRanks, AMissingPayloadIsAnError) {
+  replace_ = [](ConstBytes) { return ConstBytes(); };
+  EXPECT_THAT(said_of_message(), HasSubstr("0 bytes came in place of 16"));
 }
 
-TEST_F(LyingChannel, UnknownOperationsAreRefused) {
-  EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).test(7); }), HasSubstr("was never posted"));
+TEST_F(TwoRanks, ALongerPayloadIsAnError) {
+  const std::array<std::byte, 400> longer{};
+  replace_ = [&](ConstBytes) { return ConstBytes(longer); };
+  EXPECT_THAT(said_of_message(), HasSubstr("400 bytes came in place of 16"));
 }
 
-TEST_F(LyingChannel, InvalidPeersAreRefused) {
+TEST_F(TwoRanks, AnEarlyPayloadWaitsInItsHandle) {
+  Pending sent = post_one(rank(0), send_to(rank(0), 1, 0, content(0, 0, {2, 2})));
+  EXPECT_FALSE(sent.test());
+
+  Pending received = post_one(rank(1), receive_from(rank(1), 0, 0, {2, 2}));
+  EXPECT_TRUE(received.test());
+  EXPECT_TRUE(sent.test());
+  EXPECT_TRUE(received.wait().equal(content(0, 0, {2, 2})));
+}
+
+TEST_F(TwoRanks, AHandleMayOutliveItsTransport) {
+  std::vector<Pending> kept;
+  kept.push_back(post_one(rank(0), send_to(rank(0), 1, 0, content(0, 0, {2, 2}))));
+  kept.push_back(post_one(rank(0), receive_from(rank(0), 1, 0, {2, 2})));
+  ranks_.clear();
+}
+
+TEST_F(TwoRanks, InvalidPeersAreRefused) {
   for (const int nobody : {-1, 0, 2}) {
     EXPECT_THAT(thrown_by<std::logic_error>([&] {
-                  rank(0).post({receive_from(rank(0), nobody, 0, {2, 2})});
+                  post(rank(0), {receive_from(rank(0), nobody, 0, {2, 2})});
                 }),
                 HasSubstr("a message to or from rank " + std::to_string(nobody) + " cannot be posted by rank 0 of 2"));
   }
-  Operation computes = receive_from(rank(0), 1, 0, {2, 2});
-  computes.action.type = ActionType::forward;
-  EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).post({computes}); }), HasSubstr("only messages"));
 }
 
 /// What a rank's heartbeat says of it.
-TEST_F(LyingChannel, WaitCallbackSeesEachPeerOnce) {
+TEST_F(TwoRanks, WaitCallbackSeesEachPeerOnce) {
   std::vector<int> shown;
   std::atomic<bool> waits = false;
   rank(0).set_wait_callback([&](int peer) {
     shown.push_back(peer);
     waits = true;
   });
-  rank(0).post({send_to(rank(0), 1, 0, content(0, 0, {2, 2})), send_to(rank(0), 1, 1, content(0, 1, {2, 2}))});
+  post(rank(0), {send_to(rank(0), 1, 0, content(0, 0, {2, 2})), send_to(rank(0), 1, 1, content(0, 1, {2, 2}))});
   std::jthread other([&] {
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (!waits && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
-    for (const OperationId each :
-         rank(1).post({receive_from(rank(1), 0, 0, {2, 2}), receive_from(rank(1), 0, 1, {2, 2})})) {
-      rank(1).wait(each);
+    for (Pending& each : post(rank(1), {receive_from(rank(1), 0, 0, {2, 2}), receive_from(rank(1), 0, 1, {2, 2})})) {
+      each.wait();
     }
   });
 
   rank(0).wait_for_sends();
 
   EXPECT_THAT(shown, ::testing::ElementsAre(1, -1));
-}
-
-/// A channel whose rank 0 sends the others a text at the start.
-class TellingPayloads : public OverriddenPayloads {
- public:
-  TellingPayloads(Link& link, std::string& text)
-      : OverriddenPayloads(link, [](Moved moved) { return moved; }), text_(text) {}
-  void connect(const std::vector<RankPair>&, Control& control, const Control::Wait&) override {
-    text_ = control.broadcast(text_);
-  }
-
- private:
-  std::string& text_;
-};
-
-// A rank that is still starting may receive from a rank whose own start has failed: it reads that rank's memory.
-TEST(FailedStart, KeepsSentMemoryAlive) {
-  const std::string message(100, 'x');
-  std::vector<std::string> texts = {message, ""};
-  TransportSettings settings;
-  settings.start_timeout = std::chrono::milliseconds(1);
-  std::vector<std::unique_ptr<Transport>> ranks;
-  for (auto& link : make_threads_links(2)) {
-    auto payloads = std::make_unique<TellingPayloads>(*link, texts[ranks.size()]);
-    ranks.push_back(std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads)));
-  }
-  EXPECT_THROW(ranks[0]->connect({}), RunError);
-
-  ranks[1]->connect({});
-
-  EXPECT_EQ(texts[1], message);
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "schedule/direction.hpp"
 
@@ -41,19 +41,39 @@ inline at::Tensor content(int from, int microbatch, at::IntArrayRef shape, Direc
   return at::arange(start, start + elements, at::kDouble).mul_(0.5).to(at::kFloat).view(shape);
 }
 
-inline Operation send_to(Transport& transport, int peer, int microbatch, const at::Tensor& payload,
-                         Direction direction = Direction::forward) {
-  const ActionType type = direction == Direction::forward ? ActionType::send_forward : ActionType::send_backward;
+/// A send or a receive that a test is going to start.
+struct Message {
+  bool sends = false;
+  int peer = 0;
+  MessageHeader header;
+  at::Tensor payload;
+};
+
+inline Message send_to(Transport& transport, int peer, int microbatch, const at::Tensor& payload,
+                       Direction direction = Direction::forward) {
   MessageHeader made = header(transport.rank(), peer, microbatch, payload.sizes(), direction);
   made.dtype = static_cast<std::int32_t>(payload.scalar_type());
-  return {{transport.rank(), type, microbatch}, peer, made, payload};
+  return {true, peer, made, payload};
 }
 
 /// An empty shape: the plan does not know it.
-inline Operation receive_from(Transport& transport, int peer, int microbatch, at::IntArrayRef shape,
-                              Direction direction = Direction::forward) {
-  const ActionType type = direction == Direction::forward ? ActionType::receive_forward : ActionType::receive_backward;
-  return {{transport.rank(), type, microbatch}, peer, header(peer, transport.rank(), microbatch, shape, direction), {}};
+inline Message receive_from(Transport& transport, int peer, int microbatch, at::IntArrayRef shape,
+                            Direction direction = Direction::forward) {
+  return {false, peer, header(peer, transport.rank(), microbatch, shape, direction), {}};
+}
+
+/// Starts the messages as one batch.
+inline std::vector<Pending> post(Transport& transport, const std::vector<Message>& batch) {
+  std::vector<Pending> started;
+  for (const Message& each : batch) {
+    started.push_back(each.sends ? transport.send(each.peer, each.header, each.payload)
+                                 : transport.receive(each.peer, each.header));
+  }
+  transport.end_batch();
+  return started;
+}
+inline Pending post_one(Transport& transport, const Message& message) {
+  return std::move(post(transport, {message}).front());
 }
 
 /// What `body` throws, or null.

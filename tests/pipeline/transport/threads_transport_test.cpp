@@ -6,32 +6,24 @@
 
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message_transport.hpp"
-#include "pipeline/transport/threads_link.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {
 namespace {
 
-/// A link on which no message arrives at once and no receive may be posted early: what an end observes of two messages,
-/// and in which order, varies.
-class ReluctantLink final : public Link {
+/// An endpoint on which no message ends at once: what an end observes of two messages, and in which order, varies.
+class ReluctantEndpoint final : public Endpoint {
  public:
-  explicit ReluctantLink(std::unique_ptr<Link> inner) : inner_(std::move(inner)) {}
+  explicit ReluctantEndpoint(std::unique_ptr<Endpoint> inner) : inner_(std::move(inner)) {}
 
   int rank() const override { return inner_->rank(); }
   int world_size() const override { return inner_->world_size(); }
-  bool respects_capacity() const override { return false; }
-  Handle send(int peer, Channel channel, const void* data, std::size_t bytes) override {
-    return inner_->send(peer, channel, data, bytes);
+  std::unique_ptr<TransportRequest> send(int peer, Channel channel, ConstBytes head, ConstBytes body) override {
+    return std::make_unique<Reluctant>(*this, inner_->send(peer, channel, head, body));
   }
-  Handle receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
-    return inner_->receive(peer, channel, data, capacity_bytes);
-  }
-  std::optional<std::size_t> test(Handle handle) override {
-    // A number that varies between calls and repeats between runs.
-    state_ = state_ * 1664525U + 1013904223U;
-    return (state_ >> 24) % 3 == 0 ? inner_->test(handle) : std::nullopt;
+  std::unique_ptr<TransportRequest> receive(int peer, Channel channel, Bytes head, Place place) override {
+    return std::make_unique<Reluctant>(*this, inner_->receive(peer, channel, head, std::move(place)));
   }
   void idle(std::chrono::steady_clock::time_point deadline) override {
     inner_->idle(std::min(deadline, std::chrono::steady_clock::now() + 20us));
@@ -40,23 +32,40 @@ class ReluctantLink final : public Link {
   void close() override { inner_->close(); }
 
  private:
-  std::unique_ptr<Link> inner_;
+  class Reluctant final : public TransportRequest {
+   public:
+    Reluctant(ReluctantEndpoint& endpoint, std::unique_ptr<TransportRequest> inner)
+        : endpoint_(endpoint), inner_(std::move(inner)) {}
+    bool test() override {
+      // A number that varies between calls and repeats between runs.
+      endpoint_.state_ = endpoint_.state_ * 1664525U + 1013904223U;
+      if ((endpoint_.state_ >> 24) % 3 != 0 || !inner_->test()) return false;
+      body_bytes_ = inner_->body_bytes();
+      return true;
+    }
+
+   private:
+    ReluctantEndpoint& endpoint_;
+    std::unique_ptr<TransportRequest> inner_;
+  };
+
+  std::unique_ptr<Endpoint> inner_;
   std::uint32_t state_ = 1;
 };
 
-enum class Links { prompt, reluctant };
+enum class Endpoints { prompt, reluctant };
 
 /// One thread per rank. With a broken ending all transports live until every body has returned, as with processes that
 /// hang; a test below shows how an early end releases the others.
-template <int ranks, Links links = Links::prompt>
+template <int ranks, Endpoints endpoints = Endpoints::prompt>
 struct ThreadRanks {
   static int world_size() { return ranks; }
   static void run(TransportSettings settings, Ending ending, const Body& body) {
     auto transports = make_threads_transports(ranks, settings);
-    if constexpr (links == Links::reluctant) {
+    if constexpr (endpoints == Endpoints::reluctant) {
       transports.clear();
-      for (auto& link : make_threads_links(ranks)) {
-        auto reluctant = std::make_unique<ReluctantLink>(std::move(link));
+      for (auto& endpoint : make_threads_endpoints(ranks)) {
+        auto reluctant = std::make_unique<ReluctantEndpoint>(std::move(endpoint));
         transports.push_back(std::make_unique<MessageTransport>(std::move(reluctant), settings));
       }
     }
@@ -64,7 +73,7 @@ struct ThreadRanks {
   }
 };
 
-using Worlds = ::testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>, ThreadRanks<3, Links::reluctant>>;
+using Worlds = ::testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>, ThreadRanks<3, Endpoints::reluctant>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Threads, TransportSuite, Worlds);
 
 /// The errors of all ranks; a rank's transport is destroyed as soon as its body has ended.
@@ -90,15 +99,15 @@ TEST(ThreadsTransport, AbortEndsEveryWaitWithRankAndReason) {
   const auto before = std::chrono::steady_clock::now();
 
   const auto errors = errors_of(5, [](Transport& t) {
-    if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 0, {1, 1, 4})}).at(0));
+    if (t.rank() == 1) post_one(t, receive_from(t, 0, 0, {1, 1, 4})).wait();
     if (t.rank() == 2) t.barrier();
     if (t.rank() == 3) {
-      t.post({send_to(t, 4, 0, content(3, 0, {1, 1, 4}))});
+      post(t, {send_to(t, 4, 0, content(3, 0, {1, 1, 4}))});
       t.wait_for_sends();
     }
     if (t.rank() == 4) {
       at::Tensor tensor = at::zeros({3});
-      t.receive_tied(3, tensor);
+      t.receive_tensor(3, tensor);
     }
     if (t.rank() == 0) {
       std::this_thread::sleep_for(50ms);
@@ -123,10 +132,10 @@ TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
   const auto transports = make_threads_transports(3, on_several_hosts(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
     if (t.rank() == 2) return;  // stopped, for all that the others can observe
-    const OperationId id = t.post({receive_from(t, t.rank() + 1, 0, {1, 2})}).at(0);
+    Pending id = post_one(t, receive_from(t, t.rank() + 1, 0, {1, 2}));
     if (t.rank() == 0) std::this_thread::sleep_for(20ms);
     try {
-      t.wait(id);
+      id.wait();
       ADD_FAILURE() << "nobody sends";
     } catch (const DeadlineError& error) {
       const std::string end = "rank 2 has not said that it waits";
@@ -144,9 +153,9 @@ TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
 TEST(RanksOfSeveralHosts, NameRanksThatWaitForEachOther) {
   const auto transports = make_threads_transports(2, on_several_hosts(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
-    const OperationId id = t.post({receive_from(t, 1 - t.rank(), 0, {1, 2})}).at(0);
+    Pending id = post_one(t, receive_from(t, 1 - t.rank(), 0, {1, 2}));
     try {
-      t.wait(id);
+      id.wait();
       ADD_FAILURE() << "nobody sends";
     } catch (const DeadlineError& error) {
       EXPECT_THAT(error.what(), HasSubstr(": they wait for each other"));
@@ -177,8 +186,8 @@ TEST(ThreadsTransport, AnEarlyExitReleasesTheOthers) {
 
 TEST(ThreadsTransport, PropagatesTheCauseOfAFailure) {
   const auto errors = errors_of(2, [](Transport& t) {
-    if (t.rank() == 0) t.post({send_to(t, 1, 9, content(0, 9, {1, 1, 4}))});
-    if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 3, {1, 1, 4})}).at(0));
+    if (t.rank() == 0) post(t, {send_to(t, 1, 9, content(0, 9, {1, 1, 4}))});
+    if (t.rank() == 1) post_one(t, receive_from(t, 0, 3, {1, 1, 4})).wait();
     t.barrier();
   });
 
@@ -192,13 +201,13 @@ TEST(ThreadsTransport, ASenderMayEndWithAPendingMessage) {
   std::atomic<bool> leaving = false;
   const auto errors = errors_of(2, [&](Transport& t) {
     if (t.rank() == 0) {
-      t.post({send_to(t, 1, 0, content(0, 0, {8, 512, 512}))});
+      post(t, {send_to(t, 1, 0, content(0, 0, {8, 512, 512}))});
       leaving = true;
     }
     if (t.rank() == 1) {
       while (!leaving) std::this_thread::yield();
       std::this_thread::sleep_for(20ms);
-      const at::Tensor got = t.wait(t.post({receive_from(t, 0, 0, {8, 512, 512})}).at(0));
+      const at::Tensor got = post_one(t, receive_from(t, 0, 0, {8, 512, 512})).wait();
       EXPECT_TRUE(at::equal(got, content(0, 0, {8, 512, 512})));
     }
   });
@@ -213,8 +222,8 @@ TEST(ThreadsTransport, ReceivedTensorIsNotTheSendersMemory) {
   sent = payload.const_data_ptr();
 
   ThreadRanks<2>::run(patient, Ending::clean, [&](Transport& t) {
-    if (t.rank() == 0) t.post({send_to(t, 1, 0, payload)});
-    if (t.rank() == 1) received = t.wait(t.post({receive_from(t, 0, 0, {1, 3, 4})}).at(0)).const_data_ptr();
+    if (t.rank() == 0) post(t, {send_to(t, 1, 0, payload)});
+    if (t.rank() == 1) received = post_one(t, receive_from(t, 0, 0, {1, 3, 4})).wait().const_data_ptr();
     t.wait_for_sends();
   });
 
@@ -281,7 +290,7 @@ TEST(ThreadsTransport, OneRankRunsAlone) {
   EXPECT_THAT(t.gather("x"), ElementsAre("x"));
   EXPECT_EQ(t.broadcast("y"), "y");
   t.barrier();
-  EXPECT_TRUE(t.post({}).empty());
+  EXPECT_TRUE(post(t, {}).empty());
   t.wait_for_sends();
   EXPECT_TRUE(t.collect_traffic().empty());
   t.finish();

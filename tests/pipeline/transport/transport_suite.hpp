@@ -16,12 +16,12 @@ REGISTER_TYPED_TEST_SUITE_P(TransportSuite, Ring, BothDirectionsAtOnceWithTheSam
                             ChangingShapes, OneTokenOfOneRow, UnknownAndKnownShapesKeepTheirOrder, OtherDtypes,
                             SendCompletesOnlyWhenReceived, SentTensorIsKeptUntilReceived,
                             ReceiveBufferCountsAsTransportMemory, GatherBroadcastBarrier, GatherReportsTheAwaitedRanks,
-                            BarrierWaitsForAllRanks, TiedTensorsInBothDirections, RefusesTiedTensorsOfUnequalShapes,
+                            BarrierWaitsForAllRanks, TensorsInBothDirections, RefusesTensorsOfUnequalShapes,
                             NamesMismatchedControlCalls, MismatchedHeaderNamesBothEnds,
                             UnknownShapeStillChecksOtherFields, FindsSwappedMessagesOfOneEdge,
                             RefusesAPayloadThatDoesNotMatchItsHeader, RefusesAStridedPayload,
                             DeadlineNamesAnUnansweredReceive, DeadlineNamesAnUnreceivedSend,
-                            DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATiedTensorNamesTheRank,
+                            DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATensorNamesTheRank,
                             SlowMessagesAreAccepted, FinishRefusesPendingOperations, MisuseThrowsALogicError);
 
 }  // namespace plumbline

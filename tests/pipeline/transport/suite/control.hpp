@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control plane: gather, broadcast, barrier, tied tensors.
+// The control plane: gather, broadcast, barrier, tensors outside the schedule.
 #pragma once
 
 #include <ATen/ops/equal.h>
@@ -63,19 +63,19 @@ TYPED_TEST_P(TransportSuite, BarrierWaitsForAllRanks) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, TiedTensorsInBothDirections) {
+TYPED_TEST_P(TransportSuite, TensorsInBothDirections) {
   this->run([](Transport& t) {
     const int last = t.world_size() - 1;
     at::Tensor gradient = content(t.rank(), 0, {50, 16});
     if (t.rank() == last) {
-      t.send_tied(0, gradient);
-      t.receive_tied(0, gradient);
+      t.send_tensor(0, gradient);
+      t.receive_tensor(0, gradient);
     }
     if (t.rank() == 0) {
       at::Tensor other = at::zeros({50, 16});
-      t.receive_tied(last, other);
+      t.receive_tensor(last, other);
       gradient.add_(other);
-      t.send_tied(last, gradient);
+      t.send_tensor(last, gradient);
     }
     if (t.rank() == 0 || t.rank() == last) {
       EXPECT_TRUE(at::equal(gradient, content(0, 0, {50, 16}).add_(content(last, 0, {50, 16}))));
@@ -84,14 +84,14 @@ TYPED_TEST_P(TransportSuite, TiedTensorsInBothDirections) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, RefusesTiedTensorsOfUnequalShapes) {
+TYPED_TEST_P(TransportSuite, RefusesTensorsOfUnequalShapes) {
   this->run_broken(short_of_patience, [](Transport& t) {
     if (t.rank() == 1) {
-      EXPECT_THROW(t.send_tied(0, content(1, 0, {50, 16})), RunError);
+      EXPECT_THROW(t.send_tensor(0, content(1, 0, {50, 16})), RunError);
     }
     if (t.rank() == 0) {
       at::Tensor other = at::zeros({16, 50});
-      EXPECT_THAT(thrown_by<RunError>([&] { t.receive_tied(1, other); }),
+      EXPECT_THAT(thrown_by<RunError>([&] { t.receive_tensor(1, other); }),
                   AllOf(HasSubstr("from rank 1 to rank 0"), HasSubstr("expected 16x50 float32"), HasSubstr("50x16")));
     }
   });

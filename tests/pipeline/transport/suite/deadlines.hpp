@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "pipeline/transport/deadline_error.hpp"
-#include "pipeline/transport/operation.hpp"
 #include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
@@ -18,9 +17,9 @@ namespace plumbline {
 TYPED_TEST_P(TransportSuite, DeadlineNamesAnUnansweredReceive) {
   this->run_broken(hasty, [](Transport& t) {
     if (t.rank() != 1) return;
-    const OperationId id = t.post({receive_from(t, 0, 3, {64, 128, 512})}).at(0);
+    Pending id = post_one(t, receive_from(t, 0, 3, {64, 128, 512}));
     const auto before = std::chrono::steady_clock::now();
-    const std::string message = thrown_by<DeadlineError>([&] { t.wait(id); });
+    const std::string message = thrown_by<DeadlineError>([&] { id.wait(); });
     const auto waited = std::chrono::steady_clock::now() - before;
     EXPECT_THAT(message, HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 64x128x512 float32, 0.1 s"));
     EXPECT_GE(waited, hasty.timeout);
@@ -30,7 +29,7 @@ TYPED_TEST_P(TransportSuite, DeadlineNamesAnUnansweredReceive) {
 TYPED_TEST_P(TransportSuite, DeadlineNamesAnUnreceivedSend) {
   this->run_broken(hasty, [](Transport& t) {
     if (t.rank() != 0) return;
-    t.post({send_to(t, 1, 2, content(0, 2, {1, 2, 4}, Direction::backward), Direction::backward)});
+    post(t, {send_to(t, 1, 2, content(0, 2, {1, 2, 4}, Direction::backward), Direction::backward)});
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.wait_for_sends(); }),
                 HasSubstr("rank 0 waits for SEND_B microbatch 2 to rank 1, 1x2x4 float32"));
   });
@@ -52,12 +51,12 @@ TYPED_TEST_P(TransportSuite, DeadlineOfControlCallsNamesCallAndRank) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, DeadlineOfATiedTensorNamesTheRank) {
+TYPED_TEST_P(TransportSuite, DeadlineOfATensorNamesTheRank) {
   this->run_broken(hasty, [](Transport& t) {
     if (t.rank() != 1) return;
     at::Tensor tensor = at::zeros({3});
-    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.receive_tied(0, tensor); }),
-                HasSubstr("rank 1 waits for tied tensor (control message 0) from rank 0"));
+    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.receive_tensor(0, tensor); }),
+                HasSubstr("rank 1 waits for tensor (control message 0) from rank 0"));
   });
 }
 
@@ -65,10 +64,10 @@ TYPED_TEST_P(TransportSuite, SlowMessagesAreAccepted) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
       std::this_thread::sleep_for(300ms);
-      t.post({send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
+      post(t, {send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
     }
     if (t.rank() == 1) {
-      EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {1, 2, 4})}).at(0)), content(0, 0, {1, 2, 4})));
+      EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {1, 2, 4})).wait(), content(0, 0, {1, 2, 4})));
     }
     t.wait_for_sends();
   });
@@ -77,7 +76,7 @@ TYPED_TEST_P(TransportSuite, SlowMessagesAreAccepted) {
 TYPED_TEST_P(TransportSuite, FinishRefusesPendingOperations) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() != 1) return;
-    t.post({receive_from(t, 0, 3, {1, 2, 4})});
+    post(t, {receive_from(t, 0, 3, {1, 2, 4})});
     EXPECT_THAT(thrown_by<RunError>([&] { t.finish(); }),
                 AllOf(HasSubstr("rank 1 ends with 1 operations open"), HasSubstr("RECV_F microbatch 3 from rank 0")));
   });
@@ -85,15 +84,14 @@ TYPED_TEST_P(TransportSuite, FinishRefusesPendingOperations) {
 
 TYPED_TEST_P(TransportSuite, MisuseThrowsALogicError) {
   this->run_broken(patient, [](Transport& t) {
-    Operation to_itself = send_to(t, t.rank(), 0, content(0, 0, {1, 2, 4}));
-    EXPECT_THROW(t.post({to_itself}), std::logic_error);
-    EXPECT_THROW(t.post({receive_from(t, t.world_size(), 0, {1, 2, 4})}), std::logic_error);
-    EXPECT_THROW(t.wait(12), std::logic_error);
-    if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
+    Message to_itself = send_to(t, t.rank(), 0, content(0, 0, {1, 2, 4}));
+    EXPECT_THROW(post(t, {to_itself}), std::logic_error);
+    EXPECT_THROW(post(t, {receive_from(t, t.world_size(), 0, {1, 2, 4})}), std::logic_error);
+    if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
     if (t.rank() == 1) {
-      const OperationId id = t.post({receive_from(t, 0, 0, {1, 2, 4})}).at(0);
-      t.wait(id);
-      EXPECT_THROW(t.wait(id), std::logic_error);
+      Pending id = post_one(t, receive_from(t, 0, 0, {1, 2, 4}));
+      id.wait();
+      EXPECT_THROW(id.wait(), std::logic_error);
     }
     t.wait_for_sends();
   });

@@ -6,7 +6,6 @@
 
 #include <thread>
 
-#include "pipeline/transport/operation.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 #include "training/memory_meter.hpp"
 
@@ -16,15 +15,15 @@ namespace plumbline {
 TYPED_TEST_P(TransportSuite, SendCompletesOnlyWhenReceived) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
-      const OperationId id = t.post({send_to(t, 1, 0, content(0, 0, {1, 1, 1}))}).at(0);
+      Pending id = post_one(t, send_to(t, 1, 0, content(0, 0, {1, 1, 1})));
       std::this_thread::sleep_for(20ms);
-      EXPECT_FALSE(t.test(id));
+      EXPECT_FALSE(id.test());
       t.barrier();
       t.wait_for_sends();
-      EXPECT_TRUE(t.test(id));
+      EXPECT_TRUE(id.test());
     } else {
       t.barrier();
-      if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 0, {1, 1, 1})}).at(0));
+      if (t.rank() == 1) post_one(t, receive_from(t, 0, 0, {1, 1, 1})).wait();
     }
   });
 }
@@ -34,7 +33,7 @@ TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilReceived) {
     if (t.rank() == 0) {
       at::Tensor payload = content(0, 0, {4, 16, 8});
       const c10::weak_intrusive_ptr<c10::TensorImpl> kept(payload.getIntrusivePtr());
-      t.post({send_to(t, 1, 0, payload)});
+      post(t, {send_to(t, 1, 0, payload)});
       payload.reset();
       EXPECT_FALSE(kept.expired());
       t.barrier();
@@ -43,7 +42,7 @@ TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilReceived) {
     } else {
       t.barrier();
       if (t.rank() == 1) {
-        EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {4, 16, 8})}).at(0)), content(0, 0, {4, 16, 8})));
+        EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {4, 16, 8})).wait(), content(0, 0, {4, 16, 8})));
       }
     }
   });
@@ -56,11 +55,11 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
     const MemoryScope scope(MemoryOwner::activations);
     constexpr std::int64_t bytes = 4 * 16 * 8 * 4;
     if (t.rank() == 1) {
-      const OperationId id = t.post({receive_from(t, 0, 0, {4, 16, 8})}).at(0);
+      Pending id = post_one(t, receive_from(t, 0, 0, {4, 16, 8}));
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).live, bytes);
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::activations).live, 0);
       t.barrier();
-      at::Tensor got = t.wait(id);
+      at::Tensor got = id.wait();
       EXPECT_EQ(storage_bytes(got), bytes);
       got.reset();
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).live, 0);
@@ -68,7 +67,7 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::activations).peak, 0);
     } else {
       t.barrier();
-      if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {4, 16, 8}))});
+      if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {4, 16, 8}))});
       t.wait_for_sends();
     }
   });

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
@@ -20,15 +19,14 @@ TYPED_TEST_P(TransportSuite, Ring) {
     const int next = (t.rank() + 1) % t.world_size();
     const int previous = (t.rank() + t.world_size() - 1) % t.world_size();
 
-    const auto ids =
-        t.post({send_to(t, next, 5, content(t.rank(), 5, {2, 3, 4})), receive_from(t, previous, 5, {2, 3, 4})});
+    auto ids = post(t, {send_to(t, next, 5, content(t.rank(), 5, {2, 3, 4})), receive_from(t, previous, 5, {2, 3, 4})});
     ASSERT_EQ(ids.size(), 2U);
-    const at::Tensor got = t.wait(ids[1]);
+    const at::Tensor got = ids[1].wait();
     t.wait_for_sends();
 
     EXPECT_TRUE(at::equal(got, content(previous, 5, {2, 3, 4})));
-    EXPECT_TRUE(t.test(ids[0]));
-    EXPECT_FALSE(t.wait(ids[0]).defined());
+    EXPECT_TRUE(ids[0].test());
+    EXPECT_FALSE(ids[0].wait().defined());
   });
 }
 
@@ -39,14 +37,14 @@ TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
     const int peer = 1 - t.rank();
     constexpr auto back = Direction::backward;
 
-    const auto ids = t.post({
-        send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})),
-        receive_from(t, peer, 1, {2, 7, 4}),
-        receive_from(t, peer, 0, {1, 3, 4}, back),
-        send_to(t, peer, 0, content(t.rank(), 0, {1, 3, 4}, back), back),
-    });
-    const at::Tensor gradient = t.wait(ids[2]);
-    const at::Tensor activation = t.wait(ids[1]);
+    auto ids = post(t, {
+                           send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})),
+                           receive_from(t, peer, 1, {2, 7, 4}),
+                           receive_from(t, peer, 0, {1, 3, 4}, back),
+                           send_to(t, peer, 0, content(t.rank(), 0, {1, 3, 4}, back), back),
+                       });
+    const at::Tensor gradient = ids[2].wait();
+    const at::Tensor activation = ids[1].wait();
     t.wait_for_sends();
 
     EXPECT_TRUE(at::equal(gradient, content(peer, 0, {1, 3, 4}, back)));
@@ -57,17 +55,17 @@ TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
 TYPED_TEST_P(TransportSuite, WaitsForABatchInReverse) {
   this->run([](Transport& t) {
     constexpr int many = 60;
-    std::vector<Operation> batch;
+    std::vector<Message> batch;
     for (int m = 0; m < many; ++m) {
       const at::DimVector shape = {1, 1 + (m * 7) % 31, 4};
       if (t.rank() == 0) batch.push_back(send_to(t, 1, m, content(0, m, shape)));
       if (t.rank() == 1) batch.push_back(receive_from(t, 0, m, shape));
     }
-    const auto ids = t.post(std::move(batch));
+    auto ids = post(t, std::move(batch));
     if (t.rank() == 1) {
       ASSERT_EQ(ids.size(), static_cast<std::size_t>(many));
       for (int m = many; m-- > 0;) {
-        EXPECT_TRUE(at::equal(t.wait(ids[static_cast<std::size_t>(m)]), content(0, m, {1, 1 + (m * 7) % 31, 4})));
+        EXPECT_TRUE(at::equal(ids[static_cast<std::size_t>(m)].wait(), content(0, m, {1, 1 + (m * 7) % 31, 4})));
       }
     }
     t.wait_for_sends();
@@ -79,13 +77,13 @@ TYPED_TEST_P(TransportSuite, LargePayloadsBothWays) {
     if (t.rank() > 1) return;
     const int peer = 1 - t.rank();
     const at::DimVector shape = {8, 512, 512};  // 8 MiB, far above any internal buffer
-    std::vector<OperationId> receives;
+    std::vector<Pending> receives;
     for (int m = 0; m < 3; ++m) {
-      const auto ids = t.post({send_to(t, peer, m, content(t.rank(), m, shape)), receive_from(t, peer, m, shape)});
-      receives.push_back(ids[1]);
+      auto ids = post(t, {send_to(t, peer, m, content(t.rank(), m, shape)), receive_from(t, peer, m, shape)});
+      receives.push_back(std::move(ids[1]));
     }
     for (int m = 0; m < 3; ++m) {
-      EXPECT_TRUE(at::equal(t.wait(receives[static_cast<std::size_t>(m)]), content(peer, m, shape)));
+      EXPECT_TRUE(at::equal(receives[static_cast<std::size_t>(m)].wait(), content(peer, m, shape)));
     }
     t.wait_for_sends();
   });
@@ -95,15 +93,15 @@ TYPED_TEST_P(TransportSuite, TrafficIsCountedByPeerDirectionAndSide) {
   this->run([](Transport& t) {
     constexpr auto back = Direction::backward;
     if (t.rank() == 0) {
-      const auto ids = t.post({send_to(t, 1, 0, content(0, 0, {2, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 1, 4})),
-                               receive_from(t, 1, 0, {2, 3, 4}, back)});
-      t.wait(ids[2]);
+      auto ids = post(t, {send_to(t, 1, 0, content(0, 0, {2, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 1, 4})),
+                          receive_from(t, 1, 0, {2, 3, 4}, back)});
+      ids[2].wait();
     }
     if (t.rank() == 1) {
-      const auto ids = t.post({receive_from(t, 0, 0, {2, 3, 4}), receive_from(t, 0, 1, {}),
-                               send_to(t, 0, 0, content(1, 0, {2, 3, 4}, back), back)});
-      t.wait(ids[0]);
-      t.wait(ids[1]);
+      auto ids = post(t, {receive_from(t, 0, 0, {2, 3, 4}), receive_from(t, 0, 1, {}),
+                          send_to(t, 0, 0, content(1, 0, {2, 3, 4}, back), back)});
+      ids[0].wait();
+      ids[1].wait();
     }
     t.wait_for_sends();
 
@@ -135,9 +133,9 @@ TYPED_TEST_P(TransportSuite, ManyRoundsWithJitter) {
       const at::DimVector shape = {1, 1 + (round * 13) % 29, 4};
       const int m = round % 40;
       if ((round * 7 + t.rank() * 3) % 11 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-      const auto ids = t.post({receive_from(t, previous, m, round % 3 == 0 ? at::DimVector{} : shape),
-                               send_to(t, next, m, content(t.rank(), m, shape))});
-      ASSERT_TRUE(at::equal(t.wait(ids[0]), content(previous, m, shape))) << "round " << round;
+      auto ids = post(t, {receive_from(t, previous, m, round % 3 == 0 ? at::DimVector{} : shape),
+                          send_to(t, next, m, content(t.rank(), m, shape))});
+      ASSERT_TRUE(at::equal(ids[0].wait(), content(previous, m, shape))) << "round " << round;
     }
     t.wait_for_sends();
   });

@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "pipeline/transport/operation.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
 namespace plumbline {
@@ -18,10 +17,10 @@ TYPED_TEST_P(TransportSuite, ChangingShapes) {
       const std::vector<std::int64_t> shape = {2, lengths[static_cast<std::size_t>(m)], 8};
       at::Tensor carried = content(0, m, shape);
       if (t.rank() > 0) {
-        carried = t.wait(t.post({receive_from(t, t.rank() - 1, m, shape)}).at(0));
+        carried = post_one(t, receive_from(t, t.rank() - 1, m, shape)).wait();
         EXPECT_TRUE(at::equal(carried, content(0, m, shape))) << "microbatch " << m;
       }
-      if (t.rank() + 1 < t.world_size()) t.post({send_to(t, t.rank() + 1, m, carried)});
+      if (t.rank() + 1 < t.world_size()) post(t, {send_to(t, t.rank() + 1, m, carried)});
     }
     t.wait_for_sends();
   });
@@ -29,9 +28,9 @@ TYPED_TEST_P(TransportSuite, ChangingShapes) {
 
 TYPED_TEST_P(TransportSuite, OneTokenOfOneRow) {
   this->run([](Transport& t) {
-    if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {1, 1, 1}))});
+    if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {1, 1, 1}))});
     if (t.rank() == 1) {
-      EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {1, 1, 1})}).at(0)), content(0, 0, {1, 1, 1})));
+      EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {1, 1, 1})).wait(), content(0, 0, {1, 1, 1})));
     }
     t.wait_for_sends();
   });
@@ -40,16 +39,16 @@ TYPED_TEST_P(TransportSuite, OneTokenOfOneRow) {
 TYPED_TEST_P(TransportSuite, UnknownAndKnownShapesKeepTheirOrder) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
-      t.post({send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 2})),
-              send_to(t, 1, 2, content(0, 2, {2, 9, 4})), send_to(t, 1, 3, content(0, 3, {1, 5, 2, 3}))});
+      post(t, {send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 2})),
+               send_to(t, 1, 2, content(0, 2, {2, 9, 4})), send_to(t, 1, 3, content(0, 3, {1, 5, 2, 3}))});
     }
     if (t.rank() == 1) {
-      const auto ids = t.post({receive_from(t, 0, 0, {}), receive_from(t, 0, 1, {1, 2}), receive_from(t, 0, 2, {}),
-                               receive_from(t, 0, 3, {1, 5, 2, 3})});
-      EXPECT_TRUE(at::equal(t.wait(ids[3]), content(0, 3, {1, 5, 2, 3})));
-      EXPECT_TRUE(at::equal(t.wait(ids[2]), content(0, 2, {2, 9, 4})));
-      EXPECT_TRUE(at::equal(t.wait(ids[1]), content(0, 1, {1, 2})));
-      EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {2, 9, 4})));
+      auto ids = post(t, {receive_from(t, 0, 0, {}), receive_from(t, 0, 1, {1, 2}), receive_from(t, 0, 2, {}),
+                          receive_from(t, 0, 3, {1, 5, 2, 3})});
+      EXPECT_TRUE(at::equal(ids[3].wait(), content(0, 3, {1, 5, 2, 3})));
+      EXPECT_TRUE(at::equal(ids[2].wait(), content(0, 2, {2, 9, 4})));
+      EXPECT_TRUE(at::equal(ids[1].wait(), content(0, 1, {1, 2})));
+      EXPECT_TRUE(at::equal(ids[0].wait(), content(0, 0, {2, 9, 4})));
     }
     t.wait_for_sends();
   });
@@ -59,11 +58,11 @@ TYPED_TEST_P(TransportSuite, OtherDtypes) {
   this->run([](Transport& t) {
     for (const at::ScalarType dtype : {at::kDouble, at::kBFloat16, at::kHalf, at::kLong}) {
       const at::Tensor payload = content(0, 3, {2, 5, 4}).to(dtype);
-      if (t.rank() == 0) t.post({send_to(t, 1, 3, payload)});
+      if (t.rank() == 0) post(t, {send_to(t, 1, 3, payload)});
       if (t.rank() == 1) {
-        Operation receive = receive_from(t, 0, 3, {2, 5, 4});
+        Message receive = receive_from(t, 0, 3, {2, 5, 4});
         receive.header.dtype = static_cast<std::int32_t>(dtype);
-        const at::Tensor got = t.wait(t.post({receive}).at(0));
+        const at::Tensor got = post_one(t, receive).wait();
         EXPECT_EQ(got.scalar_type(), dtype);
         EXPECT_TRUE(at::equal(got, payload));
       }
