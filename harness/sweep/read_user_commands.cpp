@@ -263,8 +263,8 @@ const std::vector<std::string>& command_keys() {
 }
 
 const std::vector<std::string>& run_file_keys() {
-  static const std::vector<std::string> keys = {"run",   "in_turn", "optimizers", "clipping",
-                                                "bench", "audit",   "tier",       "mixed_gpus"};
+  static const std::vector<std::string> keys = {"run",   "in_turn", "optimizers", "clipping", "bench",
+                                                "audit", "tier",    "mixed_gpus", "replicas"};
   return keys;
 }
 

@@ -20,6 +20,7 @@ struct RunChanges {
       lengths;                           ///< one entry per microbatch: one number for all its rows, or one per row
   std::optional<std::string> partition;  ///< uniform | cost
   std::vector<std::int64_t> balance;     ///< layers per stage
+  std::optional<std::int64_t> replicas;  ///< copies of the pipeline
   bool dump = false;                     ///< record at level dump, overriding the run file
 };
 
@@ -36,7 +37,7 @@ struct FirstPart {
 /// One [[cell]] table: a case in addition to the matrix.
 struct ExtraCell {
   std::filesystem::path run;
-  std::int64_t world_size = 0;
+  std::int64_t world_size = 0;  ///< of one pipeline
   std::optional<std::string> schedule;
   RunChanges changes;
   std::optional<FirstPart> resumes;  ///< if set, world_size and schedule are those of the resumed run
@@ -48,8 +49,9 @@ struct SweepFile {
   std::string name;  ///< displayed name: the key `name`, else name_of_file
   std::string id;    ///< name in folders: the key, else the file's name without extension
   std::vector<std::filesystem::path> runs;
-  std::vector<std::int64_t> world_sizes;
-  std::vector<std::string> schedules;  ///< names or paths of CSV files; empty: those of the run files
+  std::vector<std::int64_t> world_sizes;  ///< of one pipeline
+  std::vector<std::int64_t> replicas;     ///< copies of the pipeline; empty: those of the run files
+  std::vector<std::string> schedules;     ///< names or paths of CSV files; empty: those of the run files
   std::vector<std::string>
       in_turn;  ///< schedules in addition to the matrix: each once per world size, with alternating runs
   std::vector<std::string> optimizers;  ///< empty: those of the run files
