@@ -34,11 +34,13 @@ std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record) {
   places.resize(static_cast<std::size_t>(mesh->world_size()));
   for (std::size_t replica = 0; replica < mesh->replicas.size(); ++replica) {
     const auto& ranks = mesh->replicas[replica];
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-      places[static_cast<std::size_t>(ranks[rank])] = {record /
-                                                           replica_folder_name(static_cast<std::int64_t>(replica)) /
-                                                           rank_folder(static_cast<std::int64_t>(rank)),
-                                                       names_ranks_of_run ? std::vector<std::int64_t>() : ranks};
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      RankPlace& place = places[static_cast<std::size_t>(ranks[rank])];
+      place.folder = record / replica_folder_name(static_cast<std::int64_t>(replica)) /
+                     rank_folder(static_cast<std::int64_t>(rank));
+      place.replica = "replica " + std::to_string(replica) + ", rank " + std::to_string(rank);
+      if (!names_ranks_of_run) place.pipeline = ranks;
+    }
   }
   return places;
 }
