@@ -78,7 +78,7 @@ TEST_P(ReplicasOfPipeline, HaveTheBitsOfOneDevice) {
         const MicrobatchRow& same =
             one.microbatches.at(static_cast<std::size_t>(row.step * each * replicas + replica * each + row.microbatch));
         EXPECT_EQ(row.loss, same.loss) << replica << " " << row.microbatch;
-        if (!row.data_digest.empty()) EXPECT_EQ(row.data_digest, same.data_digest);
+        EXPECT_TRUE(row.data_digest.empty() || row.data_digest == same.data_digest);
         ++losses;
       }
       for (const StepRow& row : rank.steps) {
