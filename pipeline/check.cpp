@@ -34,7 +34,7 @@ std::optional<int> told_by_launcher(std::array<const char*, 2> names) {
 
 /// Same assignment as select_gpu makes in a job, with all ranks on this machine.
 void check_gpus(const PipelineOptions& options, const TrainingRun& training, const PipelinePlan& plan) {
-  const int world = plan.schedule.placement.ranks;
+  const int world = plan.world();
   const bool threads = training.run.pipeline.transport == "threads";
   const RankGpus seen = visible_gpus(load_gpu_module());
   GpuSharing sharing;

@@ -64,7 +64,12 @@ Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, co
       plan_(forward_plan(plan, run_.plan.microbatches())),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == parts.transport.rank()),
       observer_(heartbeat, run_.plan.microbatches(), training.recorded() && owns_loss_),
-      parts_{plan_.lowered.ranks.at(static_cast<std::size_t>(parts.transport.rank())), {}, {}, parts.transport, {}},
+      parts_{plan_.lowered.ranks.at(static_cast<std::size_t>(parts.transport.rank())),
+             {},
+             {},
+             parts.transport,
+             {},
+             nullptr},
       executor_(run_, plan_, parts_, observer_) {
   for (std::size_t i = 0; i < parts.slices.size(); ++i) {
     parts_.stages.push_back(std::make_unique<EvaluatedStage>(*parts.stages[i], *parts.slices[i], run_, observer_));

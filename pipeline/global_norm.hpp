@@ -12,7 +12,8 @@ namespace plumbline {
 
 /// Rank 0 gathers every rank's norms, adds them in canonical order and broadcasts the total, so every rank has the same
 /// bits for any number of ranks. `own`: gradient_norms of this rank, computed by the caller so that this call's time is
-/// only waiting.
-double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<ParameterNorm>& own);
+/// only waiting. `counts`: false if they are another rank's as well, of a replica that counts.
+double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<ParameterNorm>& own,
+                   bool counts = true);
 
 }  // namespace plumbline

@@ -22,8 +22,8 @@ TrainingRun load_job(const PipelineOptions& options);
 
 TransportSettings transport_settings(const TrainingRun& training);
 
-/// Prepares the rank's device, checks its free memory and creates its part of the model. Throws SystemError, RunError,
-/// InputError.
+/// Prepares the rank's device, checks its free memory and creates its part of the model. `training`: of the rank's
+/// replica. Throws SystemError, RunError, InputError.
 void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
                   Transport& transport, const std::filesystem::path& record);
 

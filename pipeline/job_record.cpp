@@ -8,6 +8,19 @@
 #include "training/manifest.hpp"
 
 namespace plumbline {
+namespace {
+
+Json mesh_json(const PipelinePlan& plan, int replica) {
+  std::vector<std::vector<int>> ranks(static_cast<std::size_t>(plan.replicas));
+  for (int rank = 0; rank < plan.world(); ++rank)
+    ranks[static_cast<std::size_t>(plan.replica_of(rank))].push_back(rank);
+  return {{"axes", {{"replicas", plan.replicas}, {"pipeline", plan.ranks()}}},
+          {"pipeline", "pipeline"},
+          {"replicas", ranks},
+          {"replica", replica}};
+}
+
+}  // namespace
 
 void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
   claim_record_folder(options.record);
@@ -30,12 +43,15 @@ void begin_record(const PipelineOptions& options, const TrainingRun& training, c
     units_of_stages.push_back(stages.back().units);
   }
   const ManifestSchedule schedule{plan.schedule.name, plan.schedule.placement.chunks_per_rank, plan.schedule_csv,
-                                  accumulation_csv(plan.schedule, units_of_stages)};
-  Json manifest = make_manifest("pipeline", options.command, training, plan.schedule.placement.ranks, schedule, stages,
-                                start.resumed_from);
+                                  accumulation_csv(plan.schedule, units_of_stages, plan.replicas)};
+  const TrainingRun own = run_of_replica(training, plan, 0);  // each has as many microbatches
+  Json manifest = make_manifest("pipeline", options.command, own, plan.ranks(), schedule, stages, start.resumed_from);
   manifest["versions"].update(start.libraries);
   manifest["clock_skew_ns"] = start.clock_skew_ns;
-  write_record_start(options.record, training, manifest, schedule);
+  for (int replica = 0; replica < plan.replicas; ++replica) {
+    if (plan.replicas > 1) manifest["mesh"] = mesh_json(plan, replica);
+    write_record_start(plan.folders(options.record).pipeline_of(replica * plan.ranks()), training, manifest, schedule);
+  }
 }
 
 }  // namespace plumbline

@@ -29,8 +29,10 @@ std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64
                bytes_text(largest.optimizer), bytes_text(largest.activations), bytes_text(all)});
 }
 
-std::string line_of(const TrainingRun& training, int world) {
-  const std::string ranks = std::to_string(world) + (world == 1 ? " rank" : " ranks");
+std::string line_of(const TrainingRun& training, int ranks_of_each) {
+  const int replicas = training.run.pipeline.replicas, world = replicas * ranks_of_each;
+  const std::string ranks = (replicas > 1 ? std::to_string(replicas) + " x " : "") + std::to_string(ranks_of_each) +
+                            (world == 1 ? " rank" : " ranks");
   try {
     const PipelinePlan plan = make_plan(training, world);
     std::vector<MemoryPlan> each;

@@ -152,7 +152,9 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     std::string folder;
     if (transport->rank() == 0) no_plan = failure_of([&] { folder = make_unrecorded_folder(); });
     options.record = transport->broadcast(folder);
-    unrecorded.emplace(options.record, transport->rank());
+    const std::int32_t replicas = training->run.pipeline.replicas;
+    unrecorded.emplace(RankFolders(options.record, replicas > 1 ? transport->world_size() / replicas : 0),
+                       transport->rank());
   }
   if (!no_plan) {
     no_plan = failure_of([&] {
@@ -168,6 +170,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   });
   if (const auto code = stopped(no_memory)) return *code;
 
+  training = run_of_replica(*training, plan, plan.replica_of(transport->rank()));
   const auto no_trainer = failure_of([&] { make_trainer(trainer, *training, plan, *transport, options.record); });
   if (const auto code = stopped(no_trainer)) return *code;
   const auto not_begun = failure_of([&] {

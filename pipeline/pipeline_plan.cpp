@@ -32,28 +32,49 @@ RunnableSchedule schedule_of(const TrainingRun& training, int world) {
   request.schedule = settings.schedule;
   request.dialect = dialect_of(settings);
   request.dialect_option = "--schedule-dialect (or pipeline.schedule_dialect)";
-  request.ranks = world;
-  request.microbatches = static_cast<std::int32_t>(training.plan.microbatches());
+  request.ranks = world / settings.replicas;
+  request.microbatches = static_cast<std::int32_t>(training.run.microbatches() / settings.replicas);
   request.chunks = settings.chunks;
   request.tied = training.config.tied;
   request.model = model_of_transport(settings.transport).value_or(ExecutionModel::blocking);
   return make_runnable(request);
 }
 
+void check_replicas(const PipelineSettings& settings, int world) {
+  if (settings.replicas == 1) return;
+  const std::string replicas = "pipeline.replicas is " + std::to_string(settings.replicas);
+  if (world % settings.replicas != 0) {
+    throw InputError(replicas + ", which does not divide the " + std::to_string(world) + " rank" +
+                     (world == 1 ? "" : "s") + "; each replica is a pipeline of as many ranks: start a multiple of " +
+                     std::to_string(settings.replicas));
+  }
+  if (settings.transport == "nccl") {
+    throw InputError(replicas + ", and over NCCL replicas do not exchange gradients yet; take transport mpi");
+  }
+}
+
 }  // namespace
 
 PipelinePlan make_plan(const TrainingRun& training, int world) try {
   const PipelineSettings& settings = training.run.pipeline;
+  check_replicas(settings, world);
   PipelinePlan plan;
+  plan.replicas = settings.replicas;
   RunnableSchedule runnable = schedule_of(training, world);
   plan.schedule_csv = runnable.csv();
   plan.notes = std::move(runnable.notes);
   plan.schedule = std::move(runnable.compute);
   plan.lowered = std::move(runnable.lowered);
-  plan.stages = partition(training.config, settings, plan.schedule.placement.stages(), training.plan);
+  plan.stages = partition(training.config, settings, plan.schedule.placement.stages(), training.plan.part(0, 1));
   return plan;
 } catch (const InputError& error) {  // these functions do not know the run file
   throw InputError(training.run.path.string() + ": " + error.what());
+}
+
+TrainingRun run_of_replica(const TrainingRun& training, const PipelinePlan& plan, int replica) {
+  TrainingRun own = training;
+  own.plan = training.plan.part(replica, plan.replicas);
+  return own;
 }
 
 }  // namespace plumbline

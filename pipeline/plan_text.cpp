@@ -13,9 +13,11 @@ std::string plan_text(const TrainingRun& training, const PipelinePlan& plan) {
   const PipelineSettings& settings = training.run.pipeline;
   std::vector<std::string> layers;
   for (const UnitRange& stage : plan.stages) layers.push_back(std::to_string(layers_in(training.config, stage)));
-  return std::to_string(placement.ranks) + (placement.ranks == 1 ? " rank" : " ranks") + " over " + settings.transport +
-         " (" + training.run.device + "): schedule " + plan.schedule.name + ", " + settings.partition +
-         " partition: stages of " + join(layers, ", ") + (training.config.halves ? " half layers" : " layers");
+  const std::string replicas = plan.replicas == 1 ? "" : std::to_string(plan.replicas) + " replicas of ";
+  return replicas + std::to_string(placement.ranks) + (placement.ranks == 1 ? " rank" : " ranks") + " over " +
+         settings.transport + " (" + training.run.device + "): schedule " + plan.schedule.name + ", " +
+         settings.partition + " partition: stages of " + join(layers, ", ") +
+         (training.config.halves ? " half layers" : " layers");
 }
 
 Json plan_json(const TrainingRun& training, const PipelinePlan& plan) {
@@ -28,11 +30,9 @@ Json plan_json(const TrainingRun& training, const PipelinePlan& plan) {
                       {"rank", placement.rank_of(static_cast<std::int32_t>(stage))},
                       {"units", std::vector(units.begin() + range.first, units.begin() + range.end)}});
   }
-  return {{"ranks", placement.ranks},
-          {"schedule", plan.schedule.name},
-          {"chunks_per_rank", placement.chunks_per_rank},
-          {"stages", std::move(stages)},
-          {"notes", plan.notes}};
+  return {{"ranks", plan.world()},          {"replicas", plan.replicas},
+          {"schedule", plan.schedule.name}, {"chunks_per_rank", placement.chunks_per_rank},
+          {"stages", std::move(stages)},    {"notes", plan.notes}};
 }
 
 }  // namespace plumbline

@@ -36,8 +36,10 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
 }
 
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank) {
-  return plan_rank_memory(training, plan.stages, plan.schedule.placement.stages_on(rank),
-                          plan.schedule.ranks.at(static_cast<std::size_t>(rank)));
+  const int here = plan.rank_in_pipeline(rank);
+  return plan_rank_memory(run_of_replica(training, plan, plan.replica_of(rank)), plan.stages,
+                          plan.schedule.placement.stages_on(here),
+                          plan.schedule.ranks.at(static_cast<std::size_t>(here)));
 }
 
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {

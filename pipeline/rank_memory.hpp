@@ -18,7 +18,7 @@ namespace plumbline {
 MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitRange>& stages,
                             const std::vector<std::int32_t>& own, const ActionList& list);
 
-/// What one rank, or several ranks on one device, hold from the first step to the last.
+/// What one rank of the run, or several ranks on one device, hold from the first step to the last.
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank);
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks);
 

@@ -12,7 +12,7 @@ namespace plumbline {
 RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                           StepObserver& observer) {
   const MemoryScope scope(MemoryOwner::other);
-  RankParts parts{plan.lowered.ranks.at(static_cast<std::size_t>(transport.rank())), {}, {}, transport, {}};
+  RankParts parts{plan.lowered.ranks.at(static_cast<std::size_t>(transport.rank())), {}, {}, transport, {}, nullptr};
   for (const std::int32_t index : plan.schedule.placement.stages_on(transport.rank())) {
     auto stage =
         std::make_unique<LlamaStage>(training, index, plan.stages.at(static_cast<std::size_t>(index)), observer);

@@ -6,6 +6,7 @@
 
 #include "model/llama_slice.hpp"
 #include "pipeline/pipeline_plan.hpp"
+#include "pipeline/replica_group.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "training/step_observer.hpp"
@@ -17,9 +18,10 @@ namespace plumbline {
 struct RankParts {
   ActionList list;  ///< lowered
   Stages stages;
-  TrainState state;  ///< of all stages
-  Transport& transport;
+  TrainState state;                            ///< of all stages
+  Transport& transport;                        ///< of the pipeline
   std::vector<const LlamaSlice*> slices = {};  ///< of the stages, for other computations with their parameters
+  ReplicaGroup* replicas = nullptr;            ///< null: one pipeline trains
 };
 
 /// Throws InputError for weights of another model.

@@ -11,10 +11,13 @@
 namespace plumbline {
 namespace {
 
+/// `rank`: of the run.
 WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int rank) {
   WatchedRank made;
-  made.rank = rank;
-  made.owns_loss = plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == rank;
+  made.rank = plan.rank_in_pipeline(rank);
+  made.first_rank = rank - plan.rank_in_pipeline(rank);
+  made.owns_loss = plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == made.rank;
+  made.tells = plan.replica_of(rank) == 0;
   made.origin_ns = plan.origin_ns;
   made.process = training.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
   return made;
@@ -22,16 +25,30 @@ WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int r
 
 }  // namespace
 
-RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
                          const std::filesystem::path& record)
-    : Trainer(training, record, watched(training, plan, transport.rank())),
+    : Trainer(training, plan.folders(record).pipeline_of(world.rank()), watched(training, plan, world.rank())),
+      owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) ==
+                 plan.rank_in_pipeline(world.rank())),
       compares_tied_copies_(training.run.record_level >= RecordLevel::full && training.config.tied &&
                             plan.stages.size() > 1),
-      parts_(make_rank_parts(training, plan, transport, monitor_)),
-      group_(transport),
+      folders_(plan.folders(record)),
+      lowest_stage_(plan.schedule.placement.stages_on(plan.rank_in_pipeline(world.rank())).front()),
+      world_(world),
+      replica_transport_(plan.replicas == 1 ? nullptr
+                                            : std::make_unique<ReplicaTransport>(
+                                                  world, plan.replica_of(world.rank()) * plan.ranks(), plan.ranks())),
+      replicas_(plan.replicas == 1 ? nullptr : std::make_unique<ReplicaGroup>(world, plan.ranks(), training.device)),
+      parts_(make_rank_parts(training, plan, replica_transport_ ? *replica_transport_ : world, monitor_)),
+      group_(world, plan.ranks()),
       executor_(training, plan, parts_, monitor_),
       peaks_(monitor_) {
-  parts_.transport.set_wait_callback([this](int peer) { monitor_.heartbeat().waits_for(peer); });
+  const auto waits_for = [this](int peer) { monitor_.heartbeat().waits_for(peer); };
+  parts_.transport.set_wait_callback(waits_for);
+  if (replicas_) {
+    parts_.replicas = replicas_.get();
+    replicas_->set_wait_callback(waits_for);
+  }
   if (training.recorded()) monitor_.add(peaks_);
   if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.heartbeat());
 }
@@ -46,9 +63,8 @@ void RankTrainer::train(bool show_progress) {
     parts_.transport.barrier();
   } catch (const DeadlineError& error) {
     // Read the heartbeats now, before any rank exits: the awaited rank may itself be waiting.
-    const std::filesystem::path record = monitor_.writer().folder().parent_path();
-    DeadlineError extended(error.what() + (error.waited_for.empty() ? waits_behind(record, parts_.transport.rank())
-                                                                    : last_sign(record, error.waited_for)));
+    DeadlineError extended(error.what() + (error.waited_for.empty() ? waits_behind(folders_, world_.rank())
+                                                                    : last_sign(folders_, error.waited_for)));
     extended.waited_for = error.waited_for;
     throw extended;
   }
@@ -62,6 +78,7 @@ void RankTrainer::ready() {
 
 void RankTrainer::train_step(std::int64_t step) {
   executor_.step(step);
+  if (replicas_ && owns_loss_) monitor_.set_losses_of_step(replicas_->gather(step, lowest_stage_, monitor_.losses()));
   for (const TrafficCount& count : parts_.transport.collect_traffic()) {
     monitor_.writer().add(TrafficRow{step, count.peer, to_text(count.direction), count.send ? "send" : "receive",
                                      count.operations, count.bytes});
@@ -69,7 +86,7 @@ void RankTrainer::train_step(std::int64_t step) {
 }
 
 std::shared_ptr<void> RankTrainer::watch_waits(ProgressLine& line) {
-  return std::make_shared<WaitWatcher>(monitor_.writer().folder().parent_path(), parts_.transport.rank(), line);
+  return std::make_shared<WaitWatcher>(folders_, world_.rank(), line);
 }
 
 // After the step's rows are written: they show the difference and remain if another rank fails meanwhile.

@@ -6,21 +6,26 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "pipeline/activation_peaks.hpp"
 #include "pipeline/evaluation.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
+#include "pipeline/replica_group.hpp"
+#include "pipeline/replica_transport.hpp"
 #include "pipeline/schedule_executor.hpp"
 #include "pipeline/transport_group.hpp"
+#include "record/rank_folder.hpp"
 #include "training/trainer.hpp"
 
 namespace plumbline {
 
 class RankTrainer : public Trainer {
  public:
-  /// Throws InputError for weights of another model.
-  RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+  /// `training`: of the rank's replica. `world`: of all ranks. `record`: of the run. Throws InputError for weights of
+  /// another model.
+  RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
               const std::filesystem::path& record);
 
   ~RankTrainer() override;
@@ -40,8 +45,14 @@ class RankTrainer : public Trainer {
   TrainState& state() override { return parts_.state; }
   RankGroup& group() override { return group_; }
 
+  bool owns_loss_;
   /// Compares the copies of a weight held by two stages after each update, if the record has tensor digests.
   bool compares_tied_copies_;
+  RankFolders folders_;  ///< of the run's ranks
+  std::int32_t lowest_stage_;
+  Transport& world_;
+  std::unique_ptr<ReplicaTransport> replica_transport_;  ///< this and the next: null for one pipeline
+  std::unique_ptr<ReplicaGroup> replicas_;
   RankParts parts_;
   TransportGroup group_;
   ScheduleExecutor executor_;

@@ -53,9 +53,11 @@ void ScheduleExecutor::run(const StepAction& now, const Action& action) {
       stage(action.stage).backward_weight(now.step, action.microbatch);
       break;
     case ActionType::reduce:
+      sum_replicas(now);
       reduce(now, action);
       break;
     case ActionType::step:
+      sum_replicas(now);
       update(now);
       break;
     default:
@@ -81,6 +83,16 @@ void ScheduleExecutor::backward(const StepAction& now, const Action& action) {
   if (!here.first()) messages_.stash_output(action, Direction::backward, std::move(gradient));
 }
 
+/// Before the gradients' first use: REDUCE on a rank with a tied weight, else STEP. So the uses of a tied weight are
+/// summed over replicas each, then added.
+void ScheduleExecutor::sum_replicas(const StepAction& now) {
+  if (parts_.replicas == nullptr || summed_step_ == now.step) return;
+  const std::int64_t begin_ns = monotonic_ns();
+  parts_.replicas->sum_gradients(now.step, static_cast<std::int32_t>(now.stage), parts_.state);
+  observer_.waited(now, monotonic_ns() - begin_ns);
+  summed_step_ = now.step;
+}
+
 void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
   const TiedWeight tied(training_.config.tied, parts_.state);
   observer_.before_tied_sum(tied);
@@ -96,7 +108,9 @@ void ScheduleExecutor::update(const StepAction& now) {
   end_gradients(training_.run.train, training_.config.tied, now.step, parts_.state, observer_, [&] {
     const std::vector<ParameterNorm> own = gradient_norms(training_.config, parts_.state);
     const std::int64_t begin_ns = monotonic_ns();
-    const double norm = global_norm(transport_, training_.config, own);
+    const bool counts = parts_.replicas == nullptr || parts_.replicas->replica() == 0;
+    const double norm =
+        global_norm(parts_.replicas == nullptr ? transport_ : parts_.replicas->world(), training_.config, own, counts);
     observer_.waited(now, monotonic_ns() - begin_ns);
     return norm;
   });

@@ -23,6 +23,7 @@ class ScheduleExecutor {
   void run(const StepAction& now, const Action& action);
   void forward(const StepAction& now, const Action& action);
   void backward(const StepAction& now, const Action& action);  ///< B and I
+  void sum_replicas(const StepAction& now);
   void reduce(const StepAction& now, const Action& action);
   void update(const StepAction& now);
   Stage& stage(std::int64_t index) const;
@@ -33,6 +34,7 @@ class ScheduleExecutor {
   Transport& transport_;
   StepObserver& observer_;
   BoundaryMessages messages_;
+  std::int64_t summed_step_ = -1;  ///< whose gradients are summed over replicas
 };
 
 }  // namespace plumbline

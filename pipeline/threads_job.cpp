@@ -83,7 +83,12 @@ int train_with_threads(PipelineOptions options) {
   };
   // Nothing is recorded until every rank has initialised its part of the model.
   std::latch made(world), begun(world);
+  std::vector<TrainingRun> trainings;
+  for (int replica = 0; replica < plan.replicas; ++replica) {
+    trainings.push_back(run_of_replica(training, plan, replica));
+  }
   const auto train = [&](int rank) {
+    const TrainingRun& own = trainings[static_cast<std::size_t>(plan.replica_of(rank))];
     Transport& transport = *transports[static_cast<std::size_t>(rank)];
     const std::string prefix = "rank " + std::to_string(rank);
     const auto guarded = [&](const auto& body) {
@@ -96,12 +101,12 @@ int train_with_threads(PipelineOptions options) {
       }
     };
     std::optional<UnrecordedRun> folder;
-    if (unrecorded) folder.emplace(*unrecorded, rank);
+    if (unrecorded) folder.emplace(plan.folders(*unrecorded), rank);
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
       at::set_num_threads(static_cast<int>(training.run.train.threads));  // OpenMP keeps this number per thread
-      make_trainer(trainer, training, plan, transport, options.record);
+      make_trainer(trainer, own, plan, transport, options.record);
     });
     made.arrive_and_wait();
     if (failed()) {  // checked again: a rank that woke up earlier may have failed meanwhile, and waits below
@@ -117,7 +122,7 @@ int train_with_threads(PipelineOptions options) {
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;
-    guarded([&] { train_rank(*trainer, training, plan, transport, options.progress); });
+    guarded([&] { train_rank(*trainer, own, plan, transport, options.progress); });
   };
   std::vector<std::jthread> threads;
   try {

@@ -12,10 +12,13 @@ namespace plumbline {
 
 class TransportGroup : public RankGroup {
  public:
-  explicit TransportGroup(Transport& transport) : transport_(transport) {}
+  /// `transport`: of all ranks. The ranks of the run stand pipeline after pipeline, `ranks` in each.
+  TransportGroup(Transport& transport, int ranks) : transport_(transport), ranks_(ranks) {}
 
   int rank() const override { return transport_.rank(); }
   int size() const override { return transport_.world_size(); }
+  int copies() const override { return size() / ranks_; }
+  int copy() const override { return rank() / ranks_; }
   std::vector<std::string> gather(const std::string& bytes) override { return transport_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return transport_.broadcast(bytes); }
   void carry_request(std::function<bool()> asked) override {
@@ -30,6 +33,7 @@ class TransportGroup : public RankGroup {
 
  private:
   Transport& transport_;
+  int ranks_;
 };
 
 }  // namespace plumbline

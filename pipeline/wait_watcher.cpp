@@ -11,9 +11,8 @@
 
 namespace plumbline {
 
-WaitWatcher::WaitWatcher(std::filesystem::path record, std::int64_t rank, ProgressLine& line,
-                         std::chrono::milliseconds patience)
-    : record_(std::move(record)), rank_(rank), line_(line), patience_(patience), thread_([this] { watch(); }) {}
+WaitWatcher::WaitWatcher(RankFolders folders, std::int64_t rank, ProgressLine& line, std::chrono::milliseconds patience)
+    : folders_(std::move(folders)), rank_(rank), line_(line), patience_(patience), thread_([this] { watch(); }) {}
 
 WaitWatcher::~WaitWatcher() {
   {
@@ -28,13 +27,13 @@ void WaitWatcher::watch() {
   const auto between = std::min(patience_, std::chrono::milliseconds(1000));
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, between, [this] { return end_; })) {
-    const auto now = read_progress(record_, rank_);
+    const auto now = read_progress(folders_.of(rank_) / "progress");
     if (!now || now->peer < 0) continue;
     const auto waited = std::chrono::nanoseconds(monotonic_ns() - static_cast<std::int64_t>(now->monotonic_ns));
     if (waited < patience_) continue;
-    line_.text("step " + std::to_string(now->step + 1) + ": waiting for rank " + std::to_string(now->peer) + ", " +
+    line_.text("step " + std::to_string(now->step + 1) + ": waiting for " + folders_.name(now->peer) + ", " +
                    std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s in " +
-                   now->action + waits_behind(record_, rank_),
+                   now->action + waits_behind(folders_, rank_),
                false);
   }
 }

@@ -5,19 +5,19 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <thread>
 
+#include "record/rank_folder.hpp"
 #include "support/progress_line.hpp"
 
 namespace plumbline {
 
 class WaitWatcher {
  public:
-  /// Polls the rank's heartbeat in the record's folder until destroyed. Waits shorter than `patience` are not shown.
+  /// Polls the rank's heartbeat in the run's record until destroyed. Waits shorter than `patience` are not shown.
   /// `line` must outlive this object.
-  WaitWatcher(std::filesystem::path record, std::int64_t rank, ProgressLine& line,
+  WaitWatcher(RankFolders folders, std::int64_t rank, ProgressLine& line,
               std::chrono::milliseconds patience = std::chrono::seconds(5));
   ~WaitWatcher();
   WaitWatcher(const WaitWatcher&) = delete;
@@ -26,7 +26,7 @@ class WaitWatcher {
  private:
   void watch();
 
-  std::filesystem::path record_;
+  RankFolders folders_;
   std::int64_t rank_;
   ProgressLine& line_;
   std::chrono::milliseconds patience_;

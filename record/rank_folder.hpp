@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace plumbline {
 
@@ -25,5 +27,30 @@ inline std::string replica_folder_name(std::int64_t replica) {
 inline std::string dump_file_name(std::int64_t step) {
   return "step-" + (step < 0 ? std::string("initial") : std::to_string(step)) + ".safetensors";
 }
+
+/// Where the ranks of a run stand in its record.
+struct RankFolders {
+  // Implicit: most runs have one pipeline.
+  RankFolders(std::filesystem::path folder, std::int64_t ranks_of_replica = 0)
+      : record(std::move(folder)), ranks(ranks_of_replica) {}
+
+  /// Of the run's rank.
+  std::filesystem::path of(std::int64_t rank) const {
+    return pipeline_of(rank) / rank_folder(ranks == 0 ? rank : rank % ranks);
+  }
+  /// The record of its pipeline.
+  std::filesystem::path pipeline_of(std::int64_t rank) const {
+    return ranks == 0 ? record : record / replica_folder_name(rank / ranks);
+  }
+  /// "rank 3", of several pipelines "rank 3 (replica 1, rank 1)".
+  std::string name(std::int64_t rank) const {
+    const std::string number = "rank " + std::to_string(rank);
+    if (ranks == 0) return number;
+    return number + " (replica " + std::to_string(rank / ranks) + ", rank " + std::to_string(rank % ranks) + ")";
+  }
+
+  std::filesystem::path record;
+  std::int64_t ranks;  ///< of each replica, whose ranks follow each other; 0: one pipeline
+};
 
 }  // namespace plumbline

@@ -78,6 +78,13 @@ struct Manifest {
   std::vector<NotRecorded> not_recorded;
   RecordLevel level = RecordLevel::full;
 
+  /// True if it describes one of several replicas of our pipeline: its microbatches are a part of the step's, and what
+  /// it says of a step (loss, tokens) is said of the whole.
+  bool part_of_step() const { return role == "pipeline" && mesh && mesh->replicas.size() > 1; }
+  /// Microbatches of the whole step.
+  std::int64_t microbatches_of_step() const {
+    return part_of_step() ? microbatches * static_cast<std::int64_t>(mesh->replicas.size()) : microbatches;
+  }
   /// True if an evaluation follows this step; the last step always has one.
   bool evaluates_after(std::int64_t step) const;
   /// True if the recorder could see all of `kinds`: sends, receives, ... (record/not_recorded.hpp).
@@ -116,6 +123,8 @@ struct Record {
   std::vector<RankRecord> ranks;
   std::optional<std::string> schedule_csv;  ///< the file's bytes
   std::int64_t first_step = 0;              ///< first step read: manifest.first_step or a later one
+  /// Added to the microbatches of its rows: of a part of a step, its first one in the whole.
+  std::int64_t first_microbatch = 0;
 
   /// Number of steps from first_step on.
   std::int64_t steps() const { return manifest.steps - first_step; }

@@ -175,12 +175,24 @@ void take_data_digest(Record& record) {
   }
 }
 
+void count_from(std::int64_t first, RankRecord& rank) {
+  for (MicrobatchRow& row : rank.microbatches) row.microbatch += first;
+  for (BoundaryRow& row : rank.boundaries) row.microbatch += first;
+  for (ActionRow& row : rank.actions) {
+    if (!row.microbatch) continue;
+    *row.microbatch += first;
+    row.action.erase(row.action.find_last_not_of("0123456789") + 1);
+    row.action += to_text(*row.microbatch);
+  }
+}
+
 }  // namespace
 
 class RecordStream::Reader {
  public:
-  Reader(const fs::path& path, std::int64_t from) {
+  Reader(const fs::path& path, std::int64_t from, std::int64_t first_microbatch) {
     record.path = path;
+    record.first_microbatch = first_microbatch;
     record.manifest = in_place({"manifest.json", {}, {}}, [&] { return read_manifest(path); });
     record.first_step = std::clamp(from, record.manifest.first_step, record.manifest.steps);
     refuse_other_ranks(record.manifest, path);
@@ -232,7 +244,10 @@ class RecordStream::Reader {
         earlier.clear();
       });
     }
-    for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].take(step, record.ranks[i]);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      ranks[i].take(step, record.ranks[i]);
+      if (record.first_microbatch > 0) count_from(record.first_microbatch, record.ranks[i]);
+    }
     note_held();
   }
 
@@ -285,7 +300,8 @@ class RecordStream::Reader {
   std::int64_t dropped_ = 0;
 };
 
-RecordStream::RecordStream(const fs::path& path, std::int64_t from) : reader_(std::make_unique<Reader>(path, from)) {}
+RecordStream::RecordStream(const fs::path& path, std::int64_t from, std::int64_t first_microbatch)
+    : reader_(std::make_unique<Reader>(path, from, first_microbatch)) {}
 RecordStream::~RecordStream() = default;
 RecordStream::RecordStream(RecordStream&&) noexcept = default;
 

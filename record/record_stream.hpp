@@ -20,8 +20,9 @@ class RecordStream {
  public:
   /// Reads everything outside steps (manifest, schedule.csv, exit files, saved.csv) and opens all tables. `from`: skips
   /// the steps before it and takes the parameters and moments after the last skipped one as the start; 0, or the
-  /// record's first step: skips none.
-  explicit RecordStream(const std::filesystem::path& path, std::int64_t from = 0);
+  /// record's first step: skips none. `first_microbatch`: added to the microbatch of each row that is not an
+  /// evaluation's.
+  explicit RecordStream(const std::filesystem::path& path, std::int64_t from = 0, std::int64_t first_microbatch = 0);
   ~RecordStream();
   RecordStream(RecordStream&&) noexcept;
 

@@ -118,6 +118,7 @@ Json to_json(const CellVerdict& cell) {
           {"optimizer", cell.optimizer},
           {"schedule", cell.schedule},
           {"world", cell.world},
+          {"replicas", cell.replicas},
           {"balance", cell.balance},
           {"variant", cell.variant},
           {"reference", cell.reference},

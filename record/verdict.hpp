@@ -89,7 +89,8 @@ struct Unrecorded {
 struct CellVerdict {
   std::string id;  ///< folder name of the case's record, "stories260k-adamw-1f1b-w4"
   std::string run, model, schedule, optimizer;
-  std::int64_t world = 0;
+  std::int64_t world = 0;             ///< ranks of all replicas
+  std::int64_t replicas = 1;          ///< copies of the pipeline
   std::vector<std::int64_t> balance;  ///< empty when the partition is computed
   std::string variant;    ///< other distinguishing settings: "partition cost", "lengths 64x8"; usually empty
   std::string reference;  ///< id of the reference of the comparison

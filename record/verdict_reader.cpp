@@ -138,6 +138,7 @@ CellVerdict cell_of(const JsonKeys& keys, bool first) {
   cell.optimizer = keys.text("optimizer");
   cell.schedule = keys.text("schedule");
   cell.world = keys.integer("world", 0);
+  if (keys.has_value("replicas")) cell.replicas = keys.integer("replicas", 1);
   cell.balance = numbers(keys, "balance");
   cell.holds = flag(keys, "holds");
   cell.seconds = keys.number("seconds");

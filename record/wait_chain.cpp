@@ -9,8 +9,8 @@
 namespace plumbline {
 namespace {
 
-std::string name_of(std::int64_t rank) {
-  return "rank " + std::to_string(rank);
+std::optional<ProgressSnapshot> progress_of(const RankFolders& folders, std::int64_t rank) {
+  return read_progress(folders.of(rank) / "progress");
 }
 
 /// "last seen in 0F3 of step 2"
@@ -33,16 +33,16 @@ std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std
   return chain;
 }
 
-std::string last_sign(const std::filesystem::path& record, const std::vector<std::int64_t>& chain) noexcept try {
+std::string last_sign(const RankFolders& folders, const std::vector<std::int64_t>& chain) noexcept try {
   if (chain.empty() || std::ranges::count(chain, chain.back()) > 1) return {};
-  return ", " + last_seen(read_progress(record, chain.back()));
+  return ", " + last_seen(progress_of(folders, chain.back()));
 } catch (const std::exception&) {
   return {};
 }
 
-std::string waits_behind(const std::filesystem::path& record, std::int64_t rank) noexcept try {
+std::string waits_behind(const RankFolders& folders, std::int64_t rank) noexcept try {
   const auto peer_of = [&](std::int64_t at) -> std::int64_t {
-    const auto page = read_progress(record, at);
+    const auto page = progress_of(folders, at);
     return page && !page->of_another_host() ? page->peer : -1;
   };
   const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
@@ -52,10 +52,12 @@ std::string waits_behind(const std::filesystem::path& record, std::int64_t rank)
   for (std::size_t i = 1; i < chain.size(); ++i) {
     const std::int64_t next = i + 1 < chain.size() ? chain[i + 1] : end;
     if (next < 0) break;
-    text += (text.empty() ? "; " : ", ") + name_of(chain[i]) + (text.empty() ? " waits for " : " for ") + name_of(next);
+    text += (text.empty() ? "; " : ", ") + folders.name(chain[i]) + (text.empty() ? " waits for " : " for ") +
+            folders.name(next);
   }
   if (end >= 0) return text + ": they wait for each other";
-  return (text.empty() ? "; " + name_of(chain.back()) : text) + ", " + last_seen(read_progress(record, chain.back()));
+  return (text.empty() ? "; " + folders.name(chain.back()) : text) + ", " +
+         last_seen(progress_of(folders, chain.back()));
 } catch (const std::exception&) {
   return {};
 }

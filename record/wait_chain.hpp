@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "record/rank_folder.hpp"
 
 namespace plumbline {
 
@@ -16,11 +17,11 @@ std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std
 
 /// ", last seen in 0F3 of step 2": the last rank of such a chain by its heartbeat; empty if the ranks wait in a circle.
 /// Never throws.
-std::string last_sign(const std::filesystem::path& record, const std::vector<std::int64_t>& chain) noexcept;
+std::string last_sign(const RankFolders& folders, const std::vector<std::int64_t>& chain) noexcept;
 
 /// For the message of a rank that timed out: "; rank 2 waits for rank 1, rank 1 for rank 0, last seen in 0F3 of step
-/// 2", or "...: they wait for each other", from the heartbeats in a record's folder. Empty if `rank`'s heartbeat names
+/// 2", or "...: they wait for each other", from the heartbeats in a run's record. Empty if `rank`'s heartbeat names
 /// no peer. Heartbeats of other hosts may be outdated and are not followed. Never throws.
-std::string waits_behind(const std::filesystem::path& record, std::int64_t rank) noexcept;
+std::string waits_behind(const RankFolders& folders, std::int64_t rank) noexcept;
 
 }  // namespace plumbline

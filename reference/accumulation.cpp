@@ -3,7 +3,9 @@
 
 #include <ATen/Tensor.h>
 
+#include <algorithm>
 #include <set>
+#include <span>
 
 #include "model/parameter_shapes.hpp"
 #include "model/unit.hpp"
@@ -23,6 +25,8 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
   const CsvTable table = read_csv(path, {"unit", "microbatch"});
   const std::size_t unit_column = table.column("unit");
   const std::size_t microbatch_column = table.column("microbatch");
+  const bool grouped = table.has("group");
+  const std::size_t group_column = grouped ? table.column("group") : 0;
   AccumulationOrder order;
   std::set<std::pair<std::string, std::int64_t>> seen;
   for (const CsvRow& row : table.rows) {
@@ -45,12 +49,21 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
       throw InputError(where + "unit " + unit + " lists microbatch " + std::to_string(*microbatch) +
                        " twice; each must occur once");
     }
-    order[unit].push_back(*microbatch);
+    auto& groups = order[unit];
+    const auto group = grouped ? parse_integer(row.cells[group_column]) : 0;
+    if (!group || *group < std::max<std::int64_t>(std::ssize(groups) - 1, 0) || *group > std::ssize(groups)) {
+      throw InputError(where + "group \"" + row.cells[group_column] + "\" of unit " + unit +
+                       " is out of order; groups count from 0, each row's is that of the row before or the next");
+    }
+    if (*group == std::ssize(groups)) groups.emplace_back();
+    groups.back().push_back(*microbatch);
   }
   for (const std::string& unit : units) order[unit];  // every unit must occur; single parameters are optional
-  for (const auto& [unit, listed] : order) {
-    if (std::ssize(listed) != microbatches) {
-      throw InputError(path.string() + ": " + unit + " lists " + std::to_string(listed.size()) + " microbatches of " +
+  for (const auto& [unit, groups] : order) {
+    std::int64_t listed = 0;
+    for (const auto& group : groups) listed += std::ssize(group);
+    if (listed != microbatches) {
+      throw InputError(path.string() + ": " + unit + " lists " + std::to_string(listed) + " microbatches of " +
                        std::to_string(microbatches) + "; give each unit every microbatch once");
     }
   }
@@ -70,8 +83,15 @@ void ListedAccumulation::add_all(const TrainState& state) {
   for (std::size_t index = 0; index < state.parameters.size(); ++index) {
     at::Tensor sum = state.parameters[index].gradient();
     const auto own = order_.find(state.parameters[index].name);
-    const auto& order = own != order_.end() ? own->second : order_.at(state.parameters[index].unit);
-    for (const std::int64_t microbatch : order) sum.add_(kept_.at(microbatch)[index]);
+    const auto& groups = own != order_.end() ? own->second : order_.at(state.parameters[index].unit);
+    for (const auto& group : groups) {
+      // The first group's sum is the parameter's; another's begins in its first gradient, plus zero, as if at zero.
+      at::Tensor into = &group == &groups.front() ? sum : kept_.at(group.front())[index].add_(0);
+      for (const std::int64_t microbatch : std::span(group).subspan(&group == &groups.front() ? 0 : 1)) {
+        into.add_(kept_.at(microbatch)[index]);
+      }
+      if (&group != &groups.front()) sum.add_(into);
+    }
   }
   kept_.clear();
 }

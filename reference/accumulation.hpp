@@ -16,11 +16,12 @@
 
 namespace plumbline {
 
-/// For each unit its microbatches in summation order; also for a parameter whose order differs from its unit's.
-using AccumulationOrder = std::map<std::string, std::vector<std::int64_t>>;
+/// For each unit its microbatches in summation order; also for a parameter whose order differs from its unit's. In
+/// groups: each group's sum starts at zero, and the sums are then added in order.
+using AccumulationOrder = std::map<std::string, std::vector<std::vector<std::int64_t>>>;
 
-/// Reads a CSV with the columns unit (or a parameter's name), microbatch, in order. Throws InputError naming file, line
-/// and unit: unknown, duplicate, or missing.
+/// Reads a CSV with the columns unit (or a parameter's name), microbatch and, if there are several groups, group, in
+/// order. Throws InputError naming file, line and unit: unknown, duplicate, or missing; a group out of order.
 AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const LlamaConfig& config,
                                           std::int64_t microbatches);
 

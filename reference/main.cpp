@@ -68,7 +68,7 @@ int run(int argc, char** argv) {
   options.checkpoint.add_to(app);
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data")->type_name("FILE");
   app.add_option("--accumulation", options.accumulation,
-                 "CSV (unit, microbatch): sum gradients in this order instead of ascending")
+                 "CSV (unit, microbatch[, group]): sum gradients in this order instead of ascending")
       ->type_name("FILE.csv");
   app.add_option("--device", options.device, "cpu, or cuda: the first GPU that CUDA_VISIBLE_DEVICES shows")
       ->check(CLI::IsMember({"cpu", "cuda"}))

@@ -198,7 +198,9 @@ Suite sweep_suite(const Verdict& verdict) {
 }  // namespace
 
 std::string suite_name(const CellVerdict& cell) {
-  std::vector<std::string> parts = {cell.run, cell.optimizer, cell.schedule, "P" + std::to_string(cell.world)};
+  std::vector<std::string> parts = {cell.run, cell.optimizer, cell.schedule,
+                                    (cell.replicas > 1 ? "R" + std::to_string(cell.replicas) : "") + "P" +
+                                        std::to_string(cell.world / std::max<std::int64_t>(cell.replicas, 1))};
   if (!cell.balance.empty()) parts.push_back("balance-" + joined(cell.balance, "-"));
   parts.push_back(cell.variant);
   return named(std::move(parts));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every case in one look: model and optimiser, schedule against world size.
 #include <algorithm>
+#include <compare>
 #include <map>
-#include <set>
+#include <string>
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
@@ -10,11 +11,16 @@
 namespace plumbline {
 namespace {
 
-using CellsByWorld = std::map<std::int64_t, std::vector<std::size_t>>;
+struct Size {
+  std::int64_t world = 0, replicas = 1;
+  auto operator<=>(const Size&) const = default;
+};
+
+using CellsBySize = std::map<Size, std::vector<std::size_t>>;
 
 struct OverviewRow {
   std::string schedule;
-  CellsByWorld cells;
+  CellsBySize cells;
 };
 
 struct OverviewTable {
@@ -33,7 +39,7 @@ std::vector<OverviewTable> overview_tables(const Verdict& verdict) {
     if (table == tables.end()) table = tables.insert(tables.end(), OverviewTable{cell.model, cell.optimizer, {}});
     auto row = std::ranges::find(table->rows, cell.schedule, &OverviewRow::schedule);
     if (row == table->rows.end()) row = table->rows.insert(table->rows.end(), OverviewRow{cell.schedule, {}});
-    row->cells[cell.world].push_back(i);
+    row->cells[{cell.world, cell.replicas}].push_back(i);
   }
   return tables;
 }
@@ -64,7 +70,7 @@ PageData overview_square(const CellVerdict& cell, std::size_t index) {
   PageData data;
   data.set("anchor", cell_anchor(index));
   data.set("class", cell.holds ? PageData(false) : PageData(look.name));
-  data.set("world", std::to_string(cell.world));
+  data.set("world", size_text(cell));
   data.set("sign", look.sign);
   data.set("words", page_text(cell_title(cell) + ": " + look.words));
   return data;
@@ -87,17 +93,17 @@ PageData legend(const Verdict& verdict) {
 }
 
 PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
-  std::set<std::int64_t> worlds;
+  std::map<Size, std::string> worlds;  // and their words
   for (const OverviewRow& row : table.rows) {
-    for (const auto& [world, cells] : row.cells) worlds.insert(world);
+    for (const auto& [size, cells] : row.cells) worlds[size] = size_text(verdict.cells[cells.front()]);
   }
   PageData heads = page_list(), rows = page_list();
-  for (const auto world : worlds) heads.push_back(PageData("world", std::to_string(world)));
+  for (const auto& [size, words] : worlds) heads.push_back(PageData("world", words));
   for (const OverviewRow& row : table.rows) {
     PageData places = page_list();
-    for (const auto world : worlds) {
+    for (const auto& [size, words] : worlds) {
       PageData squares = page_list();
-      if (const auto cells = row.cells.find(world); cells != row.cells.end()) {
+      if (const auto cells = row.cells.find(size); cells != row.cells.end()) {
         for (const auto index : cells->second) squares.push_back(overview_square(verdict.cells[index], index));
       }
       places.push_back(PageData("squares", squares));
@@ -109,6 +115,8 @@ PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
   }
   PageData data;
   data.set("title", page_text(training_title(table.model, table.optimizer)));
+  const bool several = std::ranges::any_of(worlds, [](const auto& each) { return each.first.replicas > 1; });
+  data.set("axis", several ? "replicas x ranks, R x P" : "world size P");
   data.set("worlds", heads);
   data.set("rows", rows);
   return data;

@@ -113,8 +113,17 @@ static std::string letters_and_digits(std::string text) {
   return text;
 }
 
+std::string size_text(const CellVerdict& cell) {
+  if (cell.replicas <= 1) return std::to_string(cell.world);
+  return std::to_string(cell.replicas) + " x " + std::to_string(cell.world / cell.replicas);
+}
+
+static std::string size_title(const CellVerdict& cell) {
+  return (cell.replicas > 1 ? "R x P = " : "P = ") + size_text(cell);
+}
+
 std::string cell_title(const CellVerdict& cell) {
-  std::vector<std::string> parts = {cell.model, cell.optimizer, cell.schedule, "P = " + std::to_string(cell.world)};
+  std::vector<std::string> parts = {cell.model, cell.optimizer, cell.schedule, size_title(cell)};
   if (!cell.balance.empty()) parts.push_back("balance " + balance_text(cell.balance));
   parts.push_back(cell.variant);
   // Only one run of a sweep can have the name that says what the title says already. Any other name stands for what may
@@ -127,7 +136,7 @@ std::string cell_title(const CellVerdict& cell) {
 }
 
 std::string run_label(const CellVerdict& cell) {
-  std::string label = (cell.schedule.empty() ? "" : cell.schedule + ", ") + "P = " + std::to_string(cell.world);
+  std::string label = (cell.schedule.empty() ? "" : cell.schedule + ", ") + size_title(cell);
   if (!cell.balance.empty()) label += ", " + balance_text(cell.balance);
   if (!cell.variant.empty()) label += ", " + cell.variant;
   return label;

@@ -10,14 +10,26 @@ namespace {
 
 class OrderFile {
  public:
+  explicit OrderFile(std::int32_t replicas)
+      : replicas_(replicas),
+        text_(replicas == 1 ? csv_line({"unit", "microbatch"}) : csv_line({"unit", "microbatch", "group"})) {}
+
   void add(const std::string& unit, const std::vector<std::int32_t>& order) {
     ascending_ = ascending_ && std::is_sorted(order.begin(), order.end());
-    for (const std::int32_t microbatch : order) text_ += csv_line({unit, std::to_string(microbatch)});
+    const auto each = static_cast<std::int32_t>(order.size());
+    for (std::int32_t replica = 0; replica < replicas_; ++replica) {
+      for (const std::int32_t microbatch : order) {
+        std::vector<std::string> row{unit, std::to_string(replica * each + microbatch)};
+        if (replicas_ > 1) row.push_back(std::to_string(replica));
+        text_ += csv_line(row);
+      }
+    }
   }
-  std::string text() const { return ascending_ ? "" : text_; }
+  std::string text() const { return ascending_ && replicas_ == 1 ? "" : text_; }
 
  private:
-  std::string text_ = csv_line({"unit", "microbatch"});
+  std::int32_t replicas_;
+  std::string text_;
   bool ascending_ = true;
 };
 
@@ -39,9 +51,10 @@ std::vector<StageAccumulation> accumulation_orders(const Schedule& schedule) {
   return orders;
 }
 
-std::string accumulation_csv(const Schedule& schedule, const std::vector<std::vector<std::string>>& stage_units) {
+std::string accumulation_csv(const Schedule& schedule, const std::vector<std::vector<std::string>>& stage_units,
+                             std::int32_t replicas) {
   const auto orders = accumulation_orders(schedule);
-  OrderFile file;
+  OrderFile file(replicas);
   for (std::size_t stage = 0; stage < stage_units.size(); ++stage) {
     const StageAccumulation& order = orders.at(stage);
     for (const std::string& unit : stage_units[stage]) {

@@ -31,7 +31,8 @@ at::Tensor as_tensor(std::span<const std::int64_t> numbers, std::int64_t batch, 
 }  // namespace
 
 BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens)
-    : row_lengths_(data.row_lengths),
+    : count_(std::ssize(data.row_lengths)),
+      row_lengths_(data.row_lengths),
       masked_(data.row_lengths.size(), false),
       tokens_(std::move(tokens)),
       shuffled_(data.shuffle == "windows"),
@@ -52,11 +53,18 @@ BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens)
   windows_ = (tokens_.size() - 1) / longest_sequence();
 }
 
-std::vector<std::int64_t> BatchPlan::positions(std::int64_t step, std::int64_t microbatch) const {
+BatchPlan BatchPlan::part(std::int64_t part, std::int64_t parts) const {
+  BatchPlan made = *this;
+  made.count_ = all() / parts;
+  made.first_ = part * made.count_;
+  return made;
+}
+
+std::vector<std::int64_t> BatchPlan::positions(std::int64_t step, std::int64_t index) const {
   std::vector<std::int64_t> begins;
-  std::int64_t position = start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(microbatch));
-  std::int64_t row = step * rows_before_.back() + rows_before_.at(static_cast<std::size_t>(microbatch));
-  for (const std::int64_t length : rows(microbatch)) {
+  std::int64_t position = start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(index));
+  std::int64_t row = step * rows_before_.back() + rows_before_.at(static_cast<std::size_t>(index));
+  for (const std::int64_t length : rows(index)) {
     begins.push_back(shuffled_ ? shuffled_window(seed_, row / windows_, row % windows_, windows_) * longest_sequence()
                                : position);
     position += length;
@@ -72,14 +80,12 @@ double BatchPlan::epochs(std::int64_t steps) const {
 }
 
 std::int64_t BatchPlan::sequence_length(std::int64_t microbatch) const {
-  return std::ranges::max(rows(microbatch));
+  return std::ranges::max(rows(first_ + microbatch));
 }
 
 std::int64_t BatchPlan::longest_sequence() const {
   std::int64_t longest = 0;
-  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
-    longest = std::max(longest, sequence_length(microbatch));
-  }
+  for (std::int64_t index = 0; index < all(); ++index) longest = std::max(longest, std::ranges::max(rows(index)));
   return longest;
 }
 
@@ -88,31 +94,31 @@ std::int64_t BatchPlan::padded_tokens(std::int64_t microbatch) const {
 }
 
 std::int64_t BatchPlan::tokens(std::int64_t microbatch) const {
-  const auto& lengths = rows(microbatch);
+  const auto& lengths = rows(first_ + microbatch);
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
-std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t microbatch) const {
-  const std::int64_t sequence = sequence_length(microbatch);
-  const auto half = static_cast<std::size_t>(batch(microbatch) * sequence);
+std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t index) const {
+  const std::int64_t sequence = std::ranges::max(rows(index));
+  const auto half = static_cast<std::size_t>(std::ssize(rows(index)) * sequence);
   std::vector<std::int64_t> both(2 * half, padding_id);
   const std::span labels = std::span(both).subspan(half);
   std::ranges::fill(labels, no_label);
-  const std::vector<std::int64_t> begins = positions(step, microbatch);
+  const std::vector<std::int64_t> begins = positions(step, index);
   std::vector<std::int64_t> read;
   for (std::size_t row = 0; row < begins.size(); ++row) {
-    const std::int64_t length = rows(microbatch)[row];
+    const std::int64_t length = rows(index)[row];
     read.resize(static_cast<std::size_t>(length) + 1);
     tokens_.read(begins[row], read);
     const auto place = static_cast<std::ptrdiff_t>(row) * sequence;
     std::copy_n(read.begin(), length, both.begin() + place);
-    if (!masked(microbatch)) std::copy_n(read.begin() + 1, length, labels.begin() + place);
+    if (!masked(index)) std::copy_n(read.begin() + 1, length, labels.begin() + place);
   }
   return both;
 }
 
 Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
-  const std::vector<std::int64_t> both = numbers(step, microbatch);
+  const std::vector<std::int64_t> both = numbers(step, first_ + microbatch);
   const std::span halves(both);
   const std::size_t half = both.size() / 2;
   const std::int64_t rows_held = batch(microbatch);
@@ -123,19 +129,21 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
 
 std::int64_t BatchPlan::step_valid_tokens() const {
   std::int64_t sum = 0;
-  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) sum += valid_tokens(microbatch);
+  for (std::int64_t index = 0; index < all(); ++index) {
+    if (!masked(index)) sum = std::accumulate(rows(index).begin(), rows(index).end(), sum);
+  }
   return sum;
 }
 
 std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
   std::vector<bool> live;  // by id
   std::vector<std::int64_t> read;
-  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
+  for (std::int64_t index = 0; index < all(); ++index) {
     // Every real position of an unmasked row has a label, so all its ids are live; those of a masked row are not.
-    if (masked(microbatch)) continue;
-    const std::vector<std::int64_t> begins = positions(step, microbatch);
+    if (masked(index)) continue;
+    const std::vector<std::int64_t> begins = positions(step, index);
     for (std::size_t row = 0; row < begins.size(); ++row) {
-      read.resize(static_cast<std::size_t>(rows(microbatch)[row]));
+      read.resize(static_cast<std::size_t>(rows(index)[row]));
       tokens_.read(begins[row], read);
       for (const std::int64_t number : read) {
         const auto id = static_cast<std::size_t>(number);
@@ -150,12 +158,12 @@ std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
 std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal;
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> last_of;  // by row lengths and content
-  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
-    if (masked(microbatch)) continue;
-    const std::vector<std::int64_t> both = numbers(step, microbatch);
+  for (std::int64_t index = 0; index < all(); ++index) {
+    if (masked(index)) continue;
+    const std::vector<std::int64_t> both = numbers(step, index);
     const std::string_view bytes(reinterpret_cast<const char*>(both.data()), both.size() * sizeof both.front());
-    const auto [found, first] = last_of.try_emplace({batch(microbatch), hash_hex(bytes)}, microbatch);
-    if (!first) equal.emplace_back(std::exchange(found->second, microbatch), microbatch);
+    const auto [found, first] = last_of.try_emplace({std::ssize(rows(index)), hash_hex(bytes)}, index);
+    if (!first) equal.emplace_back(std::exchange(found->second, index), index);
   }
   return equal;
 }

@@ -21,17 +21,21 @@ class BatchPlan {
   /// `data` as validated by load_run_file. Throws InputError if there are fewer tokens than one step needs.
   BatchPlan(const DataSettings& data, Tokens tokens);
 
+  /// Part number `part` of `parts` equal, contiguous ones of each step's microbatches, which it numbers from 0. What is
+  /// of a step or of the source remains that of the whole. Of a part, too, it is a part of the whole.
+  BatchPlan part(std::int64_t part, std::int64_t parts) const;
+
   std::int64_t source_tokens() const { return tokens_.size(); }
   /// How often the first `steps` steps read the source: 1.5 is one and a half times.
   double epochs(std::int64_t steps) const;
-  std::int64_t microbatches() const { return std::ssize(row_lengths_); }
-  std::int64_t batch(std::int64_t microbatch) const { return std::ssize(rows(microbatch)); }
+  std::int64_t microbatches() const { return count_; }
+  std::int64_t batch(std::int64_t microbatch) const { return std::ssize(rows(first_ + microbatch)); }
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
-  std::int64_t longest_sequence() const;
-  std::int64_t padded_tokens(std::int64_t microbatch) const;  ///< batch x its longest row; saturates at 2^63 - 1
-  std::int64_t tokens(std::int64_t microbatch) const;         ///< the same in every step
-  std::int64_t valid_tokens(std::int64_t microbatch) const {  ///< the same in every step
-    return masked(microbatch) ? 0 : tokens(microbatch);
+  std::int64_t longest_sequence() const;                        ///< of the whole step
+  std::int64_t padded_tokens(std::int64_t microbatch) const;    ///< batch x its longest row; saturates at 2^63 - 1
+  std::int64_t tokens(std::int64_t microbatch) const;           ///< the same in every step
+  std::int64_t valid_tokens(std::int64_t microbatch) const {    ///< the same in every step
+    return masked(first_ + microbatch) ? 0 : tokens(microbatch);
   }
   /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
@@ -44,15 +48,19 @@ class BatchPlan {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;
 
  private:
-  const std::vector<std::int64_t>& rows(std::int64_t microbatch) const {
-    return row_lengths_.at(static_cast<std::size_t>(microbatch));
+  // `index`: a microbatch's number in the whole step.
+  const std::vector<std::int64_t>& rows(std::int64_t index) const {
+    return row_lengths_.at(static_cast<std::size_t>(index));
   }
-  bool masked(std::int64_t microbatch) const { return masked_.at(static_cast<std::size_t>(microbatch)); }
+  bool masked(std::int64_t index) const { return masked_.at(static_cast<std::size_t>(index)); }
+  std::int64_t all() const { return std::ssize(row_lengths_); }
   /// Where each row of a microbatch begins, before wrapping.
-  std::vector<std::int64_t> positions(std::int64_t step, std::int64_t microbatch) const;
+  std::vector<std::int64_t> positions(std::int64_t step, std::int64_t index) const;
   /// ids, then labels, each batch x sequence.
-  std::vector<std::int64_t> numbers(std::int64_t step, std::int64_t microbatch) const;
+  std::vector<std::int64_t> numbers(std::int64_t step, std::int64_t index) const;
 
+  std::int64_t first_ = 0;  ///< of this part
+  std::int64_t count_ = 0;  ///< of this part
   std::vector<std::vector<std::int64_t>> row_lengths_;
   std::vector<bool> masked_;
   Tokens tokens_;

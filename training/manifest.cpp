@@ -43,7 +43,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
-  manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", run.microbatches()}};
+  manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", training.plan.microbatches()}};
   if (run.validation) {
     manifest["evaluation"] = {{"every", run.evaluate.every},
                               {"microbatches", std::ssize(run.validation->row_lengths)},
@@ -51,7 +51,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   }
   manifest["schedule"] = {{"name", schedule.name},
                           {"chunks_per_rank", schedule.chunks_per_rank},
-                          {"microbatches", run.microbatches()},
+                          {"microbatches", training.plan.microbatches()},
                           {"digest", hash_hex(schedule.csv)},
                           {"accumulation", order.empty() ? "ascending" : "listed"},
                           {"accumulation_digest", order.empty() ? Json(nullptr) : Json(hash_hex(order))}};

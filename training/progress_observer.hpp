@@ -11,14 +11,18 @@ namespace plumbline {
 
 class ProgressObserver : public StepObserver {
  public:
-  /// Creates the file. Throws SystemError.
-  explicit ProgressObserver(const std::filesystem::path& file) : heartbeat_(file) {}
+  /// Creates the file. Throws SystemError. `first_rank`: of the observed pipeline in the run, whose ranks the file
+  /// names.
+  explicit ProgressObserver(const std::filesystem::path& file, int first_rank = 0)
+      : heartbeat_(file), first_rank_(first_rank) {}
 
   void action_began(const StepAction& action) override { show(action, action, -1); }
-  void waiting(const StepAction& action, const StepAction& awaited, int peer) override { show(action, awaited, peer); }
+  void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
+    show(action, awaited, first_rank_ + peer);
+  }
   void waited(const StepAction& action, std::int64_t /*nanoseconds*/) override { show(action, action, -1); }
 
-  /// Sets the rank that this one waits for, also between steps and before the first; -1: none.
+  /// Sets the rank of the run that this one waits for, also between steps and before the first; -1: none.
   void waits_for(int peer) {
     now_.peer = peer;
     heartbeat_.update(now_);
@@ -36,6 +40,7 @@ class ProgressObserver : public StepObserver {
   }
 
   ProgressPage heartbeat_;
+  int first_rank_;
   std::string text_;
   ProgressNow now_;
 };

@@ -354,9 +354,18 @@ class Reader {
     }
   }
 
+  void read_replicas(const TomlTable& pipeline) {
+    const std::int64_t replicas = integer_from(pipeline, "replicas", 1, 1, largest_int32);
+    run_.pipeline.replicas = static_cast<std::int32_t>(replicas);
+    if (run_.microbatches() % replicas == 0) return;
+    refuse(pipeline, "replicas",
+           "is " + std::to_string(replicas) + ", which does not divide the " + std::to_string(run_.microbatches()) +
+               " microbatches of a step; each replica takes as many");
+  }
+
   void read_pipeline(const TomlTable& pipeline) {
     refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
-                                 "start_timeout_ms", "granularity", "partition", "balance"});
+                                 "start_timeout_ms", "granularity", "partition", "balance", "replicas"});
     PipelineSettings& settings = run_.pipeline;
     // A name or a file; the schedules' own code checks names.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
@@ -367,6 +376,7 @@ class Reader {
     const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1, largest_int32) : 0;
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});
+    read_replicas(pipeline);
     settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1, longest_timeout_ms, a_week);
     settings.start_timeout_ms =
         integer_from(pipeline, "start_timeout_ms", settings.start_timeout_ms, 1, longest_timeout_ms, a_week);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "training/action_log.hpp"
@@ -24,6 +25,8 @@ namespace plumbline {
 struct WatchedRank {
   std::int64_t rank = 0;
   bool owns_loss = true;
+  bool tells = true;            ///< of the ranks that own losses, the one that shows progress and keeps metrics
+  int first_rank = 0;           ///< of its pipeline in the run, where there are several
   bool measures_units = false;  ///< its record has saved.csv
   std::int64_t origin_ns = 0;   ///< monotonic time of rank 0's start
   GpuProcess process = GpuProcess::one_rank;
@@ -78,6 +81,9 @@ class RunMonitor : public StepObserver {
   RecordWriter& writer() { return writer_; }
   /// The heartbeat, for work outside a step.
   ProgressObserver& heartbeat() { return heartbeat_; }
+  /// See StepRows.
+  const std::vector<float>& losses() { return rows_.losses(); }
+  void set_losses_of_step(std::vector<float> losses) { rows_.set_losses_of_step(std::move(losses)); }
   /// Of the last completed step; null if another rank computes it.
   std::optional<float> loss() const { return rows_.loss(); }
   const StepUpdate& update() const { return rows_.update(); }

@@ -108,7 +108,8 @@ Json resolved_run(const TrainingRun& training) {
                       {"balance", pipeline.balance},
                       {"transport", pipeline.transport},
                       {"timeout_ms", pipeline.timeout_ms},
-                      {"start_timeout_ms", pipeline.start_timeout_ms}};
+                      {"start_timeout_ms", pipeline.start_timeout_ms},
+                      {"replicas", pipeline.replicas}};
   json["checkpoint"] = {{"folder", run.checkpoint.folder ? Json(run.checkpoint.folder->string()) : Json(nullptr)},
                         {"every", run.checkpoint.every},
                         {"keep", run.checkpoint.keep},
@@ -125,7 +126,7 @@ std::vector<std::string> run_lines(const TrainingRun& training) {
   return {"model " + text_of(training.run.config) + ": " + counted(config.layers, "layer") + ", " +
               std::to_string(parameters(config)) + " parameters, " + (config.tied ? "tied, " : "") + train.dtype +
               (training.run.weights ? ", from " + text_of(*training.run.weights) : ""),
-          counted(train.steps, "step") + " of " + counted(training.plan.microbatches(), "microbatch") + ", " +
+          counted(train.steps, "step") + " of " + counted(training.run.microbatches(), "microbatch") + ", " +
               counted(training.plan.step_tokens(), "token") + " a step, by " + train.optimizer.name + ", from " +
               source_text(training.run.data)};
 }

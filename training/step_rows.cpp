@@ -35,7 +35,7 @@ void StepRows::add_microbatches(std::int64_t step) {
 }
 
 void StepRows::step_ended(std::int64_t step) {
-  if (owns_loss_) loss_ = step_loss(losses_.read());
+  if (owns_loss_) loss_ = step_loss(losses_of_step_.empty() ? losses_.read() : losses_of_step_);
   if (!recorded()) return;
   add_microbatches(step);
   writer_.add(memory_row(meter_, step, activation_peak_));

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "record/writer.hpp"
 #include "training/batch_plan.hpp"
@@ -38,6 +40,10 @@ class StepRows : public StepObserver {
 
   /// Of one action.
   void add_activation_peak(std::int64_t bytes) { activation_peak_ = std::max(activation_peak_, bytes); }
+  /// By microbatch, of the step that ends, on the rank that computes them.
+  const std::vector<float>& losses() { return losses_.read(); }
+  /// Of several replicas: the losses of all microbatches of the step, of which the step's loss is the sum.
+  void set_losses_of_step(std::vector<float> losses) { losses_of_step_ = std::move(losses); }
   /// Of the last completed step; null if another rank computes it.
   std::optional<float> loss() const { return loss_; }
   const StepUpdate& update() const { return update_; }
@@ -60,6 +66,7 @@ class StepRows : public StepObserver {
   std::int64_t activation_peak_ = 0;
   DataDigests fed_;
   StepLosses losses_;
+  std::vector<float> losses_of_step_;
   StepUpdate update_;
   std::optional<float> loss_;
 };

@@ -25,7 +25,7 @@ void Trainer::begin() {
                    static_cast<long long>(state().step), raise.c_str());
     }
   }
-  if (!owns_loss_) return;
+  if (!tells_) return;
   const auto& saved_in = training_.run.checkpoint.folder;
   if (saved_in || training_.recorded())
     metrics_.emplace(saved_in ? *saved_in : monitor_.writer().folder().parent_path(), state().step);
@@ -65,7 +65,7 @@ void Trainer::run(bool show_progress) {
   monitor_.run_began(state());
   ready();
   std::optional<ProgressLine> line;
-  if (show_progress && owns_loss_) line.emplace(stderr, state().step);
+  if (show_progress && tells_) line.emplace(stderr, state().step);
   std::shared_ptr<void> watch = line ? watch_waits(*line) : nullptr;
   const std::int64_t steps = training_.run.train.steps;
   std::optional<float> evaluation_loss;  // the most recent one

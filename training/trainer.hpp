@@ -25,14 +25,14 @@ namespace plumbline {
 class Trainer {
  public:
   Trainer(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched)
-      : training_(training), monitor_(training, record, watched), owns_loss_(watched.owns_loss) {}
+      : training_(training), monitor_(training, record, watched), tells_(watched.owns_loss && watched.tells) {}
   virtual ~Trainer() = default;
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
   /// Collective: locks the checkpoint folder and loads the checkpoint to resume from. Throws InputError on every rank.
   void begin();
-  /// Runs all remaining steps. `show_progress` applies to the rank that computes the loss.
+  /// Runs all remaining steps. `show_progress` applies to the rank that computes the loss (of replica 0).
   void run(bool show_progress);
   /// Writes exit.json of a successful run.
   void succeeded();
@@ -69,11 +69,11 @@ class Trainer {
   /// The number of completed steps at which this run ends, unless a signal ends it.
   std::int64_t last_step() const;
 
-  bool owns_loss_;
+  bool tells_;            ///< this rank shows progress and keeps metrics
   bool stopped_ = false;  ///< on request, before its last step
   std::optional<ResumedFrom> resumed_from_;
   std::optional<Checkpoints> checkpoints_;
-  std::optional<MetricsFile> metrics_;  ///< on the rank that computes the loss
+  std::optional<MetricsFile> metrics_;  ///< on the rank that tells
 };
 
 }  // namespace plumbline

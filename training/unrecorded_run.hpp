@@ -18,20 +18,23 @@ inline std::filesystem::path make_unrecorded_folder() {
 /// Removes one rank's files on destruction; the last rank removes the folder.
 class UnrecordedRun {
  public:
-  UnrecordedRun(std::filesystem::path folder, int rank) : folder_(std::move(folder)), rank_(rank) {}
+  UnrecordedRun(RankFolders folders, int rank) : folders_(std::move(folders)), rank_(rank) {}
   ~UnrecordedRun() {
     std::error_code ignored;
-    std::filesystem::remove_all(folder_ / rank_folder(rank_), ignored);
-    if (rank_ == 0) std::filesystem::remove(folder_ / "manifest.json", ignored);
-    std::filesystem::remove(folder_, ignored);  // fails while another rank has files there
+    const std::filesystem::path own = folders_.of(rank_), pipeline = folders_.pipeline_of(rank_);
+    std::filesystem::remove_all(own, ignored);
+    if (own == pipeline / rank_folder(0)) std::filesystem::remove(pipeline / "manifest.json", ignored);
+    for (const auto& folder : {pipeline, folders_.record}) {
+      std::filesystem::remove(folder, ignored);  // fails while another rank has files there
+    }
   }
   UnrecordedRun(const UnrecordedRun&) = delete;
   UnrecordedRun& operator=(const UnrecordedRun&) = delete;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return folders_.record; }
 
  private:
-  std::filesystem::path folder_;
+  RankFolders folders_;
   int rank_;
 };
 

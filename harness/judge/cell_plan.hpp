@@ -16,10 +16,11 @@ namespace plumbline {
 /// The sweep file's settings for this case. They decide which checks apply and are required, before any table is read.
 struct CellPlan {
   std::string id, run, model, schedule, optimizer;
-  std::string variant;       ///< other distinguishing settings: "partition cost", "lengths 64x8"
-  std::string reference;     ///< id of its reference
-  std::string schedule_csv;  ///< expected bytes of the record's schedule.csv; empty = derived from the schedule's name
-  std::int64_t world = 0;
+  std::string variant;        ///< other distinguishing settings: "partition cost", "lengths 64x8"
+  std::string reference;      ///< id of its reference
+  std::string schedule_csv;   ///< expected bytes of the record's schedule.csv; empty = derived from the schedule's name
+  std::int64_t world = 0;     ///< ranks of all replicas
+  std::int64_t replicas = 1;  ///< copies of the pipeline
   std::vector<std::int64_t> balance;
   std::vector<std::int64_t>
       lengths;  ///< one per microbatch, if the sweep file sets them for this case; empty = those of the run file

@@ -234,7 +234,8 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   }
   // From schema 2 on the digest is that of each rank's data, and the data check names the differing microbatch.
   if (one.schema == 1 && other.schema == 1) differences.demand_equal("data digest", one.data_digest, other.data_digest);
-  differences.demand_equal("microbatches a step", to_text(one.microbatches), to_text(other.microbatches));
+  differences.demand_equal("microbatches a step", to_text(one.microbatches_of_step()),
+                           to_text(other.microbatches_of_step()));
   differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));

@@ -175,6 +175,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   verdict.schedule = plan.schedule;
   verdict.optimizer = plan.optimizer.empty() ? optimizer_of(candidate) : plan.optimizer;
   verdict.world = plan.world;
+  verdict.replicas = plan.replicas;
   verdict.balance = plan.balance;
   verdict.variant = plan.variant;
   verdict.reference = plan.reference;

@@ -7,6 +7,8 @@
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/replica_comparison.hpp"
 #include "record/mesh.hpp"
+#include "record/record.hpp"
+#include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -26,11 +28,22 @@ CellPlan with_ranks_of_pipeline(CellPlan plan, const Record* candidate) {
   return plan;
 }
 
+/// A replica of our pipeline is held against its part of one device's steps. Errors are reported by the reading.
+std::int64_t first_microbatch(const fs::path& reference, const fs::path& candidate) {
+  try {
+    const Manifest one = read_manifest(reference), other = read_manifest(candidate);
+    return !one.mesh && other.part_of_step() ? other.mesh->replica * other.microbatches : 0;
+  } catch (const InputError&) {
+    return 0;
+  }
+}
+
 JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unreadable unreadable) {
-  RecordReading other(records.candidate);
+  const std::int64_t first = first_microbatch(records.reference, records.candidate);
+  RecordReading other(records.candidate, 0, first);
   RecordReading one = read_beside(other, records.reference);
   std::optional<RecordReading> again;
-  if (records.repeated) again.emplace(*records.repeated);
+  if (records.repeated) again.emplace(*records.repeated, 0, first);
   const auto throw_unreadable = [&] {
     if (unreadable == Unreadable::told) return;
     one.rethrow();
@@ -147,6 +160,7 @@ Judged held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>&
 
 CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, Judged replicas) {
   CellVerdict whole = judged.front().verdict;
+  whole.replicas = std::ssize(judged);
   replicas.result.requirement = requirement_of(plan, replicas.result);
   std::optional<ExecutionPoint> earliest = replicas.point;
   whole.first_divergence = replicas.result.first_divergence;

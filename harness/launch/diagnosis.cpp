@@ -39,6 +39,13 @@ std::string place_text(const RankSight& rank) {
   return "in " + rank.action + (rank.step >= 0 ? step : "") + by_page;
 }
 
+/// " (replica 1, rank 0, stage 2)"; empty for one pipeline.
+std::string replica_text(const RankSight& rank) {
+  if (rank.replica.empty()) return "";
+  const std::string stage = rank.action.substr(0, rank.action.find_first_not_of("0123456789"));
+  return " (" + rank.replica + (stage.empty() ? "" : ", stage " + stage) + ")";
+}
+
 const RankSight* find(const std::vector<RankSight>& ranks, std::int64_t rank) {
   const auto found =
       std::find_if(ranks.begin(), ranks.end(), [&](const RankSight& sight) { return sight.rank == rank; });
@@ -63,7 +70,8 @@ std::string waiters_text(const std::vector<RankSight>& ranks, std::int64_t culpr
 }
 
 Diagnosis blame(const std::vector<RankSight>& ranks, const RankSight& rank, const std::string& what) {
-  return {rank.rank, rank_text(rank.rank) + " " + what + " " + place_text(rank) + waiters_text(ranks, rank.rank)};
+  return {rank.rank, rank_text(rank.rank) + replica_text(rank) + " " + what + " " + place_text(rank) +
+                         waiters_text(ranks, rank.rank)};
 }
 
 /// The cycle that the chain from `start` reaches, in waiting order; empty if the chain ends.

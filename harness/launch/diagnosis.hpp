@@ -26,8 +26,9 @@ struct RankSight {
   std::optional<int> signal;  ///< signal that ended it, if known
   bool failed_first = false;  ///< according to the launcher
   std::optional<ExitFile> exit;
-  std::string where;   ///< location of an error, from its exit.json: file, line and message
-  std::string action;  ///< current or last action; empty before the first
+  std::string where;    ///< location of an error, from its exit.json: file, line and message
+  std::string replica;  ///< "replica 1, rank 0" of several pipelines; empty for one
+  std::string action;   ///< current or last action; empty before the first
   std::int64_t step = -1;
   std::int64_t peer = -1;  ///< rank that it waits for; -1 for none
 };

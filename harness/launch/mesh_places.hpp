@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace plumbline {
 
 struct RankPlace {
   std::filesystem::path folder;
-  std::vector<std::int64_t> pipeline;  ///< global ranks of its pipeline, in local order
+  std::string replica;  ///< "replica 1, rank 0"
+  /// Global ranks of its pipeline, in local order; empty if its heartbeat names ranks of the run.
+  std::vector<std::int64_t> pipeline;
 };
 
 /// By global rank; empty for a single pipeline, and until a replica has listed the ranks.

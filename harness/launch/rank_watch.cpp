@@ -69,12 +69,13 @@ bool RankWatch::died_unseen(const ProgressSnapshot& page) const {
 
 /// A reference's command may start more ranks than requested, one per replica: these are watched, too.
 void RankWatch::find_mesh() {
-  if (ranks_.empty() || !ranks_.front().pipeline.empty() || fs::exists(ranks_.front().folder)) return;
+  if (ranks_.empty() || !ranks_.front().replica.empty() || fs::exists(ranks_.front().folder)) return;
   auto places = places_in_mesh(record_);
   if (places.size() > ranks_.size()) ranks_.resize(places.size());
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     ranks_[rank].folder = std::move(places[rank].folder);
     ranks_[rank].pipeline = std::move(places[rank].pipeline);
+    ranks_[rank].replica = std::move(places[rank].replica);
   }
 }
 
@@ -169,6 +170,7 @@ std::vector<RankSight> RankWatch::sights() const {
     const Rank& rank = ranks_[index];
     RankSight sight;
     sight.rank = static_cast<std::int64_t>(index);
+    sight.replica = rank.replica;
     sight.found = rank.pid != 0;
     sight.gone = rank.gone;
     sight.gone_order = rank.gone_order;

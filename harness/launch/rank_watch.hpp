@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/launch/diagnosis.hpp"
@@ -41,6 +42,7 @@ class RankWatch {
  private:
   struct Rank {
     std::filesystem::path folder;
+    std::string replica;                 ///< as in RankPlace
     std::vector<std::int64_t> pipeline;  ///< global ranks in local order; empty if they are equal
     pid_t pid = 0;
     bool gone = false;

@@ -236,10 +236,11 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
   if (cell.command) return request_of_command(*cell.command, level);
   const Asked asked(cell.run, cell.changes);
   Request request = asked.training(sweep.device, level);
-  const auto world = static_cast<std::int32_t>(cell.plan.world);
+  const std::int32_t ranks = cell.placement.ranks;
+  const auto replicas = static_cast<std::int32_t>(cell.plan.world) / ranks;
   request.role = "pipeline";
   request.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
-  request.world_size = world;
+  request.world_size = cell.plan.world;
   // A user's launcher may select another transport, such as threads of one process.
   if (!sweep.own_launcher) request.transport = asked.transport();
   const bool from_file = !cell.plan.schedule_csv.empty();
@@ -251,11 +252,11 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
         ", key data.lengths: gives no microbatch; write one row length for each, for example [96, 33, 64]");
   }
   const std::string csv =
-      from_file ? cell.plan.schedule_csv : to_csv(make_schedule(cell.schedule, world, microbatches, chunks));
+      from_file ? cell.plan.schedule_csv : to_csv(make_schedule(cell.schedule, ranks, microbatches / replicas, chunks));
   request.schedule = RequestedSchedule{cell.plan.schedule, chunks, hash_hex(csv)};
   const auto model = asked.model();
   if (!model) return request;
-  const auto units = judging::partition_asked(*model, asked.partition(), std::int64_t{world} * chunks,
+  const auto units = judging::partition_asked(*model, asked.partition(), std::int64_t{ranks} * chunks,
                                               padded_rows(*request.microbatches));
   request.stages.emplace();
   for (std::size_t stage = 0; stage < units.size(); ++stage) {

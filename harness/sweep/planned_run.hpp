@@ -29,8 +29,8 @@ struct PlannedReference {
 /// The first segment of a resumed case.
 struct PlannedStart {
   std::int64_t steps = 0;  ///< after which it is stopped
-  std::int64_t world = 0;
-  std::string schedule;  ///< a name, a CSV file's path, or by_the_reference
+  std::int64_t world = 0;  ///< of all replicas
+  std::string schedule;    ///< a name, a CSV file's path, or by_the_reference
 };
 
 struct PlannedCell {
@@ -38,7 +38,7 @@ struct PlannedCell {
   std::filesystem::path run;
   RunChanges changes;
   std::string schedule;       ///< a name, or a CSV file's path
-  Placement placement = {};   ///< of stages on ranks
+  Placement placement = {};   ///< of stages on the ranks of a pipeline, of which plan.world may hold several
   std::size_t reference = 0;  ///< index into SweepPlan::references
   std::optional<PlannedStart> goes_on_with = {};
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file

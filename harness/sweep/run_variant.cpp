@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/run_variant.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "harness/sweep/model_config.hpp"
@@ -74,6 +75,7 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   if (changes.optimizer) put_optimizer(root, *changes.optimizer);
   if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
   put_partition(root, changes);
+  if (changes.replicas) table_of(root, "pipeline").insert_or_assign("replicas", *changes.replicas);
   root.erase("checkpoint");  // a sweep does not save; all cases would write to one folder
   // The interactive limit for a slow rank is ten minutes; a sweep has many cases to run.
   toml::table& pipeline = table_of(root, "pipeline");
@@ -159,6 +161,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
   facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
+  facts.replicas = std::max(root["pipeline"]["replicas"].value_or(std::int64_t{1}), std::int64_t{1});
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
     facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));

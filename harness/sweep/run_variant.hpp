@@ -26,7 +26,8 @@ struct RunFacts {
   std::optional<std::string> schedule_dialect;  ///< of a schedule file
   std::string transport;
   bool tied = false;
-  std::int32_t chunks = 0;  ///< 0: the schedule's default
+  std::int64_t replicas = 1;  ///< copies of the pipeline
+  std::int32_t chunks = 0;    ///< 0: the schedule's default
   std::int64_t steps = 0;
   std::int64_t microbatches = 0;                   ///< 0 if the file does not specify it
   std::vector<std::vector<std::int64_t>> lengths;  ///< as in RunChanges::lengths, one entry per microbatch

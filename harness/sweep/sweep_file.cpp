@@ -35,6 +35,12 @@ void need_known_all(const TomlTable& table, const std::string& key, const std::v
   for (const auto& value : values) need_known(table, key, value, known);
 }
 
+void need_replicas(const TomlTable& table, std::int64_t replicas) {
+  if (replicas >= 1 && replicas <= largest_world) return;
+  throw InputError(table.where("replicas") + ": " + std::to_string(replicas) +
+                   " is no number of pipelines; it must be between 1 and " + std::to_string(largest_world));
+}
+
 void need_world(const TomlTable& table, const std::string& key, std::int64_t world) {
   if (world >= 1 && world <= largest_world) return;
   throw InputError(table.where(key) + ": " + std::to_string(world) + " is no world size; it must be between 1 and " +
@@ -105,7 +111,7 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   // First, so that a misspelt key is not reported as a missing one.
   for (const char* key : {"run", "world_size", "schedule", "optimizer", "granularity", "partition", "balance",
-                          "lengths", "resume_at", "resume_world", "resume_schedule"}) {
+                          "lengths", "resume_at", "resume_world", "resume_schedule", "replicas"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -114,6 +120,8 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.run = run_path(table, folder, required(table, "run", table.text("run")));
   cell.world_size = required(table, "world_size", table.integer("world_size"));
   need_world(table, "world_size", cell.world_size);
+  cell.changes.replicas = table.integer("replicas");
+  if (cell.changes.replicas) need_replicas(table, *cell.changes.replicas);
   cell.schedule = table.text("schedule");
   const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
   if (reference_begins && cell.world_size != 1)
@@ -157,7 +165,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     if (sweep.cells.empty()) {
       throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
     }
-    for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities"}) {
+    for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "replicas"}) {
       if (table.has(key)) {
         throw InputError(table.where(key) + ": has no effect without run and world_sizes; add them or remove it");
       }
@@ -236,6 +244,9 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.world_sizes = table.integers("world_sizes").value_or(std::vector<std::int64_t>{});
   for (const auto world : sweep.world_sizes) need_world(table, "world_sizes", world);
   need_distinct(table, "world_sizes", sweep.world_sizes);
+  sweep.replicas = table.integers("replicas").value_or(std::vector<std::int64_t>{});
+  for (const auto replicas : sweep.replicas) need_replicas(table, replicas);
+  need_distinct(table, "replicas", sweep.replicas);
   const auto texts = [&](const std::string& key, const std::vector<std::string>& known) {
     const auto values = table.texts(key).value_or(std::vector<std::string>{});
     need_known_all(table, key, values, known);

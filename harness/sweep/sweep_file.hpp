@@ -21,6 +21,7 @@ struct RunChanges {
   std::optional<std::string> granularity;  ///< layer | half
   std::optional<std::string> partition;    ///< uniform | cost
   std::vector<std::int64_t> balance;       ///< layers, or halves of them, per stage
+  std::optional<std::int64_t> replicas;    ///< copies of the pipeline
   bool dump = false;                       ///< record at level dump, overriding the run file
 };
 
@@ -37,7 +38,7 @@ struct FirstPart {
 /// One [[cell]] table: a case in addition to the matrix.
 struct ExtraCell {
   std::filesystem::path run;
-  std::int64_t world_size = 0;
+  std::int64_t world_size = 0;  ///< of one pipeline
   std::optional<std::string> schedule;
   RunChanges changes;
   std::optional<FirstPart> resumes;  ///< if set, world_size and schedule are those of the resumed run
@@ -49,8 +50,9 @@ struct SweepFile {
   std::string name;  ///< displayed name: the key `name`, else name_of_file
   std::string id;    ///< name in folders: the key, else the file's name without extension
   std::vector<std::filesystem::path> runs;
-  std::vector<std::int64_t> world_sizes;
-  std::vector<std::string> schedules;  ///< names or paths of CSV files; empty: those of the run files
+  std::vector<std::int64_t> world_sizes;  ///< of one pipeline
+  std::vector<std::int64_t> replicas;     ///< copies of the pipeline; empty: those of the run files
+  std::vector<std::string> schedules;     ///< names or paths of CSV files; empty: those of the run files
   std::vector<std::string>
       in_turn;  ///< schedules in addition to the matrix: each once per world size, with alternating runs
   std::vector<std::string> optimizers;     ///< empty: those of the run files

@@ -73,6 +73,12 @@ std::string variant_of(const ExtraCell& cell) {
   return join(parts, ", ");
 }
 
+constexpr std::int64_t largest_ranks = largest_world * largest_world;
+
+std::int64_t all_ranks(const ExtraCell& cell) {
+  return cell.world_size * read_run_facts(cell.run, cell.changes).replicas;
+}
+
 std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   std::vector<std::string> texts;
   for (const auto number : numbers) texts.push_back(std::to_string(number));
@@ -115,6 +121,10 @@ std::optional<std::string> why_not(const std::string& schedule, std::int64_t wor
 /// The case's lists, verified as in the trainer. Throws OtherSizes if the schedule does not support the case's sizes,
 /// InputError for a file that is invalid for any.
 RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
+  if (facts.microbatches % facts.replicas != 0) {
+    throw OtherSizes("replicas is " + std::to_string(facts.replicas) + ", which does not divide the " +
+                     std::to_string(facts.microbatches) + " microbatches of a step");
+  }
   ScheduleRequest request;
   request.schedule = schedule;
   if (takes_dialect_of(facts, schedule)) {
@@ -122,7 +132,7 @@ RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule,
   }
   request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
   request.ranks = static_cast<std::int32_t>(world);
-  request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches, 1));
+  request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches / facts.replicas, 1));
   request.chunks = facts.chunks;
   request.tied = facts.tied;
   const std::string transport = facts.transport == "threads" ? "mpi" : facts.transport;  // as in pipeline_run
@@ -164,7 +174,7 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
     }
   }
   units.back().insert(units.back().end(), {"norm", "lm_head"});
-  return accumulation_csv(schedule, units);
+  return accumulation_csv(schedule, units, static_cast<std::int32_t>(facts.replicas));
 }
 
 std::vector<std::string> ids_of(const SweepPlan& plan) {
@@ -239,21 +249,34 @@ class Planner {
   /// How to treat a schedule that does not support a case's sizes: skipped in a matrix, an error in an explicit case.
   enum class Unfit { not_applicable, refused };
 
+  /// For all replicas and world sizes of the matrix.
+  template <typename Visit>
+  void for_each_size(Visit visit) const {
+    std::vector<std::optional<std::int64_t>> replicas(sweep_.replicas.begin(), sweep_.replicas.end());
+    if (replicas.empty()) replicas.emplace_back();
+    for (const auto& copies : replicas) {
+      for (const auto world : sweep_.world_sizes) {
+        ExtraCell cell;
+        cell.world_size = world;
+        cell.changes.replicas = copies;
+        visit(std::move(cell));
+      }
+    }
+  }
+
   void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules,
                   const std::optional<std::string>& granularity) {
     for (const auto& run : sweep_.runs) {
       for (const auto& optimizer : optimizers) {
         for (const auto& schedule : schedules) {
-          for (const auto world : sweep_.world_sizes) {
-            ExtraCell cell;
+          for_each_size([&](ExtraCell cell) {
             cell.run = run;
-            cell.world_size = world;
             cell.schedule = schedule;
             cell.changes.optimizer = optimizer;
             cell.changes.granularity = granularity;
             cell.where = sweep_.path.string() + ", run " + run.string();
             add(cell, Unfit::not_applicable);
-          }
+          });
         }
       }
     }
@@ -264,16 +287,14 @@ class Planner {
     std::size_t turn = 0;
     for (const std::string& schedule : sweep_.in_turn) {
       std::size_t at = turn++;
-      for (const auto world : sweep_.world_sizes) {
-        ExtraCell cell;
+      for_each_size([&](ExtraCell cell) {
         cell.run = sweep_.runs[at++ % sweep_.runs.size()];
-        cell.world_size = world;
         cell.schedule = schedule;
         cell.where = sweep_.path.string() + ", in_turn " + schedule;
         cell.changes.lengths = repeated_until_it_fits(cell);
         cell.changes.granularity = granularity;
         add(cell, Unfit::not_applicable);
-      }
+      });
     }
   }
 
@@ -281,12 +302,13 @@ class Planner {
   /// needed. Schedules that never fit are reported by `add`.
   static std::vector<std::vector<std::int64_t>> repeated_until_it_fits(const ExtraCell& cell) {
     constexpr std::size_t most_repeats = 8;
-    const RunFacts facts = read_run_facts(cell.run, {});
+    const RunFacts facts = read_run_facts(cell.run, cell.changes);
     std::vector<std::vector<std::int64_t>> lengths;
     const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(*cell.schedule);
     for (std::size_t repeats = 1; repeats <= most_repeats; ++repeats) {
       lengths.insert(lengths.end(), facts.lengths.begin(), facts.lengths.end());
-      if (why_not(*cell.schedule, cell.world_size, std::ssize(lengths), chunks)) continue;
+      const std::int64_t each = std::ssize(lengths) / facts.replicas;
+      if (std::ssize(lengths) % facts.replicas != 0 || why_not(*cell.schedule, cell.world_size, each, chunks)) continue;
       return repeats == 1 ? std::vector<std::vector<std::int64_t>>{} : lengths;
     }
     return {};
@@ -302,7 +324,7 @@ class Planner {
       const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
       const auto [known, fresh] = smallest.emplace(kind, cell);
       if (fresh) kinds.push_back(kind);
-      const auto ranks = [](const ExtraCell& each) { return each.world_size > 1 ? each.world_size : largest_world; };
+      const auto ranks = [](const ExtraCell& each) { return all_ranks(each) > 1 ? all_ranks(each) : largest_ranks; };
       if (ranks(cell) < ranks(known->second)) known->second = cell;
     }
     for (const auto& kind : kinds) add_audited(smallest.at(kind));
@@ -316,7 +338,7 @@ class Planner {
     const auto not_audited = [&](const std::string& why) {
       plan_.not_applicable.push_back(training + ": its values are not audited: " + why);
     };
-    if (cell.world_size == 1) return not_audited("no cell of this model has more than one rank");
+    if (all_ranks(cell) == 1) return not_audited("no cell of this model has more than one rank");
     const double bytes =
         2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // including the reference's
     if (bytes > most_bytes) {
@@ -341,14 +363,16 @@ class Planner {
     const std::string name = schedule_name(schedule);
     PlannedCell cell;
     CellPlan& plan = cell.plan;
-    plan.id = training_id(run_name, wanted.changes) + "-" + name + "-w" + std::to_string(wanted.world_size);
+    const std::string replicas = facts.replicas == 1 ? "" : "-r" + std::to_string(facts.replicas);
+    plan.id = training_id(run_name, wanted.changes) + "-" + name + replicas + "-w" + std::to_string(wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
     if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
     const std::string first_schedule = wanted.resumes ? wanted.resumes->schedule.value_or(facts.schedule) : "";
     if (wanted.resumes) {
       plan.id += "-resumed-at-" + std::to_string(wanted.resumes->steps) + "-from-" + schedule_name(first_schedule) +
                  "-w" + std::to_string(wanted.resumes->world_size);
-      cell.goes_on_with = PlannedStart{wanted.resumes->steps, wanted.resumes->world_size, first_schedule};
+      const std::int64_t ranks = facts.replicas * wanted.resumes->world_size;
+      cell.goes_on_with = PlannedStart{wanted.resumes->steps, ranks, first_schedule};
     }
     RunnableSchedule runnable;
     std::string accumulation;
@@ -382,7 +406,8 @@ class Planner {
     plan.schedule = name;
     if (from_file) plan.schedule_csv = runnable.csv();
     plan.optimizer = facts.optimizer;
-    plan.world = wanted.world_size;
+    plan.world = facts.replicas * wanted.world_size;
+    plan.replicas = facts.replicas;
     plan.balance = facts.balance;
     plan.checks = sweep_.checks;
     plan.lengths = std::move(lengths_asked_for);

@@ -54,7 +54,9 @@ fs::path reference(const std::string& run) {
   static std::map<std::string, fs::path> made;
   if (!made.contains(run)) {
     const fs::path out = folder("reference-" + run);
-    EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string(), out), 0)
+    const fs::path order = fs::path(run_file(run)).replace_extension(".csv");  // of replicas
+    const std::string summed = fs::exists(order) ? " --accumulation " + order.string() : "";
+    EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string() + summed, out), 0)
         << "see " << out / "output";
     made[run] = out / "record";
   }

@@ -348,6 +348,33 @@ INSTANTIATE_TEST_SUITE_P(
                       evaluated({.name = "N4_evaluated_gone_on_with", .resume_at = 1})),
     canary_name);
 
+/// Of two replicas of two ranks, in the second step.
+Canary replicated(const std::string& name, const std::string& fault, const std::string& check,
+                  std::vector<std::string> still_hold, const std::string& schedule = "1f1b") {
+  return {.name = name,
+          .fault = fault,
+          .run = "canary-replicas",
+          .world = 4,
+          .schedule = schedule,
+          .check = check,
+          .step = fault == "D6" ? 0 : 1,
+          .item = fault == "D6" ? "data" : "embed_tokens",
+          .still_hold = std::move(still_hold)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Replicas, Canaries,
+    ::testing::Values(replicated("D1_left_out", "D1@rank=1,step=1", "gradients", {"completion", "data", "loss"}),
+                      replicated("D2_summed_twice", "D2@rank=1,step=1", "gradients", {"completion", "data", "loss"}),
+                      replicated("D3_mean", "D3@step=1", "gradients", {"completion", "data", "loss", "boundaries"}),
+                      replicated("D4_before_the_last_weights", "D4@rank=1,step=1", "replicas",
+                                 {"completion", "data", "loss"}, "zb-h1"),
+                      replicated("D5_keeps_its_own", "D5@rank=1,step=1", "replicas", {"completion", "data", "loss"}),
+                      replicated("D6_same_rows", "D6", "replicas", {"completion", "census"}),
+                      replicated("D6_same_rows_as_one_device_has_not", "D6", "data", {"completion", "census"}),
+                      Canary{.name = "N1_replicas", .run = "canary-replicas", .world = 4, .schedule = "zb-h1"}),
+    canary_name);
+
 INSTANTIATE_TEST_SUITE_P(
     Harmless, Canaries,
     ::testing::Values(Canary{.name = "N1_again"},  //

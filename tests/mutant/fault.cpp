@@ -14,6 +14,7 @@
 #include "tests/mutant/faulty_evaluation.hpp"
 #include "tests/mutant/faulty_resume.hpp"
 #include "tests/mutant/gradient_faults.hpp"
+#include "tests/mutant/replica_faults.hpp"
 #include "tests/mutant/state_faults.hpp"
 
 namespace plumbline::mutant {
@@ -101,6 +102,12 @@ const std::vector<KnownFault>& known_faults() {
         {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
         {"X2", "mixed precision: copies not made anew in the step"},
         {"X3", "mixed precision: masters rounded to what their copies hold"},
+        {"D1", "the gradients of a replica (rank=R) left out of the sum over replicas"},
+        {"D2", "those of a replica added twice"},
+        {"D3", "their mean in place of the sum"},
+        {"D4", "a replica's gradients summed before its last backward pass, which adds to its own alone"},
+        {"D5", "a replica that keeps its own gradients in place of the sum"},
+        {"D6", "all replicas fed the first one's microbatches"},
         {"H5", "two actions run in the other order"},
         {"H5s", "another schedule run than was asked for"},
         {"N3", "harmless: slow links, jitter, a late start"},
@@ -178,6 +185,7 @@ void change_plan(const Fault& fault, PipelinePlan& plan) {
 std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "P1") return std::make_unique<NormsOfDroppedLayer>();
   if (fault.id.starts_with("H5")) return std::make_unique<Seams>();
+  if (fault.id.starts_with("D")) return make_replica_fault(fault);
   // All ranks lose it, or whoever holds what is lost.
   if (fault.id.starts_with("R-")) return make_faulty_resume(fault);
   if (fault.id == "E-data" || fault.id == "E-loss") return make_faulty_evaluation(fault);

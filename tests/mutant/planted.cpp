@@ -10,6 +10,7 @@
 
 #include "model/widened_sum.hpp"
 #include "pipeline/evaluation.hpp"
+#include "pipeline/replica_group.hpp"
 #include "tests/mutant/seamed_stage.hpp"
 #include "tests/wrapped.hpp"
 #include "training/batch_plan.hpp"
@@ -53,6 +54,20 @@ RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& 
   seams->made(training, parts);
   for (auto& stage : parts.stages) stage = std::make_unique<SeamedStage>(std::move(stage), *seams);
   return parts;
+}
+
+PLUMBLINE_PLANT("_ZN9plumbline14run_of_replicaERKNS_11TrainingRunERKNS_12PipelinePlanEi", TrainingRun, run_of_replica,
+                const TrainingRun& training, const PipelinePlan& plan, int replica);
+TrainingRun wrap_run_of_replica(const TrainingRun& training, const PipelinePlan& plan, int replica) {
+  return real_run_of_replica(training, plan, planted.value().id == "D6" ? 0 : replica);
+}
+
+PLUMBLINE_PLANT("_ZN9plumbline12ReplicaGroup13sum_gradientsEliRKNS_10TrainStateE", void, sum_gradients,
+                ReplicaGroup* group, std::int64_t step, std::int32_t stage, const TrainState& state);
+void wrap_sum_gradients(ReplicaGroup* group, std::int64_t step, std::int32_t stage, const TrainState& state) {
+  seams->before_replica_sum(step, group->replica(), group->replicas());
+  real_sum_gradients(group, step, stage, state);
+  seams->after_replica_sum(step, group->replica(), group->replicas());
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline14zero_gradientsERKNS_10TrainStateE", void, zero_gradients, const TrainState& state);

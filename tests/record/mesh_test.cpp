@@ -91,8 +91,8 @@ TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a JSON object"));
   Json ours = with_mesh(sample_mesh());
-  ours["role"] = "pipeline";
-  EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: stands there, which an external record alone may say"));
+  ours["role"] = "reference";
+  EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: stands there, yet a reference is one device"));
 }
 
 TEST(Mesh, ShardedParametersAreRefusedByName) {

@@ -82,6 +82,27 @@ TEST_F(StreamedRecord, HandsOutTheRowsOfOneStepAndKeepsThoseOfTheStepBefore) {
   EXPECT_FALSE(stream.next_step());
 }
 
+TEST_F(StreamedRecord, CountsMicrobatchesFromTheGivenOneOn) {
+  write(1);
+  RecordStream plain(record), counted(record, 0, 10);
+  for (const std::int64_t step : {-1, 0}) {
+    plain.go_to(step);
+    counted.go_to(step);
+  }
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const RankRecord &own = plain.record().ranks[rank], &rows = counted.record().ranks[rank];
+    EXPECT_EQ(rows.microbatches.at(0).microbatch, own.microbatches.at(0).microbatch + 10);
+    ASSERT_EQ(rows.boundaries.size(), own.boundaries.size());
+    for (std::size_t i = 0; i < own.boundaries.size(); ++i)
+      EXPECT_EQ(rows.boundaries[i].microbatch, own.boundaries[i].microbatch + 10);
+    const ActionRow& action = own.actions.at(0);
+    ASSERT_TRUE(action.microbatch);
+    EXPECT_EQ(rows.actions.at(0).microbatch, *action.microbatch + 10);
+    EXPECT_EQ(rows.actions.at(0).action,
+              action.action.substr(0, action.action.size() - 1) + std::to_string(*action.microbatch + 10));
+  }
+}
+
 TEST_F(StreamedRecord, ReadsEachRowOnceAndHoldsTwoStepsHoweverManyThereAre) {
   const RowCounts few = counts_of(5), many = counts_of(50);
 

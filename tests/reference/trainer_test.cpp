@@ -205,6 +205,28 @@ TEST(ReferenceTrainer, SumsInTheOrderOfAFile) {
   }
 }
 
+TEST(ReferenceTrainer, AddsTheSumsOfGroupsInOrder) {
+  const testing::TemporaryFolder folder;
+  const auto grouped = [&](const std::string& name, const std::vector<int>& group_of) {
+    std::string text = "unit,microbatch,group\n";
+    for (const char* unit :
+         {"embed_tokens", "layers.0", "layers.1", "layers.2", "layers.3", "layers.4", "norm", "lm_head"}) {
+      for (int i = 0; i < 4; ++i)
+        text += std::string(unit) + "," + std::to_string(i) + "," +
+                std::to_string(group_of[static_cast<std::size_t>(i)]) + "\n";
+    }
+    return train(folder.path() / name, folder.file(name + ".csv", text));
+  };
+  const Record plain = train(folder.path() / "plain");
+
+  const Record one = grouped("one", {0, 0, 0, 0}), each = grouped("each", {0, 1, 2, 3}),
+               two = grouped("two", {0, 0, 1, 1});
+
+  EXPECT_EQ(digests(one, "gradient"), digests(plain, "gradient"));
+  EXPECT_EQ(digests(each, "gradient"), digests(plain, "gradient")) << "((g0 + g1) + g2) + g3";
+  EXPECT_NE(digests(two, "gradient"), digests(plain, "gradient")) << "(g0 + g1) + (g2 + g3)";
+}
+
 TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   const testing::TemporaryFolder folder;
   const std::string whole = testing::bytes_of(order_file(folder / "whole.csv", true));
@@ -230,6 +252,9 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   EXPECT_THAT(refused("norm,0\nnorm,1\nnorm,2\nnorm,3\n", ""), HasSubstr("norm lists 0 microbatches of 4"));
   EXPECT_THAT(refused("norm,3\n", "norm,3\nmodel.norm.weight,3\n"),
               HasSubstr("model.norm.weight lists 1 microbatches of 4"));
+  const auto grouped = folder.file("grouped.csv", "unit,microbatch,group\nembed_tokens,0,0\nembed_tokens,1,2\n");
+  EXPECT_THAT(testing::error_of<InputError>([&] { train(folder / "record", grouped); }),
+              HasSubstr("grouped.csv:3: group \"2\" of unit embed_tokens is out of order"));
   EXPECT_FALSE(std::filesystem::exists(folder / "record")) << "nothing is begun on bad input";
 }
 

@@ -46,6 +46,14 @@ TEST(AccumulationOrder, GivesEachUnitTheOrderOfItsStage) {
             "unit,microbatch\nembed_tokens,1\nembed_tokens,0\nlayers.0,1\nlayers.0,0\nnorm,0\nnorm,1\n");
 }
 
+TEST(AccumulationOrder, OfReplicasEachIsAGroupOfTheStepsMicrobatches) {
+  const Schedule schedule = two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1");
+
+  EXPECT_EQ(accumulation_csv(schedule, {{"embed_tokens"}, {"norm"}}, 2),
+            "unit,microbatch,group\nembed_tokens,1,0\nembed_tokens,0,0\nembed_tokens,3,1\nembed_tokens,2,1\n"
+            "norm,0,0\nnorm,1,0\nnorm,2,1\nnorm,3,1\n");
+}
+
 TEST(AccumulationOrder, IsEmptyIfAllOrdersAreAscending) {
   EXPECT_EQ(accumulation_csv(make_schedule("zb-v", 2, 4, 2), {{"a"}, {"b"}, {"c"}, {"d"}}), "");
   EXPECT_EQ(accumulation_csv(two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1"), {{}, {"all"}}), "")

@@ -45,6 +45,27 @@ std::int64_t start_of(const DataSettings& data, std::int64_t tokens) {
   return static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(tokens));
 }
 
+TEST(BatchPlan, APartNumbersItsMicrobatchesFromZeroAndKeepsTheStep) {
+  const BatchPlan whole(data_of({{3, 3}, {1, 1}, {5}, {2}}, {2}), counting(1000));
+  const BatchPlan part = whole.part(1, 2);
+
+  EXPECT_EQ(part.microbatches(), 2);
+  for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
+    const Microbatch own = part.make(3, microbatch), same = whole.make(3, 2 + microbatch);
+    EXPECT_EQ(integers_of(own.ids), integers_of(same.ids));
+    EXPECT_EQ(integers_of(own.labels), integers_of(same.labels));
+    EXPECT_EQ(part.tokens(microbatch), whole.tokens(2 + microbatch));
+    EXPECT_EQ(part.valid_tokens(microbatch), whole.valid_tokens(2 + microbatch));
+    EXPECT_EQ(part.batch(microbatch), whole.batch(2 + microbatch));
+    EXPECT_EQ(part.sequence_length(microbatch), whole.sequence_length(2 + microbatch));
+  }
+  EXPECT_EQ(part.step_tokens(), whole.step_tokens());
+  EXPECT_EQ(part.step_valid_tokens(), whole.step_valid_tokens());
+  EXPECT_EQ(part.live_tokens(1), whole.live_tokens(1));
+  EXPECT_EQ(part.longest_sequence(), 5);
+  EXPECT_EQ(part.part(0, 2).sequence_length(0), 3) << "a part of the whole";
+}
+
 TEST(BatchPlan, ReadsRowsOneAfterTheOther) {
   const DataSettings data = data_of({{3, 3}, {1, 1}});
   const BatchPlan plan(data, counting(1000));

@@ -24,6 +24,21 @@ TEST(UnrecordedRun, RanksRemoveTheirFilesAndTheLastTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+TEST(UnrecordedRun, OfReplicasEachPipelinesFolderGoesWithItsLastRank) {
+  const testing::TemporaryFolder parent;
+  const RankFolders folders(parent / "run", 1);
+  for (const char* file : {"replica-0/manifest.json", "replica-0/rank-0/progress", "replica-1/manifest.json",
+                           "replica-1/rank-0/progress"})
+    parent.file(std::string("run/") + file, "{}");
+  {
+    const UnrecordedRun first(folders, 0);
+    { const UnrecordedRun second(folders, 1); }
+    EXPECT_FALSE(std::filesystem::exists(parent / "run/replica-1"));
+    EXPECT_TRUE(std::filesystem::exists(parent / "run/replica-0/rank-0/progress"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(parent / "run"));
+}
+
 TEST(UnrecordedRun, RankZeroKeepsOtherRanksFiles) {
   const testing::TemporaryFolder parent;
   parent.file("run/manifest.json", "{}");

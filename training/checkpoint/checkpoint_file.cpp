@@ -29,7 +29,7 @@ Json training_settings(const TrainingRun& training) {
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
   settings["data"]["source_tokens"] = training.plan.source_tokens();
   // The digest covers only the start of the text: another text has another first microbatch.
-  settings["data"]["first_microbatch_digest"] = data_digest(training.plan.make(0, 0));
+  settings["data"]["first_microbatch_digest"] = data_digest(training.plan.part(0, 1).make(0, 0));
   return settings;
 }
 

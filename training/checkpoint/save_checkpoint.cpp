@@ -23,17 +23,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// In place of a file's name: another rank writes the tensor.
+const std::string not_written = "-";
+
+/// Of ranks that hold the same tensors each writes some, one after the other.
+class Share {
+ public:
+  explicit Share(const RankGroup& group) : copies_(group.copies()), next_(group.copy()) {}
+  bool takes_next() {
+    const bool takes = next_ == 0;
+    next_ = (next_ + copies_ - 1) % copies_;
+    return takes;
+  }
+
+ private:
+  int copies_, next_;
+};
+
 /// A rank's report to rank 0: lines "file name digest bytes", or "error" and the reason.
 std::string write_own(const fs::path& folder, const LlamaConfig& config, const TrainState& state,
                       const RankGroup& group) {
   NamedTensors model, moments;
+  std::string reports;
+  Share share(group);
   for (const TrainedParameter& each : state.parameters) {
     if (each.alias || is_tied_head(config, each.name)) continue;  // written by the rank that owns the embedding
-    model.push_back({each.name, each.trained()});
-    if (each.moment1.defined()) moments.push_back({"moment1/" + each.name, each.moment1});
-    if (each.moment2.defined()) moments.push_back({"moment2/" + each.name, each.moment2});
+    const bool own = share.takes_next();
+    const auto take = [&](NamedTensors& tensors, const std::string& name, const at::Tensor& value) {
+      if (!value.defined()) return;
+      if (own) tensors.push_back({name, value});
+      if (!own) reports += not_written + " " + name + " " + digest(value) + " 0\n";
+    };
+    take(model, each.name, each.trained());
+    take(moments, "moment1/" + each.name, each.moment1);
+    take(moments, "moment2/" + each.name, each.moment2);
   }
-  std::string reports;
   const auto save = [&](const std::string& prefix, const NamedTensors& tensors) {
     const std::string file = numbered_file(prefix, group.rank() + 1, group.size());
     write_tensors(folder / file, tensors);
@@ -50,6 +74,8 @@ std::string write_own(const fs::path& folder, const LlamaConfig& config, const T
   return reports;
 }
 
+const std::string replicas_differ = "replicas of the pipeline hold different bits of";
+
 /// Written by rank 0: the index, the model's config, checkpoint.json.
 void write_shared(const fs::path& folder, const TrainingRun& training, const TrainState& state,
                   const std::vector<std::string>& reports) {
@@ -60,7 +86,11 @@ void write_shared(const fs::path& folder, const TrainingRun& training, const Tra
     std::istringstream in(lines);
     std::int64_t bytes = 0;
     for (std::string shard, name, digest; in >> shard >> name >> digest >> bytes;) {
-      file.digests[name] = digest;
+      const auto [known, first] = file.digests.emplace(name, digest);
+      if (!first && known->second != digest) {
+        throw InputError(replicas_differ + " " + name + " (" + digest + " and " + known->second +
+                         "): they did not make the same updates, and no checkpoint is saved");
+      }
       if (!shard.starts_with("model-")) continue;
       map[name] = shard;
       total += bytes;
@@ -108,6 +138,7 @@ std::optional<std::string> save_checkpoint(const fs::path& folder, const Trainin
       group.broadcast(failure.value_or(""));  // no rank begins a step while another still writes
   group.enter_steps();
   if (told_all.empty()) return std::nullopt;
+  if (told_all.starts_with(replicas_differ)) throw RunError(told_all);  // on every rank
   return told_all;
 }
 

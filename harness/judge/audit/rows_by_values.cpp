@@ -133,8 +133,9 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
     const std::size_t before = audited.rows_before(rank.rank).boundaries;
     for (std::size_t i = 0; i < rank.boundaries.size(); ++i) {
       const BoundaryRow& row = rank.boundaries[i];
+      const std::int64_t dumped = row.microbatch - audited.record().first_microbatch;
       const std::string key =
-          "boundary/" + row.direction + "/" + std::to_string(row.microbatch) + "/" + row.cut + "/" + row.side;
+          "boundary/" + row.direction + "/" + std::to_string(dumped) + "/" + row.cut + "/" + row.side;
       with_row[rank.rank].insert(key);
       audit_boundary_row(row, rank.rank, before + i, dumps.find(rank.rank, step, key), audit);
     }

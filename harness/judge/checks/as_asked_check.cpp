@@ -97,7 +97,7 @@ class AsAskedCheck::OfRecord {
       demand_equal("threads", *request_.threads, manifest.json.at("threads"));
     demand("recompute", request_.recompute, manifest.recompute);
     demand("transport", request_.transport, manifest.transport);
-    demand("data.microbatches", request_.microbatch_count, manifest.microbatches);
+    demand("data.microbatches", request_.microbatch_count, manifest.microbatches_of_step());
     demand("level", request_.level, to_text(manifest.level));
     demand("accumulation_digest", request_.accumulation_digest, manifest.accumulation_digest);
     if (request_.clip_norm) demand_equal("clip_norm", *request_.clip_norm, value_or_null(manifest.json, "clip_norm"));
@@ -108,7 +108,7 @@ class AsAskedCheck::OfRecord {
     schedule();
     stages();
     if (request_.microbatches)
-      demand_equal("data.microbatches", std::ssize(*request_.microbatches), manifest.microbatches, {}, -1,
+      demand_equal("data.microbatches", std::ssize(*request_.microbatches), manifest.microbatches_of_step(), {}, -1,
                    Part::microbatches);
   }
 

@@ -134,7 +134,7 @@ class BoundariesCheck : public StepCheck {
           "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared: record a reference that "
           "scales where the candidate does");
     }
-    const auto least = 2 * evidence_.compared_steps() * evidence_.microbatches() *
+    const auto least = 2 * evidence_.compared_steps() * evidence_.own_microbatches() *
                        static_cast<std::int64_t>(evidence_.stages.crossings.size());
     return judgement_.conclude(evidence_.values->exact()
                                    ? "every tensor that crosses a cut is, at both ends, the reference's own"
@@ -148,7 +148,7 @@ class BoundariesCheck : public StepCheck {
     const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
     return judgement_.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
                                    std::to_string(cuts) + " cuts are " + agreement(evidence_),
-                               {{"computed", 2 * evidence_.compared_steps() * evidence_.microbatches() * cuts}},
+                               {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}},
                                {"nonzero_tensors"});
   }
 

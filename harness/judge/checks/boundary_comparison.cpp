@@ -32,7 +32,7 @@ class BoundaryComparison::Rows {
     step_ = now.step;
     seen_.clear();
     const auto crossings = evidence_.stages.crossings.size();
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       for (std::size_t i = 0; i < crossings; ++i) crossing(m, "forward", i);
       for (std::size_t i = crossings; i-- > 0;) crossing(m, "backward", i);
     }
@@ -67,7 +67,7 @@ class BoundaryComparison::Rows {
   template <class Visit>
   void for_each_cut(Visit visit) const {
     const std::size_t units = evidence_.model.units.size();
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       for (std::size_t unit = 1; unit < units; ++unit) visit(m, "forward", unit);
       for (std::size_t unit = units; unit-- > 1;) visit(m, "backward", unit);
     }

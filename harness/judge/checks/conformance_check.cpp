@@ -146,7 +146,8 @@ class ConformanceCheck : public StepCheck {
     if (manifest.role != "pipeline" || std::ssize(manifest.stages) != list.placement.stages()) return;
     std::vector<std::vector<std::string>> units;
     for (const StageEntry& stage : manifest.stages) units.push_back(stage.units);
-    const std::string order = accumulation_csv(list, units);
+    const auto replicas = static_cast<std::int32_t>(manifest.microbatches_of_step() / manifest.microbatches);
+    const std::string order = accumulation_csv(counted_from(-evidence_.first_own(), list), units, replicas);
     const std::string expected = order.empty() ? "ascending" : "listed, " + hash_hex(order);
     const bool listed = manifest.accumulation == "listed";  // for other orders the digest is optional
     const std::string told = manifest.accumulation + (listed ? ", " + manifest.accumulation_digest : "");
@@ -163,8 +164,10 @@ class ConformanceCheck : public StepCheck {
         std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) != schedule_names().end();
     if (!known || manifest.role == "external") return evidence_.lowered_list->ranks;
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
-    const auto named = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
-                                     static_cast<std::int32_t>(manifest.chunks_per_rank));
+    const auto named =
+        counted_from(evidence_.first_own(),
+                     make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
+                                   static_cast<std::int32_t>(manifest.chunks_per_rank)));
     judgement_.compare("schedules");
     const auto& list = evidence_.compute_list->ranks;
     for (std::size_t rank = 0; rank < named.ranks.size() && rank < list.size(); ++rank) {

@@ -120,7 +120,7 @@ class DataCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
     std::set<std::string> distinct;
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) microbatch(now, m, distinct);
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) microbatch(now, m, distinct);
     judgement_.look_at("distinct_microbatches", std::ssize(distinct));
     totals(now);
     of_reference_.step();
@@ -130,7 +130,7 @@ class DataCheck : public StepCheck {
   Judged conclude() override {
     of_reference_.conclude(judgement_);
     of_candidate_.conclude(judgement_);
-    const auto all = evidence_.steps() * evidence_.microbatches();
+    const auto all = evidence_.steps() * evidence_.own_microbatches();
     return judgement_.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",
                                {{"microbatches", all}}, {"distinct_microbatches"});
   }

@@ -25,7 +25,7 @@ class EmptyStage {
     now_ = &now;
     tensors();
     if (!stage_->units.empty() || now.step < 0) return;
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       relay(now.step, m, "forward");
       relay(now.step, m, "backward");
     }
@@ -153,7 +153,7 @@ class EmptyPartitionsCheck : public StepCheck {
       const bool relaying =
           stage.units.empty() && std::any_of(crossings.begin(), crossings.end(),
                                              [&](const auto& crossing) { return crossing.from_stage == stage.stage; });
-      if (relaying) relays_ += 2 * evidence.steps() * evidence.microbatches();
+      if (relaying) relays_ += 2 * evidence.steps() * evidence.own_microbatches();
     }
     for (const auto& rank : evidence.candidate.ranks) {
       const auto held = evidence.stages.stages_on(rank.rank);

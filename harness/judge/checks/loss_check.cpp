@@ -33,7 +33,7 @@ class LossCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       compare(now.reference_rows.microbatches(m), now.candidate_rows.microbatches(m), at_loss(now.step, m), now.step,
               m);
     }
@@ -43,7 +43,7 @@ class LossCheck : public StepCheck {
   }
 
   Judged conclude() override {
-    const auto steps = evidence_.compared_steps(), all = steps * evidence_.microbatches();
+    const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
     return judgement_.conclude(std::to_string(all) + " microbatch losses and " + std::to_string(steps) +
                                    " step losses are " + agreement(evidence_),
                                {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});

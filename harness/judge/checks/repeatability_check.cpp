@@ -136,7 +136,7 @@ class RepeatabilityCheck : public StepCheck {
       differ("run twice, and the second run did not end well: " + *words);
       return judgement_.conclude_as(Outcome::fails, "");
     }
-    const auto least = evidence_.steps() * evidence_.microbatches();
+    const auto least = evidence_.steps() * evidence_.own_microbatches();
     return judgement_.conclude(
         std::to_string(judgement_.count("items")) + " digests, losses and norms repeat to the bit", {{"items", least}});
   }

@@ -2,7 +2,10 @@
 #include "harness/judge/checks/replica_comparison.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -53,6 +56,7 @@ class ReplicaComparison {
       for (auto& reading : records_) reading.go_to(*step);
       tensors(*step);
       if (*step >= 0) data(*step);
+      if (*step >= 0 && first.manifest.part_of_step()) sums(*step);
       step = std::nullopt;
       for (const auto& reading : records_) step = earlier(step, reading.next_step());
     }
@@ -147,6 +151,52 @@ class ReplicaComparison {
       const auto [same, added] = fed.try_emplace(std::move(digests), replica);
       if (!added) report_same_data(step, same->second, replica);
     }
+  }
+
+  /// Our replicas' rows of a step are of the whole: tokens and loss are the sums over all replicas' microbatches.
+  void sums(std::int64_t step) {
+    std::int64_t tokens = 0, valid = 0;
+    std::optional<float> loss = 0.0F;  // from left to right
+    for (const auto& reading : records_) {
+      std::map<std::int64_t, std::optional<float>> losses;  // by microbatch
+      for (const auto& rank : reading.record()->ranks) {
+        for (const auto& row : rank.microbatches) {
+          auto& own = losses[row.microbatch];
+          if (row.loss) own = row.loss;
+          if (rank.rank > 0) continue;
+          tokens += row.tokens;
+          valid += row.valid_tokens;
+        }
+      }
+      for (const auto& [microbatch, own] : losses) loss = loss && own ? std::optional(*loss + *own) : std::nullopt;
+    }
+    for (std::size_t replica = 0; replica < records_.size(); ++replica) {
+      for (const auto& rank : records_[replica].record()->ranks) {
+        for (const auto& row : rank.steps) {
+          judgement_.compare("sums", 2);
+          if (row.tokens != tokens) report_sum(step, replica, "tokens", to_text(tokens), to_text(row.tokens));
+          if (row.valid_tokens != valid)
+            report_sum(step, replica, "valid_tokens", to_text(valid), to_text(row.valid_tokens));
+          if (!row.loss || !loss) continue;
+          judgement_.compare("sums");
+          if (std::bit_cast<std::uint32_t>(*row.loss) != std::bit_cast<std::uint32_t>(*loss))
+            report_sum(step, replica, "loss", to_text(*loss), to_text(*row.loss));
+        }
+      }
+    }
+  }
+
+  void report_sum(std::int64_t step, std::size_t replica, const std::string& item, const std::string& expected,
+                  const std::string& got) {
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.replica = static_cast<std::int64_t>(replica);
+    divergence.item = item + " of the step";
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = item + " of the step, " + step_words(step) + ": replica " + std::to_string(replica) + " says " +
+                       got + "; the microbatches of all replicas add up to " + expected;
+    judgement_.diverge(at_step_loss(step), std::move(divergence));
   }
 
   /// Digests of the microbatches of the current step; nullopt if one is missing.

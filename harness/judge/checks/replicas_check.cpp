@@ -33,23 +33,25 @@ std::optional<std::string> one_pipeline(const CellPlan&, const Manifest& candida
 }  // namespace
 
 CheckDescriptor replicas_check() {
-  return {.name = "replicas",
-          .place = 18,
-          .claims =
-              "of pipelines that train side by side each has the same start, the same reduced gradients, and after "
-              "each step the same parameters and moments, and is fed data of its own.",
-          .needs_in_words =
-              "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
-              "folder. It does not apply to a single pipeline; for one selected of several it is not run "
-              "(informational). Every other check runs for each replica and names it.",
-          .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
-          .level = RecordLevel::full,
-          .external_may_lack = true,
-          .needs = {"parameters", "moments"},
-          .not_applicable = one_pipeline,
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<OneReplica>(evidence);
-          }};
+  return {
+      .name = "replicas",
+      .place = 18,
+      .claims =
+          "of pipelines that train side by side each has the same start, the same reduced gradients, and after "
+          "each step the same parameters and moments, and is fed data of its own; of Plumbline's replicas the loss and "
+          "the tokens of a step are the sums over all.",
+      .needs_in_words =
+          "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
+          "folder. It does not apply to a single pipeline; for one selected of several it is not run "
+          "(informational). Every other check runs for each replica and names it.",
+      .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
+      .level = RecordLevel::full,
+      .external_may_lack = true,
+      .needs = {"parameters", "moments"},
+      .not_applicable = one_pipeline,
+      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+        return std::make_unique<OneReplica>(evidence);
+      }};
 }
 
 }  // namespace plumbline::judging

@@ -35,7 +35,7 @@ class ResumeCheck : public StepCheck {
     return judgement_.conclude(
         "parameters and optimiser state with which it went on at step " + std::to_string(evidence_.first_step()) +
             " are the reference's after the step before, and so are data and learning rate of that step",
-        {{"tensors", tensors}, {"learning_rates", ranks}, {"digests", evidence_.microbatches()}});
+        {{"tensors", tensors}, {"learning_rates", ranks}, {"digests", evidence_.own_microbatches()}});
   }
 
  private:
@@ -53,7 +53,7 @@ class ResumeCheck : public StepCheck {
 
   /// Compares the microbatches of the first step: a run that lost its position in the data has others.
   void data(const StepEvidence& now) {
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       std::set<std::string> theirs;
       for (const auto& placed : now.reference_rows.microbatches(m)) theirs.insert(placed.row->data_digest);
       for (const auto& placed : now.candidate_rows.microbatches(m)) {

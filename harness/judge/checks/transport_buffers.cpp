@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/transport_buffers.hpp"
 
+#include <algorithm>
+
 #include "harness/judge/expected/expected_traffic.hpp"
 #include "record/precision.hpp"
 #include "support/safetensors.hpp"
@@ -26,7 +28,7 @@ class TransportBuffersPart : public MemoryPart {
         cells_lack_ = true;
         continue;
       }
-      const std::int64_t most = bounds_[static_cast<std::size_t>(rank.rank)];
+      const std::int64_t most = bounds_[static_cast<std::size_t>(rank.rank)] + between_replicas(*row);
       judgement_.compare("buffer_cells");
       largest_buffer_ = std::max(largest_buffer_, *row->buffer_bytes);
       largest_bound_ = std::max(largest_bound_, most);
@@ -46,6 +48,15 @@ class TransportBuffersPart : public MemoryPart {
   }
 
  private:
+  /// Of three buckets of gradients each, what is sent and what is received; and the losses of the step.
+  std::int64_t between_replicas(const MemoryRow& row) const {
+    const Manifest& manifest = evidence_.candidate.manifest;
+    if (!manifest.part_of_step()) return 0;
+    constexpr std::int64_t buckets = 3, bucket_bytes = std::int64_t{4} << 20, loss_bytes = 4;
+    return 2 * std::min(row.gradient_bytes.value_or(0), buckets * bucket_bytes) +
+           2 * loss_bytes * manifest.microbatches_of_step();
+  }
+
   /// Sizes usually equal those of the previous step.
   void bound(std::vector<std::int64_t> bytes) {
     if (!bounds_.empty() && bytes == bytes_) return;

@@ -2,6 +2,7 @@
 #include "harness/judge/evidence/cell_evidence.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/judge/evidence/model_of_records.hpp"
 #include "schedule/runnable.hpp"
@@ -25,8 +26,8 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
     RunnableSchedule lists = runnable_from_record((candidate.path / "schedule.csv").string(), manifest.schedule_name,
                                                   static_cast<std::int32_t>(manifest.chunks_per_rank), tied());
     lists_messages = lists.own_messages;
-    compute_list = std::move(lists.compute);
-    lowered_list = std::move(lists.lowered);
+    compute_list = counted_from(first_own(), std::move(lists.compute));
+    lowered_list = counted_from(first_own(), std::move(lists.lowered));
   } catch (const InputError& error) {
     schedule_error = error.what();
   }
@@ -38,6 +39,15 @@ std::int64_t CellEvidence::compared_steps() const {
 
 std::int64_t CellEvidence::compared_updates() const {
   return parted ? *parted - first_step() : steps();
+}
+
+Schedule counted_from(std::int64_t first, Schedule schedule) {
+  for (ActionList& list : schedule.ranks) {
+    for (Action& action : list) {
+      if (action.microbatch != no_microbatch) action.microbatch += static_cast<std::int32_t>(first);
+    }
+  }
+  return schedule;
 }
 
 bool lacks(const Record& record, const std::string& file) {

@@ -31,7 +31,8 @@ struct CellEvidence {
   ExpectedModel model;
   StageMap stages;  ///< the candidate's
   StageMap reference_stages;
-  std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv; nullopt if it has none
+  std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv, its microbatches numbered as in its rows;
+                                         ///< nullopt if it has none
   std::optional<Schedule> lowered_list;  ///< including messages, REDUCE and STEP
   bool lists_messages = false;           ///< schedule.csv itself lists messages
   std::string not_recorded;              ///< why rows that the current check compares are missing; empty if none are
@@ -48,11 +49,18 @@ struct CellEvidence {
   /// Number of steps in which bits are compared: before the update, and of the update.
   std::int64_t compared_steps() const;
   std::int64_t compared_updates() const;
-  std::int64_t microbatches() const { return reference.manifest.microbatches; }
+  std::int64_t microbatches() const { return reference.manifest.microbatches; }  ///< of the reference
+  // Of the candidate, which may have a part of the reference's: from `first_own` to before `end_own`.
+  std::int64_t own_microbatches() const { return candidate.manifest.microbatches; }
+  std::int64_t first_own() const { return candidate.first_microbatch; }
+  std::int64_t end_own() const { return first_own() + own_microbatches(); }
   /// For microbatches, which the reference's rows define.
   bool sizes_recorded() const { return reference.manifest.recorded({"inputs", "labels"}); }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
+
+/// The same list for microbatches counted from `first` on.
+Schedule counted_from(std::int64_t first, Schedule schedule);
 
 /// True if an external record lacks a table that only external records may lack.
 bool lacks(const Record& record, const std::string& file);

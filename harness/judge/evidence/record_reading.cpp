@@ -21,7 +21,8 @@ void RecordReading::keep_error_of(Read read) {
   }
 }
 
-RecordReading::RecordReading(const std::filesystem::path& path, std::int64_t from) : path_(path), from_(from) {
+RecordReading::RecordReading(const std::filesystem::path& path, std::int64_t from, std::int64_t first_microbatch)
+    : path_(path), from_(from), first_microbatch_(first_microbatch) {
   begin_again();
 }
 
@@ -29,7 +30,7 @@ void RecordReading::begin_again() {
   stream_.reset();
   failure_ = nullptr;
   keep_error_of([&] {
-    stream_.emplace(path_, from_);
+    stream_.emplace(path_, from_, first_microbatch_);
     progress_.assign(stream_->record().ranks.size(), {});
   });
 }

@@ -23,8 +23,8 @@ struct RankProgress {
 /// Never throws because of a record's content: after the first error, record() is null.
 class RecordReading {
  public:
-  /// `from`: as in RecordStream.
-  explicit RecordReading(const std::filesystem::path& path, std::int64_t from = 0);
+  /// `from`, `first_microbatch`: as in RecordStream.
+  explicit RecordReading(const std::filesystem::path& path, std::int64_t from = 0, std::int64_t first_microbatch = 0);
 
   const std::filesystem::path& path() const { return path_; }
   /// The record with the rows of the current step; null once it cannot be read.
@@ -53,6 +53,7 @@ class RecordReading {
 
   std::filesystem::path path_;
   std::int64_t from_;
+  std::int64_t first_microbatch_;
   std::optional<RecordStream> stream_;
   std::exception_ptr failure_;
   std::string error_;

@@ -311,6 +311,30 @@ TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheR
   EXPECT_EQ(sights[1].step, 4);
   EXPECT_EQ(sights[1].peer, 3) << "which its own pipeline calls 1";
   EXPECT_EQ(sights[3].peer, 1) << "which its own pipeline calls 0";
+  EXPECT_EQ(sights[3].replica, "replica 1, rank 1");
+}
+
+TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica) {
+  Json manifest = synthetic_candidate({}).manifest;
+  manifest["mesh"] = {{"axes", {{"replicas", 2}, {"pipeline", 2}}},
+                      {"pipeline", "pipeline"},
+                      {"replicas", {{0, 1}, {2, 3}}},
+                      {"replica", 1}};
+  folder_.file("record/replica-1/manifest.json", json_text(manifest));
+  for (const std::int32_t rank : {0, 1}) {
+    const auto folder = record_ / "replica-1" / rank_folder(rank);
+    std::filesystem::create_directories(folder);
+    ProgressPage(folder / "progress").update({.step = 4, .peer = rank == 0 ? 3 : -1, .action = "1STEP"});
+  }
+  RankWatch watch(record_, 4, tree_);
+
+  watch.glance();
+
+  const auto sights = watch.sights();
+  EXPECT_EQ(sights[2].peer, 3) << "a rank of the run";
+  EXPECT_THAT(diagnose(sights, "60 s").words,
+              "the time limit of 60 s passed: rank 3 (replica 1, rank 1, stage 1) did not go on; it was last seen in "
+              "1STEP of step 4; rank 2 waited for it");
 }
 
 }  // namespace

@@ -124,6 +124,13 @@ TEST_F(ReadSweepFile, WorldSizeOfZeroIsRefused) {
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 0\n"), HasSubstr("0 is no world size"));
 }
 
+TEST_F(ReadSweepFile, ReplicasAreTakenFromOneOn) {
+  EXPECT_THAT(read(matrix + "replicas = [2, 1]\n").replicas, ElementsAre(2, 1));
+  EXPECT_EQ(read(cell + "replicas = 2\n").cells.front().changes.replicas, 2);
+  EXPECT_THAT(refusal(matrix + "replicas = [0]\n"), HasSubstr("0 is no number of pipelines"));
+  EXPECT_THAT(refusal(matrix + "replicas = [2, 2]\n"), HasSubstr("the same value stands there twice"));
+}
+
 TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
   const std::string largest = std::to_string(largest_world), more = std::to_string(largest_world + 1);
 

@@ -8,6 +8,7 @@
 
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_variant.hpp"
 #include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -67,6 +68,23 @@ TEST_F(MakePlan, NamesAreTheUsersOwnElseOfFolderAndFile) {
   EXPECT_EQ(read_sweep_file(folder_.file("mine/sweep.toml", "name = \"Release 3\"\n" + text)).name, "Release 3");
   EXPECT_THAT(error_of<InputError>([&] { read_sweep_file(folder_.file("mine/bad.toml", "name = \"\"\n" + text)); }),
               HasSubstr("must be a name of 1 to 80 characters"));
+}
+
+TEST_F(MakePlan, ReplicasMultiplyTheRanksAndHaveAReferenceThatSumsInTheirGroups) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nreplicas = [1, 2, 3]\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("a-afab-w1", "a-afab-w2", "a-afab-r2-w1", "a-afab-r2-w2"));
+  EXPECT_THAT(made.not_applicable,
+              ElementsAre(HasSubstr("a-afab-r3-w1: replicas is 3, which does not divide the 2 microbatches"),
+                          HasSubstr("a-afab-r3-w2")));
+  const PlannedCell& last = made.cells.back();
+  EXPECT_EQ(last.plan.world, 4);
+  EXPECT_EQ(last.plan.replicas, 2);
+  EXPECT_EQ(last.placement.ranks, 2);
+  EXPECT_THAT(made.references.at(last.reference).accumulation, HasSubstr("embed_tokens,0,0\nembed_tokens,1,1\n"));
+  EXPECT_EQ(made.references.at(made.cells.front().reference).accumulation, "");
+  EXPECT_THAT(pipeline_run(last.run, last.changes, last.schedule, folder_.path()), HasSubstr("replicas = 2"));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 1\nreplicas = 3\n"), HasSubstr("does not divide"));
 }
 
 TEST_F(MakePlan, MatrixIsRunsTimesSchedulesTimesWorldsInThisOrder) {
@@ -537,7 +555,7 @@ TEST_F(MakePlan, ABalanceOfHalvesAddsUpToHalves) {
 }
 
 TEST(KeptSweeps, AllPlan) {
-  for (const std::string name : {"quick", "article", "memory", "bf16", "gpu", "gpu-threads"}) {
+  for (const std::string name : {"quick", "article", "memory", "bf16", "gpu", "gpu-threads", "grid", "grid-threads"}) {
     EXPECT_THAT(make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/" + name + ".toml")).cells,
                 ::testing::Not(IsEmpty()))
         << name;

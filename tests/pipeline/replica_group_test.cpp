@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/replica_group.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pipeline/replica_transport.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Below, at and above the size of a bucket, of several tensors and within one; empty parts of tiny buckets.
+const std::vector<std::vector<std::int64_t>> sizes = {{1}, {7, 3}, {1 << 20, 1}, {5}, {2'100'000}, {2}};
+
+TrainState state_of(std::int64_t seed, at::ScalarType dtype) {
+  TrainState state;
+  at::manual_seed(static_cast<std::uint64_t>(seed));
+  for (const auto& size : sizes) {
+    TrainedParameter parameter;
+    parameter.name = "p" + std::to_string(state.parameters.size());
+    parameter.value = at::zeros(size, dtype);
+    parameter.value.mutable_grad() = at::randn(size, at::kFloat).to(dtype);
+    state.parameters.push_back(std::move(parameter));
+  }
+  return state;
+}
+
+class ReplicaGroupTest : public ::testing::TestWithParam<std::tuple<int, at::ScalarType>> {};
+
+TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
+  const auto [replicas, dtype] = GetParam();
+  const int ranks = 2;  // of each pipeline; the second ones sum other gradients at the same time
+  const at::NoGradGuard no_grad;
+  std::vector<TrainState> states;
+  for (int rank = 0; rank < replicas * ranks; ++rank) states.push_back(state_of(rank, dtype));
+  std::vector<std::vector<at::Tensor>> expected(ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      at::Tensor sum = states[static_cast<std::size_t>(rank)].parameters[i].gradient().clone();
+      for (int replica = 1; replica < replicas; ++replica)
+        sum.add_(states[static_cast<std::size_t>(replica * ranks + rank)].parameters[i].gradient());
+      expected[static_cast<std::size_t>(rank)].push_back(sum);
+    }
+  }
+  auto transports = make_threads_transports(replicas * ranks, {});
+  std::vector<std::vector<float>> losses(transports.size());
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < replicas * ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto index = static_cast<std::size_t>(rank);
+        ReplicaGroup group(*transports[index], ranks, at::kCPU);
+        for (std::int64_t step = 0; step < 2; ++step) {
+          if (step == 1) states[index] = state_of(rank, dtype);
+          group.sum_gradients(step, rank % ranks, states[index]);
+          losses[index] = group.gather(step, rank % ranks, {static_cast<float>(rank), 0.5F});
+        }
+        transports[index]->finish();
+      });
+    }
+  }
+  for (int rank = 0; rank < replicas * ranks; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      EXPECT_TRUE(states[index].parameters[i].gradient().equal(expected[index % ranks][i]))
+          << "rank " << rank << ", parameter " << i;
+    }
+    std::vector<float> all;
+    for (int replica = 0; replica < replicas; ++replica) {
+      all.push_back(static_cast<float>(replica * ranks + rank % ranks));
+      all.push_back(0.5F);
+    }
+    EXPECT_EQ(losses[index], all);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaGroupTest,
+                         ::testing::Combine(::testing::Values(2, 3, 4), ::testing::Values(at::kFloat, at::kBFloat16)));
+
+TEST(ReplicaTransport, CountsRanksOfItsPipelineAndItsOwnTraffic) {
+  auto transports = make_threads_transports(4, {});
+  ReplicaTransport own(*transports[3], 2, 2);
+  EXPECT_EQ(own.rank(), 1);
+  EXPECT_EQ(own.world_size(), 2);
+  std::vector<std::jthread> others;
+  for (const int rank : {0, 1, 2}) {
+    others.emplace_back([&transports, rank] {
+      Transport& transport = *transports[static_cast<std::size_t>(rank)];
+      ReplicaMessages messages(transport, at::kCPU);
+      if (rank > 0) messages.wait(messages.receive(3, {}, 2, at::kFloat));
+      transport.finish();
+    });
+  }
+  ReplicaMessages between(*transports[3], at::kCPU);
+  const auto to_other_replica = between.send(1, {}, at::zeros({2}));
+  ReplicaMessages within(own, at::kCPU);
+  const auto to_neighbour = within.send(0, {}, at::zeros({2}));
+  between.wait(to_other_replica);
+  within.wait(to_neighbour);
+  const auto traffic = own.collect_traffic();
+  ASSERT_EQ(traffic.size(), 1U);
+  EXPECT_EQ(traffic.front().peer, 0) << "rank 2 of the run";
+  own.finish();
+}
+
+}  // namespace
+}  // namespace plumbline
