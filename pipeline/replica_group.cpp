@@ -55,7 +55,8 @@ at::Tensor ReplicaGroup::part_of(const Bucket& bucket, int replica) const {
 }
 
 void ReplicaGroup::wait_for_sends(Bucket& bucket) {
-  for (const ReplicaMessages::Pending& send : std::exchange(bucket.sends, {})) messages_.wait(send);
+  for (ReplicaMessages::InProgress& send : bucket.sends) messages_.wait(send);
+  bucket.sends.clear();
 }
 
 /// Every replica gets its part of this rank's gradients.
@@ -139,7 +140,7 @@ std::vector<float> ReplicaGroup::gather(std::int64_t step, std::int32_t stage, c
   const ReplicaMessages::About about{step, stage, -1, true};
   const at::Tensor sent = at::from_blob(const_cast<float*>(own.data()), {count}, at::kFloat)
                               .to(messages_.device(), at::kFloat, false, true);
-  std::vector<ReplicaMessages::Pending> sends, receives;
+  std::vector<ReplicaMessages::InProgress> sends, receives;
   for (int replica = 0; replica < replicas_; ++replica) {
     if (replica == replica_) continue;
     receives.push_back(messages_.receive(peer(replica), about, count, at::kFloat));
@@ -152,7 +153,7 @@ std::vector<float> ReplicaGroup::gather(std::int64_t step, std::int32_t stage, c
     const auto* first = values.const_data_ptr<float>();
     all.insert(all.end(), first, first + values.numel());
   }
-  for (const ReplicaMessages::Pending& send : sends) messages_.wait(send);
+  for (ReplicaMessages::InProgress& send : sends) messages_.wait(send);
   return all;
 }
 

@@ -44,7 +44,7 @@ class ReplicaGroup {
     std::vector<at::Tensor> views;  ///< of the gradients that it is made of
     std::int64_t size = 0;          ///< elements
     at::Tensor flat;                ///< the view, or a copy of several
-    std::vector<ReplicaMessages::Pending> sends = {}, receives = {};
+    std::vector<ReplicaMessages::InProgress> sends = {}, receives = {};
   };
   std::vector<Bucket> buckets_of(const TrainState& state) const;
   int peer(int replica) const { return replica * ranks_ + rank_; }

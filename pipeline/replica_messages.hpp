@@ -20,8 +20,8 @@ class ReplicaMessages {
     std::int32_t bucket = 0;  ///< number of the exchange within the step
     bool summed = false;      ///< holds a sum over replicas
   };
-  struct Pending {
-    OperationId id = 0;
+  struct InProgress {
+    Pending pending;
     int peer = 0;
   };
 
@@ -32,16 +32,14 @@ class ReplicaMessages {
 
   /// `peer`: a rank of the run. `tensor`: contiguous, of one dimension; kept until the message has completed. Neither
   /// call blocks.
-  Pending send(int peer, const About& about, at::Tensor tensor);
-  Pending receive(int peer, const About& about, std::int64_t elements, at::ScalarType dtype);
-  /// Blocks until it has completed. Returns what was received; undefined for a send. Throws as Transport::wait.
-  at::Tensor wait(const Pending& pending);
+  InProgress send(int peer, const About& about, at::Tensor tensor);
+  InProgress receive(int peer, const About& about, std::int64_t elements, at::ScalarType dtype);
+  /// Blocks until it has completed. Returns what was received; undefined for a send. Throws as Pending::wait.
+  at::Tensor wait(InProgress& message);
 
   at::Device device() const { return device_; }
 
  private:
-  Pending post(Operation operation);
-
   Transport& world_;
   at::Device device_;
   WaitCallback wait_callback_;

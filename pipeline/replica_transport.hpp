@@ -25,12 +25,13 @@ class ReplicaTransport : public Transport {
   /// Called with ranks of the run.
   void set_wait_callback(WaitCallback callback) override { world_.set_wait_callback(std::move(callback)); }
 
-  std::vector<OperationId> post(std::vector<Operation> batch) override {
-    for (Operation& operation : batch) operation.peer += first_rank_;
-    return world_.post(std::move(batch));
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    return world_.send(first_rank_ + peer, header, std::move(payload));
   }
-  bool test(OperationId id) override { return world_.test(id); }
-  at::Tensor wait(OperationId id) override { return world_.wait(id); }
+  Pending receive(int peer, const MessageHeader& expected) override {
+    return world_.receive(first_rank_ + peer, expected);
+  }
+  void end_batch() override { world_.end_batch(); }
   void wait_for_sends() override { world_.wait_for_sends(); }
   std::vector<TrafficCount> collect_traffic() override {
     std::vector<TrafficCount> own;
@@ -47,8 +48,8 @@ class ReplicaTransport : public Transport {
   void barrier() override { world_.barrier(); }
   void carry_request(std::function<bool()> asked) override { world_.carry_request(std::move(asked)); }
   bool request_carried() const override { return world_.request_carried(); }
-  void send_tied(int peer, const at::Tensor& tensor) override { world_.send_tied(first_rank_ + peer, tensor); }
-  void receive_tied(int peer, at::Tensor& tensor) override { world_.receive_tied(first_rank_ + peer, tensor); }
+  void send_tensor(int peer, const at::Tensor& tensor) override { world_.send_tensor(first_rank_ + peer, tensor); }
+  void receive_tensor(int peer, at::Tensor& tensor) override { world_.receive_tensor(first_rank_ + peer, tensor); }
   void abort(const std::string& reason, ExitCode code) noexcept override { world_.abort(reason, code); }
   void finish() override { world_.finish(); }
 

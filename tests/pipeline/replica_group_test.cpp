@@ -96,14 +96,17 @@ TEST(ReplicaTransport, CountsRanksOfItsPipelineAndItsOwnTraffic) {
     others.emplace_back([&transports, rank] {
       Transport& transport = *transports[static_cast<std::size_t>(rank)];
       ReplicaMessages messages(transport, at::kCPU);
-      if (rank > 0) messages.wait(messages.receive(3, {}, 2, at::kFloat));
+      if (rank > 0) {
+        auto message = messages.receive(3, {}, 2, at::kFloat);
+        messages.wait(message);
+      }
       transport.finish();
     });
   }
   ReplicaMessages between(*transports[3], at::kCPU);
-  const auto to_other_replica = between.send(1, {}, at::zeros({2}));
+  auto to_other_replica = between.send(1, {}, at::zeros({2}));
   ReplicaMessages within(own, at::kCPU);
-  const auto to_neighbour = within.send(0, {}, at::zeros({2}));
+  auto to_neighbour = within.send(0, {}, at::zeros({2}));
   between.wait(to_other_replica);
   within.wait(to_neighbour);
   const auto traffic = own.collect_traffic();
