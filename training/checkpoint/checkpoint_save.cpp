@@ -47,8 +47,8 @@ std::string write_own(const fs::path& folder, const SavedTensors& own, int rank,
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::recorder);
   std::string report = "written\n";
-  const auto save = [&](const std::string& prefix, const NamedTensors& tensors) {
-    const std::string file = numbered_file(prefix, rank + 1, ranks);
+  const auto save = [&](const std::string& kind, const NamedTensors& tensors) {
+    const std::string file = numbered_file(kind, rank + 1, ranks);
     write_tensors(folder / file, tensors);
     for (const auto& [name, value] : tensors) {
       report += file + " " + name + " " + digest(value) + " " + std::to_string(value.nbytes()) + "\n";
