@@ -56,13 +56,15 @@ class Example:
             raise RuntimeError(f"{folder}: the ranks ended with {codes}; see {folder / 'train.log'}")
         return record
 
-    def missed(self, ways, out, *options):
-        """Trains each wrong way and prints what is red; how many are not, or at another place."""
+    def missed(self, ways, out, *options, reference=None, world=None):
+        """Trains each wrong way and prints what is red; how many are not, or at another place. `reference` and `world`: of all of them,
+        where the trainer has no --norm."""
         missed = 0
-        references = {norm: self.train(out / f"one-{norm}", 1, "--norm", norm) for norm in {way.norm for way in ways}}
+        norms = {} if reference else {norm: self.train(out / f"one-{norm}", 1, "--norm", norm) for norm in {way.norm for way in ways}}
         for number, way in enumerate(ways):
-            record = self.train(out / str(number), way.world, *options, "--norm", way.norm, old=way.old, new=way.new)
-            found = plumbline.compare(references[way.norm], record)
+            norm = () if reference else ("--norm", way.norm)
+            record = self.train(out / str(number), world or way.world, *options, *norm, old=way.old, new=way.new)
+            found = plumbline.compare(reference or norms[way.norm], record)
             divergence = found.first_divergence
             reds = [check.name for check in found.checks.values() if check.outcome == "fails"]
             seen = divergence is not None and way.check in reds and way.item in divergence["item"] and divergence["step"] == way.step

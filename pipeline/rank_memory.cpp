@@ -15,7 +15,7 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
   const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
-  MemoryPlan plan = plan_state(config, units, train);
+  MemoryPlan plan = plan_state(config, units, train, copies_state(training.run));
 
   std::int64_t live = 0;
   for (const Action& action : list) {
@@ -46,8 +46,8 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, cons
   MemoryPlan all;
   for (const int rank : ranks) {
     const MemoryPlan one = memory_of(training, plan, rank);
-    for (const auto part :
-         {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations}) {
+    for (const auto part : {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer,
+                            &MemoryPlan::activations, &MemoryPlan::checkpoint}) {
       all.*part = sum_of_sizes({all.*part, one.*part});
     }
   }

@@ -61,14 +61,44 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
     keys.fail("replicas", "rank " + to_text(left_out - replica_of.begin()) + " stands in none of them");
 }
 
-/// Refuses parameters that a rank holds in part: their shape and bits differ from the reference's whole parameter.
-void refuse_shards(const JsonKeys& keys) {
-  if (!keys.has_value("sharded")) return;
-  const auto names = keys.texts("sharded");
-  if (!names.empty())
-    keys.fail("sharded", "of " + join(names, ", ") +
-                             " each rank holds a part, and a reference the whole: such a run is not judged; record one "
-                             "whose parameters are whole");
+/// The distinct parts must follow each other from 0 to the parameter's size; several replicas may hold the same one.
+void require_whole(const JsonKeys& keys, const std::string& parameter, const Sharding& sharding) {
+  std::int64_t end = 0;
+  for (const auto& part : std::set(sharding.parts.begin(), sharding.parts.end())) {
+    if (part.first == part.second) continue;
+    if (part.first != end)
+      keys.fail(parameter, "index " + to_text(std::min(part.first, end)) + " along dimension " +
+                               to_text(sharding.dimension) + " is in " + (part.first > end ? "no part" : "two parts"));
+    end = part.second;
+  }
+  if (end != sharding.size)
+    keys.fail(parameter, "index " + to_text(end) + " along dimension " + to_text(sharding.dimension) + " of " +
+                             to_text(sharding.size) + " is in no part");
+}
+
+void read_sharded(const JsonKeys& keys, Mesh& mesh) {
+  if (!keys.has_value("sharded") || keys.at("sharded") == Json::array()) return;
+  const JsonKeys all = keys.object("sharded");
+  constexpr std::int64_t most_elements = std::int64_t{1} << 48;
+  for (const auto& [name, unused] : keys.at("sharded").items()) {
+    const JsonKeys one = all.object(name);
+    Sharding sharding;
+    sharding.dimension = one.integer("dimension", 0, 7);
+    sharding.size = one.integer("size", 0, most_elements);
+    const Json& parts = one.at("parts");
+    const auto is_range = [&](const Json& part) {
+      const auto is_index = [&](const Json& index) {
+        return index.is_number_integer() && index >= 0 && index <= sharding.size;
+      };
+      return part.is_array() && part.size() == 2 && std::all_of(part.begin(), part.end(), is_index) &&
+             part[0] <= part[1];
+    };
+    if (!parts.is_array() || parts.size() != mesh.replicas.size() || !std::all_of(parts.begin(), parts.end(), is_range))
+      one.fail("parts", "must list for each replica the range [begin, end) that it holds");
+    for (const Json& part : parts) sharding.parts.emplace_back(part[0], part[1]);
+    require_whole(all, name, sharding);
+    mesh.sharded[name] = std::move(sharding);
+  }
 }
 
 /// The numbers of the folders replica-<number>; empty if `folder` is a record.
@@ -107,10 +137,19 @@ std::string in_words(const Mesh& mesh) {
     replicas.push_back("[" + join(named, ", ") + "]");
   }
   return "axes " + join(axes, ", ") + " with the pipeline along " + mesh.pipeline + ", replicas " +
-         join(replicas, " ") + (mesh.own_gradients ? ", gradients of its own" : "");
+         join(replicas, " ") + (mesh.own_gradients ? ", gradients of its own" : "") +
+         (mesh.sharded.empty() ? "" : ", " + to_text(std::ssize(mesh.sharded)) + " parameters in parts");
 }
 
 }  // namespace
+
+std::string Sharding::name_of(const std::string& parameter, std::int64_t replica) const {
+  const auto& [begin, end] = parts.at(static_cast<std::size_t>(replica));
+  if (begin == end) return "";
+  std::string before;
+  for (std::int64_t i = 0; i < dimension; ++i) before += ":,";
+  return parameter + "[" + before + to_text(begin) + ":" + to_text(end) + "]";
+}
 
 std::int64_t Mesh::world_size() const {
   std::int64_t product = 1;
@@ -130,7 +169,7 @@ Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
   if (mesh.axes.at(mesh.pipeline) != ranks)
     keys.fail("pipeline", "axis '" + mesh.pipeline + "' has " + to_text(mesh.axes.at(mesh.pipeline)) +
                               " ranks, yet world_size, that of one pipeline, is " + to_text(ranks));
-  refuse_shards(keys);
+  read_sharded(keys, mesh);
   if (keys.has_value("gradients")) {
     const std::string gradients = keys.text("gradients");
     if (gradients != "reduced" && gradients != "own")
@@ -171,6 +210,9 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
       throw InputError(folder_of(folder, number).string() + ": is not there, yet by the mesh of the others " +
                        to_text(count) + " pipelines trained side by side");
     const Mesh mesh = mesh_in(folder, number);
+    if (mesh.sharded != first.sharded)
+      throw InputError((folder_of(folder, number) / "manifest.json").string() +
+                       ": key mesh.sharded: is not that of replica 0 of the same run");
     if (in_words(mesh) != in_words(first))
       throw InputError((folder_of(folder, number) / "manifest.json").string() + ": key mesh: says " + in_words(mesh) +
                        "; replica 0 of the same run says " + in_words(first));

@@ -1,11 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The main of all test binaries that are one process.
+#include <fnmatch.h>
 #include <gmock/gmock.h>
 
+#include <cstdio>
+#include <ranges>
+#include <string>
+
 #include "tests/one_thread.hpp"
+
+namespace {
+
+bool matches_a_test(const std::string& pattern) {
+  const auto& all = *::testing::UnitTest::GetInstance();
+  for (int suite = 0; suite < all.total_test_suite_count(); ++suite) {
+    const auto& tests = *all.GetTestSuite(suite);
+    for (int test = 0; test < tests.total_test_count(); ++test) {
+      const std::string name = std::string(tests.name()) + "." + tests.GetTestInfo(test)->name();
+      if (::fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether each pattern of --gtest_filter selects a test: after a test is renamed, a filter in a CMakeLists.txt would
+/// silently select nothing.
+bool filter_is_current() {
+  std::string filter = GTEST_FLAG_GET(filter);
+  if (const auto minus = filter.find('-'); minus != std::string::npos) filter[minus] = ':';
+  bool current = true;
+  for (const auto part : filter | std::views::split(':')) {
+    const std::string pattern(part.begin(), part.end());
+    if (pattern.empty() || matches_a_test(pattern)) continue;
+    std::fprintf(stderr, "--gtest_filter: no test matches %s\n", pattern.c_str());
+    current = false;
+  }
+  return current;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   plumbline::testing::use_one_thread(argv);
   ::testing::InitGoogleMock(&argc, argv);
-  return RUN_ALL_TESTS();
+  const bool current = filter_is_current();  // the tests run all the same
+  return RUN_ALL_TESTS() != 0 || !current ? 1 : 0;
 }

@@ -16,7 +16,8 @@ namespace plumbline {
 std::string to_text(const MemoryPlan& plan) {
   return "at least " + bytes_text(plan.total()) + ": parameters " + bytes_text(plan.parameters) + ", gradients " +
          bytes_text(plan.gradients) + ", optimiser " + bytes_text(plan.optimizer) + ", activations " +
-         bytes_text(plan.activations);
+         bytes_text(plan.activations) +
+         (plan.checkpoint == 0 ? "" : ", copy for checkpoints " + bytes_text(plan.checkpoint));
 }
 
 namespace {
@@ -58,13 +59,18 @@ std::int64_t MemoryPlan::state() const {
 }
 
 std::int64_t MemoryPlan::total() const {
-  return sum_of_sizes({state(), activations});
+  return sum_of_sizes({state(), activations, checkpoint});
 }
 
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train) {
+bool copies_state(const RunFile& run) {
+  return run.checkpoint.background && run.device == "cpu";
+}
+
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
+                      bool copied) {
   const OptimizerSettings& optimizer = train.optimizer;
   const auto element = static_cast<std::int64_t>(c10::elementSize(trained_type(train)));
-  const auto copied = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(computed_type(train))) : 0;
+  const auto rounded = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(computed_type(train))) : 0;
   const std::int64_t moments = optimizer.name == "adamw" ? 2 : optimizer.momentum != 0 ? 1 : 0;
   MemoryPlan plan;
   const auto add = [&](UnitKind kind, std::int64_t times, bool alias) {
@@ -72,8 +78,9 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     plan.gradients = sum_of_sizes({plan.gradients, bytes});
     // a tied head with its embedding adds only a gradient
     if (alias) return;
-    plan.parameters = sum_of_sizes({plan.parameters, bytes, product_of_sizes({bytes / element, copied})});
+    plan.parameters = sum_of_sizes({plan.parameters, bytes, product_of_sizes({bytes / element, rounded})});
     plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
+    if (copied) plan.checkpoint = sum_of_sizes({plan.checkpoint, product_of_sizes({1 + moments, bytes})});
   };
   for (const UnitRange range : units) {
     for (const UnitKind kind :
@@ -128,7 +135,7 @@ MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, 
   const UnitRange all = all_units(config);
   const c10::ScalarType dtype = computed_type(run.train);
   const Recompute recompute = run.train.recompute;
-  MemoryPlan plan = plan_state(config, {all}, run.train);
+  MemoryPlan plan = plan_state(config, {all}, run.train, copies_state(run));
   for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
     const std::int64_t tokens = batches.padded_tokens(microbatch);
     const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);

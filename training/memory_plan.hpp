@@ -21,6 +21,7 @@ struct MemoryPlan {
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
   std::int64_t activations = 0;  ///< peak bytes kept for the backward pass
+  std::int64_t checkpoint = 0;   ///< the copy that checkpoints in the background are written from, on a CPU
 
   /// The bytes that live from the first step to the last.
   std::int64_t state() const;
@@ -31,7 +32,11 @@ struct MemoryPlan {
 std::string to_text(const MemoryPlan& plan);
 
 /// Parameters (with copies in mixed precision), gradients and optimiser state of these units; no activations.
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train);
+/// `copied`: with the copy for checkpoints.
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
+                      bool copied = false);
+/// Whether checkpoints are written from a copy of the state in the memory that is planned for.
+bool copies_state(const RunFile& run);
 
 /// Bytes that these units keep of one microbatch of `tokens` positions until its backward pass: saved_bytes of each.
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,

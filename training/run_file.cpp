@@ -122,12 +122,13 @@ class Reader {
       read_pipeline(*pipeline);
     }
     if (const auto checkpoint = file_.table("checkpoint")) {
-      refuse_other_keys(*checkpoint, {"folder", "every", "keep"});
+      refuse_other_keys(*checkpoint, {"folder", "every", "keep", "background"});
       run_.checkpoint.asked = true;  // --checkpoint may supply the folder
       if (checkpoint->has("folder"))
         run_.checkpoint.folder = resolve(required_text(*checkpoint, "folder", "checkpoints"));
       run_.checkpoint.every = integer_from(*checkpoint, "every", 0, 0);
       run_.checkpoint.keep = integer_from(*checkpoint, "keep", run_.checkpoint.keep, 1);
+      run_.checkpoint.background = checkpoint->boolean("background").value_or(false);
     }
     if (const auto record = file_.table("record")) {
       refuse_other_keys(*record, {"level"});

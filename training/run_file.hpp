@@ -80,6 +80,7 @@ struct CheckpointSettings {
   std::optional<std::filesystem::path> folder;  ///< null: nothing is saved
   std::int64_t every = 0;                       ///< steps; 0: only at the end
   std::int64_t keep = 3;
+  bool background = false;  ///< a thread writes a copy of the state while the training goes on
 };
 
 struct RunFile {

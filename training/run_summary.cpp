@@ -113,6 +113,7 @@ Json resolved_run(const TrainingRun& training) {
   json["checkpoint"] = {{"folder", run.checkpoint.folder ? Json(run.checkpoint.folder->string()) : Json(nullptr)},
                         {"every", run.checkpoint.every},
                         {"keep", run.checkpoint.keep},
+                        {"background", run.checkpoint.background},
                         {"resume", or_null(training.resume)},
                         {"stop_after", or_null(training.stop_after)}};
   json["record"] = {{"level", to_text(run.record_level)}};

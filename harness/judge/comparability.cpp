@@ -243,6 +243,14 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   if (one.mesh && other.mesh)
     differences.demand_equal("pipelines side by side", to_text(std::ssize(one.mesh->replicas)),
                              to_text(std::ssize(other.mesh->replicas)));
+  const std::map<std::string, Sharding> whole;
+  const auto &parts = one.mesh ? one.mesh->sharded : whole, &others_parts = other.mesh ? other.mesh->sharded : whole;
+  if (parts != others_parts)
+    differences.words.push_back("of " + to_text(std::ssize(parts)) +
+                                " parameters replicas hold parts in the reference, of " +
+                                to_text(std::ssize(others_parts)) +
+                                " in the candidate, or other parts; a reference that holds them whole records the same "
+                                "parts with Record(slices=\"CANDIDATE/replica-0/manifest.json\")");
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
   const auto granularity = [](const Manifest& manifest) {

@@ -27,6 +27,7 @@ class Told:
     optimizer: dict[str, Any] | None
     names_stripped: list[str] = field(default_factory=list)
     not_recorded: list[dict[str, str]] = field(default_factory=list)
+    sharded: dict[str, Any] = field(default_factory=dict)
 
 
 def told_by(record: Record) -> Told:
@@ -34,11 +35,12 @@ def told_by(record: Record) -> Told:
     return Told(
         (record.run_steps, record.every, record.microbatches, record.level),
         [(stage.number, stage.units) for stage in record.stages],
-        [name for name, parameter in named if not getattr(parameter, "requires_grad", True)],
-        tied_in(named),
+        [record.shards.name_of(name) for name, parameter in named if not getattr(parameter, "requires_grad", True)],
+        [[record.shards.name_of(name) for name in group] for group in tied_in(named)],
         training.optimizer_of_all(record._optimizers or [record._optimizer]),
         sorted(record.names_stripped),
         record._lacks.entries,
+        record.shards.manifest(),
     )
 
 
@@ -93,6 +95,7 @@ def _manifest(
     first = first if stage is None else stage.master(first)
     stripped = sorted({name for told in everyone for name in told.names_stripped})
     started = training.new_run()
+    sharded = {name: one for told in everyone for name, one in told.sharded.items()}
     not_recorded = lacks.merged(told.not_recorded for told in everyone)
     return {
         "schema": "plumbline-record/2",
@@ -124,7 +127,7 @@ def _manifest(
         "clip_epsilon": record.clip_epsilon if record.clip_norm is not None else 0,
         "level": record.level,
         **({"every": record.every} if record.every > 1 else {}),
-        **({"mesh": record._mesh} if record._mesh else {}),
+        **({"mesh": record._mesh | ({"sharded": sharded} if sharded else {})} if record._mesh else {}),
         **({"not_recorded": not_recorded} if not_recorded else {}),
         **({"names_stripped": stripped} if stripped else {}),
         "machine": machine.machine(),

@@ -36,15 +36,14 @@ def folder_of(mesh: dict[str, Any] | None) -> str:
     return "" if mesh is None else f"replica-{mesh['replica']}"
 
 
-def refuse_shards(named: Iterable[tuple[str, Any]], pipeline_ranks: int = 1) -> None:
-    """A part of a parameter cannot be held against the whole one: DTensors that are sharded (FSDP2, tensor parallel), and
-    what Megatron marks as such. Over axes of size 1 every tensor is whole: torchtitan and Megatron mark each parameter so."""
-    marked = tensor_parallel_size(pipeline_ranks) != 1
-    sharded = [name for name, parameter in named if is_part(parameter) or (marked and getattr(parameter, "tensor_model_parallel", False))]
-    if sharded:
+def refuse_marked(named: Iterable[tuple[str, Any]], pipeline_ranks: int = 1) -> None:
+    """Megatron marks a parameter of which a rank holds a part, and does not say which part. Over axes of size 1 every tensor is whole: it
+    marks each parameter so."""
+    marked = [name for name, parameter in named if getattr(parameter, "tensor_model_parallel", False)]
+    if marked and tensor_parallel_size(pipeline_ranks) != 1:
         raise ValueError(
-            f"of {', '.join(sharded)} this rank holds a part, and one device the whole: such a run is not judged; record one "
-            "whose parameters are whole (tensor parallel and FSDP axes of size 1), or give record.stage the gathered tensors"
+            f"of {', '.join(marked)} this rank holds a part, and one device the whole: such a run is not judged; record one "
+            "whose parameters are whole (a tensor parallel size of 1), or give record.stage the gathered tensors"
         )
 
 

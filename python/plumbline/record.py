@@ -22,6 +22,7 @@ from .ending import Ending, place_of, unusable_words
 from .lacks import Lacks, tell, words_of
 from .progress import ProgressPage
 from .rows import Rows
+from .shards import Shards
 from .steps import StepInHand, say_what_is_missing, told
 
 LEVELS = ("summary", "full", "dump")
@@ -82,6 +83,8 @@ class Record:
     mesh            where several pipelines train side by side (data parallel, say): torch's DeviceMesh with names, or the manifest's
                     `mesh` as a dict. Each pipeline is a record of its own, in the folder's replica-0, replica-1, ...
     pipeline        the name of the mesh's axis along which the stages lie
+    slices          a manifest.json of a candidate whose replicas hold parts of parameters (FSDP2): of a reference that holds them whole
+                    the same parts are recorded. A trainer's own shards are found
     gather          of a world without torch.distributed: what gives the list of all ranks' objects for one's own
 
     `with plumbline.Record(...) as record:` undoes at its end all that watches the trainer, as record.finish() does.
@@ -113,6 +116,7 @@ class Record:
         mesh: Any = None,
         pipeline: str = "pp",
         gather: Callable[[Any], list[Any]] | None = None,
+        slices: str | pathlib.Path | None = None,
     ) -> None:
         if level not in LEVELS:
             raise ValueError(f"level is {level!r}; there are {', '.join(LEVELS)}")
@@ -123,6 +127,7 @@ class Record:
         if every > 1 and level == "dump":
             raise ValueError("values of an update are recomputed from those before it: at level dump record each step (every=1)")
         self._mesh, group = meshes.place_of(mesh, pipeline, group)
+        self.shards = Shards(self._mesh, slices)
         self.folder = pathlib.Path(folder) / meshes.folder_of(self._mesh)
         self.run_steps, self.every, self.steps = steps, every, -(-steps // every)  # steps: of the record
         self.microbatches, self.level = microbatches, level
@@ -185,7 +190,8 @@ class Record:
         if self._rows is not None:
             raise RuntimeError("stages are told before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
-        meshes.refuse_shards(named, self.world_size)
+        meshes.refuse_marked(named, self.world_size)
+        self.shards.add(named)
         self.stages.append(Stage(number, list(units), named, gradient_of, master_of, again, named))
 
     def step(self, inputs: Any, targets: Any = None) -> StepBlock:
@@ -248,7 +254,7 @@ class Record:
             for name, parameter in stage.parameters:
                 gradient = stage.gradient(parameter)
                 if gradient is not None:
-                    self._rows.tensor(now.number, "gradient", name, stage.number, gradient)
+                    self._tensor(now.number, "gradient", name, stage.number, gradient)
 
     @told("norm")
     def norm(self, norm: Any, coefficient: Any = None) -> None:
@@ -477,17 +483,15 @@ class Record:
         rows.end_step(str(now.number))
 
     def _parameters(self, step: int) -> None:
-        assert self._rows is not None
         rates = {} if self._now is None else self._now.rates
         for stage in self.stages:
             for name, parameter in stage.parameters:
                 master = stage.master(parameter)
-                self._rows.tensor(step, "parameter", name, stage.number, master, rates.get(id(master)))
+                self._tensor(step, "parameter", name, stage.number, master, rates.get(id(master)))
                 if manifest.has_copy(parameter, master):
-                    self._rows.tensor(step, "copy", name, stage.number, parameter)
+                    self._tensor(step, "copy", name, stage.number, parameter)
 
     def _moments(self, step: int) -> None:
-        assert self._rows is not None
         held = set().union(*(training.rates_of(one) for one in self._optimizers if hasattr(one, "param_groups")))
         updated = [stage.master(parameter) for stage in self.stages for _, parameter in stage.parameters if getattr(parameter, "requires_grad", True)]
         if held and updated and not held & set(map(id, updated)):
@@ -495,7 +499,12 @@ class Record:
         for stage in self.stages:
             for name, parameter in stage.parameters:
                 for kind, moment in training.moments_of(self._optimizers, stage.master(parameter)):
-                    self._rows.tensor(step, kind, name, stage.number, moment)
+                    self._tensor(step, kind, name, stage.number, moment)
+
+    def _tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None) -> None:
+        part = self.shards.own_part(name, tensor)
+        if part is not None and self._rows is not None:
+            self._rows.tensor(step, kind, self.shards.name_of(name), stage, part, rate)
 
     def _notice_replaced(self, when: str) -> None:
         """What is recorded is what the model computes with; whether the optimiser holds the same is for the trainer to say."""

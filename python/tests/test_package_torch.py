@@ -280,7 +280,7 @@ class TorchTest(unittest.TestCase):
             place_of(Mesh(), "pp", "a group")
 
     def test_a_parameter_that_a_rank_holds_in_part_is_refused_by_name(self):
-        from plumbline.meshes import refuse_shards
+        from plumbline.meshes import refuse_marked
 
         model = made()
         model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards, and also what is whole at size 1
@@ -288,7 +288,7 @@ class TorchTest(unittest.TestCase):
             module = types.SimpleNamespace(model_parallel_is_initialized=lambda: True, get_tensor_model_parallel_world_size=lambda state=state: state)
             with mock.patch.dict(sys.modules, {"megatron.core.parallel_state": module} if state else {}):
                 with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part") if refused else contextlib.nullcontext():
-                    refuse_shards(model.named_parameters(), pipeline_ranks)
+                    refuse_marked(model.named_parameters(), pipeline_ranks)
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_the_rate_of_each_group_is_held_to_the_references(self):

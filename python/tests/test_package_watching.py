@@ -303,19 +303,6 @@ class WatchingTest(unittest.TestCase):
         self.assertIs(torch.nn.utils.clip_grad_norm_, plain)
         self.assertFalse(hasattr(torch.nn.utils.clip_grad, "clip_grads_with_norm_"))
 
-    def test_parts_of_a_parameter_are_told_by_their_placement(self):
-        from plumbline.meshes import refuse_shards
-
-        class Placement:
-            def __init__(self, whole):
-                self.is_replicate = lambda: whole
-
-        whole, part = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
-        whole.placements, part.placements = (Placement(True), Placement(True)), (Placement(True), Placement(False))
-        refuse_shards([("whole", whole)])
-        with self.assertRaisesRegex(ValueError, "of part, again this rank holds a part, and one device the whole"):
-            refuse_shards([("whole", whole), ("part", part), ("again", part)])
-
     def test_shards_over_axes_of_size_one_are_whole(self):
         from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 

@@ -15,10 +15,11 @@
 #include "support/safetensors.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
-#include "training/checkpoint/save_checkpoint.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
+#include "training/memory_plan.hpp"
 
 namespace plumbline {
 namespace {
@@ -73,10 +74,13 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
     return meter_.total().peak - before;
   }
 
-  fs::path save(const TrainingRun& training, Part& part) {
+  fs::path save(const TrainingRun& training, Part& part, bool in_background = false) {
     part.state.step = 1;
     make_folder(folder_ / "c");
-    EXPECT_EQ(save_checkpoint(folder_ / "c", training, part.state, alone_), std::nullopt);
+    CheckpointSave saving(folder_ / "c", training, alone_);
+    saving.start(part.state, in_background);
+    saving.finish();
+    EXPECT_EQ(saving.failure(), std::nullopt);
     return checkpoint_path(folder_ / "c", 1);
   }
 
@@ -89,6 +93,13 @@ TEST_P(CheckpointMemory, SavingAddsTheBytesOfOneTensor) {
   const TrainingRun run = training();
   Part part(run, all_units(run.config));
   EXPECT_LE(most_more([&] { save(run, part); }), part.largest());
+}
+
+TEST_P(CheckpointMemory, SavingInTheBackgroundAddsTheCopyThatIsPlanned) {
+  const TrainingRun run = training();
+  Part part(run, all_units(run.config));
+  EXPECT_EQ(most_more([&] { save(run, part, true); }),
+            plan_state(run.config, {all_units(run.config)}, run.run.train, true).checkpoint);
 }
 
 TEST_P(CheckpointMemory, LoadingAllocatesOneTensorAtATime) {

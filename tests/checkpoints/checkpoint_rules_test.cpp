@@ -16,8 +16,8 @@
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/checkpoints.hpp"
-#include "training/checkpoint/save_checkpoint.hpp"
 #include "training/make_slice.hpp"
 
 namespace plumbline {
@@ -220,7 +220,10 @@ TEST_F(CheckpointRules, AFailedWriteOfOneRankInvalidatesTheCheckpoint) {
   state.step = 1;
   make_folder(folder_ / "c");
   FirstOfTwo group("error the disk is full");
-  EXPECT_EQ(save_checkpoint(folder_ / "c", training, state, group), "the disk is full");
+  CheckpointSave saving(folder_ / "c", training, group);
+  saving.start(state, false);
+  saving.finish();
+  EXPECT_EQ(saving.failure(), "the disk is full");
   EXPECT_TRUE(fs::is_empty(folder_ / "c"));
 }
 

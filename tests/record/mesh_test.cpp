@@ -95,9 +95,35 @@ TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: stands there, yet a reference is one device"));
 }
 
-TEST(Mesh, ShardedParametersAreRefusedByName) {
-  EXPECT_THAT(mesh_refusal(mesh_with("sharded", {"layers.0.up.weight", "head.weight"})),
-              HasSubstr("key mesh.sharded: of layers.0.up.weight, head.weight each rank holds a part"));
+Json sharded_in(const Json& parts, std::int64_t size = 5) {
+  return {{"head.weight", {{"dimension", 1}, {"size", size}, {"parts", parts}}}};
+}
+
+TEST(Mesh, NamesThePartsOfAParameter) {
+  const auto parsed = [](const Json& parts, std::int64_t size) {
+    return parse_manifest("manifest.json", mesh_with("sharded", sharded_in(parts, size)))
+        .mesh->sharded.at("head.weight");
+  };
+  const Sharding sharding = parsed({{0, 3}, {3, 5}}, 5);
+  EXPECT_EQ(sharding.name_of("head.weight", 0), "head.weight[:,0:3]");
+  EXPECT_EQ(sharding.name_of("head.weight", 1), "head.weight[:,3:5]");
+  EXPECT_EQ(parsed({{0, 1}, {1, 1}}, 1).name_of("head.weight", 1), "") << "an empty part";
+  EXPECT_EQ(parsed({{0, 5}, {0, 5}}, 5).name_of("head.weight", 1), "head.weight[:,0:5]") << "two replicas of one part";
+}
+
+TEST(Mesh, PartsMakeUpTheWhole) {
+  const std::vector<std::pair<Json, std::string>> refused{
+      {{{0, 3}, {4, 5}}, "index 3 along dimension 1 is in no part"},
+      {{{0, 3}, {2, 5}}, "index 2 along dimension 1 is in two parts"},
+      {{{0, 3}, {3, 4}}, "index 4 along dimension 1 of 5 is in no part"},
+      {{{1, 3}, {3, 5}}, "index 0 along dimension 1 is in no part"},
+      {{{0, 5}}, "key mesh.sharded.head.weight.parts: must list for each replica the range"},
+      {{{0, 3}, {3, 6}}, "must list for each replica"},
+      {{{3, 0}, {3, 5}}, "must list for each replica"}};
+  for (const auto& [parts, words] : refused)
+    EXPECT_THAT(mesh_refusal(mesh_with("sharded", sharded_in(parts))), HasSubstr(words));
+  EXPECT_THAT(mesh_refusal(mesh_with("sharded", {"head.weight"})),
+              HasSubstr("key mesh.sharded: must be a JSON object"));
 }
 
 TEST(Mesh, AReplicaIsChosenByItsNumber) {

@@ -150,6 +150,7 @@ TEST(RunFile, HasTheDocumentedDefaults) {
   EXPECT_EQ(run.pipeline.start_timeout_ms, 600000);
   EXPECT_FALSE(run.pipeline.schedule_dialect.has_value());
   EXPECT_EQ(run.checkpoint.keep, 3);
+  EXPECT_FALSE(run.checkpoint.background);
 }
 
 TEST(RunFile, ReadsAnImportedScheduleAndAPartitionByCost) {
@@ -246,7 +247,7 @@ TEST(RunFile, EvaluatesAtTheEndByDefault) {
 TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   const TemporaryFolder folder;
   const auto path = folder.file(
-      "run.toml", std::string(model) + data + train + "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\n");
+      "run.toml", std::string(model) + data + train + "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\n");
 
   const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
 
@@ -254,6 +255,7 @@ TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   EXPECT_EQ(checkpoint.folder, folder / "kept");
   EXPECT_EQ(checkpoint.every, 3);
   EXPECT_EQ(checkpoint.keep, 4);
+  EXPECT_TRUE(checkpoint.background);
 }
 
 TEST(RunFile, ATableWithoutAFolderRequestsCheckpoints) {

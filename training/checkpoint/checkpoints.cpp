@@ -10,13 +10,15 @@
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "training/action_log.hpp"
-#include "training/checkpoint/save_checkpoint.hpp"
 
 namespace plumbline {
 namespace fs = std::filesystem;
 
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
-    : training_(training), group_(group), signal_(group.size() == 1) {
+    : training_(training),
+      group_(group),
+      signal_(group.size() == 1),
+      save_(*training.run.checkpoint.folder, training, group) {
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
   const fs::path seen = folder / ".seen";  // written by rank 0; all ranks must see it
@@ -50,21 +52,32 @@ bool Checkpoints::step_ended(const TrainState& state) {
   const bool planned = training_.stop_after && state.step >= *training_.stop_after;
   const bool stop = group_.request_carried() || planned;
   const bool last = state.step == training_.run.train.steps;
-  const bool due = settings.every > 0 && state.step % settings.every == 0;
-  if (!stop && !last && !due) return false;
+  const bool due = stop || last || (settings.every > 0 && state.step % settings.every == 0);
+  if (!due && !save_.pending()) return false;
   const std::int64_t begin_ns = monotonic_ns();
-  auto failure = save_checkpoint(*settings.folder, training_, state, group_);
-  saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
-  if (failure && group_.rank() == 0) {
-    std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(state.step - 1),
-                 failure->c_str());
+  if (save_.pending()) {  // in the background
+    if (due) save_.finish();
+    if (due || save_.poll()) warn_of_failure();
   }
-  if (stop || last) save_error_ = failure.value_or("");
+  if (due) {
+    const bool in_background = settings.background && !stop && !last;
+    save_.start(state, in_background);
+    if (!in_background) save_.finish();
+    if (!in_background) warn_of_failure();
+  }
+  saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+  if (stop || last) save_error_ = save_.failure().value_or("");
   if (stop && group_.rank() == 0 && !last && save_error_.empty()) {
     std::fprintf(stderr, "note: stopped %safter %lld steps; go on with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
   return stop && !last;
+}
+
+void Checkpoints::warn_of_failure() const {
+  if (!save_.failure() || group_.rank() != 0) return;
+  std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(save_.steps() - 1),
+               save_.failure()->c_str());
 }
 
 void Checkpoints::require_saved() const {

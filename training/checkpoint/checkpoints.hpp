@@ -6,6 +6,7 @@
 #include <string>
 
 #include "support/folder_lock.hpp"
+#include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/save_signal.hpp"
 #include "training/rank_group.hpp"
 #include "training/train_state.hpp"
@@ -22,16 +23,20 @@ class Checkpoints {
   /// Collective, after each step in which the ranks exchanged control messages. Saves if due. Returns whether training
   /// ends here because a signal asked for it and the steps so far are saved. Save errors are printed on stderr.
   bool step_ended(const TrainState& state);
-  /// Time for the checkpoint after the last step; 0 if there was none.
+  /// How long the last step_ended held up the training; 0 without a save. In the background only copying takes time,
+  /// and waiting for a save that has not ended when the next one is due.
   double saving_seconds() const { return saving_seconds_; }
   /// After the last step, on every rank: throws SystemError if steps since the last checkpoint were not saved.
   void require_saved() const;
 
  private:
+  void warn_of_failure() const;
+
   const TrainingRun& training_;
   RankGroup& group_;
   std::optional<FolderLock> lock_;  ///< rank 0's
   SaveSignal signal_;
+  CheckpointSave save_;
   double saving_seconds_ = 0;
   std::string save_error_;  ///< why the last save failed
 };

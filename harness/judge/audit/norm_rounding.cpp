@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "harness/judge/audit/number_format.hpp"
@@ -67,17 +68,27 @@ std::vector<GradientRow> gradients_once(const Record& record) {
 }
 
 std::optional<NormByRows> norm_by_rows(const Record& record) {
-  if (!record.manifest.recorded({"gradients"})) return std::nullopt;
-  const auto gradients = gradients_once(record);
+  if (record.manifest.mesh && !record.manifest.mesh->sharded.empty()) return std::nullopt;
+  return norm_by_rows({&record});
+}
+
+std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas) {
+  std::map<std::string, const TensorRow*> gradients;
+  for (const Record* record : replicas) {
+    if (!record->manifest.recorded({"gradients"})) return std::nullopt;
+    for (const GradientRow& gradient : gradients_once(*record)) {
+      const bool untold = gradient.row->l2 == 0 && gradient.row->nonzero > 0;
+      if (record->manifest.schema == 1 && untold) return std::nullopt;
+      gradients.emplace(gradient.row->name, gradient.row);
+    }
+  }
   if (gradients.empty()) return std::nullopt;
-  const auto untold = [](const GradientRow& gradient) { return gradient.row->l2 == 0 && gradient.row->nonzero > 0; };
-  if (record.manifest.schema == 1 && std::ranges::any_of(gradients, untold)) return std::nullopt;
   NormTerms terms;
   terms.tensors = static_cast<double>(gradients.size());
-  terms.ranks = static_cast<double>(record.manifest.world_size);
-  terms.dtype = gradients.front().row->dtype;
+  terms.ranks = static_cast<double>(replicas.front()->manifest.world_size) * static_cast<double>(replicas.size());
+  terms.dtype = gradients.begin()->second->dtype;
   long double squares = 0;
-  for (const auto& [rank, row] : gradients) {
+  for (const auto& [name, row] : gradients) {
     squares += static_cast<long double>(row->l2) * static_cast<long double>(row->l2);
     double elements = 1;
     for (const auto size : row->shape) elements *= static_cast<double>(size);

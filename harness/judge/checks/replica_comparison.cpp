@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
 #include "harness/judge/evidence/model_of_records.hpp"
@@ -55,8 +57,10 @@ class ReplicaComparison {
     for (std::optional<std::int64_t> step = -1; step;) {
       for (auto& reading : records_) reading.go_to(*step);
       tensors(*step);
+      parts(*step);
       if (*step >= 0) data(*step);
       if (*step >= 0 && first.manifest.part_of_step()) sums(*step);
+      if (*step >= 0 && !sharded().empty()) norm(*step);
       step = std::nullopt;
       for (const auto& reading : records_) step = earlier(step, reading.next_step());
     }
@@ -64,14 +68,78 @@ class ReplicaComparison {
       judgement_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
     if (unrecorded_data_)
       judgement_.not_shown("whether replicas are fed different data: a replica tells no digest of them");
-    return judgement_.conclude("start, " + std::string(own_gradients_ ? "" : "gradients, ") +
-                                   "parameters and moments have the same bits in all " +
-                                   std::to_string(records_.size()) + " replicas" +
-                                   (unrecorded_data_ ? "" : ", and each is fed data of its own"),
-                               {{"tensors", 1}});
+    std::string words = "start, " + std::string(own_gradients_ ? "" : "gradients, ") +
+                        "parameters and moments have the same bits in all " + std::to_string(records_.size()) +
+                        " replicas";
+    if (!sharded().empty())
+      words = std::to_string(sharded().size()) + " parameters are whole in the parts of " +
+              std::to_string(records_.size()) + " replicas, and the norm is that of all parts";
+    return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed data of its own"),
+                               {{sharded().empty() ? "tensors" : "parts", 1}});
   }
 
  private:
+  const std::map<std::string, Sharding>& sharded() const { return records_.front().record()->manifest.mesh->sharded; }
+
+  /// Every part of a parameter that the mesh names has its row; the mesh's parts make up the whole (read_mesh).
+  void parts(std::int64_t step) {
+    if (sharded().empty()) return;
+    for (std::size_t replica = 0; replica < records_.size(); ++replica) {
+      std::set<std::string> rows;
+      for (const auto& rank : records_[replica].record()->ranks) {
+        for (const auto& row : rank.tensors) {
+          if (row.kind == "parameter") rows.insert(row.name);
+        }
+      }
+      for (const auto& [name, sharding] : sharded()) {
+        const std::string part = sharding.name_of(name, static_cast<std::int64_t>(replica));
+        if (part.empty()) continue;
+        judgement_.compare("parts");
+        if (rows.contains(part)) continue;
+        FirstDivergence divergence;
+        divergence.step = step;
+        divergence.replica = static_cast<std::int64_t>(replica);
+        divergence.item = name;
+        divergence.expected = "a row of " + part;
+        divergence.got = "none";
+        divergence.words = "parameter " + name + ", " + step_words(step) + ": replica " + std::to_string(replica) +
+                           " has no row of " + part + ", which is its part by the mesh";
+        judgement_.diverge(at_data(step, 0), std::move(divergence));
+      }
+    }
+  }
+
+  /// The gradient norm that the ranks used, against the gradients of all parts.
+  void norm(std::int64_t step) {
+    std::vector<const Record*> records;
+    for (const auto& reading : records_) records.push_back(reading.record());
+    const auto by_rows = auditing::norm_by_rows(records);
+    if (!by_rows || by_rows->limit > auditing::widest_norm_limit) {
+      judgement_.not_shown("the gradient norm over all parts");
+      return;
+    }
+    for (std::size_t replica = 0; replica < records.size(); ++replica) {
+      for (const auto& rank : records[replica]->ranks) {
+        for (const auto& row : rank.steps) {
+          if (!row.gradient_norm) continue;
+          judgement_.compare("norms");
+          if (std::abs(*row.gradient_norm - by_rows->norm) <= by_rows->limit * by_rows->norm) continue;
+          FirstDivergence divergence;
+          divergence.step = step;
+          divergence.rank = rank.rank;
+          divergence.replica = static_cast<std::int64_t>(replica);
+          divergence.item = "gradient_norm";
+          divergence.expected = to_text(by_rows->norm);
+          divergence.got = to_text(*row.gradient_norm);
+          divergence.words = "gradient norm, " + step_words(step) + ", replica " + std::to_string(replica) +
+                             ": the root of the sum of l2 squared over all parts is " + divergence.expected + ", got " +
+                             divergence.got + ", ratio " + to_text(*row.gradient_norm / by_rows->norm);
+          judgement_.diverge(at_norm(step, NormPart::norm), std::move(divergence));
+        }
+      }
+    }
+  }
+
   void tensors(std::int64_t step) {
     std::map<std::pair<std::int64_t, Key>, OneTensor> found;  // by stage
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trains with FSDP2 over two replicas, whole and as a pipeline of two stages, right and wrong, and holds the records against each other.
+
+    python judge.py --out build/examples/fully_shard
+
+Ends with 1 where a right run does not hold, or a wrong one is not red at its place.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+
+import plumbline
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+os.environ["TORCH_PIPELINING"] = str(HERE.parent / "torch_pipelining")  # the copies that record take the model from there
+
+from judging import Example, WrongWay, verdict_words  # noqa: E402
+
+EXAMPLE = Example(HERE)
+WRONG_WAYS = [
+    WrongWay("a scale is missing", "MICROBATCHES, loss_of)", "MICROBATCHES, loss_of, scale_grads=False)", "gradients", "weight", 0),
+    WrongWay("each replica clips by the norm of its shards", "parameter.grad for parameter in parameters]).full_tensor()", "parameter.grad.to_local() for parameter in parameters])", "gradient_norm", "gradient_norm", 0),
+    WrongWay("one replica does not update its shards", "optimizer.step()", "optimizer.step() if replica == 0 else None", "parameters", "weight", 0),
+    WrongWay("replicas are fed the same batches", "in batches(replica)", "in batches(0)", "replicas", "data", 0),
+]
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--out", type=pathlib.Path, required=True)
+    args = ask.parse_args()
+    if args.out.exists():
+        raise SystemExit(f"{args.out}: is there already")
+    unlike = 0
+    reference = EXAMPLE.train(args.out / "one", 2, "--pp", "1")
+    for schedule in ("GPipe", "1F1B"):
+        found = plumbline.compare(reference, EXAMPLE.train(args.out / schedule, 4, "--pp", "2", "--schedule", schedule))
+        unlike += not found.holds
+        print(f"{schedule}, two replicas of two stages: {verdict_words(found)}", flush=True)
+    unlike += EXAMPLE.missed(WRONG_WAYS, args.out / "wrong", reference=reference, world=4)
+    print("all as expected" if unlike == 0 else f"{unlike} not as expected")
+    return 1 if unlike else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checkpoints that a thread writes while the training goes on.
+#include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "model/initialise.hpp"
+#include "support/files.hpp"
+#include "support/paths.hpp"
+#include "tests/checkpoints/train_on.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/checkpoint_save.hpp"
+#include "training/make_slice.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BackgroundSave : public ::testing::Test {
+ protected:
+  fs::path run_file(bool background) {
+    return folder_.file(background ? "background.toml" : "run.toml",
+                        "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                        "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                        "/corpus/\"\nlengths = [9, 4, 6]\n[train]\nsteps = 5\n[checkpoint]\nkeep = 5\nbackground = " +
+                            std::string(background ? "true\n" : "false\n"));
+  }
+  /// Digests of the checkpoints after each step.
+  std::map<fs::path, std::map<std::string, std::string>> train(int ranks, bool background) {
+    CheckpointOptions saving;
+    saving.folder = folder_ / (std::to_string(ranks) + (background ? "b" : ""));
+    saving.every = 1;
+    EXPECT_EQ(train_on(ranks, run_file(background), saving, "1f1b"), 0);
+    std::map<fs::path, std::map<std::string, std::string>> digests;
+    for (const fs::path& each : whole_checkpoints(*saving.folder)) {
+      digests[each.filename()] = read_checkpoint_file(each).digests;
+    }
+    return digests;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(BackgroundSave, GivesTheSameCheckpoints) {
+  const auto expected = train(reference_alone, false);
+  ASSERT_EQ(expected.size(), 5U);
+  EXPECT_EQ(train(reference_alone, true), expected);
+  EXPECT_EQ(train(3, true), expected);
+}
+
+/// A reference's state, after one step by its own count.
+struct OneState {
+  explicit OneState(const TrainingRun& training)
+      : slice(make_slice(training, all_units(training.config))),
+        state(training.run.train.optimizer, slice.parameters()) {
+    set_initial_values(slice, training.run);
+    state.step = 1;
+  }
+  void change() const {
+    const at::NoGradGuard no_grad;
+    for (const TrainedParameter& each : state.parameters) each.trained().add_(1);
+  }
+  LlamaSlice slice;
+  TrainState state;
+};
+
+TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
+  const TrainingRun training = load_training_run(run_file(true), {});
+  OneState one(training);
+  RankGroup alone;
+  std::map<std::string, std::string> expected;
+  for (const bool in_background : {false, true}) {
+    const fs::path folder = folder_ / (in_background ? "background" : "expected");
+    make_folder(folder);
+    CheckpointSave saving(folder, training, alone);
+    saving.start(one.state, in_background);
+    if (in_background) one.change();
+    saving.finish();
+    EXPECT_FALSE(saving.pending());
+    const auto digests = read_checkpoint_file(folder / "latest").digests;
+    if (in_background) {
+      EXPECT_EQ(digests, expected);
+    }
+    expected = digests;
+  }
+}
+
+TEST_F(BackgroundSave, IsPublishedOnceThePollSeesItsEnd) {
+  const TrainingRun training = load_training_run(run_file(true), {});
+  const OneState one(training);
+  RankGroup alone;
+  make_folder(folder_ / "c");
+  CheckpointSave saving(folder_ / "c", training, alone);
+  EXPECT_FALSE(saving.pending());
+  saving.start(one.state, true);
+  EXPECT_TRUE(saving.pending());
+  while (!saving.poll()) {
+  }
+  EXPECT_FALSE(saving.pending());
+  EXPECT_EQ(whole_checkpoints(folder_ / "c").size(), 1U);
+}
+
+TEST_F(BackgroundSave, ThatDoesNotEndLeavesTheOneBefore) {
+  const TrainingRun training = load_training_run(run_file(true), {});
+  OneState one(training);
+  RankGroup alone;
+  make_folder(folder_ / "c");
+  {
+    CheckpointSave saving(folder_ / "c", training, alone);
+    saving.start(one.state, true);
+    saving.finish();
+    one.state.step = 2;
+    saving.start(one.state, true);
+  }
+  EXPECT_EQ(whole_checkpoints(folder_ / "c"), std::vector{checkpoint_path(folder_ / "c", 1)});
+  EXPECT_TRUE(path_exists(partial_path(folder_ / "c", 2)));
+}
+
+}  // namespace
+}  // namespace plumbline

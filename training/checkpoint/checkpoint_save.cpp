@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "training/checkpoint/checkpoint_save.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <sstream>
+#include <utility>
+
+#include "model/tied_names.hpp"
+#include "support/commit.hpp"
+#include "support/error.hpp"
+#include "support/failure.hpp"
+#include "support/files.hpp"
+#include "support/tensor_files.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/memory_meter.hpp"
+#include "training/tensor_record.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In place of a file's name: another rank writes the tensor.
+const std::string not_written = "-";
+
+const std::string replicas_differ = "replicas of the pipeline hold different bits of";
+
+/// A rank's tensors as they are saved: under Hugging Face's names, and the moments.
+struct SavedTensors {
+  NamedTensors model, moments;
+  NamedTensors others;  ///< written by another replica of this rank
+};
+
+/// Of ranks that hold the same tensors each writes some, in turn.
+SavedTensors own_tensors(const LlamaConfig& config, const TrainState& state, const RankGroup& group) {
+  SavedTensors own;
+  int turn = 0;
+  for (const TrainedParameter& each : state.parameters) {
+    if (each.alias || is_tied_head(config, each.name)) continue;  // written by the rank that owns the embedding
+    const bool writes = turn == group.copy();
+    turn = (turn + 1) % group.copies();
+    const auto take = [&](NamedTensors& tensors, const std::string& name, const at::Tensor& value) {
+      if (value.defined()) (writes ? tensors : own.others).push_back({name, value});
+    };
+    take(own.model, each.name, each.trained());
+    take(own.moments, "moment1/" + each.name, each.moment1);
+    take(own.moments, "moment2/" + each.name, each.moment2);
+  }
+  return own;
+}
+
+/// A rank's report to rank 0: "written" and lines "file name digest bytes", or "error" and the reason.
+std::string write_own(const fs::path& folder, const SavedTensors& own, int rank, int ranks) {
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::recorder);
+  std::string report = "written\n";
+  const auto save = [&](const std::string& kind, const NamedTensors& tensors) {
+    const std::string file = numbered_file(kind, rank + 1, ranks);
+    write_tensors(folder / file, tensors);
+    for (const auto& [name, value] : tensors) {
+      report += file + " " + name + " " + digest(value) + " " + std::to_string(value.nbytes()) + "\n";
+    }
+  };
+  const auto failed = failure_of([&] {
+    save("model", own.model);
+    save("state", own.moments);
+    for (const auto& [name, value] : own.others) report += not_written + " " + name + " " + digest(value) + " 0\n";
+  });
+  return failed ? "error " + failed->words : report;
+}
+
+/// Written by rank 0: the index, the model's config, checkpoint.json.
+void write_shared(const fs::path& folder, const TrainingRun& training, std::int64_t steps,
+                  const std::vector<std::string>& reports) {
+  CheckpointFile file;
+  Json map = Json::object();
+  std::int64_t total = 0;
+  for (const std::string& lines : reports) {
+    std::istringstream in(lines);
+    std::int64_t bytes = 0;
+    std::string shard, name, digest;
+    for (in >> shard; in >> shard >> name >> digest >> bytes;) {
+      const auto [known, first] = file.digests.emplace(name, digest);
+      if (!first && known->second != digest) {
+        throw InputError(replicas_differ + " " + name + " (" + digest + " and " + known->second +
+                         "): they did not make the same updates, and no checkpoint is saved");
+      }
+      if (!shard.starts_with("model-")) continue;
+      map[name] = shard;
+      total += bytes;
+    }
+  }
+  write_json(folder / "model.safetensors.index.json",
+             {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}});
+  file.steps = steps;
+  file.training = training_settings(training);
+  write_json(folder / "config.json", saved_config(file.training));
+  file.written_by = {{"run_id", training.run_id},
+                     {"ranks", reports.size()},
+                     {"commit", version_text("plumbline")},
+                     {"epochs", training.plan.epochs(steps)}};
+  write_checkpoint_file(folder, file);
+}
+
+/// Whether the result can be taken: always once the caller waits.
+bool is_ready(const std::future<std::string>& result, bool wait) {
+  return wait || result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+}  // namespace
+
+void CheckpointSave::start(const TrainState& state, bool in_background) {
+  steps_ = state.step;
+  failure_.reset();
+  phase_ = Phase::writing;
+  policy_ = in_background ? std::launch::async : std::launch::deferred;
+  reports_.assign(static_cast<std::size_t>(group_.size()), {});
+  const fs::path partial = partial_path(folder_, steps_);
+  if (group_.rank() == 0) {
+    const auto failed = failure_of([&] {
+      remove_partial_checkpoints(folder_);
+      make_folder(partial);
+    });
+    if (failed) failure_ = failed->words;
+  }
+  group_.broadcast("");  // the folder exists now
+  SavedTensors own = own_tensors(training_.config, state, group_);
+  if (in_background) {
+    std::size_t next = 0;
+    own = {copied(own.model, next), copied(own.moments, next), copied(own.others, next)};
+  }
+  own_ = std::async(policy_, [partial, own = std::move(own), rank = group_.rank(), ranks = group_.size()] {
+    return write_own(partial, own, rank, ranks);
+  });
+}
+
+NamedTensors CheckpointSave::copied(const NamedTensors& tensors, std::size_t& next) {
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::recorder);
+  NamedTensors copies;
+  for (const auto& [name, value] : tensors) {
+    if (next == copies_.size()) {
+      const auto on_host = value.options().device(at::kCPU).requires_grad(false);
+      copies_.push_back(at::empty(value.sizes(), on_host.pinned_memory(value.is_cuda())));
+    }
+    copies_[next].copy_(value);
+    copies.push_back({name, copies_[next++]});
+  }
+  return copies;
+}
+
+void CheckpointSave::finish() {
+  group_.leave_steps();
+  while (!advance(true)) {
+  }
+  group_.enter_steps();
+}
+
+/// Each rank reports to rank 0 once it has written; rank 0 publishes when all have, and broadcasts how that ended.
+bool CheckpointSave::advance(bool wait) {
+  std::string own;
+  if (own_.valid() && is_ready(own_, wait)) own = own_.get();
+  const std::vector<std::string> reports = group_.gather(own);
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    if (!reports[rank].empty()) reports_[rank] = reports[rank];
+  }
+  std::string ended;
+  if (group_.rank() == 0 && std::ranges::none_of(reports_, &std::string::empty)) {
+    if (phase_ == Phase::writing) published_ = std::async(policy_, [this] { return publish(reports_); });
+    phase_ = Phase::publishing;
+    if (is_ready(published_, wait)) ended = "ended " + published_.get();
+  }
+  ended = group_.broadcast(ended);
+  if (ended.empty()) return false;
+  phase_ = Phase::none;
+  failure_.reset();
+  if (const std::string reason = ended.substr(6); !reason.empty()) failure_ = reason;
+  if (failure_ && failure_->starts_with(replicas_differ)) throw RunError(*failure_);  // on every rank
+  return true;
+}
+
+std::string CheckpointSave::publish(const std::vector<std::string>& reports) const {
+  std::string failure = failure_.value_or("");
+  for (const std::string& each : reports) {
+    if (failure.empty() && each.starts_with("error ")) failure = each.substr(6);
+  }
+  const auto attempt = [&](const std::function<void()>& body) {
+    if (!failure.empty()) return;
+    if (const auto failed = failure_of(body)) failure = failed->words;
+  };
+  attempt([&] { write_shared(partial_path(folder_, steps_), training_, steps_, reports); });
+  attempt([&] { publish_checkpoint(folder_, steps_); });
+  attempt([&] { prune_checkpoints(folder_, training_.run.checkpoint.keep); });
+  if (!failure.empty()) remove_partial_checkpoints(folder_);
+  return failure;
+}
+
+}  // namespace plumbline
