@@ -97,7 +97,7 @@ const std::vector<KnownFault>& known_faults() {
         {"E-loss", "of an evaluation's first microbatch the second one's loss reported"},
         {"A1", "layers kept that were to be computed again"},
         {"A2", "layers computed again from another input"},
-        {"L1", "the halves of a layer run in the other order, where they are units (of a rank with whole layers)"},
+        {"L1", "the halves of a layer run in the other order, where a stage holds both as units"},
         {"L2", "the residual connection over an MLP left out, where it is a unit"},
         {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
         {"X2", "mixed precision: copies not made anew in the step"},

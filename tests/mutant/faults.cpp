@@ -144,7 +144,9 @@ void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {
   input.variable_data().mul_(2);
 }
 
-Unit HalvesSwapped::unit_to_run(Unit unit) {
+Unit HalvesSwapped::unit_to_run(const LlamaSlice& slice, Unit unit) {
+  const std::int64_t attention = 1 + 2 * unit.layer;  // its number; the MLP's is the next one
+  if (attention < slice.units().first || attention + 1 >= slice.units().end) return unit;
   if (unit.kind == UnitKind::attention) return {UnitKind::mlp, unit.layer};
   if (unit.kind == UnitKind::mlp) return {UnitKind::attention, unit.layer};
   return unit;

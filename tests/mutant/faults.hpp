@@ -155,7 +155,7 @@ class LostMemory : public Seams {
 
 class HalvesSwapped : public Seams {
  public:
-  Unit unit_to_run(Unit unit) override;
+  Unit unit_to_run(const LlamaSlice& slice, Unit unit) override;
 };
 
 class ResidualLeftOut : public Seams {

@@ -129,7 +129,7 @@ double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNor
 PLUMBLINE_PLANT("_ZNK9plumbline10LlamaSlice7forwardENS_4UnitERKN2at6TensorE", at::Tensor, forward,
                 const LlamaSlice* slice, Unit unit, const at::Tensor& input);
 at::Tensor wrap_forward(const LlamaSlice* slice, Unit unit, const at::Tensor& input) {
-  return seams->unit_output(real_forward(slice, seams->unit_to_run(unit), input), unit, input);
+  return seams->unit_output(real_forward(slice, seams->unit_to_run(*slice, unit), input), unit, input);
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceENS_4UnitERKN2at6TensorE", at::Tensor,

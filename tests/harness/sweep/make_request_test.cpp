@@ -341,7 +341,7 @@ TEST_F(MakeRequestOfACell, HalvesAreUnitsOfTheirOwnAndBalancedByCost) {
   pipeline("granularity = \"half\"\npartition = \"uniform\"\n");
   EXPECT_THAT(units_of_stages(), ElementsAre(6, 7));
   EXPECT_EQ(of_cell().stages->at(1).units.front(), "layers.2.mlp");
-  pipeline("granularity = \"half\"\n");  // the head is as costly as two layers
+  pipeline("granularity = \"half\"\n");  // the head costs more than all layers
   EXPECT_THAT(units_of_stages(), ElementsAre(11, 2));
   pipeline("");
   cell_.changes.granularity = "half";
