@@ -164,10 +164,9 @@ class ConformanceCheck : public StepCheck {
         std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) != schedule_names().end();
     if (!known || manifest.role == "external") return evidence_.lowered_list->ranks;
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
-    const auto named =
-        counted_from(evidence_.first_own(),
-                     make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
-                                   static_cast<std::int32_t>(manifest.chunks_per_rank)));
+    const auto own = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
+                                   static_cast<std::int32_t>(manifest.chunks_per_rank));
+    const auto named = counted_from(evidence_.first_own(), own);
     judgement_.compare("schedules");
     const auto& list = evidence_.compute_list->ranks;
     for (std::size_t rank = 0; rank < named.ranks.size() && rank < list.size(); ++rank) {
@@ -175,7 +174,7 @@ class ConformanceCheck : public StepCheck {
       structure("schedule.csv, rank " + std::to_string(rank), text_of(named.ranks[rank]), text_of(list[rank]),
                 "not the list of " + manifest.schedule_name);
     }
-    return lower(named, evidence_.tied()).ranks;
+    return counted_from(evidence_.first_own(), lower(own, evidence_.tied())).ranks;
   }
 
   /// One device processes the microbatches one by one.
