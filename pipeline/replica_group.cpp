@@ -36,7 +36,8 @@ std::vector<ReplicaGroup::Bucket> ReplicaGroup::buckets_of(const TrainState& sta
     const at::Tensor flat = gradient.view({-1});
     for (std::int64_t begin = 0; begin < flat.numel();) {
       if (room == 0) {
-        buckets.emplace_back().number = static_cast<std::int32_t>(buckets.size()) - 1;
+        const auto number = static_cast<std::int32_t>(buckets.size());
+        buckets.emplace_back().number = number;
         room = bucket_bytes / static_cast<std::int64_t>(flat.element_size());
       }
       const std::int64_t taken = std::min(room, flat.numel() - begin);
