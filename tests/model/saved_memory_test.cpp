@@ -54,7 +54,7 @@ TEST(SavedMemory, OfALayerMatchesTheClosedForm) {
 TEST(SavedMemory, OfTheHalvesOfALayerMatchesTheClosedForms) {
   LlamaConfig config = small_config();
   config.halves = true;
-  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {  // in bfloat16 a unit does not keep its input itself
     live_tensor_bytes();
     const LlamaSlice slice = make_slice(config, whole(config), dtype);
     const auto closed = [&](UnitKind kind) { return saved_bytes(config, {kind}, small_tokens, dtype); };

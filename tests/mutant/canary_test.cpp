@@ -383,7 +383,7 @@ Canary replicated(const std::string& name, const std::string& fault, const std::
           .schedule = schedule,
           .check = check,
           .step = fault == "D6" ? 0 : 1,
-          .item = fault == "D6" ? "data" : "embed_tokens",
+          .item = fault == "D6" ? "data" : "lm_head",
           .still_hold = std::move(still_hold)};
 }
 

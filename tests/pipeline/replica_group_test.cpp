@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "pipeline/replica_transport.hpp"
@@ -40,8 +41,11 @@ TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
   const auto [replicas, dtype] = GetParam();
   const int ranks = 2;  // of each pipeline; the second ones sum other gradients at the same time
   const at::NoGradGuard no_grad;
-  std::vector<TrainState> states;
-  for (int rank = 0; rank < replicas * ranks; ++rank) states.push_back(state_of(rank, dtype));
+  std::vector<TrainState> states, again;
+  for (int rank = 0; rank < replicas * ranks; ++rank) {
+    states.push_back(state_of(rank, dtype));
+    again.push_back(state_of(rank, dtype));  // not by the threads: they share one generator
+  }
   std::vector<std::vector<at::Tensor>> expected(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -60,7 +64,7 @@ TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
         const auto index = static_cast<std::size_t>(rank);
         ReplicaGroup group(*transports[index], ranks, at::kCPU);
         for (std::int64_t step = 0; step < 2; ++step) {
-          if (step == 1) states[index] = state_of(rank, dtype);
+          if (step == 1) states[index] = std::move(again[index]);
           group.sum_gradients(step, rank % ranks, states[index]);
           losses[index] = group.gather(step, rank % ranks, {static_cast<float>(rank), 0.5F});
         }
