@@ -81,9 +81,9 @@ INSTANTIATE_TEST_SUITE_P(
         SaidByOne{"clip_norm", {{"clip_norm", 2.5}}, "clip_norm", "1", "2.5"},
         SaidByOne{"dtype", {{"dtype", "float64"}}, "dtype", "float32", "float64"},
         SaidByOne{"frozen", {{"frozen", {"model.norm.weight"}}}, "frozen parameters", "[]", "[\"model.norm.weight\"]"},
-        SaidByOne{"granularity", Json::parse(R"({"stages": [
-                      {"stage": 0, "rank": 0, "units": ["embed_tokens", "layers.0.attention", "layers.0.mlp"]},
-                      {"stage": 1, "rank": 0, "units": ["layers.1.attention", "layers.1.mlp", "norm", "lm_head"]}]})"),
+        SaidByOne{"granularity", Json::parse(R"({"world_size": 1, "schedule": {"chunks_per_rank": 1}, "stages": [
+                      {"stage": 0, "rank": 0, "units": ["embed_tokens", "layers.0.attention", "layers.0.mlp",
+                                                        "layers.1.attention", "layers.1.mlp", "norm", "lm_head"]}]})"),
                   "pipeline.granularity", "layer", "half"},
         SaidByOne{"steps", {{"steps", 3}}, "steps", "2", "3"},
         SaidByOne{"every", of_external({{"every", 4}}), "every", "1", "4"},
