@@ -117,7 +117,9 @@ class IdleRank {
       if (!row.activation_peak_bytes || !now.cell.model.llama) continue;
       // Nothing is saved, so at most one boundary tensor is alive: the largest of the step.
       const auto bytes = now.boundary_bytes();
-      const auto most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+      const auto most =
+          bytes.empty() ? 0
+                        : *std::max_element(bytes.begin() + now.cell.first_own(), bytes.begin() + now.cell.end_own());
       judgement_.compare("activation_peaks");
       if (*row.activation_peak_bytes != most)
         report(row.step, "activation_peak_bytes", std::to_string(most), *row.activation_peak_bytes);
