@@ -60,11 +60,12 @@ class Example:
         """Trains each wrong way and prints what is red; how many are not, or at another place. `reference` and `world`: of all of them,
         where the trainer has no --norm."""
         missed = 0
-        norms = {} if reference else {norm: self.train(out / f"one-{norm}", 1, "--norm", norm) for norm in {way.norm for way in ways}}
+        norms = {way.norm for way in ways}
+        references = dict.fromkeys(norms, reference) if reference else {norm: self.train(out / f"one-{norm}", 1, "--norm", norm) for norm in norms}
         for number, way in enumerate(ways):
             norm = () if reference else ("--norm", way.norm)
             record = self.train(out / str(number), world or way.world, *options, *norm, old=way.old, new=way.new)
-            found = plumbline.compare(reference or norms[way.norm], record)
+            found = plumbline.compare(references[way.norm], record)
             divergence = found.first_divergence
             reds = [check.name for check in found.checks.values() if check.outcome == "fails"]
             seen = divergence is not None and way.check in reds and way.item in divergence["item"] and divergence["step"] == way.step
@@ -72,6 +73,14 @@ class Example:
             where = "nothing is red" if divergence is None else f"{divergence['words']} [{', '.join(reds)}]"
             print(f"{'red' if seen else 'MISSED'}: {way.name}: {where}", flush=True)
         return missed
+
+
+def new_folder(text):
+    """Of an argument: a folder that is not there yet."""
+    folder = pathlib.Path(text)
+    if folder.exists():
+        raise SystemExit(f"{folder}: is there already")
+    return folder
 
 
 def verdict_words(found):

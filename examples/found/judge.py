@@ -17,7 +17,7 @@ import plumbline
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from judging import Example, verdict_words  # noqa: E402
+from judging import Example, new_folder, verdict_words  # noqa: E402
 
 # What torch_pipelining's trainer is changed to: where InterleavedZeroBubble is red, and in which version. In the other version it holds.
 TORCH = {
@@ -68,10 +68,8 @@ def with_deepspeed(trials, out):
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("trainer", choices=["torch", "deepspeed"])
-    ask.add_argument("--out", type=pathlib.Path, required=True)
+    ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
-    if args.out.exists():
-        raise SystemExit(f"{args.out}: is there already")
     trials = Trials()
     (with_torch if args.trainer == "torch" else with_deepspeed)(trials, args.out)
     print("all as docs/found.md says" if trials.unlike == 0 else f"{trials.unlike} not as docs/found.md says")

@@ -17,12 +17,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 os.environ["TORCH_PIPELINING"] = str(HERE.parent / "torch_pipelining")  # the copies that record take the model from there
 
-from judging import Example, WrongWay, verdict_words  # noqa: E402
+from judging import Example, WrongWay, new_folder, verdict_words  # noqa: E402
 
 EXAMPLE = Example(HERE)
 WRONG_WAYS = [
     WrongWay("a scale is missing", "MICROBATCHES, loss_of)", "MICROBATCHES, loss_of, scale_grads=False)", "gradients", "weight", 0),
-    WrongWay("each replica clips by the norm of its shards", "parameter.grad for parameter in parameters]).full_tensor()", "parameter.grad.to_local() for parameter in parameters])", "gradient_norm", "gradient_norm", 0),
+    WrongWay(
+        "each replica clips by the norm of its shards",
+        "parameter.grad for parameter in parameters]).full_tensor()",
+        "parameter.grad.to_local() for parameter in parameters])",
+        "gradient_norm",
+        "gradient_norm",
+        0,
+    ),
     WrongWay("one replica does not update its shards", "optimizer.step()", "optimizer.step() if replica == 0 else None", "parameters", "weight", 0),
     WrongWay("replicas are fed the same batches", "in batches(replica)", "in batches(0)", "replicas", "data", 0),
 ]
@@ -30,10 +37,8 @@ WRONG_WAYS = [
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--out", type=pathlib.Path, required=True)
+    ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
-    if args.out.exists():
-        raise SystemExit(f"{args.out}: is there already")
     unlike = 0
     reference = EXAMPLE.train(args.out / "one", 2, "--pp", "1")
     for schedule in ("GPipe", "1F1B"):

@@ -15,7 +15,7 @@ import plumbline
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from judging import Example, verdict_words  # noqa: E402
+from judging import Example, new_folder, verdict_words  # noqa: E402
 from wrong_ways import WRONG_WAYS  # noqa: E402
 
 SCHEDULES = ["GPipe", "1F1B", "LoopedBFS", "Interleaved1F1B", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"]
@@ -39,14 +39,12 @@ def right_ways(out, worlds, schedules, norms):
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--out", type=pathlib.Path, required=True)
+    ask.add_argument("--out", type=new_folder, required=True)
     ask.add_argument("--worlds", type=int, nargs="*", default=[2])
     ask.add_argument("--schedules", nargs="*", default=SCHEDULES)
     ask.add_argument("--norms", nargs="*", default=["gathered", "all-reduced"])
     ask.add_argument("--wrong", nargs="*", help="only these wrong ways")
     args = ask.parse_args()
-    if args.out.exists():
-        raise SystemExit(f"{args.out}: is there already")
     args.out.mkdir(parents=True)
     unlike = right_ways(args.out / "right", args.worlds, args.schedules, args.norms)
     ways = [way for way in WRONG_WAYS if args.wrong is None or way.name in args.wrong]

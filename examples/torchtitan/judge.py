@@ -15,7 +15,7 @@ import plumbline
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from judging import Example, verdict_words  # noqa: E402
+from judging import Example, new_folder, verdict_words  # noqa: E402
 
 SCHEDULES = ["1F1B", "ZBVZeroBubble"]
 # torch's schedule divides the gradients by the number of microbatches, after torchtitan has divided the loss by the tokens
@@ -25,10 +25,8 @@ EXAMPLE = Example(HERE)
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--out", type=pathlib.Path, required=True)
+    ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
-    if args.out.exists():
-        raise SystemExit(f"{args.out}: is there already")
     unlike = 0
     one = EXAMPLE.train(args.out / "one", 1)
     for schedule in SCHEDULES:
