@@ -11,6 +11,7 @@
 #include "record/mesh.hpp"
 #include "record/rows.hpp"
 #include "record/rows_before.hpp"
+#include "record/traits.hpp"
 #include "record/writer.hpp"
 #include "support/json.hpp"
 
@@ -50,6 +51,7 @@ struct Manifest {
   Json json;                ///< as read, including unknown keys
   std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
+  RecordTraits traits;                ///< of the role; set_role() keeps the two together
   std::string transport;              ///< empty: unknown
   std::string recompute = "none";     ///< none | layer: recomputed in the backward pass
   std::string action_times = "host";  ///< host | gpu: start and end of a computation on the GPU
@@ -78,6 +80,7 @@ struct Manifest {
   std::vector<NotRecorded> not_recorded;
   RecordLevel level = RecordLevel::full;
 
+  void set_role(const std::string& of);
   /// True if an evaluation follows this step; the last step always has one.
   bool evaluates_after(std::int64_t step) const;
   /// True if the recorder could see all of `kinds`: sends, receives, ... (record/not_recorded.hpp).

@@ -44,13 +44,13 @@ std::string optimizer_of(const RecordReading& reading) {
   return name != found->end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-bool is_external(const RecordReading& reading) {
-  return reading.record() && reading.record()->manifest.role == "external";
+bool may_lack(const RecordReading& reading) {
+  return reading.record() && reading.record()->manifest.traits.may_lack;
 }
 
 /// If two records are comparable, missing parts that external records may lack are not required.
 void relax_external_requirements(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
-  if (!is_external(reference) && !is_external(candidate)) return;
+  if (!may_lack(reference) && !may_lack(candidate)) return;
   const bool comparable = std::ranges::none_of(verdict.checks, [](const CheckResult& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });

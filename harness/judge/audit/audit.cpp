@@ -112,7 +112,7 @@ Audit RecordAudit::conclude() {
   if (no_rows_) return audit;
   const Manifest& manifest = record_.manifest;
   const auto not_audited = [&](const std::string& what) { audit.not_audited.push_back(what); };
-  if (!learning_rate_form(manifest.json))
+  if (!learning_rate_form(manifest))
     not_audited("learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
   append(audit, std::move(possible_));
   append(audit, std::move(rows_));
@@ -124,7 +124,7 @@ Audit RecordAudit::conclude() {
   append(audit, std::move(copies_));
   if (!manifest.recorded({"sends", "receives", "boundaries"}))
     not_audited("whether all that was sent arrived: the recorder could not see both");
-  if (manifest.role == "external") {
+  if (!manifest.traits.own_formulas) {
     const std::string norms = manifest.clip_norm ? "" : "gradient norms and ";
     not_audited(norms + "first moments against l2 and max_abs: an external trainer may compute these in any way");
   }

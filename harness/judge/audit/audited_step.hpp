@@ -31,7 +31,6 @@ class AuditedStep {
 
   const Record& record() const { return record_; }
   const Manifest& manifest() const { return record_.manifest; }
-  bool external() const { return record_.manifest.role == "external"; }
   std::int64_t step() const { return step_; }
   const std::vector<RankRecord>& before() const { return before_; }
   const RowsBefore& rows_before(std::int64_t rank) const { return rows_before_[static_cast<std::size_t>(rank)]; }

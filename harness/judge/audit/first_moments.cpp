@@ -70,7 +70,8 @@ class FirstMoments {
 }  // namespace
 
 void audit_first_moments(const AuditedStep& audited, Audit& audit) {
-  if (audited.step() != 0 || audited.external()) return;  // of an external record audit_record says so
+  if (audited.step() != 0 || !audited.manifest().traits.own_formulas)
+    return;  // of an external record audit_record says so
   const auto form = optimizer_form(audited.manifest());
   if (!form) return;
   const auto& steps = audited.record().ranks.front().steps;

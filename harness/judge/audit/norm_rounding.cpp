@@ -50,7 +50,7 @@ double norm_rounding(const NormTerms& terms) {
 }
 
 bool summed_by_rank(const Manifest& manifest) {
-  return manifest.norm_order == "per_rank" || (manifest.role == "external" && !manifest.clip_norm);
+  return manifest.norm_order == "per_rank" || (!manifest.traits.own_formulas && !manifest.clip_norm);
 }
 
 std::vector<GradientRow> gradients_once(const Record& record) {

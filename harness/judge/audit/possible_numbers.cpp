@@ -20,7 +20,7 @@ class NumbersOfStep {
   NumbersOfStep(const AuditedStep& audited, Audit& audit)
       : audited_(audited),
         audit_(audit),
-        cross_entropy_(judging::says_llama(audited.manifest()) && audited.manifest().recorded({"inputs", "labels"})) {}
+        cross_entropy_(audited.manifest().traits.llama && audited.manifest().recorded({"inputs", "labels"})) {}
 
   /// True if all numbers are finite.
   bool look() {

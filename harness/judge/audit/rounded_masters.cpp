@@ -28,7 +28,7 @@ void for_each_copy(const AuditedStep& audited, Visit visit) {
 }  // namespace
 
 void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
-  if (audited.external()) return;
+  if (!audited.manifest().traits.own_formulas) return;
   for_each_copy(audited, [&](const TensorPlace& copy) {
     const TensorRow* master = audited.beside("parameter", copy);
     const std::string name = "copy " + copy.row->name;

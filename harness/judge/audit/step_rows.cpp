@@ -21,7 +21,7 @@ std::string text_of(const std::optional<Number>& value) {
 class StepRows {
  public:
   StepRows(const AuditedStep& audited, Audit& audit)
-      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest().json)) {}
+      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest())) {}
 
   void rank(const RankRecord& rank) {
     rank_ = rank.rank;
@@ -61,7 +61,8 @@ class StepRows {
 
   void norm() {
     if (!row_->gradient_norm) {
-      if (!audited_.external()) report(Place::norm, "gradient_norm", "a norm", "absent", "every rank has it");
+      if (!audited_.manifest().traits.may_lack)
+        report(Place::norm, "gradient_norm", "a norm", "absent", "every rank has it");
       return;
     }
     if (norm_) exactly(Place::norm, "gradient_norm", norm_, row_->gradient_norm);

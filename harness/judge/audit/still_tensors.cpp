@@ -101,7 +101,8 @@ class StillTensors {
 }  // namespace
 
 void audit_still_tensors(const AuditedStep& audited, Audit& audit) {
-  if (audited.step() < 0 || audited.external()) return;  // an external trainer may compute l2 in any way
+  if (audited.step() < 0 || !audited.manifest().traits.own_formulas)
+    return;  // an external trainer may compute l2 in any way
   const auto form = optimizer_form(audited.manifest());
   const auto& steps = audited.record().ranks.front().steps;
   if (!form || steps.empty()) return;

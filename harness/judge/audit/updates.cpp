@@ -93,7 +93,7 @@ class ParameterUpdate {
     const auto& frozen = audited_.manifest().frozen;
     const Refused moved = difference(before, after);
     // In an external trainer possibly a parameter that no loss of the step depends on, which its optimiser skips.
-    const bool passed_over = audited_.manifest().role == "external" && moved.number == 0;
+    const bool passed_over = audited_.manifest().traits.may_lack && moved.number == 0;
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
       Finding finding = at_tensor(place_, "parameter " + place_.row->name);
       finding.expected = "a gradient, or its name in `frozen`";

@@ -220,7 +220,7 @@ class ActivationsPart : public MemoryPart {
 
  private:
   void predict() {
-    const bool may_lack = evidence_.candidate.manifest.role == "external";
+    const bool may_lack = evidence_.candidate.manifest.traits.may_lack;
     const auto& lists = evidence_.compute_list->ranks;
     std::vector<std::int64_t> predicted(lists.size(), 0);
     for (const auto& rank : evidence_.candidate.ranks) {

@@ -64,7 +64,6 @@ class AsAskedCheck::OfRecord {
         candidate_(whose_ == "the candidate"),
         request_(request),
         record_(record),
-        external_(record.manifest.role == "external"),
         judgement_(judgement),
         rates_(asked_rates(request)) {
     manifest();
@@ -176,7 +175,8 @@ class AsAskedCheck::OfRecord {
         if (!row.learning_rate) continue;
         judgement_.compare_or_look_at(candidate_, "learning_rates");
         const double asked = rates_->at(step_of_run(row.step));
-        const double allowed = rate_limit * asked + (external_ ? cosine_limit * rates_->peak : 0);
+        const double allowed =
+            rate_limit * asked + (record_.manifest.traits.own_formulas ? 0 : cosine_limit * rates_->peak);
         if (!(std::abs(*row.learning_rate - asked) <= allowed))
           report(Part::rates, "learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
       }
@@ -283,7 +283,6 @@ class AsAskedCheck::OfRecord {
   bool candidate_;
   const Request& request_;
   const Record& record_;
-  bool external_;
   Judgement& judgement_;
   std::optional<auditing::LearningRateForm> rates_;
   std::optional<TokenSource> source_, evaluated_;

@@ -121,7 +121,7 @@ class TimesComparison::Times {
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
     const auto first = std::ranges::min_element(rows, {}, &ActionRow::start_ns);
     const double span = static_cast<double>(last->end_ns - first->start_ns);
-    if (span == 0 && record_.manifest.role != "external")
+    if (span == 0 && record_.manifest.traits.own_actions)
       judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "actions", "times that pass",
                          "one time",
                          whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) +
@@ -145,7 +145,7 @@ class TimesComparison::Times {
       if (!skew_ || send == sends.end()) continue;
       judgement_.look_at("messages");
       if (!before(receive->row->end_ns, send->second->row->start_ns)) continue;
-      if (record_.manifest.role == "external")
+      if (!record_.manifest.traits.own_actions)
         note_contradiction(*receive, *send->second);
       else
         report(receive->rank, *receive->row, "an end after the start of " + send->second->row->action, "ends before");

@@ -41,7 +41,7 @@ class ConformanceCheck : public StepCheck {
     const bool messages_recorded = manifest.recorded({"sends", "receives"});
     if (!messages_recorded && evidence_.lists_messages)
       judgement_.leave_out("messages of the list, which the recorder could not see");
-    const bool compute_alone = manifest.role == "external" && (!evidence_.lists_messages || !messages_recorded);
+    const bool compute_alone = !manifest.traits.own_actions && (!evidence_.lists_messages || !messages_recorded);
     if (compute_alone) listed_ = Listed::compute_alone;
     const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
     for (const auto& list : all) {
@@ -161,7 +161,7 @@ class ConformanceCheck : public StepCheck {
     const auto& manifest = evidence_.candidate.manifest;
     const bool known =
         std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) != schedule_names().end();
-    if (!known || manifest.role == "external") return evidence_.lowered_list->ranks;
+    if (!known || !manifest.traits.own_actions) return evidence_.lowered_list->ranks;
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
     const auto named = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
                                      static_cast<std::int32_t>(manifest.chunks_per_rank));

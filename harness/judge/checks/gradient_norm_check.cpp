@@ -120,7 +120,7 @@ class GradientNormCheck : public StepCheck {
   /// An external optimiser without clipping needs no norm.
   bool needs_no_norm() const {
     const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
-    return !one.clip_norm && !other.clip_norm && (one.role == "external" || other.role == "external");
+    return !one.clip_norm && !other.clip_norm && (one.traits.may_lack || other.traits.may_lack);
   }
 
   /// Compares each norm with its own gradients or, if one record has no rows of them, the two norms.
@@ -157,7 +157,7 @@ class GradientNormCheck : public StepCheck {
 
   void row(const Placed<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
     const auto& norm = placed.row->gradient_norm;
-    const bool may_lack = !whose.empty() || manifest.role == "external";
+    const bool may_lack = !whose.empty() || manifest.traits.may_lack;
     if (may_lack && !norm) return;
     judgement_.compare_or_look_at(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {

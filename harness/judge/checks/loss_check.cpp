@@ -111,7 +111,7 @@ class LossCheck : public StepCheck {
     for (const auto& placed : rows) {
       if (!placed.row->loss) continue;
       const bool again =
-          record.manifest.role == "external" && !result.empty() &&
+          !record.manifest.traits.own && !result.empty() &&
           std::bit_cast<std::uint32_t>(*result.back().row->loss) == std::bit_cast<std::uint32_t>(*placed.row->loss);
       if (again) result.pop_back();
       result.push_back(placed);

@@ -113,8 +113,7 @@ class ParametersCheck : public StepCheck {
   /// External: a rank whose parameters are all frozen has no optimiser, and so no rate.
   bool trains_nothing(const StepEvidence& now, std::int64_t rank) const {
     const Manifest& manifest = evidence_.candidate.manifest;
-    return manifest.role == "external" &&
-           std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
+    return manifest.traits.may_lack && std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
              return placed.rank == rank && placed.row->kind == "parameter" && !is_frozen(manifest, placed.row->name);
            });
   }

@@ -248,7 +248,7 @@ std::string not_finite_words(const TensorRow& row) {
 }
 
 bool unused(const StepEvidence& now, const std::string& parameter) {
-  if (now.step < 0 || now.cell.reference.manifest.role != "external") return false;
+  if (now.step < 0 || !now.cell.reference.manifest.traits.may_lack) return false;
   const auto& after = now.reference_rows.tensors("parameter", parameter);
   const auto& before = now.reference_rows_before.tensors("parameter", parameter);
   if (after.empty() || before.empty() || after.front().row->digest != before.front().row->digest) return false;
@@ -263,7 +263,7 @@ const char* const no_gradient_compared =
 
 bool without_gradients(const StepEvidence& now) {
   const CellEvidence& evidence = now.cell;
-  if (evidence.reference.manifest.role != "external" || evidence.candidate.manifest.role != "external") return false;
+  if (!evidence.reference.manifest.traits.may_lack || !evidence.candidate.manifest.traits.may_lack) return false;
   if (evidence.model.parameters.size() <= evidence.reference.manifest.frozen.size()) return false;
   const auto none = [](const RecordIndex& rows) {
     return std::ranges::none_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });

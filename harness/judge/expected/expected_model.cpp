@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -60,32 +59,7 @@ void add_layer(ExpectedModel& model, std::int64_t layer) {
   model.parameters.push_back({prefix + "post_attention_layernorm.weight", unit, {model.hidden}});
 }
 
-/// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
-bool is_llama(const Json& model_type, const Json& config) {
-  static const std::map<std::string, Json> off = {
-      {"llama", Json::object()},
-      {"mistral", {{"sliding_window", nullptr}}},
-      {"granite", {{"embedding_multiplier", 1.0}, {"residual_multiplier", 1.0}, {"logits_scaling", 1.0}}},
-      {"seed_oss", {{"attention_bias", false}, {"residual_dropout", 0.0}}}};
-  const auto family = model_type.is_string() ? off.find(model_type.get<std::string>()) : off.end();
-  if (family == off.end()) return false;
-  for (const auto& [key, value] : family->second.items()) {
-    if (!config.contains(key) || config.at(key) != value) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-bool says_llama(const Manifest& manifest) {
-  if (manifest.role != "external") return true;
-  if (first_unit(manifest) != "embed_tokens") return false;
-  const Json& config = manifest.json.at("model");
-  if (const auto type = config.find("model_type"); type != config.end() && !type->is_null())
-    return is_llama(*type, config);
-  const auto keys = {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"};
-  return std::all_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
-}
 
 ExpectedModel expected_model(const Json& config) {
   if (!config.is_object()) throw InputError("manifest.json: `model` must be an object of config.json keys");

@@ -34,11 +34,6 @@ struct ExpectedModel {
   std::optional<std::int64_t> parameter_position(const std::string& name) const;
 };
 
-/// True if the model is a Llama. Our own trainers support no other; an external config must be of that type, of an
-/// equivalent family with the given keys, or of none and with the defining keys, and the first unit must be
-/// `embed_tokens`.
-bool says_llama(const Manifest& manifest);
-
 /// Derives the model from the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults.
 /// Throws InputError naming the key.
 ExpectedModel expected_model(const Json& config);

@@ -104,7 +104,7 @@ StateRange& StateRange::operator+=(const StateRange& other) {
 
 StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest) {
   StateRange range;
-  if (manifest.role != "external") {
+  if (manifest.traits.own_bytes) {
     if (const auto bytes = state_bytes(model, units, manifest)) return {*bytes, *bytes, true};
   }
   const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
@@ -131,7 +131,7 @@ StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manif
   StateRange range;
   const Json& optimizer = candidate.json.at("optimizer");
   const auto copy = apart ? tied_copy_bytes(model, candidate) : StateBytes{};
-  if (reference.role != "external" && candidate.role != "external") {
+  if (reference.traits.own_bytes && candidate.traits.own_bytes) {
     range.optimizer_known = copy.has_value();
     range.least = range.most = copy.value_or(StateBytes{});
     return range;

@@ -29,7 +29,7 @@ constexpr double gradient_size = 1e-6, parameter_size = 0.02, rate = 1e-4;
 struct RealSize {
   explicit RealSize(const std::string& dtype, const std::string& role, std::int64_t ranks) {
     record.manifest.dtype = dtype;
-    record.manifest.role = role;
+    record.manifest.set_role(role);
     record.manifest.clip_norm = 1e6;
     record.manifest.world_size = ranks;
     record.manifest.level = RecordLevel::full;

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 /// Of two ranks, with these steps in their rows.
 Record record_of(const std::vector<std::vector<std::int64_t>>& steps) {
   Record record;
-  record.manifest.role = "pipeline";
+  record.manifest.set_role("pipeline");
   record.manifest.steps = 3;
   for (std::size_t rank = 0; rank < steps.size(); ++rank) {
     record.ranks.emplace_back();
@@ -138,7 +138,7 @@ TEST(MemorySteps, OwnersAreCountedWhereEveryRowCountsThem) {
     EXPECT_THAT(why_no_owners_of(lacking), HasSubstr(std::string("memory.csv has no ") + name));
   }
 
-  record.manifest.role = "external";
+  record.manifest.set_role("external");
   EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program"));
   record.ranks[1].memory[2].other_peak_bytes.reset();
   EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program")) << "the first reason is told";
