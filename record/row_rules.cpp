@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline {
 namespace {

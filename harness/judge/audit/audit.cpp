@@ -51,14 +51,13 @@ bool RecordAudit::incomplete() {
   for (const RankRecord& rank : record_.ranks) {
     if (rank.exit && rank.exit->status == "ok") continue;
     any = true;
-    Finding finding;
-    finding.file = rank_folder(rank.rank) + "/exit.json";
-    finding.rank = rank.rank;
-    finding.item = "status";
-    finding.expected = "ok";
-    finding.got = rank.exit ? rank.exit->status : "no file";
-    finding.why = "the rank did not end well";
-    whole_.findings.push_back(std::move(finding));
+    whole_.findings.push_back({.level = part::structure,
+                               .rank = rank.rank,
+                               .source = rank_folder(rank.rank) + "/exit.json",
+                               .item = "status",
+                               .expected = "ok",
+                               .got = rank.exit ? rank.exit->status : "no file",
+                               .why = "the rank did not end well"});
   }
   if (any) whole_.not_audited.emplace_back("all numbers: the run is not complete");
   return any;

@@ -79,9 +79,7 @@ std::optional<NormByRows> norm_by_rows(const Record& record) {
   long double squares = 0;
   for (const auto& [rank, row] : gradients) {
     squares += static_cast<long double>(row->l2) * static_cast<long double>(row->l2);
-    double elements = 1;
-    for (const auto size : row->shape) elements *= static_cast<double>(size);
-    terms.largest = std::max(terms.largest, elements);
+    terms.largest = std::max(terms.largest, static_cast<double>(element_count(row->shape)));
     if (rounding_to(row->dtype) > rounding_to(terms.dtype)) terms.dtype = row->dtype;
   }
   return NormByRows{static_cast<double>(std::sqrt(squares)), norm_rounding(terms)};

@@ -39,16 +39,14 @@ class StillTensors {
     if (!movement) return;
     audit_.count("numbers");
     const Storage storage = storage_of(row.dtype);
-    const auto elements = static_cast<double>(judging::elements(row.shape));
+    const auto elements = static_cast<double>(element_count(row.shape));
     const double tiny = std::sqrt(elements) * 4 * (smallest(storage) + smallest(computed_in(storage)));
     const double kept = kept_share(storage) * movement->sizes + tiny;
     if (before->digest != row.digest || !(movement->least > kept)) return;
-    Finding finding = at_tensor(place, row.kind + " " + row.name);
-    finding.expected = "other bits than after the step before";
-    finding.got = "the same";
-    finding.why = "the step moves it by " + to_text(movement->least) + " or more, and " + to_text(kept) +
-                  " is what rounding may keep";
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name, "other bits than after the step before",
+                                        "the same",
+                                        "the step moves it by " + to_text(movement->least) + " or more, and " +
+                                            to_text(kept) + " is what rounding may keep"));
   }
 
  private:

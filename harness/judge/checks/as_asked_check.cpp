@@ -271,12 +271,14 @@ class AsAskedCheck::OfRecord {
 
   void report(Part part, const std::string& item, const std::string& asked, const std::string& ran,
               std::optional<std::int64_t> rank, std::int64_t step) {
+    const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
+    const int position = before + static_cast<int>(part);  // of each part the first one found
     std::string words = whose_ + (rank ? ", rank " + std::to_string(*rank) : "") +
                         (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
                         ", asked for was " + asked;
-    const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
-    const int position = before + static_cast<int>(part);  // of each part the first one found
-    judgement_.diverge(at_structure(Structure::as_asked, position), step, rank, item, asked, ran, words);
+    judgement_.diverge(
+        at_structure(Structure::as_asked, position),
+        {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
   }
 
   std::string whose_;

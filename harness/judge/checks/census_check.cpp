@@ -178,16 +178,14 @@ class CensusCheck : public StepCheck {
 
   void report(const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = -1;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = words + " (expected " + expected + ", got " + got + ")";
     const auto at = static_cast<std::int64_t>(position);
     judgement_.diverge(same_units_ ? beside(-1, Beside::whole_record, 0, at) : at_structure(Structure::census, at),
-                       std::move(divergence));
+                       {.step = -1,
+                        .rank = rank,
+                        .item = item,
+                        .expected = expected,
+                        .got = got,
+                        .words = words + " (expected " + expected + ", got " + got + ")"});
   }
 
   const CellEvidence& evidence_;

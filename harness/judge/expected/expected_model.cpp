@@ -99,12 +99,6 @@ std::optional<std::int64_t> ExpectedModel::parameter_position(const std::string&
   return found - parameters.begin();
 }
 
-std::int64_t elements(const Shape& shape) {
-  std::int64_t product = 1;
-  for (const auto size : shape) product *= size;
-  return product;
-}
-
 bool is_frozen(const Manifest& manifest, const std::string& parameter) {
   return std::find(manifest.frozen.begin(), manifest.frozen.end(), parameter) != manifest.frozen.end();
 }

@@ -11,6 +11,7 @@
 
 #include "record/manifest.hpp"
 #include "record/rows.hpp"
+#include "support/elements.hpp"
 #include "support/json.hpp"
 
 namespace plumbline::judging {
@@ -37,8 +38,6 @@ struct ExpectedModel {
 /// Derives the model from the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults.
 /// Throws InputError naming the key.
 ExpectedModel expected_model(const Json& config);
-
-std::int64_t elements(const Shape& shape);
 
 /// True if the manifest states that the parameter has no gradient.
 bool is_frozen(const Manifest& manifest, const std::string& parameter);

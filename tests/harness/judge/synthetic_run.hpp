@@ -88,7 +88,7 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
 /// Judges, and expects exactly these checks to fail, with this item in this step as the first divergence of all.
-FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
-                           std::int64_t step);
+Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                   std::int64_t step);
 
 }  // namespace plumbline::testing

@@ -39,7 +39,7 @@ struct RealSize {
     record.ranks.resize(1);
     double squares = 0;
     for (const auto& parameter : judging::expected_model(model_of_70b(false)).parameters) {
-      const double root = std::sqrt(static_cast<double>(judging::elements(parameter.shape)));
+      const double root = std::sqrt(static_cast<double>(element_count(parameter.shape)));
       const auto add = [&](const std::string& kind, double each) {
         TensorRow row;
         row.kind = kind;

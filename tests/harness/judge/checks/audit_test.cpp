@@ -55,7 +55,7 @@ TEST_P(SharedMistake, IsRedHereAndHereAlone) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_FALSE(verdict.holds);
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "audit");
+  EXPECT_EQ(verdict.first_divergence->level, "audit");
   EXPECT_THAT(verdict.first_divergence->words, HasSubstr("the reference: rank-0/"));
 }
 
@@ -194,7 +194,7 @@ TEST(AuditCheck, StandsBehindTheComparisonThatSeesTheSame) {
 
   EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::fails);
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "R4");
+  EXPECT_EQ(verdict.first_divergence->level, "R4");
 }
 
 TEST(AuditCheck, WhatIsNotAuditedIsSaidOnceAndAll) {

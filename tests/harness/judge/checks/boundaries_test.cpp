@@ -32,13 +32,13 @@ void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t s
 }
 
 /// Only `boundaries` is red, at this place.
-FirstDivergence expect_boundaries_red(SyntheticCell& cell, const Place& place) {
+Finding expect_boundaries_red(SyntheticCell& cell, const Place& place) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries"));
   if (!verdict.first_divergence) return {};
   const auto& found = *verdict.first_divergence;
-  EXPECT_EQ(found.rung, "R2");
+  EXPECT_EQ(found.level, "R2");
   EXPECT_EQ(found.step, place.step);
   EXPECT_EQ(found.microbatch, place.microbatch);
   EXPECT_EQ(found.direction, place.direction);
@@ -357,7 +357,7 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
     EXPECT_EQ(found.item, each.item);
     EXPECT_EQ(found.expected, "5 operations, 208 bytes");
     EXPECT_EQ(found.got, "5 operations, 212 bytes");
-    EXPECT_THAT(found.words, HasSubstr(each.side + " side, step 1"));
+    EXPECT_THAT(found.words, HasSubstr(", " + each.side + ": not what the list gives"));
   }
 }
 

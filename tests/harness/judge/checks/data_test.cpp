@@ -33,7 +33,7 @@ TEST(Data, AnotherMicrobatchOnOneRankIsNamedBeforeWhatFollowsFromIt) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data", "boundaries"));
-  EXPECT_EQ(verdict.first_divergence->rung, "data");
+  EXPECT_EQ(verdict.first_divergence->level, "data");
   EXPECT_EQ(verdict.first_divergence->step, 1);
   EXPECT_EQ(verdict.first_divergence->microbatch, 2);
   EXPECT_EQ(verdict.first_divergence->rank, 1);
@@ -219,7 +219,7 @@ TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
   EXPECT_EQ(found.item, "data");
   EXPECT_EQ(found.expected, right);
   EXPECT_EQ(found.got, other_digest);
-  EXPECT_THAT(found.words, HasSubstr("step 1, microbatch 2 on rank 1"));
+  EXPECT_THAT(found.words, HasSubstr("step 1, microbatch 2, rank 1"));
 }
 
 TEST(Data, WhatIsComparedIsCounted) {
@@ -324,7 +324,7 @@ TEST(Data, LiveTokensAreDistinctIdsOfTheVocabulary) {
     }
     const auto data = result_of(cell.judge(), "data");
     EXPECT_EQ(data.outcome, Outcome::fails);
-    EXPECT_THAT(data.reason, HasSubstr("step 1 on rank 0: expected 1 to 8, got " + std::to_string(live)));
+    EXPECT_THAT(data.reason, HasSubstr("(expected 1 to 8, got " + std::to_string(live)));
   }
 }
 

@@ -19,7 +19,7 @@ TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
       if (row.kind == "gradient" && row.step == 1) row.digest = other_digest;
     }
   }
-  EXPECT_EQ(expect_red(cell, {"gradients"}, "model.norm.weight", 1).rung, "R3");
+  EXPECT_EQ(expect_red(cell, {"gradients"}, "model.norm.weight", 1).level, "R3");
 }
 
 // What is wrong goes on to all that stand in front of it: the last in the model is where it began.
@@ -185,7 +185,7 @@ TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
   const auto verdict = cell.judge();
   EXPECT_TRUE(verdict.holds);
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ::testing::IsEmpty())
-      << verdict.first_divergence.value_or(FirstDivergence{}).words;
+      << verdict.first_divergence.value_or(Finding{}).words;
 }
 
 /// Other people's run, in which no loss depends on the norm's weight.
