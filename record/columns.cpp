@@ -9,7 +9,7 @@
 
 #include "record/cells.hpp"
 #include "record/digest.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {

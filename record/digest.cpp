@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
+#include "support/elements.hpp"
 #include "support/hash.hpp"
-#include "support/safetensors.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -14,9 +14,8 @@ bool is_digest(const std::string& text) {
 }
 
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
-  std::size_t expected = dtype_size(dtype);
-  for (const std::int64_t size : shape) expected *= static_cast<std::size_t>(size);
-  if (dtype_size(dtype) == 0 || expected != bytes.size())
+  const std::size_t size = dtype_size(dtype);
+  if (size == 0 || size * static_cast<std::size_t>(element_count(shape)) != bytes.size())
     throw std::logic_error("no tensor to digest: dtype " + dtype + ", shape [" + shape_text(shape) + "], " +
                            std::to_string(bytes.size()) + " bytes");
   Hasher hasher;

@@ -11,9 +11,9 @@
 #include "record/progress_page.hpp"
 #include "record/tensor_statistics.hpp"
 #include "record/writer.hpp"
+#include "support/elements.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
-#include "support/safetensors.hpp"
 
 namespace plumbline {
 namespace {

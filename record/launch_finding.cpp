@@ -14,8 +14,6 @@ Json to_json(const LaunchFinding& finding) {
           {"exit_code", finding.exit_code},
           {"culprit_rank", finding.culprit_rank ? Json(*finding.culprit_rank) : Json(nullptr)},
           {"words", finding.words},
-          {"process_peak_bytes", finding.process_peak_bytes},
-          {"process_private_bytes", finding.process_private_bytes},
           {"seconds", finding.seconds}};
 }
 
@@ -35,17 +33,6 @@ LaunchFinding read_launch_finding(const std::filesystem::path& file) {
   keys.at("culprit_rank");
   if (keys.has_value("culprit_rank")) finding.culprit_rank = keys.integer("culprit_rank", 0);
   finding.words = keys.text("words");
-  const auto bytes_of_ranks = [&](const char* key) {
-    std::vector<std::int64_t> ranks;
-    if (!keys.at(key).is_array()) keys.fail(key, "must be a list of bytes");
-    for (const Json& bytes : keys.at(key)) {
-      if (!bytes.is_number_integer()) keys.fail(key, "must be a list of bytes");
-      ranks.push_back(bytes.get<std::int64_t>());
-    }
-    return ranks;
-  };
-  finding.process_peak_bytes = bytes_of_ranks("process_peak_bytes");
-  finding.process_private_bytes = bytes_of_ranks("process_private_bytes");
   finding.seconds = keys.number("seconds");
   return finding;
 }

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "support/json.hpp"
 
@@ -20,10 +19,6 @@ struct LaunchFinding {
   int exit_code = 0;
   std::optional<std::int64_t> culprit_rank;
   std::string words;  ///< "rank 2 was killed by signal 9 while in 2B3; ranks 0, 1, 3 waited for it"
-  std::vector<std::int64_t>
-      process_peak_bytes;  ///< VmHWM of each rank, read by the launcher; empty if it could not be read
-  std::vector<std::int64_t>
-      process_private_bytes;  ///< per rank: the largest RssAnon + RssShmem observed; empty as above
   double seconds = 0;
 };
 

@@ -45,7 +45,7 @@ void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
   if (schedule.integer("microbatches", 1) != manifest.microbatches)
     schedule.fail("microbatches", "is not data.microbatches, " + to_text(manifest.microbatches));
   // An external trainer may have no list and writes null.
-  const bool may_lack = manifest.role == "external" && schedule.has("digest");
+  const bool may_lack = manifest.traits.may_lack && schedule.has("digest");
   manifest.schedule_digest = may_lack ? schedule.optional_text("digest").value_or("") : schedule.text("digest");
   manifest.accumulation = schedule.word("accumulation", {"ascending", "descending", "listed"});
   manifest.accumulation_digest = schedule.optional_text("accumulation_digest").value_or("");
@@ -71,7 +71,7 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
 /// Refuses more layers than the stages have units: the judge's memory grows with the number of layers.
 void check_layers(const JsonKeys& keys, const Manifest& manifest) {
   // A unit of an external trainer may hold several layers.
-  if (manifest.role == "external" && first_unit(manifest) != "embed_tokens") return;
+  if (!manifest.traits.own && first_unit(manifest) != "embed_tokens") return;
   const Json layers = keys.at("model").value("num_hidden_layers", Json());
   std::size_t units = 0;
   for (const StageEntry& stage : manifest.stages) units += stage.units.size();
@@ -112,7 +112,7 @@ void check_our_optimizer(const JsonKeys& optimizer) {
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
-  const bool may_lack = manifest.schema == 1 || manifest.role == "external";
+  const bool may_lack = manifest.schema == 1 || manifest.traits.may_lack;
   if (may_lack && !keys.has_value("learning_rate_schedule")) return;
   const JsonKeys schedule = keys.object("learning_rate_schedule");
   auto& read = manifest.learning_rate_schedule.emplace();
@@ -157,7 +157,7 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
   if (keys.has_value("clip_epsilon")) manifest.clip_epsilon = keys.number("clip_epsilon");
   if (!(manifest.clip_epsilon >= 0)) keys.fail("clip_epsilon", "is negative");
-  if (manifest.role == "external") return;
+  if (!manifest.traits.own) return;
   if (manifest.norm_order != "canonical")
     keys.fail("norm_order", "is 'per_rank', which an external record alone may say");
   if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which an external record alone may say");
@@ -165,14 +165,14 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
 
 /// Our own recorders see everything.
 void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
-  if (keys.has("not_recorded") && manifest.role != "external")
+  if (keys.has("not_recorded") && manifest.traits.own)
     keys.fail("not_recorded", "stands there, which an external record alone may say");
   manifest.not_recorded = read_not_recorded(keys);
 }
 
 /// Keys that are fixed by the role.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
-  if (manifest.role == "external") return;
+  if (!manifest.traits.own) return;
   check_our_optimizer(keys.object("optimizer"));
   if (manifest.every != 1) keys.fail("every", "is not 1, which an external record alone may say");
   if (manifest.accumulation == "descending")
@@ -200,6 +200,11 @@ void check_optional_kinds(const JsonKeys& keys) {
 }
 
 }  // namespace
+
+void Manifest::set_role(const std::string& of) {
+  role = of;
+  traits = traits_of_role(of);
+}
 
 bool Manifest::evaluates_after(std::int64_t step) const {
   if (!evaluation) return false;
@@ -236,7 +241,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.schema = read_schema(path, keys);
   manifest.run_id = keys.text("run_id");
   if (manifest.run_id.empty()) keys.fail("run_id", "must not be empty");
-  manifest.role = keys.word("role", {"reference", "pipeline", "external"});
+  manifest.set_role(keys.word("role", {"reference", "pipeline", "external"}));
   keys.object("model");
   manifest.seed = keys.integer("seed", std::numeric_limits<std::int64_t>::min());
   manifest.dtype = keys.word("dtype", {"float32", "float64", "bfloat16", "float16", "mixed"});
@@ -269,6 +274,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   read_learning_rate_schedule(keys, manifest);
   check_role(keys, manifest);
   check_optional_kinds(keys);
+  if (!manifest.traits.own) manifest.traits.llama = is_llama(manifest);
   return manifest;
 }
 

@@ -11,6 +11,7 @@
 #include "record/mesh.hpp"
 #include "record/rows.hpp"
 #include "record/rows_before.hpp"
+#include "record/traits.hpp"
 #include "record/writer.hpp"
 #include "support/json.hpp"
 
@@ -50,6 +51,7 @@ struct Manifest {
   Json json;                ///< as read, including unknown keys
   std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
+  RecordTraits traits;                ///< of the role; set_role() keeps the two together
   std::string transport;              ///< empty: unknown
   std::string recompute = "none";     ///< none | layer | attention | mlp: recomputed in the backward pass
   std::string action_times = "host";  ///< host | gpu: start and end of a computation on the GPU
@@ -78,6 +80,7 @@ struct Manifest {
   std::vector<NotRecorded> not_recorded;
   RecordLevel level = RecordLevel::full;
 
+  void set_role(const std::string& of);
   /// True if it describes one of several replicas of our pipeline: its microbatches are a part of the step's, and what
   /// it says of a step (loss, tokens) is said of the whole.
   bool part_of_step() const { return role == "pipeline" && mesh && mesh->replicas.size() > 1; }

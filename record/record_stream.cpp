@@ -146,7 +146,7 @@ void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
 std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& folder, std::int64_t number) {
   const RecordPlace place{rank_folder(number) + "/exit.json", number, {}};
   auto exit = in_place(place, [&] { return read_exit_file(folder / "exit.json"); });
-  if (exit && !exit->not_recorded.empty() && manifest.role != "external")
+  if (exit && !exit->not_recorded.empty() && manifest.traits.own)
     throw RecordError(place, (folder / "exit.json").string() +
                                  ": key not_recorded: stands there, which an external record alone may say");
   if (exit && exit->rank != number)

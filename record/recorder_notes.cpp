@@ -10,7 +10,7 @@ namespace plumbline {
 std::vector<std::string> recorder_notes(const Record& record) {
   constexpr std::size_t most_characters = 400;
   std::vector<std::string> notes;
-  if (record.manifest.role != "external") return notes;
+  if (record.manifest.traits.own) return notes;
   for (std::int64_t rank = 0; rank < record.manifest.world_size; ++rank) {
     const auto path = record.path / rank_folder(rank) / "exit.json";
     if (!std::filesystem::exists(path)) continue;

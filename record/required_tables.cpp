@@ -61,15 +61,15 @@ bool owns_units(const Manifest& manifest, std::int64_t rank) {
 }
 
 bool demands_schedule(const Manifest& manifest) {
-  return manifest.level != RecordLevel::none && manifest.role != "external";
+  return manifest.level != RecordLevel::none && !manifest.traits.may_lack;
 }
 
 Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t rank) {
   const bool tensors = manifest.level == RecordLevel::full || manifest.level == RecordLevel::dump;
   if (manifest.level == RecordLevel::none) return Demand::none;
   if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
-  if (file == "actions.csv") return rows_if(manifest.role != "external" && has_stage(manifest, rank));
-  if (file == "traffic.csv") return manifest.role == "external" ? Demand::none : rows_if(has_peer(manifest, rank));
+  if (file == "actions.csv") return rows_if(!manifest.traits.may_lack && has_stage(manifest, rank));
+  if (file == "traffic.csv") return manifest.traits.may_lack ? Demand::none : rows_if(has_peer(manifest, rank));
   // Optional here: only the memory check needs it, and reports its absence.
   if (file == "gpu_memory.csv") return Demand::none;
   if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;

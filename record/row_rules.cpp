@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline {
 namespace {
@@ -104,12 +104,12 @@ void sizes(Rules& rules, const TensorRow& row, const Manifest& manifest) {
   rules.demand(!(row.l2 < 0), "l2", "is negative");
   rules.demand(!(row.max_abs < 0), "max_abs", "is negative");
   if (row.nan + row.inf == 0) {
-    const bool may_overflow = row.dtype == "float64" || manifest.role == "external";
+    const bool may_overflow = row.dtype == "float64" || !manifest.traits.own_formulas;
     const auto possible = [&](auto size) { return may_overflow ? !std::isnan(size) : std::isfinite(size); };
     rules.demand(possible(row.l2), "l2", "is not finite, yet no element is counted that is not");
     rules.demand(possible(row.max_abs), "max_abs", "is not finite, yet no element is counted that is not");
   }
-  if (manifest.role == "external" || row.dtype == "float64" || row.nan + row.inf > 0) return;
+  if (!manifest.traits.own_formulas || row.dtype == "float64" || row.nan + row.inf > 0) return;
   rules.demand((row.max_abs > 0) == (row.nonzero > 0), "max_abs", "does not fit to how many elements are not 0");
 }
 
@@ -129,7 +129,7 @@ std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, 
   rules.demand(!row.nonzero_rows || row.shape.size() == 2, "nonzero_rows", "stands at a tensor that is no matrix");
   sizes(rules, row, manifest);
   if (row.shape.size() != 2) return rules.bad();
-  rules.demand(row.nonzero_rows || manifest.role == "external", "nonzero_rows", "is absent at a matrix");
+  rules.demand(row.nonzero_rows || manifest.traits.may_lack, "nonzero_rows", "is absent at a matrix");
   rules.at_most(row.nonzero_rows, row.shape[0], "nonzero_rows", "the rows of the matrix");
   rules.at_most(row.nonzero_rows, row.nonzero, "nonzero_rows", "its non-zero elements");
   return rules.bad();
@@ -208,7 +208,7 @@ std::optional<BadCell> bad_cell(const EvaluationRow& row, const Manifest& manife
                 "microbatch of an evaluation");
   rules.at_most(row.valid_tokens, row.tokens, "valid_tokens", "the row's tokens");
   rules.demand(row.microbatch || row.data_digest.empty(), "data_digest", "stands at the whole evaluation");
-  rules.demand(!row.microbatch || !row.data_digest.empty() || manifest.role == "external", "data_digest",
+  rules.demand(!row.microbatch || !row.data_digest.empty() || manifest.traits.may_lack, "data_digest",
                "is absent at a microbatch");
   return rules.bad();
 }

@@ -23,7 +23,7 @@ void RankPlace::fail_missing(const std::string& file) const {
 
 bool may_lack_column(Presence presence, const Manifest& manifest) {
   if (presence == Presence::any_may_lack_column || presence == Presence::external_alone) return true;
-  const bool external = manifest.role == "external";
+  const bool external = manifest.traits.may_lack;
   if (presence == Presence::added_with_schema_2) return external || manifest.schema == 1;
   return external && (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
 }

@@ -32,7 +32,6 @@ struct RankPlace {
   bool dumps_removed = false;
 
   RecordPlace place(const std::string& file, std::optional<std::int64_t> step = {}) const;
-  bool external() const { return manifest.role == "external"; }
   /// `line` 0: no line.
   [[noreturn]] void fail(const std::string& file, std::size_t line, std::optional<std::int64_t> step,
                          const std::string& what) const;
@@ -145,7 +144,8 @@ class TableStream {
     };
     for (const auto& [column, index] : placed_) {
       const std::string& text = cells_.cells[index];
-      const bool missing = text.empty() && !rank_.external() && must_have_value_of_our_own(column->presence);
+      const bool missing =
+          text.empty() && !rank_.manifest.traits.may_lack && must_have_value_of_our_own(column->presence);
       if (missing || !column->read(row, text)) fail_cell(column->name, "is not " + column->wanted);
     }
     if (const auto bad = bad_cell(row, rank_.manifest, rank_.rank)) fail_cell(bad->column, bad->why);

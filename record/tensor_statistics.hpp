@@ -23,5 +23,7 @@ struct TensorStatistics {
 /// `bytes` are contiguous, need not be aligned, and must have the size that dtype and shape give (std::logic_error).
 /// dtypes: float32, float64, bfloat16, float16.
 TensorStatistics tensor_statistics(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
+/// The same with `l2` accumulated in long double, for a judge.
+TensorStatistics wide_statistics(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
 
 }  // namespace plumbline

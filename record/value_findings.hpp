@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "support/json.hpp"
-
 namespace plumbline {
 
 /// A fault signature that was found in the values.
@@ -32,10 +30,6 @@ struct ValueFindings {
   std::vector<Fingerprint> fingerprints;
   std::string otherwise;  ///< if no signature matches: a sentence with what was seen
 };
-
-Json to_json(const ValueFindings& findings);
-/// Throws nlohmann's exceptions for any other form than that of `to_json`.
-ValueFindings value_findings_from(const Json& json);
 
 /// One line for people: the fault signatures with their causes, or that none matches.
 std::string to_text(const ValueFindings& findings);

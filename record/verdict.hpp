@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "record/finding.hpp"
 #include "record/value_findings.hpp"
 #include "support/json.hpp"
 
@@ -30,24 +31,10 @@ Requirement parse_requirement(const std::string& text);
 /// How values are compared: bit for bit, or within the limits of a calibration.
 enum class Tier { bits, calibrated };
 std::string to_text(Tier tier);
+Tier parse_tier(const std::string& text);
 
 /// Counts by name: tensors, elements, ranks, ...
 using Counts = std::map<std::string, std::int64_t>;
-
-/// The earliest differing item in execution order.
-struct FirstDivergence {
-  std::string rung;  ///< the level, R1 ... R5, or the name of a structural check
-  std::int64_t step = 0;
-  std::optional<std::int64_t> microbatch;
-  std::optional<std::int64_t> stage;
-  std::optional<std::int64_t> rank;
-  std::optional<std::int64_t> replica;  ///< of a run with several pipelines
-  std::string direction;                ///< forward | backward | empty
-  std::string item;                     ///< stage boundary ("layers.3"), tensor name, or edge ("rank 0 -> rank 1")
-  std::string expected, got;
-  std::string size;   ///< size of the difference, if known: ratios of norms, an element and its ULPs
-  std::string words;  ///< one sentence for people
-};
 
 struct CheckResult {
   std::string name;
@@ -61,8 +48,8 @@ struct CheckResult {
   std::string measured;
   std::optional<double> margin;  ///< measured / limit; absent for exact checks
   std::vector<std::int64_t>
-      predicted_peak_bytes;  ///< check `memory`: predicted activation peak of each rank; else empty
-  std::optional<FirstDivergence> first_divergence;
+      predicted_peak_bytes;                 ///< check `memory`: predicted activation peak of each rank; else empty
+  std::optional<Finding> first_divergence;  ///< the earliest differing item in execution order
 };
 
 /// True if the check keeps its case from holding: it fails, or it is required and was not run.
@@ -75,6 +62,7 @@ struct SecondRun {
   std::string words;
 };
 std::string to_text(SecondRun::Outcome outcome);
+SecondRun::Outcome parse_second_run(const std::string& text);
 
 /// What the recorder of one of a case's records could not see.
 struct Unrecorded {
@@ -101,9 +89,9 @@ struct CellVerdict {
   Json versions = nullptr;  ///< `versions` of the candidate's manifest, with device and transport
   std::vector<Unrecorded> not_recorded;
   std::vector<CheckResult> checks;
-  std::optional<FirstDivergence> first_divergence;  ///< the earliest over all checks
-  std::optional<SecondRun> second_run;              ///< of a failed case
-  std::optional<ValueFindings> values;              ///< of a failed case with dumps
+  std::optional<Finding> first_divergence;  ///< the earliest over all checks
+  std::optional<SecondRun> second_run;      ///< of a failed case
+  std::optional<ValueFindings> values;      ///< of a failed case with dumps
 
   /// True if the case failed and the second run held. It still counts as failed.
   bool unstable() const { return !holds && second_run && second_run->outcome == SecondRun::Outcome::holds; }

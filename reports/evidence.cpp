@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Where several pipelines trained, of the one that diverged first, or of the first.
-fs::path record_in(const fs::path& folder, const std::optional<FirstDivergence>& divergence = std::nullopt) {
+fs::path record_in(const fs::path& folder, const std::optional<Finding>& divergence = std::nullopt) {
   std::error_code ignored;
   if (fs::exists(folder / "record" / "manifest.json", ignored)) return folder / "record";
   return record_of_replica(folder, divergence ? divergence->replica : std::nullopt);

@@ -104,7 +104,7 @@ std::string failure_text(const CheckResult& check, const std::string& command) {
   if (!check.limit.empty()) text += "limit: " + check.limit + "\n";
   if (!check.measured.empty()) text += "measured: " + check.measured + "\n";
   if (check.first_divergence) {
-    const FirstDivergence& divergence = *check.first_divergence;
+    const Finding& divergence = *check.first_divergence;
     text += "first divergence: " + place_text(divergence) + "; expected " + divergence.expected + ", got " +
             divergence.got + "\n";
     if (!divergence.words.empty()) text += divergence.words + "\n";

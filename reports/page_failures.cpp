@@ -30,11 +30,11 @@ using Cause = std::tuple<std::string, std::string, std::int64_t>;  ///< kind, te
 
 Cause beginning_of(const CellVerdict& cell) {
   if (!cell.first_divergence) return {lack_of(cell), "", 0};
-  return {cell.first_divergence->rung, cell.first_divergence->item, cell.first_divergence->step};
+  return {cell.first_divergence->level, cell.first_divergence->item, cell.first_divergence->step};
 }
 
 bool broke_off(const CellVerdict& cell) {
-  return cell.first_divergence && cell.first_divergence->rung == "completion";
+  return cell.first_divergence && cell.first_divergence->level == "completion";
 }
 
 using Alike = std::vector<std::size_t>;  ///< indices of cases
@@ -77,7 +77,7 @@ PageData fault_line(const CellVerdict& cell, std::size_t index) {
   const auto numbered = [](const char* what, const std::optional<std::int64_t>& number) {
     return number ? what + std::to_string(*number) : std::string();
   };
-  const FirstDivergence at = cell.first_divergence.value_or(FirstDivergence{});
+  const Finding at = cell.first_divergence.value_or(Finding{});
   PageData line;
   line.set("anchor", cell_anchor(index));
   line.set("title", page_text(cell_title(cell)));
@@ -128,11 +128,11 @@ PageData value_data(const std::string& value) {
   return data;
 }
 
-PageData divergence_data(const FirstDivergence& divergence) {
+PageData divergence_data(const Finding& divergence) {
   PageData data;
   data.set("words", page_text(without_digests(divergence.words)));
   data.set("place", page_text(place_text(divergence)));
-  data.set("rung", page_text(divergence.rung));
+  data.set("rung", page_text(divergence.level));
   data.set("expected", value_data(divergence.expected));
   data.set("got", value_data(divergence.got));
   data.set("values", PageData(!divergence.expected.empty() || !divergence.got.empty()));

@@ -146,16 +146,4 @@ std::string percent_of(double share) {
   return formatted("%.1f %%", 100 * share);
 }
 
-std::string place_text(const FirstDivergence& divergence) {
-  std::vector<std::string> parts;
-  // Initial parameters stand at step -1 in a record.
-  parts.push_back(divergence.step < 0 ? "before the first step" : "step " + std::to_string(divergence.step));
-  if (divergence.microbatch) parts.push_back("microbatch " + std::to_string(*divergence.microbatch));
-  if (divergence.stage) parts.push_back("stage " + std::to_string(*divergence.stage));
-  if (divergence.rank) parts.push_back("rank " + std::to_string(*divergence.rank));
-  if (!divergence.direction.empty()) parts.push_back(divergence.direction);
-  if (!divergence.item.empty()) parts.push_back(divergence.item);
-  return join(parts, ", ");
-}
-
 }  // namespace plumbline

@@ -42,10 +42,7 @@ std::string percent_of(double share);
 std::string training_title(const std::string& model, const std::string& optimizer);
 /// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0], run slow": what is known.
 std::string cell_title(const CellVerdict& cell);
-
 /// Its ranks: "4", of several replicas "2 x 4".
 std::string size_text(const CellVerdict& cell);
-/// "step 1, microbatch 3, stage 2, rank 2, forward, layers.3": the parts that are known.
-std::string place_text(const FirstDivergence& divergence);
 
 }  // namespace plumbline

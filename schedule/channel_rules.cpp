@@ -28,7 +28,7 @@ Ends ends_of(const Schedule& schedule, std::int32_t rank, bool sends) {
 
 }  // namespace
 
-void check_channel_order(const Schedule& lowered, Findings& findings) {
+void check_channel_order(const Schedule& lowered, ListFindings& findings) {
   for (std::int32_t rank = 0; rank < lowered.placement.ranks; ++rank) {
     for (const auto& [channel, sends] : ends_of(lowered, rank, true)) {
       const auto& [peer, direction] = channel;
@@ -50,7 +50,7 @@ void check_channel_order(const Schedule& lowered, Findings& findings) {
   }
 }
 
-void check_ending(const Schedule& lowered, bool tied, Findings& findings) {
+void check_ending(const Schedule& lowered, bool tied, ListFindings& findings) {
   const Placement& placement = lowered.placement;
   const std::int32_t last_stage = placement.stages() - 1;
   for (std::int32_t rank = 0; rank < placement.ranks; ++rank) {
@@ -83,7 +83,7 @@ void check_ending(const Schedule& lowered, bool tied, Findings& findings) {
   }
 }
 
-void check_accumulation(const Schedule& schedule, Findings& findings) {
+void check_accumulation(const Schedule& schedule, ListFindings& findings) {
   std::vector<std::int32_t> last(static_cast<std::size_t>(schedule.placement.stages()), no_microbatch);
   for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) {
     const ActionList& list = schedule.ranks[static_cast<std::size_t>(rank)];

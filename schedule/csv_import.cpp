@@ -259,7 +259,7 @@ ImportedSchedule import_schedule(const std::filesystem::path& path, const Import
   return Importer(path, options).run(options);
 }
 
-std::vector<Finding> check_imported(const ImportedSchedule& imported, ExecutionModel model) {
+std::vector<ListFinding> check_imported(const ImportedSchedule& imported, ExecutionModel model) {
   const Schedule& schedule = imported.schedule;
   VerifyOptions options;
   options.model = model;
@@ -273,14 +273,14 @@ std::vector<Finding> check_imported(const ImportedSchedule& imported, ExecutionM
   }
   if (imported.has_messages || reduces || steps) {
     if (steps || reduces) options.tied = reduces;
-    std::vector<Finding> findings = verify(schedule, options);
+    std::vector<ListFinding> findings = verify(schedule, options);
     if (!findings.empty()) return findings;
     Schedule whole = schedule;
     if (!steps) add_ending(whole, reduces);
     if (const auto own = find_own_messages(whole, reduces, model)) findings.push_back(*own);
     return findings;
   }
-  std::vector<Finding> findings = find_faults(schedule);
+  std::vector<ListFinding> findings = find_faults(schedule);
   return findings.empty() ? verify(lower(schedule, false), options) : findings;
 }
 

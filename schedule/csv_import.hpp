@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schedule/execution_model.hpp"
-#include "schedule/finding.hpp"
+#include "schedule/list_finding.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline {
@@ -48,7 +48,7 @@ bool tells_dialect(const std::filesystem::path& path);
 ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options = {});
 
 /// All findings about an imported file. Compute-only lists are lowered first.
-std::vector<Finding> check_imported(const ImportedSchedule& imported, ExecutionModel model);
+std::vector<ListFinding> check_imported(const ImportedSchedule& imported, ExecutionModel model);
 
 /// The file's bytes in a dialect. torch's dialects have no REDUCE and STEP; they are omitted there.
 std::string export_schedule(const Schedule& schedule, CsvDialect dialect);

@@ -6,7 +6,7 @@
 
 namespace plumbline {
 
-bool check_sizes(const Schedule& schedule, Findings& findings) {
+bool check_sizes(const Schedule& schedule, ListFindings& findings) {
   const Placement& placement = schedule.placement;
   if (placement.ranks < 1 || placement.chunks_per_rank < 1 || schedule.microbatches < 1) {
     findings.add(Rule::size, 0, 0, {}, "ranks, chunks a rank and microbatches must be at least 1");
@@ -18,7 +18,7 @@ bool check_sizes(const Schedule& schedule, Findings& findings) {
   return findings.empty();
 }
 
-ListRules::ListRules(const Schedule& schedule, Findings& findings)
+ListRules::ListRules(const Schedule& schedule, ListFindings& findings)
     : schedule_(schedule),
       placement_(schedule.placement),
       findings_(findings),

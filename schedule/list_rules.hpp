@@ -2,18 +2,18 @@
 // Rules about one rank's list: range, rank, duplicates, order, messages, missing actions.
 #pragma once
 
-#include "schedule/finding.hpp"
+#include "schedule/list_finding.hpp"
 #include "schedule/microbatch_set.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline {
 
 /// Checks the sizes that later rules use as indices. False if they are invalid.
-bool check_sizes(const Schedule& schedule, Findings& findings);
+bool check_sizes(const Schedule& schedule, ListFindings& findings);
 
 class ListRules {
  public:
-  ListRules(const Schedule& schedule, Findings& findings);
+  ListRules(const Schedule& schedule, ListFindings& findings);
 
   /// Call with all actions of a rank in order. `compute_only`: messages, REDUCE and STEP are refused, and messages are
   /// not required.
@@ -30,7 +30,7 @@ class ListRules {
 
   const Schedule& schedule_;
   const Placement& placement_;
-  Findings& findings_;
+  ListFindings& findings_;
   MicrobatchSet forward_, input_, weight_;  // input: I or B; weight: W or B
   MicrobatchSet sent_[2], received_[2];     // forward, backward
 };

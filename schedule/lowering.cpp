@@ -41,7 +41,7 @@ class Lowering {
   Schedule take() { return std::move(lowered_); }
 
   /// Call after `run` returned false.
-  Finding stuck() const {
+  ListFinding stuck() const {
     std::int32_t rank = 0;
     while (!stops(rank)) ++rank;
     const auto r = static_cast<std::size_t>(rank);
@@ -146,8 +146,8 @@ class Lowering {
 
 }  // namespace
 
-std::vector<Finding> find_faults(const Schedule& compute_only) {
-  std::vector<Finding> findings = find_incomplete(compute_only);
+std::vector<ListFinding> find_faults(const Schedule& compute_only) {
+  std::vector<ListFinding> findings = find_incomplete(compute_only);
   if (!findings.empty()) return findings;
   Lowering lowering(compute_only);
   if (!lowering.run()) findings.push_back(lowering.stuck());

@@ -32,7 +32,7 @@ class MessageRun {
         next_(schedule.ranks.size(), 0),
         queues_(schedule.ranks.size()) {}
 
-  void run(Findings& findings) {
+  void run(ListFindings& findings) {
     for (std::int32_t rank = placement_.ranks; rank-- > 0;) runnable_.push_back(rank);
     while (!runnable_.empty()) {
       const std::int32_t rank = runnable_.back();
@@ -195,7 +195,7 @@ class MessageRun {
     return {{peer, position(peer)}, met + ", which comes there only after "};
   }
 
-  void spell_out(std::int32_t rank, Findings& findings) {
+  void spell_out(std::int32_t rank, ListFindings& findings) {
     Place place{rank, position(rank)};
     if (at_end(rank)) {  // only its messages remain
       for (const Queue& queue : queues(rank)) {
@@ -232,7 +232,7 @@ class MessageRun {
 
 }  // namespace
 
-void check_deadlock(const Schedule& lowered, ExecutionModel model, Findings& findings) {
+void check_deadlock(const Schedule& lowered, ExecutionModel model, ListFindings& findings) {
   MessageRun(lowered, model).run(findings);
 }
 

@@ -8,14 +8,14 @@
 
 namespace plumbline {
 
-std::optional<Finding> find_own_messages(const Schedule& lowered, bool tied, ExecutionModel model) {
+std::optional<ListFinding> find_own_messages(const Schedule& lowered, bool tied, ExecutionModel model) {
   if (model != ExecutionModel::pair_direction) return std::nullopt;
   const Schedule ours = lower(compute_actions(lowered), tied);
   for (std::size_t rank = 0; rank < lowered.ranks.size(); ++rank) {
     const ActionList &theirs = lowered.ranks[rank], &safe = ours.ranks[rank];
     const auto differs = std::mismatch(theirs.begin(), theirs.end(), safe.begin(), safe.end()).first;
     if (differs == theirs.end()) continue;
-    return Finding{
+    return ListFinding{
         Rule::deadlock, static_cast<std::int32_t>(rank), static_cast<std::size_t>(differs - theirs.begin()), *differs,
         "messages in an order of their own may wait forever over NCCL, where a RECV ends only when the SEND "
         "of the same batch has been received too; leave SEND and RECV out, and they are put where they are safe"};

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "schedule/execution_model.hpp"
-#include "schedule/finding.hpp"
+#include "schedule/list_finding.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline {
@@ -17,6 +17,6 @@ namespace plumbline {
 /// NCCL transfers all messages of a batch between two ranks as one group with one event after it: a RECV does not
 /// complete before a SEND of the same group is matched. `pair_direction` assumes that it does, so a list that is safe
 /// under that model may deadlock. Blocking-safe lists, as `lower` makes them, are safe there too.
-std::optional<Finding> find_own_messages(const Schedule& lowered, bool tied, ExecutionModel model);
+std::optional<ListFinding> find_own_messages(const Schedule& lowered, bool tied, ExecutionModel model);
 
 }  // namespace plumbline

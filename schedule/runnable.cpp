@@ -25,7 +25,7 @@ bool is_ending(ActionType type) {
 }
 
 /// The first findings, one per line: several often show one mistake.
-void refuse_findings(const std::string& file, const std::vector<Finding>& findings, ExecutionModel model) {
+void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, ExecutionModel model) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
   std::string words = file + ": " + to_text(findings.front());

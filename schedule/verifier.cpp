@@ -11,13 +11,13 @@
 namespace plumbline {
 namespace {
 
-void check_lists(const Schedule& schedule, bool compute_only, Findings& findings) {
+void check_lists(const Schedule& schedule, bool compute_only, ListFindings& findings) {
   ListRules rules(schedule, findings);
   for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) rules.check_rank(rank, compute_only);
   rules.check_missing(compute_only);
 }
 
-void check_slots(const Schedule& schedule, std::int64_t limit, Findings& findings) {
+void check_slots(const Schedule& schedule, std::int64_t limit, ListFindings& findings) {
   for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) {
     const ActionList& list = schedule.ranks[static_cast<std::size_t>(rank)];
     std::int64_t open = 0;
@@ -34,21 +34,21 @@ void check_slots(const Schedule& schedule, std::int64_t limit, Findings& finding
   }
 }
 
-void throw_first(const Schedule& schedule, const std::vector<Finding>& findings) {
+void throw_first(const Schedule& schedule, const std::vector<ListFinding>& findings) {
   if (findings.empty()) return;
   throw InputError("schedule " + schedule.name + ": " + to_text(findings.front()));
 }
 
 }  // namespace
 
-std::vector<Finding> find_incomplete(const Schedule& compute_only) {
-  Findings findings;
+std::vector<ListFinding> find_incomplete(const Schedule& compute_only) {
+  ListFindings findings;
   if (check_sizes(compute_only, findings)) check_lists(compute_only, true, findings);
   return findings.take();
 }
 
-std::vector<Finding> verify(const Schedule& lowered, const VerifyOptions& options) {
-  Findings findings;
+std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& options) {
+  ListFindings findings;
   if (!check_sizes(lowered, findings)) return findings.take();
   check_lists(lowered, false, findings);
   if (options.tied) check_ending(lowered, *options.tied, findings);
@@ -78,7 +78,7 @@ std::int64_t peak_slots(const ActionList& list) {
 }
 
 bool accumulates_ascending(const Schedule& schedule) {
-  Findings findings;
+  ListFindings findings;
   check_accumulation(schedule, findings);
   return findings.empty();
 }

@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "schedule/execution_model.hpp"
-#include "schedule/finding.hpp"
+#include "schedule/list_finding.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline {
 
 /// Checks the compute actions: each stage, on its rank, runs each microbatch's F once, then B once, or I once and then
 /// W once; nothing out of range, twice, or of another type. Order across ranks is checked by `lower`.
-std::vector<Finding> find_incomplete(const Schedule& compute_only);
+std::vector<ListFinding> find_incomplete(const Schedule& compute_only);
 
 /// The same, and whether the lists wait for each other in a cycle: without findings, `lower` accepts them.
-std::vector<Finding> find_faults(const Schedule& compute_only);
+std::vector<ListFinding> find_faults(const Schedule& compute_only);
 
 struct VerifyOptions {
   ExecutionModel model = ExecutionModel::blocking;
@@ -28,8 +28,8 @@ struct VerifyOptions {
 };
 
 /// Applies all rules to lists with messages; without findings they are safe under the model. Deadlocks are searched
-/// only if there is no other finding. Returns at most Findings::limit findings. Linear in the number of actions.
-std::vector<Finding> verify(const Schedule& lowered, const VerifyOptions& options = {});
+/// only if there is no other finding. Returns at most ListFindings::limit findings. Linear in the number of actions.
+std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& options = {});
 
 /// Throws InputError with the first finding of find_incomplete.
 void verify_complete(const Schedule& compute_only);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/numbers.hpp"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -45,6 +46,13 @@ std::optional<double> parse_double(std::string_view text) {
 }
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   return whole<std::int64_t>(text);
+}
+
+bool same_bits(float one, float other) {
+  return std::bit_cast<std::uint32_t>(one) == std::bit_cast<std::uint32_t>(other);
+}
+bool same_bits(double one, double other) {
+  return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
 }
 
 }  // namespace plumbline

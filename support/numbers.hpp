@@ -14,6 +14,10 @@ std::string to_text(float value);
 std::string to_text(double value);
 std::string to_text(std::int64_t value);
 
+/// Also tells 0 from -0; a NaN equals itself.
+bool same_bits(float one, float other);
+bool same_bits(double one, double other);
+
 /// Parses all of `text` as a number; nullopt if characters are left over or the value is out of range.
 std::optional<float> parse_float(std::string_view text);
 std::optional<double> parse_double(std::string_view text);

@@ -25,13 +25,9 @@ static_assert(std::endian::native == std::endian::little, "the container is litt
 struct Dtype {
   const char* ours;
   const char* theirs;
-  std::size_t size;
 };
-constexpr std::array<Dtype, 5> dtypes{{{"float32", "F32", 4},
-                                       {"float64", "F64", 8},
-                                       {"bfloat16", "BF16", 2},
-                                       {"float16", "F16", 2},
-                                       {"int64", "I64", 8}}};
+constexpr std::array<Dtype, 5> dtypes{
+    {{"float32", "F32"}, {"float64", "F64"}, {"bfloat16", "BF16"}, {"float16", "F16"}, {"int64", "I64"}}};
 
 constexpr std::uint64_t length_bytes = 8;            // the file begins with the header's length
 constexpr std::uint64_t longest_header = 100000000;  // the limit of the reference implementation
@@ -64,7 +60,7 @@ Described describe(const std::filesystem::path& path, const std::string& name, c
     fail(path, tensor + ": dtype " + theirs + " is not known; known: F32, F64, BF16, F16, I64");
   described.entry.dtype = dtype->ours;
   // Checks each factor, so that an overflowing product cannot pass as a small one.
-  std::uint64_t bytes = dtype->size;
+  std::uint64_t bytes = dtype_size(dtype->ours);
   bool too_large = false;
   bool empty = false;
   for (const Json& json_size : json["shape"]) {
@@ -195,11 +191,6 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
     if (bytes.size() != sizes[piece - 2]) refuse(tensors[piece - 2], bytes.size());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   });
-}
-
-std::size_t dtype_size(const std::string& dtype) {
-  const auto found = std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.ours == dtype; });
-  return found == dtypes.end() ? 0 : found->size;
 }
 
 }  // namespace plumbline

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "support/elements.hpp"
+
 namespace plumbline {
 
 /// A tensor in a file. `dtype` by our names: float32, float64, bfloat16, float16, int64.
@@ -20,6 +22,10 @@ struct SafetensorsEntry {
   std::vector<std::int64_t> shape;
   std::span<const std::byte> bytes;  ///< valid while the SafetensorsFile lives; not aligned
 };
+
+inline std::vector<double> numbers_of(const SafetensorsEntry& entry) {
+  return numbers_of(entry.dtype, entry.bytes);
+}
 
 /// A memory-mapped file. Throws InputError naming file and tensor: truncated, overlapping, wrong size, unknown dtype.
 class SafetensorsFile {
@@ -47,8 +53,5 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 using BytesOfTensor = std::function<std::span<const std::byte>(std::size_t)>;
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors,
                        const BytesOfTensor& bytes_of);
-
-/// Bytes of one element of a dtype; 0 if unknown.
-std::size_t dtype_size(const std::string& dtype);
 
 }  // namespace plumbline

@@ -153,7 +153,7 @@ std::string comparison_text(const Verdict& verdict) {
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
   for (const auto& left_out : not_shown_of(cell)) text += "\nnot shown: " + left_out;
   if (cell.first_divergence) {
-    text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;
+    text += "\nfirst divergence (" + cell.first_divergence->level + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
     if (cell.values) text += "\nlooks like: " + to_text(*cell.values);
   }

@@ -13,39 +13,13 @@ constexpr const char* schema = "plumbline-record-check/1";
 /// Further findings are mostly consequences; --json has them all.
 constexpr std::size_t most_shown = 20;
 
-std::string word_of(auditing::Place place) {
-  switch (place) {
-    case auditing::Place::structure:
-      return "structure";
-    case auditing::Place::data:
-      return "data";
-    case auditing::Place::forward:
-      return "forward";
-    case auditing::Place::loss:
-      return "loss";
-    case auditing::Place::backward:
-      return "backward";
-    case auditing::Place::gradient:
-      return "gradient";
-    case auditing::Place::norm:
-      return "norm";
-    case auditing::Place::learning_rate:
-      return "learning_rate";
-    case auditing::Place::evaluation:
-      return "evaluation";
-    case auditing::Place::parameter:
-      break;
-  }
-  return "parameter";
-}
-
 Json number_or_null(const std::optional<std::int64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
-Json to_json(const auditing::Finding& finding) {
-  return {{"place", word_of(finding.place)},
-          {"file", finding.file},
+Json to_json(const Finding& finding) {
+  return {{"place", finding.level},
+          {"file", finding.source},
           {"step", finding.step},
           {"rank", number_or_null(finding.rank)},
           {"stage", number_or_null(finding.stage)},

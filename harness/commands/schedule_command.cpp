@@ -226,7 +226,7 @@ int check(const Options& options) {
                    {"findings", Json::array()},
                    {"notes", imported.notes}};
     if (findings.empty()) result["ascending_accumulation"] = ascending;
-    for (const Finding& finding : findings) {
+    for (const ListFinding& finding : findings) {
       result["findings"].push_back({{"rule", name(finding.rule)},
                                     {"rank", finding.rank},
                                     {"position", finding.position},
@@ -237,8 +237,8 @@ int check(const Options& options) {
   } else {
     std::ostringstream words;
     for (const std::string& note : imported.notes) words << "note: " << note << "\n";
-    for (const Finding& finding : findings) words << name(finding.rule) << ": " << to_text(finding) << "\n";
-    if (findings.size() == Findings::limit) words << "(stopped after " << Findings::limit << " findings)\n";
+    for (const ListFinding& finding : findings) words << name(finding.rule) << ": " << to_text(finding) << "\n";
+    if (findings.size() == ListFindings::limit) words << "(stopped after " << ListFindings::limit << " findings)\n";
     words << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
           << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
           << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";

@@ -34,10 +34,8 @@ Judged not_comparable(const std::vector<std::string>& differences) {
   Judgement judgement("data", "data",
                       "the same training: model, data, seed, dtype, optimiser, clip, order of accumulation");
   for (std::size_t i = 0; i < differences.size(); ++i) {
-    FirstDivergence divergence;
-    divergence.item = "manifest.json";
-    divergence.words = "not comparable: " + join(differences, "; ");
-    judgement.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)), std::move(divergence));
+    judgement.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)),
+                      {.item = "manifest.json", .words = "not comparable: " + join(differences, "; ")});
   }
   return judgement.conclude_as(Outcome::fails, "");
 }
@@ -45,10 +43,7 @@ Judged not_comparable(const std::vector<std::string>& differences) {
 /// A record with impossible values fails the check, and never ends the sweep.
 Judged failed_by(const std::string& check, const std::exception& error) {
   Judgement judgement(check, check, "");
-  FirstDivergence divergence;
-  divergence.item = "record";
-  divergence.words = describe_failure(error).words;
-  judgement.diverge(at_structure(Structure::impossible), std::move(divergence));
+  judgement.diverge(at_structure(Structure::impossible), {.item = "record", .words = describe_failure(error).words});
   return judgement.conclude_as(Outcome::fails, "");
 }
 
@@ -217,7 +212,7 @@ void CellJudge::note_gradient_factor(const StepEvidence& now) {
 /// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
 void CellJudge::add_gradient_factor(CheckResult& result) const {
   if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
-  FirstDivergence& divergence = *result.first_divergence;
+  Finding& divergence = *result.first_divergence;
   const double factor = std::max(factor_->ratio, 1 / factor_->ratio);
   const bool of_microbatches = std::abs(factor / static_cast<double>(evidence_->microbatches()) - 1) < 1e-6;
   const bool of_loss = result.name == "loss" && !divergence.size.empty() && of_microbatches;

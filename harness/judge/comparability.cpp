@@ -227,8 +227,8 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
   try {
     const Json &config = one.json.at("model"), &theirs = other.json.at("model");
-    says_llama(one) && says_llama(other) ? compare_models(config, theirs, differences)
-                                         : compare_configs(config, theirs, differences);
+    one.traits.llama&& other.traits.llama ? compare_models(config, theirs, differences)
+                                          : compare_configs(config, theirs, differences);
   } catch (const InputError& error) {
     differences.words.push_back(error.what());
   }
@@ -259,7 +259,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("pipeline.granularity", granularity(one), granularity(other));
   // Recomputation does not change bits, only the kept activations: it matters if both records are compared with the
   // activation memory model.
-  if (one.role != "external" && other.role != "external")
+  if (one.traits.own_bytes && other.traits.own_bytes)
     differences.demand_equal("recompute", one.recompute, other.recompute);
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
@@ -373,7 +373,7 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
 
 std::vector<std::string> model_keys_not_judged(const Manifest& reference, const Manifest& candidate) {
   std::vector<std::string> alone;
-  if (!says_llama(reference) || !says_llama(candidate)) return alone;
+  if (!reference.traits.llama || !candidate.traits.llama) return alone;
   Differences ignored;
   compare_other_keys(reference.json.at("model"), candidate.json.at("model"), ignored, alone);
   return alone;

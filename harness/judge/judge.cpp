@@ -44,13 +44,13 @@ std::string optimizer_of(const RecordReading& reading) {
   return name != found->end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-bool is_external(const RecordReading& reading) {
-  return reading.record() && reading.record()->manifest.role == "external";
+bool may_lack(const RecordReading& reading) {
+  return reading.record() && reading.record()->manifest.traits.may_lack;
 }
 
 /// If two records are comparable, missing parts that external records may lack are not required.
 void relax_external_requirements(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
-  if (!is_external(reference) && !is_external(candidate)) return;
+  if (!may_lack(reference) && !may_lack(candidate)) return;
   const bool comparable = std::ranges::none_of(verdict.checks, [](const CheckResult& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });
@@ -77,9 +77,9 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
 /// reason, as with differing copies of a tied weight.
 void name_other_machines(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
-  FirstDivergence& first = *verdict.first_divergence;
-  const bool of_values = first.rung.starts_with("R");
-  if (!of_values && first.rung != "completion") return;
+  Finding& first = *verdict.first_divergence;
+  const bool of_values = first.level.starts_with("R");
+  if (!of_values && first.level != "completion") return;
   const std::string machines = words_on_machines(*reference.record(), *candidate.record());
   if (machines.empty()) return;
   const std::string kernels = "other kernels are possible: " + machines;
@@ -96,7 +96,7 @@ void add_notes(const RecordReading& reference, const RecordReading& candidate, C
 }
 
 /// Adds the step's number in the run if not every step was recorded.
-void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
+void name_step_of_run(std::int64_t every, Finding& divergence) {
   if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
 }
 

@@ -31,13 +31,14 @@ void Judgement::note_item(const ExecutionPoint& point, const std::string& item) 
     found->first = std::min(found->first, point);
 }
 
-void Judgement::diverge(const ExecutionPoint& point, FirstDivergence divergence) {
+void Judgement::diverge(const ExecutionPoint& point, Finding finding) {
   ++divergences_;
-  note_item(point, divergence.item);
+  note_item(point, finding.item);
   if (point_ && !(point < *point_)) return;
-  if (divergence.rung.empty()) divergence.rung = level_;
+  if (finding.level.empty()) finding.level = level_;
+  if (finding.words.empty()) finding.words = words_of(finding);
   point_ = point;
-  result_.first_divergence = std::move(divergence);
+  result_.first_divergence = std::move(finding);
 }
 
 void Judgement::absorb(Judgement part) {
@@ -80,19 +81,6 @@ std::string Judgement::margin_words() const {
   return words;
 }
 
-void Judgement::diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank,
-                        const std::string& item, const std::string& expected, const std::string& got,
-                        const std::string& words) {
-  FirstDivergence divergence;
-  divergence.step = step;
-  divergence.rank = rank;
-  divergence.item = item;
-  divergence.expected = expected;
-  divergence.got = got;
-  divergence.words = words;
-  diverge(point, std::move(divergence));
-}
-
 std::int64_t Judgement::count(const std::string& what) const {
   const auto of = [&](const Counts& counts) {
     const auto found = counts.find(what);
@@ -120,13 +108,11 @@ Judged Judgement::conclude(const std::string& shown, const Counts& floors, const
   if (!not_recorded_.empty()) return conclude_as(Outcome::holds, "");
   for (const auto& [what, least] : floors) {
     if (count(what) >= least) continue;
-    FirstDivergence nothing;
-    nothing.item = what;
-    nothing.expected = "at least " + std::to_string(least);
-    nothing.got = std::to_string(count(what));
-    nothing.words = "looked at " + nothing.got + " " + what + ", not at " + nothing.expected +
-                    ": a check that compared nothing shows nothing";
-    diverge(at_the_end(), std::move(nothing));
+    diverge(at_the_end(), {.item = what,
+                           .expected = "at least " + std::to_string(least),
+                           .got = std::to_string(count(what)),
+                           .words = "looked at " + std::to_string(count(what)) + " " + what + ", not at at least " +
+                                    std::to_string(least) + ": a check that compared nothing shows nothing"});
   }
   for (const auto& what : telling) {
     if (count(what) > 0) continue;

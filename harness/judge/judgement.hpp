@@ -33,11 +33,8 @@ class Judgement {
   void compare_or_look_at(bool compared, const std::string& what, std::int64_t count = 1) {
     compared ? compare(what, count) : look_at(what, count);
   }
-  /// Adds a difference. A divergence without a level gets that of the check.
-  void diverge(const ExecutionPoint& point, FirstDivergence divergence);
-  /// The same, for an item of a step and a rank without microbatch or stage boundary.
-  void diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank,
-               const std::string& item, const std::string& expected, const std::string& got, const std::string& words);
+  /// Adds a difference. Without a level it gets that of the check, without words those of words_of().
+  void diverge(const ExecutionPoint& point, Finding finding);
   /// Something that could not be inspected, because external records may lack it; mentioned in the reason.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   /// A part of the claim that these runs do not cover, with the reason; does not change the outcome.

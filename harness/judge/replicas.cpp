@@ -77,7 +77,7 @@ std::string named(std::int64_t replica) {
   return "replica " + std::to_string(replica) + ": ";
 }
 
-void name_replica(FirstDivergence& divergence, std::int64_t replica) {
+void name_replica(Finding& divergence, std::int64_t replica) {
   divergence.replica = replica;
   divergence.words = named(replica) + divergence.words;
 }

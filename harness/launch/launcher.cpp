@@ -248,8 +248,6 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const bool ended_for_its_stop =
       !status && !finding.interrupted && !finding.timed_out && stopped_start.lasts(last_poll);
   finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  finding.process_peak_bytes = watch.peak_bytes();
-  finding.process_private_bytes = watch.private_bytes();
   const bool ended_itself = status.has_value();
   const auto state = process_state(child);
   const bool launcher_stopped = state && state->state == 'T' && !watch.is_rank(child);

@@ -13,7 +13,7 @@ namespace plumbline {
 
 /// Runs the command in its own session, with OMP_NUM_THREADS=1, the environment of launchers (mpi_launcher.hpp), and a
 /// temporary folder that is removed with its contents. Keeps the first 8 MiB and the last part of its output. Every 20
-/// ms it reads each rank's VmHWM and checks that the rank lives; a rank that disappears without its exit.json, the time
+/// ms it checks that each rank lives; a rank that disappears without its exit.json, the time
 /// limit, or a stop signal ends the whole tree. Returns when no process is left. `exit_code` is the command's, or 128 +
 /// the signal that ended it. Throws SystemError: the program is missing (naming its package) or cannot be started, the
 /// disk is full, the launcher failed (launcher_fault.hpp).

@@ -100,16 +100,14 @@ std::optional<ProcessState> process_state(pid_t pid) {
   return process;
 }
 
-std::optional<ProcessStatus> process_status(pid_t pid) {
+std::optional<std::int64_t> voluntary_switches(pid_t pid) {
   std::ifstream file = file_of(pid, "status");
-  ProcessStatus status;
-  for (std::string word; file >> word;) {
-    std::int64_t number = 0;
-    if (word == "VmHWM:" && file >> number) status.peak_bytes = number * 1024;
-    if ((word == "RssAnon:" || word == "RssShmem:") && file >> number) status.private_bytes += number * 1024;
-    if (word == "voluntary_ctxt_switches:" && file >> number) status.naps = number;
+  std::string word, state;
+  for (std::int64_t switches = 0; file >> word;) {
+    if (word == "State:") file >> state;
+    if (word == "voluntary_ctxt_switches:" && state != "Z" && state != "X" && file >> switches) return switches;
   }
-  return status.peak_bytes > 0 ? std::optional(status) : std::nullopt;
+  return std::nullopt;
 }
 
 std::vector<pid_t> processes_marked_by(pid_t maker) {

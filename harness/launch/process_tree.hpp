@@ -24,14 +24,8 @@ struct ProcessState {
 /// nullopt if there is no such process. All functions here throw SystemError if /proc cannot be read, for example at
 /// the limit of open files.
 std::optional<ProcessState> process_state(pid_t pid);
-/// From /proc/<pid>/status.
-struct ProcessStatus {
-  std::int64_t peak_bytes = 0;     ///< VmHWM: peak resident memory, including mapped pages of files
-  std::int64_t private_bytes = 0;  ///< RssAnon + RssShmem: current resident memory without pages of files
-  std::int64_t naps = 0;           ///< voluntary context switches of its main thread: one per poll if it waits
-};
-/// nullopt if it is gone or a zombie.
-std::optional<ProcessStatus> process_status(pid_t pid);
+/// Of its main thread, from /proc/<pid>/status: one per poll if it waits. nullopt if it is gone or a zombie.
+std::optional<std::int64_t> voluntary_switches(pid_t pid);
 
 /// All living processes with the mark of a tree that process `maker` created, wherever they are now.
 std::vector<pid_t> processes_marked_by(pid_t maker);

@@ -123,11 +123,9 @@ void RankWatch::glance() {
     }
     const auto state = process_state(rank.pid);
     if (state) note_stop(rank, state->state);
-    if (const auto status = process_status(rank.pid)) {
-      rank.peak_bytes = std::max(rank.peak_bytes, status->peak_bytes);
-      rank.private_bytes = std::max(rank.private_bytes, status->private_bytes);
-      if (status->naps != rank.naps) rank.last_switch = std::chrono::steady_clock::now();
-      rank.naps = status->naps;
+    if (const auto switches = voluntary_switches(rank.pid)) {
+      if (*switches != rank.switches) rank.last_switch = std::chrono::steady_clock::now();
+      rank.switches = *switches;
     }
     if (state && state->alive()) continue;
     rank.gone = true;
@@ -193,22 +191,6 @@ std::vector<RankSight> RankWatch::sights() const {
   }
   apply_reported_waits(sights);
   return sights;
-}
-
-std::vector<std::int64_t> RankWatch::peak_bytes() const {
-  std::vector<std::int64_t> peaks;
-  for (const auto& rank : ranks_) {
-    if (rank.peak_bytes == 0) return {};
-    peaks.push_back(rank.peak_bytes);
-  }
-  return peaks;
-}
-
-std::vector<std::int64_t> RankWatch::private_bytes() const {
-  std::vector<std::int64_t> most;
-  if (peak_bytes().empty()) return most;
-  for (const auto& rank : ranks_) most.push_back(rank.private_bytes);
-  return most;
 }
 
 }  // namespace plumbline

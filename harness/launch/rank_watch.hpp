@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Observes the ranks of a running launch from outside: state, current action, peak memory.
+// Observes the ranks of a running launch from outside: state and current action.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ class RankWatch {
   /// `record` need not exist yet.
   RankWatch(const std::filesystem::path& record, std::int64_t ranks, const ProcessTree& tree);
 
-  /// Polls every rank: new heartbeats, VmHWM, whether its process lives.
+  /// Polls every rank: new heartbeats, voluntary switches, whether its process lives.
   void glance();
   /// True if a rank disappeared without exit.json, or its exit.json has an error.
   bool trouble() const { return trouble_; }
@@ -34,10 +34,6 @@ class RankWatch {
   bool is_rank(pid_t pid) const;
   /// The ranks with their current heartbeats and exit files.
   std::vector<RankSight> sights() const;
-  /// VmHWM of each rank at its last poll; empty unless every rank's was read.
-  std::vector<std::int64_t> peak_bytes() const;
-  /// The largest RssAnon + RssShmem of each rank at any poll; empty as above. May miss peaks between two polls.
-  std::vector<std::int64_t> private_bytes() const;
 
  private:
   struct Rank {
@@ -50,11 +46,10 @@ class RankWatch {
     std::optional<std::chrono::steady_clock::time_point> stopped_since;  ///< before its first heartbeat
     bool traced = false;                                                 ///< the state was t
     std::optional<ProgressSnapshot> page_when_stopped;
-    std::int64_t naps = 0;
-    std::chrono::steady_clock::time_point last_switch = {};  ///< when `naps` last grew
+    std::int64_t switches = 0;                               ///< voluntary ones
+    std::chrono::steady_clock::time_point last_switch = {};  ///< when they last grew
     std::chrono::steady_clock::time_point gone_at = {};
     std::int64_t gone_order = 0;
-    std::int64_t peak_bytes = 0, private_bytes = 0;
   };
   void find_mesh();
   void find_stopped_ranks();

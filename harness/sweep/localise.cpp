@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <iomanip>
 #include <sstream>
@@ -45,43 +43,15 @@ std::optional<Found> find_tensor(const fs::path& record, std::optional<std::int6
   return std::nullopt;
 }
 
-template <typename Value>
-Value element_as(const SafetensorsEntry& entry, std::size_t element) {
-  Value value;
-  std::memcpy(&value, entry.bytes.data() + element * sizeof value, sizeof value);
-  return value;
-}
-
 std::string value_at(const SafetensorsEntry& entry, std::size_t element) {
-  if (entry.dtype == "float32") return to_text(element_as<float>(entry, element));
-  if (entry.dtype == "float64") return to_text(element_as<double>(entry, element));
-  if (entry.dtype == "int64") return to_text(element_as<std::int64_t>(entry, element));
-  const auto bits = element_as<std::uint16_t>(entry, element);
+  if (entry.dtype == "float32") return to_text(stored_at<float>(entry.bytes, element));
+  if (entry.dtype == "float64") return to_text(stored_at<double>(entry.bytes, element));
+  if (entry.dtype == "int64") return to_text(stored_at<std::int64_t>(entry.bytes, element));
+  const auto bits = stored_at<std::uint16_t>(entry.bytes, element);
   std::ostringstream text;
-  // bfloat16 is the upper half of float32
-  if (entry.dtype == "bfloat16") text << to_text(std::bit_cast<float>(std::uint32_t{bits} << 16U)) << " = ";
+  if (entry.dtype == "bfloat16") text << to_text(bfloat16_value(bits)) << " = ";
   text << "0x" << std::setfill('0') << std::setw(4) << std::hex << bits;
   return text.str();
-}
-
-/// Index of a number in the order of all numbers of its dtype: neighbours differ by 1, and both zeros are equal.
-template <typename Bits>
-std::int64_t ordinal(const SafetensorsEntry& entry, std::size_t element) {
-  const auto bits = element_as<Bits>(entry, element);
-  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof bits - 1));
-  const auto size = static_cast<std::int64_t>(bits & static_cast<Bits>(~sign));
-  return (bits & sign) != 0 ? -size : size;
-}
-
-/// nullopt for integers, and for NaN, which has no order.
-std::optional<std::int64_t> ulp_between(const SafetensorsEntry& one, const SafetensorsEntry& other,
-                                        std::size_t element) {
-  const auto not_a_number = [&](const SafetensorsEntry& entry) { return value_at(entry, element).starts_with("nan"); };
-  if (not_a_number(one) || not_a_number(other)) return std::nullopt;
-  const auto apart = [&](auto ordinal_of) { return std::abs(ordinal_of(one, element) - ordinal_of(other, element)); };
-  if (one.dtype == "float32") return apart(ordinal<std::uint32_t>);
-  if (one.dtype == "bfloat16") return apart(ordinal<std::uint16_t>);
-  return std::nullopt;
 }
 
 std::vector<std::int64_t> place_of(std::size_t element, const std::vector<std::int64_t>& shape) {
@@ -116,7 +86,7 @@ std::string at_level_dump(const std::string& run) {
   return text.str();
 }
 
-std::optional<ElementDifference> first_element(const FirstDivergence& divergence, const fs::path& reference,
+std::optional<ElementDifference> first_element(const Finding& divergence, const fs::path& reference,
                                                const fs::path& candidate) {
   const auto theirs =
       find_tensor(record_of_replica(reference, divergence.replica), std::nullopt, divergence.step, divergence.expected);
@@ -135,22 +105,19 @@ std::optional<ElementDifference> first_element(const FirstDivergence& divergence
     difference.index = place_of(element, got.shape);
     difference.expected = value_at(expected, element);
     difference.got = value_at(got, element);
-    difference.ulp = ulp_between(expected, got, element);
+    difference.ulp = ulps_between(got.dtype, expected.bytes, got.bytes, element);
   }
   return difference.differing > 0 ? std::optional(difference) : std::nullopt;
 }
 
 std::string to_text(const ElementDifference& difference) {
-  std::vector<std::string> index, shape;
-  std::int64_t elements = 1;
+  std::vector<std::string> index;
   for (const auto number : difference.index) index.push_back(std::to_string(number));
-  for (const auto number : difference.shape) {
-    shape.push_back(std::to_string(number));
-    elements *= number;
-  }
-  return "element [" + join(index, ", ") + "] of " + join(shape, "x") + ": expected " + difference.expected + ", got " +
-         difference.got + (difference.ulp ? " (" + std::to_string(*difference.ulp) + " ULP)" : "") + "; " +
-         std::to_string(difference.differing) + " of " + std::to_string(elements) + " elements differ";
+  return "element [" + join(index, ", ") + "] of " + shape_text(difference.shape) + ": expected " +
+         difference.expected + ", got " + difference.got +
+         (difference.ulp ? " (" + std::to_string(*difference.ulp) + " ULP)" : "") + "; " +
+         std::to_string(difference.differing) + " of " + std::to_string(element_count(difference.shape)) +
+         " elements differ";
 }
 
 void keep_dumps_of_step(const fs::path& record, std::int64_t step) {

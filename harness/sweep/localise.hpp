@@ -31,8 +31,7 @@ std::string at_level_dump(const std::string& run);
 
 /// Finds the two tensors whose digests the divergence names in the dumps of its step. nullopt if it names none (for
 /// example, if shapes differ) or they are missing. Throws InputError for a dump that cannot be read.
-std::optional<ElementDifference> first_element(const FirstDivergence& divergence,
-                                               const std::filesystem::path& reference,
+std::optional<ElementDifference> first_element(const Finding& divergence, const std::filesystem::path& reference,
                                                const std::filesystem::path& candidate);
 
 /// "element [0, 3, 17] of 2x16x64: expected 0.5, got 0.25 (8388608 ULP); 12 of 2048 elements differ".

@@ -47,7 +47,7 @@ class ExamplesTest(unittest.TestCase):
         words = [sys.executable, str(EXAMPLES / "first_divergence.py")]
         ended = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PLUMBLINE": judge()})
         self.assertEqual(ended.returncode, 1, ended.stderr)
-        self.assertRegex(ended.stdout, r"^gradient 3\.bias, step 1,")
+        self.assertRegex(ended.stdout, r"^step 1, stage 0, rank 0, gradient 3\.bias:")
 
     @unittest.skipUnless(judge() and importlib.util.find_spec("torch"), "no program plumbline, or no torch")
     def test_gradients_in_a_buffer_of_their_own_are_compared(self):
@@ -55,7 +55,7 @@ class ExamplesTest(unittest.TestCase):
             words = [sys.executable, str(EXAMPLES / "main_grad.py"), folder]
             ended = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PLUMBLINE": judge()})
         self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertRegex(ended.stdout, r"^right: holds\nwrong: copy layers\.0\.bias, step 0,")
+        self.assertRegex(ended.stdout, r"^right: holds\nwrong: step 0, stage 0, rank 0, copy layers\.0\.bias:")
 
     def test_each_wrong_way_changes_one_place(self):
         for name in NAMES:

@@ -119,8 +119,6 @@ TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
   ended.started = true;
   ended.words = "all is well";
   ended.culprit_rank = 1;
-  ended.process_peak_bytes = {1000000, 2000000};
-  ended.process_private_bytes = {500000, 600000};
   write_json(finding, to_json(ended));
   SyntheticCell cell;
   Verdict verdict;

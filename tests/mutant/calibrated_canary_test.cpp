@@ -119,7 +119,7 @@ TEST_P(CalibratedCanaries, AreRedWhereSomethingIsWrongAlone) {
     EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << comparison_text(verdict);
   }
   ASSERT_TRUE(check.first_divergence) << comparison_text(verdict);
-  const FirstDivergence& place = *check.first_divergence;
+  const Finding& place = *check.first_divergence;
   if (canary.step) {
     EXPECT_EQ(place.step, *canary.step) << place.words;
   }

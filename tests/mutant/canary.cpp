@@ -148,7 +148,7 @@ mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
   if (!canary.of_the_verdict) return trial;
   const auto& first = verdict.first_divergence;
   // Two checks may see the same place.
-  const auto key = [](const FirstDivergence& at) { return std::tie(at.step, at.microbatch, at.direction, at.item); };
+  const auto key = [](const Finding& at) { return std::tie(at.step, at.microbatch, at.direction, at.item); };
   const bool of_the_verdict = first && key(*first) == key(*place);
   if (!of_the_verdict) trial.first = "the verdict's is another: " + (first ? first->words : "none");
   trial.place_right = trial.place_right && of_the_verdict;

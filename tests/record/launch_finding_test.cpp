@@ -11,7 +11,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::EndsWith;
 
 class LaunchFindingFile : public ::testing::Test {
@@ -24,8 +23,6 @@ class LaunchFindingFile : public ::testing::Test {
     finding.exit_code = 137;
     finding.culprit_rank = 2;
     finding.words = "rank 2 was killed";
-    finding.process_peak_bytes = {100, 200};
-    finding.process_private_bytes = {10, 20};
     finding.seconds = 1.5;
     return finding;
   }
@@ -48,8 +45,6 @@ TEST_F(LaunchFindingFile, ReadsBackAsItWasWritten) {
   EXPECT_EQ(read_back.exit_code, 137);
   EXPECT_EQ(read_back.culprit_rank, 2);
   EXPECT_EQ(read_back.words, "rank 2 was killed");
-  EXPECT_THAT(read_back.process_peak_bytes, ElementsAre(100, 200));
-  EXPECT_THAT(read_back.process_private_bytes, ElementsAre(10, 20));
   EXPECT_EQ(read_back.seconds, 1.5);
 }
 
@@ -70,11 +65,6 @@ TEST_F(LaunchFindingFile, DamageIsRefusedByItsKey) {
   for (const char* key : {"started", "timed_out", "interrupted"})
     EXPECT_THAT(refusal([&](Json& json) { json[key] = 1; }),
                 EndsWith(std::string("key ") + key + ": must be true or false"));
-  for (const char* key : {"process_peak_bytes", "process_private_bytes"}) {
-    const std::string words = std::string("key ") + key + ": must be a list of bytes";
-    EXPECT_THAT(refusal([&](Json& json) { json[key] = 3; }), EndsWith(words));
-    EXPECT_THAT(refusal([&](Json& json) { json[key] = {1, "2"}; }), EndsWith(words));
-  }
   EXPECT_THAT(refusal([](Json& json) { json["culprit_rank"] = -1; }), EndsWith("key culprit_rank: -1 is not between 0 "
                                                                                "and 9223372036854775807"));
   EXPECT_THAT(refusal([](Json& json) { json["exit_code"] = 1LL << 40; }),

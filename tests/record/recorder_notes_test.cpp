@@ -14,7 +14,7 @@ TEST(RecorderNotes, AreThoseOfEachRanksExitFile) {
   const testing::TemporaryFolder folder;
   Record record;
   record.path = folder / "record";
-  record.manifest.role = "external";
+  record.manifest.set_role("external");
   record.manifest.world_size = 4;
   const std::vector<std::string> exits = {R"({"notes": ["a", 3]})", "damaged", R"({"notes": ["b"]})"};
   for (std::size_t rank = 0; rank < exits.size(); ++rank) {
@@ -25,7 +25,7 @@ TEST(RecorderNotes, AreThoseOfEachRanksExitFile) {
 
   EXPECT_THAT(recorder_notes(record), ::testing::ElementsAre("rank 0: a", "rank 2: b"));
 
-  record.manifest.role = "pipeline";
+  record.manifest.set_role("pipeline");
   EXPECT_THAT(recorder_notes(record), ::testing::IsEmpty());
 }
 

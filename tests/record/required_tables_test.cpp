@@ -10,7 +10,7 @@ namespace {
 Manifest manifest_of(const std::string& role, RecordLevel level,
                      const std::vector<std::pair<std::int64_t, bool>>& stages) {
   Manifest manifest;
-  manifest.role = role;
+  manifest.set_role(role);
   manifest.level = level;
   for (const auto& [rank, has_units] : stages)
     manifest.stages.push_back({static_cast<std::int64_t>(manifest.stages.size()), rank,

@@ -142,7 +142,7 @@ TEST(RowRules, SizesAreFreeWhereTheyMayOverflowOrAreAnothersOrAreNotNumbers) {
     TensorRow anothers = sample_tensor(0, 1);
     anothers.max_abs = largest;
     Manifest external = manifest;
-    external.role = "external";
+    external.set_role("external");
     EXPECT_FALSE(bad_cell(anothers, external, 0));
     anothers.max_abs = -0.3F;
     EXPECT_TRUE(bad_cell(anothers, external, 0)) << "of nobody's";

@@ -137,7 +137,7 @@ TEST(RecordTables, NumbersAndTextsAreKeptToTheLastBit) {
 
 Manifest manifest_of(const std::string& role, int schema) {
   Manifest manifest;
-  manifest.role = role;
+  manifest.set_role(role);
   manifest.schema = schema;
   return manifest;
 }

@@ -95,7 +95,7 @@ TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
 
 TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   const TemporaryFolder folder;
-  FirstDivergence where;
+  Finding where;
   where.step = 4;
   where.microbatch = 5;
   where.stage = 6;
@@ -104,18 +104,18 @@ TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   Verdict verdict;
   verdict.cells = {cell_of(false, std::nullopt), cell_of(false, std::nullopt)};
   verdict.cells[0].first_divergence = where;
-  verdict.cells[1].first_divergence = FirstDivergence{};
+  verdict.cells[1].first_divergence = Finding{};
   write_verdict(folder / "verdict.json", verdict);
 
   const Verdict read = read_verdict(folder / "verdict.json");
 
-  const FirstDivergence& found = read.cells[0].first_divergence.value();
+  const Finding& found = read.cells[0].first_divergence.value();
   EXPECT_EQ(found.step, 4);
   EXPECT_EQ(found.microbatch, 5);
   EXPECT_EQ(found.stage, 6);
   EXPECT_EQ(found.rank, 7);
   EXPECT_EQ(found.replica, 1);
-  const FirstDivergence& nowhere = read.cells[1].first_divergence.value();
+  const Finding& nowhere = read.cells[1].first_divergence.value();
   EXPECT_FALSE(nowhere.microbatch || nowhere.stage || nowhere.rank || nowhere.replica);
   EXPECT_EQ(to_json(verdict).at("cells")[1].at("first_divergence").at("rank"), Json(nullptr));
 }

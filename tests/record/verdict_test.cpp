@@ -18,8 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Verdict example() {
-  FirstDivergence divergence;
-  divergence.rung = "R2";
+  Finding divergence;
+  divergence.level = "R2";
   divergence.step = 1;
   divergence.microbatch = 3;
   divergence.stage = 2;

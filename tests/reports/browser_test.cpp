@@ -38,7 +38,7 @@ std::string green_page() {
 std::string red_page() {
   Verdict verdict = testing::sample_verdict(8);
   for (const std::size_t cell : {3U, 4U, 5U, 20U, 40U}) testing::break_check(verdict, cell, "gradients");
-  verdict.cells[20].first_divergence->rung = "completion";
+  verdict.cells[20].first_divergence->level = "completion";
   verdict.cells[40].first_divergence->item = "model.layers.3.mlp.down_proj.weight";
   verdict.cells[40].values.emplace().fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
   Evidence evidence = testing::sample_evidence(verdict, 5);

@@ -63,7 +63,7 @@ TEST(FailureList, CasesOfOneCauseStandTogetherTheWorstFirst) {
   Verdict verdict = testing::sample_verdict(3);
   for (const std::size_t cell : {0U, 1U, 2U, 3U, 4U, 5U, 6U}) testing::break_check(verdict, cell, "loss");
   verdict.cells[0].first_divergence->step = 2;
-  verdict.cells[6].first_divergence->rung = "completion";
+  verdict.cells[6].first_divergence->level = "completion";
 
   const std::string text = list_of(verdict);
 
@@ -160,7 +160,7 @@ TEST(FailureCard, EnvironmentRecordAndOutputStandBesideIt) {
                     HasSubstr("<pre class=\"said\">rank 0: &lt;killed&gt;</pre>"),
                     HasSubstr("<a href=\"launches/" + id + "/stderr.txt\">its output<"), Not(HasSubstr(same))));
 
-  verdict.cells[0].first_divergence->rung = "completion";
+  verdict.cells[0].first_divergence->level = "completion";
   EXPECT_THAT(cards_of(verdict), Not(HasSubstr(same))) << "of a run that broke off nothing is compared";
 }
 

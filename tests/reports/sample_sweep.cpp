@@ -129,8 +129,8 @@ void break_check(Verdict& verdict, std::size_t cell, const std::string& name) {
   CheckResult& check = check_of(broken, name);
   check.outcome = Outcome::fails;
   check.reason = "12 of 640 tensors differ from the reference's";
-  FirstDivergence divergence;
-  divergence.rung = "R2";
+  Finding divergence;
+  divergence.level = "R2";
   divergence.step = 1;
   divergence.microbatch = 3;
   divergence.stage = 2;

@@ -69,18 +69,5 @@ TEST(Words, ATitleAndALabelSayWhatTellsACellFromOthers) {
   EXPECT_EQ(run_label(cell), "1f1b, P = 2, [2, 0], resumed");
 }
 
-TEST(Words, AnUnknownMicrobatchIsLeftOutOfThePlace) {
-  FirstDivergence divergence;
-  divergence.step = 2;
-  divergence.item = "model.norm.weight";
-  divergence.stage = 0;
-
-  EXPECT_EQ(place_text(divergence), "step 2, stage 0, model.norm.weight");
-  divergence.step = 0;
-  EXPECT_EQ(place_text(divergence), "step 0, stage 0, model.norm.weight");
-  divergence.step = -1;
-  EXPECT_EQ(place_text(divergence), "before the first step, stage 0, model.norm.weight");
-}
-
 }  // namespace
 }  // namespace plumbline

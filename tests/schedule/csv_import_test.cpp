@@ -53,7 +53,7 @@ TEST_F(CsvImport, ReadsEveryFileOfTorchsGenerators) {
       // The order that torch 2.11.0 prints of its 1F1B (not the one it runs) numbers the last rank's forwards from 1.
       const std::int32_t last = imported.schedule.placement.ranks - 1;
       ASSERT_FALSE(findings.empty());
-      for (const Finding& finding : findings) {
+      for (const ListFinding& finding : findings) {
         EXPECT_EQ(finding.rank, last) << to_text(finding);
         EXPECT_TRUE(finding.rule == Rule::range || finding.rule == Rule::missing || finding.rule == Rule::order);
       }

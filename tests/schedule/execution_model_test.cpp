@@ -22,7 +22,7 @@ std::string safe_models(const Schedule& lowered) {
   for (const ExecutionModel model : execution_models) {
     const auto findings = verify(lowered, {.model = model, .tied = true});
     if (findings.empty()) safe += (safe.empty() ? "" : " ") + std::string(name(model));
-    for (const Finding& finding : findings) EXPECT_EQ(finding.rule, Rule::deadlock) << to_text(finding);
+    for (const ListFinding& finding : findings) EXPECT_EQ(finding.rule, Rule::deadlock) << to_text(finding);
   }
   return safe;
 }
@@ -57,9 +57,8 @@ TEST(ExecutionModels, SpellOutTheCycle) {
   const auto findings = verify(late, {.model = ExecutionModel::pair, .tied = false});
 
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_THAT(to_text(findings.front()),
-              AllOf(HasSubstr("under the model pair"), HasSubstr("is queued behind"), HasSubstr("(rank 0"),
-                    HasSubstr("(rank 1"), HasSubstr("same order")));
+  EXPECT_THAT(to_text(findings.front()), AllOf(HasSubstr("under the model pair"), HasSubstr("is queued behind"),
+                                               HasSubstr("(rank 0"), HasSubstr("(rank 1"), HasSubstr("same order")));
 }
 
 std::string circle_of(const Schedule& lowered, ExecutionModel model) {
@@ -109,7 +108,7 @@ TEST(Verify, SeveralFindingsAtOnce) {
   broken.ranks[1].insert(broken.ranks[1].begin(), broken.ranks[1][0]);  // received twice
 
   std::map<Rule, int> rules;
-  for (const Finding& finding : verify(broken, {.tied = false})) ++rules[finding.rule];
+  for (const ListFinding& finding : verify(broken, {.tied = false})) ++rules[finding.rule];
 
   EXPECT_EQ(rules[Rule::range], 1);
   EXPECT_EQ(rules[Rule::duplicate], 1);
@@ -139,7 +138,7 @@ TEST(Verify, StopsAfterAHundredFindings) {
   Schedule empty = make_schedule("afab", 4, 100);
   for (ActionList& list : empty.ranks) list.clear();
 
-  EXPECT_EQ(verify(empty).size(), Findings::limit);
+  EXPECT_EQ(verify(empty).size(), ListFindings::limit);
 }
 
 }  // namespace

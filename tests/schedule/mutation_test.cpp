@@ -129,7 +129,7 @@ TEST(Mutation, EveryChangeIsRejectedByTheRightRuleOrEquivalent) {
             }
             ++figures.rejected, ++kind.rejected;
             std::set<Rule> named;
-            for (const Finding& finding : findings) named.insert(finding.rule);
+            for (const ListFinding& finding : findings) named.insert(finding.rule);
             for (const Rule rule : named) ++by_rule[std::string(plumbline::name(rule))];
             const bool right = std::any_of(mutant.right.begin(), mutant.right.end(),
                                            [&](const Rule rule) { return named.contains(rule); });

@@ -51,14 +51,13 @@ bool RecordAudit::incomplete() {
   for (const RankRecord& rank : record_.ranks) {
     if (rank.exit && rank.exit->status == "ok") continue;
     any = true;
-    Finding finding;
-    finding.file = rank_folder(rank.rank) + "/exit.json";
-    finding.rank = rank.rank;
-    finding.item = "status";
-    finding.expected = "ok";
-    finding.got = rank.exit ? rank.exit->status : "no file";
-    finding.why = "the rank did not end well";
-    whole_.findings.push_back(std::move(finding));
+    whole_.findings.push_back({.level = part::structure,
+                               .rank = rank.rank,
+                               .source = rank_folder(rank.rank) + "/exit.json",
+                               .item = "status",
+                               .expected = "ok",
+                               .got = rank.exit ? rank.exit->status : "no file",
+                               .why = "the rank did not end well"});
   }
   if (any) whole_.not_audited.emplace_back("all numbers: the run is not complete");
   return any;
@@ -112,7 +111,7 @@ Audit RecordAudit::conclude() {
   if (no_rows_) return audit;
   const Manifest& manifest = record_.manifest;
   const auto not_audited = [&](const std::string& what) { audit.not_audited.push_back(what); };
-  if (!learning_rate_form(manifest.json))
+  if (!learning_rate_form(manifest))
     not_audited("learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
   append(audit, std::move(possible_));
   append(audit, std::move(rows_));
@@ -124,7 +123,7 @@ Audit RecordAudit::conclude() {
   append(audit, std::move(copies_));
   if (!manifest.recorded({"sends", "receives", "boundaries"}))
     not_audited("whether all that was sent arrived: the recorder could not see both");
-  if (manifest.role == "external") {
+  if (!manifest.traits.own_formulas) {
     const std::string norms = manifest.clip_norm ? "" : "gradient norms and ";
     not_audited(norms + "first moments against l2 and max_abs: an external trainer may compute these in any way");
   }

@@ -38,30 +38,31 @@ std::string table_line(std::int64_t rank, const std::string& file, std::size_t r
   return rank_folder(rank) + "/" + file + ":" + std::to_string(row + 2);
 }
 
-Finding at_row(const RowPlace& row, Place place, const std::string& item, const std::string& expected,
+Finding at_row(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,
                const std::string& got, const std::string& why) {
-  Finding finding;
-  finding.place = place;
-  finding.file = table_line(row.rank, row.file, row.index);
-  finding.step = row.step;
-  finding.rank = row.rank;
-  finding.microbatch = row.microbatch;
-  finding.item = item;
-  finding.expected = expected;
-  finding.got = got;
-  finding.why = why;
-  return finding;
+  return {.level = level,
+          .step = row.step,
+          .microbatch = row.microbatch,
+          .rank = row.rank,
+          .source = table_line(row.rank, row.file, row.index),
+          .item = item,
+          .expected = expected,
+          .got = got,
+          .why = why};
 }
 
-Finding at_tensor(const TensorPlace& place, const std::string& item) {
-  Finding finding;
-  finding.file = table_line(place.rank, "tensors.csv", place.index);
-  finding.step = place.row->step;
-  finding.rank = place.rank;
-  finding.stage = place.row->stage;
-  finding.item = item;
-  finding.place = place.row->kind == "gradient" ? Place::gradient : Place::parameter;
-  return finding;
+Finding at_tensor(const TensorPlace& place, const std::string& item, const std::string& expected,
+                  const std::string& got, const std::string& why, const std::string& source) {
+  const TensorRow& row = *place.row;
+  return {.level = row.kind == "gradient" ? part::gradient : part::parameter,
+          .step = row.step,
+          .stage = row.stage,
+          .rank = place.rank,
+          .source = source.empty() ? table_line(place.rank, "tensors.csv", place.index) : source,
+          .item = item,
+          .expected = expected,
+          .got = got,
+          .why = why};
 }
 
 }  // namespace plumbline::auditing

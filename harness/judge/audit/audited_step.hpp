@@ -31,7 +31,6 @@ class AuditedStep {
 
   const Record& record() const { return record_; }
   const Manifest& manifest() const { return record_.manifest; }
-  bool external() const { return record_.manifest.role == "external"; }
   std::int64_t step() const { return step_; }
   const std::vector<RankRecord>& before() const { return before_; }
   const RowsBefore& rows_before(std::int64_t rank) const { return rows_before_[static_cast<std::size_t>(rank)]; }
@@ -67,10 +66,11 @@ struct RowPlace {
   std::optional<std::int64_t> microbatch = {};
 };
 
-Finding at_row(const RowPlace& row, Place place, const std::string& item, const std::string& expected,
+Finding at_row(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,
                const std::string& got, const std::string& why);
 
-/// A finding about a row of tensors.csv.
-Finding at_tensor(const TensorPlace& place, const std::string& item);
+/// About a tensor; `source`: another file than its row of tensors.csv.
+Finding at_tensor(const TensorPlace& place, const std::string& item, const std::string& expected,
+                  const std::string& got, const std::string& why, const std::string& source = "");
 
 }  // namespace plumbline::auditing

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "harness/judge/audit/table_audit.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline::auditing {
 namespace {
@@ -18,7 +18,7 @@ Finding at_boundary(const BoundaryPlace& place, const std::string& expected, con
                     const std::string& why) {
   const BoundaryRow& row = *place.row;
   return at_row({row.step, place.rank, "boundaries.csv", place.index, row.microbatch},
-                row.direction == "forward" ? Place::forward : Place::backward,
+                row.direction == "forward" ? part::forward : part::backward,
                 row.direction + " boundary at " + row.cut + ", side " + row.side, expected, got, why);
 }
 
@@ -38,8 +38,7 @@ void audit_crossings(const AuditedStep& audited, Audit& audit) {
   };
   each([&](const BoundaryPlace& place) {
     if (place.row->side == "send") sent.emplace(crossing(*place.row), place);
-    std::int64_t bytes = static_cast<std::int64_t>(dtype_size(place.row->dtype));
-    for (const auto size : place.row->shape) bytes *= size;
+    const auto bytes = static_cast<std::int64_t>(dtype_size(place.row->dtype)) * element_count(place.row->shape);
     audit.count("numbers");
     if (bytes != place.row->bytes) {
       audit.findings.push_back(at_boundary(place, std::to_string(bytes), std::to_string(place.row->bytes),
@@ -80,11 +79,9 @@ void audit_tied_copies(const AuditedStep& audited, Audit& audit) {
       if (fresh) continue;
       audit.count("numbers");
       if (found->second->digest == place.row->digest) continue;
-      Finding finding = at_tensor(place, place.row->kind + " " + place.row->name);
-      finding.expected = found->second->digest;
-      finding.got = place.row->digest;
-      finding.why = "it is tied to " + found->second->name + " and has other bits";
-      audit.findings.push_back(std::move(finding));
+      audit.findings.push_back(at_tensor(place, place.row->kind + " " + place.row->name, found->second->digest,
+                                         place.row->digest,
+                                         "it is tied to " + found->second->name + " and has other bits"));
     }
   }
 }

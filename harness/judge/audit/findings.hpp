@@ -4,28 +4,19 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "record/finding.hpp"
+
 namespace plumbline::auditing {
 
-/// Position of a number in the order of a step.
-enum class Place { structure, data, forward, loss, backward, gradient, norm, learning_rate, parameter, evaluation };
-
-/// A recorded number that differs from the recomputed one.
-struct Finding {
-  Place place = Place::structure;
-  std::string file;  ///< relative to the record: "rank-1/tensors.csv:57", "rank-0/dumps/step-3.safetensors"
-  std::int64_t step = 0;
-  std::optional<std::int64_t> rank, stage, microbatch;
-  std::string item;  ///< "clip_coefficient", "moment1 model.norm.weight", "l2 of gradient lm_head.weight"
-  std::string expected, got;
-  std::string why;  ///< "the parameter does not follow from ..."; a clause
-};
-
-/// "<file>: step 2, moment1 ...: <why> (expected ..., got ...)".
-std::string words_of(const Finding& finding);
+/// Parts of a step (Finding::level), by which findings are ordered among those of other checks.
+namespace part {
+inline constexpr const char *structure = "structure", *data = "data", *forward = "forward", *loss = "loss",
+                            *backward = "backward", *gradient = "gradient", *norm = "norm",
+                            *learning_rate = "learning_rate", *parameter = "parameter", *evaluation = "evaluation";
+}  // namespace part
 
 /// For one kind of parameter ("layers.*.mlp.up_proj.weight"), over all steps: the number of elements in which each
 /// mistake would be detected, because its result is outside the admitted values.

@@ -28,9 +28,7 @@ class FirstMoments {
     const TensorRow* gradient = audited_.beside("gradient", place);
     const TensorRow* parameter = audited_.before("parameter", place);
     if (!gradient || !parameter || gradient->nan + gradient->inf + row.nan + row.inf > 0) return;
-    double elements = 1;
-    for (const auto size_along : row.shape) elements *= static_cast<double>(size_along);
-    root_of_elements_ = std::sqrt(std::max(elements, 1.0));
+    root_of_elements_ = std::sqrt(std::max(static_cast<double>(element_count(row.shape)), 1.0));
     storage_ = storage_of(row.dtype);
     if (row.kind == "moment1") {
       const double factor = form_.adamw ? 1 - form_.scaling(form_.beta1) : 1;
@@ -52,11 +50,10 @@ class FirstMoments {
     // a square has twice the relative error
     const double error = beside + 2 * relative_error(storage_) * (expected + beside) + tiny;
     if (std::abs(got - expected) <= error) return;
-    Finding finding = at_tensor(place, what + " of " + place.row->kind + " " + place.row->name);
-    finding.expected = to_text(expected) + (beside > 0 ? " within " + to_text(beside) : "");
-    finding.got = to_text(got);
-    finding.why = "after the first step it does not follow from the clipped gradient's";
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_tensor(place, what + " of " + place.row->kind + " " + place.row->name,
+                                        to_text(expected) + (beside > 0 ? " within " + to_text(beside) : ""),
+                                        to_text(got),
+                                        "after the first step it does not follow from the clipped gradient's"));
   }
 
   const AuditedStep& audited_;
@@ -70,7 +67,8 @@ class FirstMoments {
 }  // namespace
 
 void audit_first_moments(const AuditedStep& audited, Audit& audit) {
-  if (audited.step() != 0 || audited.external()) return;  // of an external record audit_record says so
+  if (audited.step() != 0 || !audited.manifest().traits.own_formulas)
+    return;  // of an external record audit_record says so
   const auto form = optimizer_form(audited.manifest());
   if (!form) return;
   const auto& steps = audited.record().ranks.front().steps;

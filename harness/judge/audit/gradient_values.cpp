@@ -33,16 +33,9 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
     if (!recorded) continue;
     audit.count("numbers");
     if (std::abs(*recorded - norm) <= allowed * norm) continue;
-    Finding finding;
-    finding.place = Place::norm;
-    finding.file = table_line(rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i);
-    finding.step = step;
-    finding.rank = rank.rank;
-    finding.item = "gradient_norm";
-    finding.expected = to_text(norm);
-    finding.got = to_text(*recorded);
-    finding.why = "it is not the norm of the dumped gradients, a tied weight once";
-    audit.findings.push_back(std::move(finding));
+    audit.findings.push_back(at_row({step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i},
+                                    part::norm, "gradient_norm", to_text(norm), to_text(*recorded),
+                                    "it is not the norm of the dumped gradients, a tied weight once"));
   }
 }
 
@@ -51,10 +44,6 @@ double sum_of_uses(Storage storage, double one, double other) {
   if (storage == Storage::float64) return one + other;
   const auto sum = static_cast<double>(static_cast<float>(one) + static_cast<float>(other));
   return rounded(storage, sum);
-}
-
-bool same_bits(double left, double right) {
-  return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
 }
 
 class TiedWeight {
@@ -91,19 +80,16 @@ class TiedWeight {
     audit_.count("tied_sums");
     if (sums.size() != uses[0].size()) return;  // another shape: audit_rows_by_values reports it
     std::int64_t wrong = 0;
-    Finding finding = at_tensor(place, "gradient " + place.row->name);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const double expected = sum_of_uses(storage, uses[0][i], uses[1][i]);
-      if (same_bits(expected, sums[i]) || wrong++ > 0) continue;
-      finding.item += ", element " + std::to_string(i);
-      finding.expected = to_text(expected);
-      finding.got = to_text(sums[i]);
-    }
+    std::size_t first = 0;
+    const auto expected = [&](std::size_t i) { return sum_of_uses(storage, uses[0][i], uses[1][i]); };
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      if (!same_bits(expected(i), sums[i]) && wrong++ == 0) first = i;
     if (wrong == 0) return;
-    finding.file = Dumps::name(place.rank, step_);
-    finding.why = "it is not the sum of the tied weight's two uses in " + std::to_string(wrong) + " of " +
-                  std::to_string(sums.size()) + " elements";
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_tensor(place, "gradient " + place.row->name + ", element " + std::to_string(first),
+                                        to_text(expected(first)), to_text(sums[first]),
+                                        "it is not the sum of the tied weight's two uses in " + std::to_string(wrong) +
+                                            " of " + std::to_string(sums.size()) + " elements",
+                                        Dumps::name(place.rank, step_)));
   }
 
   const AuditedStep& audited_;

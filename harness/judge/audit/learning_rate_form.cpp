@@ -26,12 +26,11 @@ std::optional<LearningRateForm> learning_rate_form(const Json& optimizer, const 
   return LearningRateForm{*peak, static_cast<std::int64_t>(*warmup), static_cast<std::int64_t>(*total), *start, *last};
 }
 
-std::optional<LearningRateForm> learning_rate_form(const Json& manifest) {
-  const auto found = manifest.find("learning_rate_schedule");
-  if (found == manifest.end() || !found->is_object()) return std::nullopt;
-  const auto form = learning_rate_form(manifest.at("optimizer"), *found);
-  const bool ours = manifest.value("role", "") != "external";
-  return form && (form->final_factor == 0 || ours) ? form : std::nullopt;
+std::optional<LearningRateForm> learning_rate_form(const Manifest& manifest) {
+  const auto found = manifest.json.find("learning_rate_schedule");
+  if (found == manifest.json.end() || !found->is_object()) return std::nullopt;
+  const auto form = learning_rate_form(manifest.json.at("optimizer"), *found);
+  return form && (form->final_factor == 0 || manifest.traits.own_formulas) ? form : std::nullopt;
 }
 
 }  // namespace plumbline::auditing

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "record/record.hpp"
 #include "support/json.hpp"
 
 namespace plumbline::auditing {
@@ -25,6 +26,6 @@ struct LearningRateForm {
 std::optional<LearningRateForm> learning_rate_form(const Json& optimizer, const Json& schedule);
 /// From a manifest; nullopt if it has no schedule, or if it is an external one that ends above 0, which may be computed
 /// in another order.
-std::optional<LearningRateForm> learning_rate_form(const Json& manifest);
+std::optional<LearningRateForm> learning_rate_form(const Manifest& manifest);
 
 }  // namespace plumbline::auditing

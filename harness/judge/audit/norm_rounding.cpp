@@ -51,7 +51,7 @@ double norm_rounding(const NormTerms& terms) {
 }
 
 bool summed_by_rank(const Manifest& manifest) {
-  return manifest.norm_order == "per_rank" || (manifest.role == "external" && !manifest.clip_norm);
+  return manifest.norm_order == "per_rank" || (!manifest.traits.own_formulas && !manifest.clip_norm);
 }
 
 std::vector<GradientRow> gradients_once(const Record& record) {
@@ -90,9 +90,7 @@ std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replica
   long double squares = 0;
   for (const auto& [name, row] : gradients) {
     squares += static_cast<long double>(row->l2) * static_cast<long double>(row->l2);
-    double elements = 1;
-    for (const auto size : row->shape) elements *= static_cast<double>(size);
-    terms.largest = std::max(terms.largest, elements);
+    terms.largest = std::max(terms.largest, static_cast<double>(element_count(row->shape)));
     if (rounding_to(row->dtype) > rounding_to(terms.dtype)) terms.dtype = row->dtype;
   }
   return NormByRows{static_cast<double>(std::sqrt(squares)), norm_rounding(terms)};

@@ -15,10 +15,11 @@ constexpr double allowed_share = 1e-10;
 }  // namespace
 
 void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
-  if (audited.external() && !audited.manifest().clip_norm) return;  // audit_record reports it
+  const bool own = audited.manifest().traits.own_formulas;
+  if (!own && !audited.manifest().clip_norm) return;  // audit_record reports it
   const auto by_rows = norm_by_rows(audited.record());
   if (!by_rows) return;
-  const double allowed = audited.external() ? by_rows->limit : allowed_share;
+  const double allowed = own ? allowed_share : by_rows->limit;
   if (allowed > widest_norm_limit) return;                  // gradient_norm reports it
   const RankRecord& rank = audited.record().ranks.front();  // audit_step_rows checks that all ranks agree
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {
@@ -29,7 +30,7 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
     if (std::abs(*row.gradient_norm - by_rows->norm) <= allowed * by_rows->norm) continue;
     const RowPlace place{row.step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i};
     audit.findings.push_back(
-        at_row(place, Place::norm, "gradient_norm", to_text(by_rows->norm), to_text(*row.gradient_norm),
+        at_row(place, part::norm, "gradient_norm", to_text(by_rows->norm), to_text(*row.gradient_norm),
                "it is not the root of the sum of l2 squared over the gradients in tensors.csv, a tied weight once"));
   }
 }

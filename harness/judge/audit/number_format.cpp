@@ -2,10 +2,7 @@
 #include "harness/judge/audit/number_format.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include "support/error.hpp"
@@ -25,17 +22,6 @@ double rounded_to_bfloat16(double value) {
   const double nearest = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
   const double largest = std::ldexp(255.0, 120);
   return std::abs(nearest) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : nearest;
-}
-
-template <typename Stored, typename Widen>
-std::vector<double> read(std::span<const std::byte> bytes, Widen widen) {
-  std::vector<double> values(bytes.size() / sizeof(Stored));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
-    values[i] = widen(stored);
-  }
-  return values;
 }
 
 }  // namespace
@@ -91,17 +77,8 @@ double rounded(Storage storage, long double value) {
 }
 
 std::vector<double> values_of(const SafetensorsEntry& tensor) {
-  switch (storage_of(tensor.dtype)) {
-    case Storage::float32:
-      return read<float>(tensor.bytes, [](float value) { return static_cast<double>(value); });
-    case Storage::bfloat16:  // the upper half of a float32
-      return read<std::uint16_t>(tensor.bytes, [](std::uint16_t bits) {
-        return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
-      });
-    case Storage::float64:
-      break;
-  }
-  return read<double>(tensor.bytes, [](double value) { return value; });
+  storage_of(tensor.dtype);
+  return numbers_of(tensor);
 }
 
 }  // namespace plumbline::auditing

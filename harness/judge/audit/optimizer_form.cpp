@@ -36,7 +36,7 @@ std::string why_not_recomputed(const Manifest& manifest) {
   const std::string name = optimizer.value("name", "");
   if (manifest.dtype != "bfloat16") return "";
   const bool told = optimizer.contains("implementation");
-  if (manifest.role == "external" && name == "adamw" && !told)
+  if (!manifest.traits.own_formulas && name == "adamw" && !told)
     return "the manifest does not say which form of adamw ran (optimizer.implementation: single_tensor, foreach, "
            "fused), and each rounds to bfloat16 at other places";
   if (name == "sgd" && told && optimizer.at("implementation") == "fused")

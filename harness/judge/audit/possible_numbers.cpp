@@ -20,7 +20,7 @@ class NumbersOfStep {
   NumbersOfStep(const AuditedStep& audited, Audit& audit)
       : audited_(audited),
         audit_(audit),
-        cross_entropy_(judging::says_llama(audited.manifest()) && audited.manifest().recorded({"inputs", "labels"})) {}
+        cross_entropy_(audited.manifest().traits.llama && audited.manifest().recorded({"inputs", "labels"})) {}
 
   /// True if all numbers are finite.
   bool look() {
@@ -29,17 +29,17 @@ class NumbersOfStep {
       for (std::size_t i = 0; i < rank.microbatches.size(); ++i) {
         const MicrobatchRow& row = rank.microbatches[i];
         const RowPlace place{audited_.step(), rank.rank, "microbatches.csv", before.microbatches + i, row.microbatch};
-        if (row.loss) loss(place, Place::loss, *row.loss, row.valid_tokens);
+        if (row.loss) loss(place, part::loss, *row.loss, row.valid_tokens);
       }
       for (std::size_t i = 0; i < rank.steps.size(); ++i) {
         const StepRow& row = rank.steps[i];
         const RowPlace place{audited_.step(), rank.rank, "steps.csv", before.steps + i, {}};
-        if (row.loss) loss(place, Place::loss, *row.loss, row.valid_tokens);
-        if (row.gradient_norm) finite(place, Place::norm, "gradient_norm", *row.gradient_norm);
+        if (row.loss) loss(place, part::loss, *row.loss, row.valid_tokens);
+        if (row.gradient_norm) finite(place, part::norm, "gradient_norm", *row.gradient_norm);
       }
       for (std::size_t i = 0; i < rank.evaluation.size(); ++i) {
         const EvaluationRow& row = rank.evaluation[i];
-        loss({audited_.step(), rank.rank, "evaluation.csv", before.evaluation + i, row.microbatch}, Place::evaluation,
+        loss({audited_.step(), rank.rank, "evaluation.csv", before.evaluation + i, row.microbatch}, part::evaluation,
              row.loss, row.valid_tokens);
       }
     }
@@ -56,38 +56,34 @@ class NumbersOfStep {
       evaluation(rank, first);
     }
     if (any) return;
-    Finding finding;
-    finding.place = Place::evaluation;
-    finding.file = "evaluation.csv";
-    finding.step = audited_.step();
-    finding.item = "rows";
-    finding.expected = "an evaluation";
-    finding.got = "none";
-    finding.why = "manifest.json has an evaluation after this step";
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back({.level = part::evaluation,
+                               .step = audited_.step(),
+                               .source = "evaluation.csv",
+                               .item = "rows",
+                               .expected = "an evaluation",
+                               .got = "none",
+                               .why = "manifest.json has an evaluation after this step"});
   }
 
  private:
-  bool finite(const RowPlace& place, Place kind, const std::string& item, double value) {
+  bool finite(const RowPlace& place, const std::string& level, const std::string& item, double value) {
     if (std::isfinite(value)) return true;
-    report(place, kind, item, "a finite number", to_text(value), "not finite");
+    report(place, level, item, "a finite number", to_text(value), "not finite");
     return finite_ = false;
   }
 
-  void loss(const RowPlace& place, Place kind, float loss, std::int64_t valid_tokens) {
-    if (!finite(place, kind, "loss", static_cast<double>(loss)) || !cross_entropy_) return;
+  void loss(const RowPlace& place, const std::string& level, float loss, std::int64_t valid_tokens) {
+    if (!finite(place, level, "loss", static_cast<double>(loss)) || !cross_entropy_) return;
     const auto impossible = judging::why_no_loss(loss, valid_tokens);
-    if (impossible) report(place, kind, "loss", *impossible, to_text(loss), "no sum of cross-entropies is this");
+    if (impossible) report(place, level, "loss", *impossible, to_text(loss), "no sum of cross-entropies is this");
   }
 
   void tensor(const TensorPlace& place) {
     const TensorRow& row = *place.row;
     if (row.nan + row.inf == 0) return;
-    Finding finding = at_tensor(place, row.kind + " " + row.name);
-    finding.expected = "finite values";
-    finding.got = std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite";
-    finding.why = "not finite";
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name, "finite values",
+                                        std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite",
+                                        "not finite"));
     finite_ = false;
   }
 
@@ -112,23 +108,23 @@ class NumbersOfStep {
     for (std::int64_t microbatch = -1; microbatch < audited_.manifest().evaluation->microbatches; ++microbatch) {
       if (rows[microbatch] == 1) continue;
       const std::string what = microbatch < 0 ? "the whole evaluation" : "microbatch " + to_text(microbatch);
-      return report({audited_.step(), rank.rank, "evaluation.csv", before}, Place::evaluation, "rows of " + what, "1",
+      return report({audited_.step(), rank.rank, "evaluation.csv", before}, part::evaluation, "rows of " + what, "1",
                     to_text(rows[microbatch]), "every evaluation has one of each");
     }
     audit_.count("numbers", 3);
     for (const auto& [column, expected, got] : judging::differences_from_sum(*whole, microbatches))
-      report(whole_place, Place::evaluation, column, expected, got, "it is not the sum over the microbatches");
+      report(whole_place, part::evaluation, column, expected, got, "it is not the sum over the microbatches");
   }
 
   void same_data(const RowPlace& place, const EvaluationRow& row, std::map<std::int64_t, EvaluationRow>& first) {
     const EvaluationRow& then = first.try_emplace(*row.microbatch, row).first->second;
     for (const auto& [column, expected, got] : judging::differences_of_data(then, row))
-      report(place, Place::evaluation, column, expected, got, "other than after step " + to_text(then.step));
+      report(place, part::evaluation, column, expected, got, "other than after step " + to_text(then.step));
   }
 
-  void report(const RowPlace& row, Place place, const std::string& item, const std::string& expected,
+  void report(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    audit_.findings.push_back(at_row(row, place, item, expected, got, why));
+    audit_.findings.push_back(at_row(row, level, item, expected, got, why));
   }
 
   const AuditedStep& audited_;

@@ -10,11 +10,8 @@ namespace {
 
 void report(const TensorPlace& copy, const std::string& item, const std::string& expected, const std::string& got,
             Audit& audit) {
-  Finding finding = at_tensor(copy, item);
-  finding.expected = expected;
-  finding.got = got;
-  finding.why = "a copy is its master rounded once to " + copy.row->dtype;
-  audit.findings.push_back(std::move(finding));
+  audit.findings.push_back(
+      at_tensor(copy, item, expected, got, "a copy is its master rounded once to " + copy.row->dtype));
 }
 
 template <class Visit>
@@ -28,7 +25,7 @@ void for_each_copy(const AuditedStep& audited, Visit visit) {
 }  // namespace
 
 void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
-  if (audited.external()) return;
+  if (!audited.manifest().traits.own_formulas) return;
   for_each_copy(audited, [&](const TensorPlace& copy) {
     const TensorRow* master = audited.beside("parameter", copy);
     const std::string name = "copy " + copy.row->name;

@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cmath>
-#include <limits>
 #include <set>
 
-#include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/audit/value_audit.hpp"
 #include "record/digest.hpp"
+#include "record/tensor_statistics.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::auditing {
 namespace {
-
-/// The facts of a row of tensors.csv about its values.
-struct Facts {
-  double l2 = 0;
-  float max_abs = 0;
-  std::int64_t nonzero = 0, nan = 0, inf = 0;
-  std::optional<std::int64_t> nonzero_rows;  ///< only of matrices
-};
-
-Facts facts_of(const std::vector<double>& values, const Shape& shape) {
-  Facts facts;
-  long double squares = 0;
-  double largest = 0;
-  for (const double value : values) {
-    squares += static_cast<long double>(value) * static_cast<long double>(value);
-    largest = std::abs(value) > largest ? std::abs(value) : largest;
-    facts.nonzero += value != 0 ? 1 : 0;
-    facts.nan += std::isnan(value) ? 1 : 0;
-    facts.inf += std::isinf(value) ? 1 : 0;
-  }
-  facts.l2 = static_cast<double>(std::sqrt(squares));
-  facts.max_abs = facts.nan > 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(largest);
-  if (shape.size() != 2) return facts;
-  facts.nonzero_rows = 0;
-  const auto width = static_cast<std::size_t>(shape[1]);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(shape[0]); ++row) {
-    std::size_t column = 0;
-    while (column < width && values[row * width + column] == 0) ++column;
-    *facts.nonzero_rows += column < width ? 1 : 0;
-  }
-  return facts;
-}
 
 class RowAudit {
  public:
@@ -53,30 +20,27 @@ class RowAudit {
     if (tensor.dtype != row_.dtype) return report("dtype", tensor.dtype, row_.dtype);
     if (tensor.shape != row_.shape) return report("shape", shape_text(tensor.shape), shape_text(row_.shape));
     equal("digest", tensor_digest(tensor.dtype, tensor.shape, tensor.bytes), row_.digest);
-    const std::vector<double> values = values_of(tensor);
-    const Facts facts = facts_of(values, tensor.shape);
+    const TensorStatistics facts = wide_statistics(tensor.dtype, tensor.shape, tensor.bytes);
+    const std::int64_t elements = element_count(tensor.shape);
     equal("nonzero", to_text(facts.nonzero), to_text(row_.nonzero));
     equal("nan", to_text(facts.nan), to_text(row_.nan));
     equal("inf", to_text(facts.inf), to_text(row_.inf));
     if (row_.nonzero_rows) {
       equal("nonzero_rows", facts.nonzero_rows ? to_text(*facts.nonzero_rows) : "none", to_text(*row_.nonzero_rows));
     }
-    audit_.count("elements", static_cast<std::int64_t>(values.size()));
-    if (audited_.external()) return;
+    audit_.count("elements", elements);
+    if (!audited_.manifest().traits.own_formulas) return;
     equal("max_abs", to_text(facts.max_abs), to_text(row_.max_abs));
     audit_.count("numbers");
-    const double allowed = (static_cast<double>(values.size()) + 2) * 0x1p-53;
+    const double allowed = (static_cast<double>(elements) + 2) * 0x1p-53;
     const bool same = to_text(facts.l2) == to_text(row_.l2);  // for example, not finite
     if (!same && !(std::abs(row_.l2 - facts.l2) <= allowed * facts.l2))
       report("l2", to_text(facts.l2), to_text(row_.l2));
   }
 
   void report(const std::string& column, const std::string& expected, const std::string& got) {
-    Finding finding = at_tensor(place_, column + " of " + row_.kind + " " + row_.name);
-    finding.expected = expected;
-    finding.got = got;
-    finding.why = "it is not that of the values in " + Dumps::name(place_.rank, row_.step);
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_tensor(place_, column + " of " + row_.kind + " " + row_.name, expected, got,
+                                        "it is not that of the values in " + Dumps::name(place_.rank, row_.step)));
   }
 
  private:
@@ -100,17 +64,10 @@ void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t i
   if (tensor && expected == got && tensor->dtype == row.dtype && tensor->shape == row.shape) return;
   if (expected == got)
     expected = tensor->dtype + " " + shape_text(tensor->shape), got = row.dtype + " " + shape_text(row.shape);
-  Finding finding;
-  finding.place = row.direction == "forward" ? Place::forward : Place::backward;
-  finding.file = table_line(rank, "boundaries.csv", index);
-  finding.step = row.step;
-  finding.microbatch = row.microbatch;
-  finding.rank = rank;
-  finding.item = "digest of the " + row.direction + " boundary at " + row.cut + ", side " + row.side;
-  finding.expected = expected;
-  finding.got = got;
-  finding.why = "it is not that of the values in " + Dumps::name(rank, row.step);
-  audit.findings.push_back(std::move(finding));
+  audit.findings.push_back(at_row({row.step, rank, "boundaries.csv", index, row.microbatch},
+                                  row.direction == "forward" ? part::forward : part::backward,
+                                  "digest of the " + row.direction + " boundary at " + row.cut + ", side " + row.side,
+                                  expected, got, "it is not that of the values in " + Dumps::name(rank, row.step)));
 }
 
 }  // namespace
@@ -142,15 +99,14 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
     for (const auto& [key, tensor] : dumps.file(rank.rank, step).entries()) {
       if (with_row[rank.rank].contains(key)) continue;
       if (key.starts_with("gradient_use/") || key.starts_with("gradient_after/")) continue;
-      Finding finding;
-      finding.file = Dumps::name(rank.rank, step);
-      finding.step = step;
-      finding.rank = rank.rank;
-      finding.item = key;
-      finding.expected = "a row of tensors.csv or boundaries.csv";
-      finding.got = "none";
-      finding.why = "a tensor was dumped that no row speaks of";
-      audit.findings.push_back(std::move(finding));
+      audit.findings.push_back({.level = part::structure,
+                                .step = step,
+                                .rank = rank.rank,
+                                .source = Dumps::name(rank.rank, step),
+                                .item = key,
+                                .expected = "a row of tensors.csv or boundaries.csv",
+                                .got = "none",
+                                .why = "a tensor was dumped that no row speaks of"});
     }
   }
 }

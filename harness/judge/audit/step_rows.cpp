@@ -21,7 +21,7 @@ std::string text_of(const std::optional<Number>& value) {
 class StepRows {
  public:
   StepRows(const AuditedStep& audited, Audit& audit)
-      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest().json)) {}
+      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest())) {}
 
   void rank(const RankRecord& rank) {
     rank_ = rank.rank;
@@ -33,7 +33,7 @@ class StepRows {
       norm();
       coefficient();
       if (rate_ && (row_->learning_rate || audited_.manifest().recorded({"rates"})))
-        exactly(Place::learning_rate, "learning_rate", std::optional(rate_->at(row_->step * audited_.manifest().every)),
+        exactly(part::learning_rate, "learning_rate", std::optional(rate_->at(row_->step * audited_.manifest().every)),
                 row_->learning_rate);
       totals(sums);
     }
@@ -61,10 +61,11 @@ class StepRows {
 
   void norm() {
     if (!row_->gradient_norm) {
-      if (!audited_.external()) report(Place::norm, "gradient_norm", "a norm", "absent", "every rank has it");
+      if (!audited_.manifest().traits.may_lack)
+        report(part::norm, "gradient_norm", "a norm", "absent", "every rank has it");
       return;
     }
-    if (norm_) exactly(Place::norm, "gradient_norm", norm_, row_->gradient_norm);
+    if (norm_) exactly(part::norm, "gradient_norm", norm_, row_->gradient_norm);
     if (!norm_) norm_ = row_->gradient_norm;
   }
 
@@ -73,34 +74,34 @@ class StepRows {
     const auto right = right_coefficients(*row_->gradient_norm, audited_.manifest());
     const auto& got = row_->clip_coefficient;
     const bool found = got && std::find(right.begin(), right.end(), *got) != right.end();
-    exactly(Place::norm, "clip_coefficient", found ? got : std::optional(right.front()), got);
+    exactly(part::norm, "clip_coefficient", found ? got : std::optional(right.front()), got);
   }
 
   void totals(const Sums& sums) {
     // Of a part of the step other records hold the rest: the check replicas adds them.
     if (audited_.manifest().part_of_step()) return;
-    exactly(Place::data, "tokens", std::optional(sums.tokens), std::optional(row_->tokens));
-    exactly(Place::data, "valid_tokens", std::optional(sums.valid), std::optional(row_->valid_tokens));
+    exactly(part::data, "tokens", std::optional(sums.tokens), std::optional(row_->tokens));
+    exactly(part::data, "valid_tokens", std::optional(sums.valid), std::optional(row_->valid_tokens));
     const auto loss = sums.loss();
-    if (row_->loss && loss) exactly(Place::loss, "loss", loss, row_->loss);
+    if (row_->loss && loss) exactly(part::loss, "loss", loss, row_->loss);
   }
 
   template <typename Number>
-  void exactly(Place place, const std::string& item, const std::optional<Number>& expected,
+  void exactly(const std::string& level, const std::string& item, const std::optional<Number>& expected,
                const std::optional<Number>& got) {
     audit_.count("numbers");
     if (got && std::memcmp(&*got, &*expected, sizeof(Number)) == 0) return;
-    const std::string why = place == Place::norm && item == "gradient_norm" ? "other ranks have another norm"
-                            : place == Place::norm          ? "it is not min(1, limit / norm) of this row's norm"
-                            : place == Place::learning_rate ? "it is not the rate of this step"
-                                                            : "it is not the sum over the step's microbatches";
-    report(place, item, text_of(expected), text_of(got), why);
+    const std::string why = level == part::norm && item == "gradient_norm" ? "other ranks have another norm"
+                            : level == part::norm          ? "it is not min(1, limit / norm) of this row's norm"
+                            : level == part::learning_rate ? "it is not the rate of this step"
+                                                           : "it is not the sum over the step's microbatches";
+    report(level, item, text_of(expected), text_of(got), why);
   }
 
-  void report(Place place, const std::string& item, const std::string& expected, const std::string& got,
+  void report(const std::string& level, const std::string& item, const std::string& expected, const std::string& got,
               const std::string& why) {
     const RowPlace row{row_->step, rank_, "steps.csv", line_};
-    audit_.findings.push_back(at_row(row, place, item, expected, got, why));
+    audit_.findings.push_back(at_row(row, level, item, expected, got, why));
   }
 
   const AuditedStep& audited_;

@@ -39,16 +39,14 @@ class StillTensors {
     if (!movement) return;
     audit_.count("numbers");
     const Storage storage = storage_of(row.dtype);
-    const auto elements = static_cast<double>(judging::elements(row.shape));
+    const auto elements = static_cast<double>(element_count(row.shape));
     const double tiny = std::sqrt(elements) * 4 * (smallest(storage) + smallest(computed_in(storage)));
     const double kept = kept_share(storage) * movement->sizes + tiny;
     if (before->digest != row.digest || !(movement->least > kept)) return;
-    Finding finding = at_tensor(place, row.kind + " " + row.name);
-    finding.expected = "other bits than after the step before";
-    finding.got = "the same";
-    finding.why = "the step moves it by " + to_text(movement->least) + " or more, and " + to_text(kept) +
-                  " is what rounding may keep";
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name, "other bits than after the step before",
+                                        "the same",
+                                        "the step moves it by " + to_text(movement->least) + " or more, and " +
+                                            to_text(kept) + " is what rounding may keep"));
   }
 
  private:
@@ -101,7 +99,8 @@ class StillTensors {
 }  // namespace
 
 void audit_still_tensors(const AuditedStep& audited, Audit& audit) {
-  if (audited.step() < 0 || audited.external()) return;  // an external trainer may compute l2 in any way
+  if (audited.step() < 0 || !audited.manifest().traits.own_formulas)
+    return;  // an external trainer may compute l2 in any way
   const auto form = optimizer_form(audited.manifest());
   const auto& steps = audited.record().ranks.front().steps;
   if (!form || steps.empty()) return;

@@ -93,13 +93,11 @@ class ParameterUpdate {
     const auto& frozen = audited_.manifest().frozen;
     const Refused moved = difference(before, after);
     // In an external trainer possibly a parameter that no loss of the step depends on, which its optimiser skips.
-    const bool passed_over = audited_.manifest().role == "external" && moved.number == 0;
+    const bool passed_over = audited_.manifest().traits.may_lack && moved.number == 0;
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
-      Finding finding = at_tensor(place_, "parameter " + place_.row->name);
-      finding.expected = "a gradient, or its name in `frozen`";
-      finding.got = "neither";
-      finding.why = "nothing says how it was updated";
-      audit_.findings.push_back(std::move(finding));
+      audit_.findings.push_back(at_tensor(place_, "parameter " + place_.row->name,
+                                          "a gradient, or its name in `frozen`", "neither",
+                                          "nothing says how it was updated"));
     }
     report("parameter", moved, "it is frozen, and moved");
     for (const char* kind : moment_kinds) {
@@ -169,20 +167,13 @@ class ParameterUpdate {
 
   void report(const std::string& kind, const Refused& refused, const std::string& why) {
     if (refused.number == 0) return;
-    Finding finding;
-    finding.place = Place::parameter;
-    finding.file = Dumps::name(place_.rank, numbers_.step);
-    finding.step = numbers_.step;
-    finding.rank = place_.rank;
-    finding.stage = place_.row->stage;
-    finding.item = kind + " " + place_.row->name + ", element " + std::to_string(refused.first);
     const std::string low = to_text(refused.bounds.lowest), high = to_text(refused.bounds.highest);
-    finding.expected = low == high ? low : low + " to " + high;
-    finding.got = to_text(refused.got);
-    std::int64_t all = 1;
-    for (const auto size : place_.row->shape) all *= size;
-    finding.why = why + ", in " + std::to_string(refused.number) + " of " + std::to_string(all) + " elements";
-    audit_.findings.push_back(std::move(finding));
+    const auto all = element_count(place_.row->shape);
+    audit_.findings.push_back(
+        at_tensor(place_, kind + " " + place_.row->name + ", element " + std::to_string(refused.first),
+                  low == high ? low : low + " to " + high, to_text(refused.got),
+                  why + ", in " + std::to_string(refused.number) + " of " + std::to_string(all) + " elements",
+                  Dumps::name(place_.rank, numbers_.step)));
   }
 
   const AuditedStep& audited_;

@@ -67,13 +67,11 @@ class PeakComparison {
     }
     judgement_.compare("actions");
     if (row.peak_bytes && agrees(*row.peak_bytes, peak.bytes, peak.exact)) return;
-    const std::string got = row.peak_bytes ? std::to_string(*row.peak_bytes) : "absent";
     const auto difference = row.peak_bytes.value_or(0) - peak.bytes;
-    report(beside_action(row.step, row.index, rank_.rank), row.action, peak.bytes, got,
-           whose_ + "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ", action " + row.action +
-               " (index " + std::to_string(row.index) + ", predicted peak in " + peak.unit + "): " + got +
-               " bytes of activations, predicted " + std::to_string(peak.bytes) + " (" + (difference > 0 ? "+" : "") +
-               std::to_string(difference) + ")");
+    report(beside_action(row.step, row.index, rank_.rank), row.action,
+           "action " + row.action + ", index " + std::to_string(row.index), peak.bytes, row.peak_bytes,
+           "bytes of activations, predicted peak in " + peak.unit + ", " + (difference > 0 ? "+" : "") +
+               std::to_string(difference));
   }
 
   void compare_peak_of_step(const MemoryRow& row, std::int64_t most, bool exact) {
@@ -83,15 +81,20 @@ class PeakComparison {
     }
     judgement_.compare("activation_peaks");
     if (row.activation_peak_bytes && agrees(*row.activation_peak_bytes, most, exact)) return;
-    const std::string got = row.activation_peak_bytes ? std::to_string(*row.activation_peak_bytes) : "absent";
-    report(beside(row.step, Beside::activation_peak, rank_.rank), "activation_peak_bytes", most, got,
-           whose_ + "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ": activation_peak_bytes is " +
-               got + ", the law gives " + std::to_string(most));
+    report(beside(row.step, Beside::activation_peak, rank_.rank), "activation_peak_bytes", "", most,
+           row.activation_peak_bytes, "not what the memory law gives");
   }
 
-  void report(const ExecutionPoint& point, const std::string& item, std::int64_t expected, const std::string& got,
-              const std::string& words) {
-    judgement_.diverge(point, point.step, rank_.rank, item, std::to_string(expected), got, words);
+  void report(const ExecutionPoint& point, const std::string& item, const std::string& what, std::int64_t expected,
+              const std::optional<std::int64_t>& got, const std::string& why) {
+    judgement_.diverge(point, {.step = point.step,
+                               .rank = rank_.rank,
+                               .source = whose_,
+                               .item = item,
+                               .what = what,
+                               .expected = std::to_string(expected),
+                               .got = got ? std::to_string(*got) : "absent",
+                               .why = why});
   }
 
   std::string whose_;
@@ -148,17 +151,15 @@ class SavedBytesPart : public MemoryPart {
     const auto expected = saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_, recompute_);
     judgement_.look_at("saved_cells");
     if (expected && *expected == row.saved_bytes) return;
-    FirstDivergence divergence;
-    divergence.step = now.step;
-    divergence.microbatch = row.microbatch;
-    divergence.item = row.unit;
-    divergence.expected = expected ? std::to_string(*expected) : "a unit of the model";
-    divergence.got = std::to_string(row.saved_bytes);
-    divergence.words = "reference: " + row.unit + " keeps " + divergence.got + " bytes for backward of microbatch " +
-                       std::to_string(row.microbatch) + " (" + std::to_string(shape.batch * shape.sequence) +
-                       " tokens); its closed form gives " + divergence.expected;
     judgement_.diverge(beside(-1, Beside::saved, evidence_.model.unit_position(row.unit).value_or(0), row.microbatch),
-                       std::move(divergence));
+                       {.step = now.step,
+                        .microbatch = row.microbatch,
+                        .source = "reference",
+                        .item = row.unit,
+                        .expected = expected ? std::to_string(*expected) : "a unit of the model",
+                        .got = std::to_string(row.saved_bytes),
+                        .why = "bytes kept for backward of " + std::to_string(shape.batch * shape.sequence) +
+                               " tokens, against their closed form"});
   }
 
   const CellEvidence& evidence_;
@@ -218,7 +219,7 @@ class ActivationsPart : public MemoryPart {
 
  private:
   void predict() {
-    const bool may_lack = evidence_.candidate.manifest.role == "external";
+    const bool may_lack = evidence_.candidate.manifest.traits.may_lack;
     const auto& lists = evidence_.compute_list->ranks;
     std::vector<std::int64_t> predicted(lists.size(), 0);
     for (const auto& rank : evidence_.candidate.ranks) {
@@ -232,7 +233,7 @@ class ActivationsPart : public MemoryPart {
     judgement_.predicted_peaks(std::move(predicted));
     if (evidence_.reference.manifest.role != "reference") return;
     // The model also predicts the reference.
-    ranks_.emplace_back("reference, ", evidence_.reference.ranks.at(0),
+    ranks_.emplace_back("reference", evidence_.reference.ranks.at(0),
                         predict_peaks(one_by_one(evidence_.microbatches()), evidence_.reference_stages, saved_, bytes_),
                         false, judgement_);
   }

@@ -64,7 +64,6 @@ class AsAskedCheck::OfRecord {
         candidate_(whose_ == "the candidate"),
         request_(request),
         record_(record),
-        external_(record.manifest.role == "external"),
         judgement_(judgement),
         rates_(asked_rates(request)) {
     manifest();
@@ -176,7 +175,8 @@ class AsAskedCheck::OfRecord {
         if (!row.learning_rate) continue;
         judgement_.compare_or_look_at(candidate_, "learning_rates");
         const double asked = rates_->at(step_of_run(row.step));
-        const double allowed = rate_limit * asked + (external_ ? cosine_limit * rates_->peak : 0);
+        const double allowed =
+            rate_limit * asked + (record_.manifest.traits.own_formulas ? 0 : cosine_limit * rates_->peak);
         if (!(std::abs(*row.learning_rate - asked) <= allowed))
           report(Part::rates, "learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
       }
@@ -271,19 +271,20 @@ class AsAskedCheck::OfRecord {
 
   void report(Part part, const std::string& item, const std::string& asked, const std::string& ran,
               std::optional<std::int64_t> rank, std::int64_t step) {
+    const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
+    const int position = before + static_cast<int>(part);  // of each part the first one found
     std::string words = whose_ + (rank ? ", rank " + std::to_string(*rank) : "") +
                         (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
                         ", asked for was " + asked;
-    const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
-    const int position = before + static_cast<int>(part);  // of each part the first one found
-    judgement_.diverge(at_structure(Structure::as_asked, position), step, rank, item, asked, ran, words);
+    judgement_.diverge(
+        at_structure(Structure::as_asked, position),
+        {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
   }
 
   std::string whose_;
   bool candidate_;
   const Request& request_;
   const Record& record_;
-  bool external_;
   Judgement& judgement_;
   std::optional<auditing::LearningRateForm> rates_;
   std::optional<TokenSource> source_, evaluated_;

@@ -21,30 +21,20 @@ ExecutionPoint behind(ExecutionPoint point) {
   return point;
 }
 
-ExecutionPoint point_of(const auditing::Finding& finding) {
-  switch (finding.place) {
-    case auditing::Place::structure:
-      return at_structure(Structure::audit);
-    case auditing::Place::data:
-      return at_data(finding.step, after_comparisons);
-    case auditing::Place::forward:
-      return at_forward(finding.step, finding.microbatch.value_or(0), after_comparisons, BoundaryEnd::sent);
-    case auditing::Place::loss:
-      return at_step_loss(finding.step);
-    case auditing::Place::backward:  // ordered from the last stage boundary to the first
-      return at_backward(finding.step, finding.microbatch.value_or(0), -after_comparisons, BoundaryEnd::sent);
-    case auditing::Place::gradient:
-      return at_gradient(finding.step, -after_comparisons, 0);
-    case auditing::Place::norm:
-      return behind(at_norm(finding.step));
-    case auditing::Place::learning_rate:
-      return at_learning_rate(finding.step);
-    case auditing::Place::evaluation:
-      return at_evaluation(finding.step, finding.microbatch.value_or(after_comparisons));
-    case auditing::Place::parameter:
-      break;
-  }
-  return at_parameter(finding.step, after_comparisons, StateKind::parameter, 0);
+ExecutionPoint point_of(const Finding& finding) {
+  const std::string& part = finding.level;
+  const std::int64_t step = finding.step, microbatch = finding.microbatch.value_or(0);
+  if (part == auditing::part::structure) return at_structure(Structure::audit);
+  if (part == auditing::part::data) return at_data(step, after_comparisons);
+  if (part == auditing::part::forward) return at_forward(step, microbatch, after_comparisons, BoundaryEnd::sent);
+  if (part == auditing::part::loss) return at_step_loss(step);
+  // ordered from the last stage boundary to the first
+  if (part == auditing::part::backward) return at_backward(step, microbatch, -after_comparisons, BoundaryEnd::sent);
+  if (part == auditing::part::gradient) return at_gradient(step, -after_comparisons, 0);
+  if (part == auditing::part::norm) return behind(at_norm(step));
+  if (part == auditing::part::learning_rate) return at_learning_rate(step);
+  if (part == auditing::part::evaluation) return at_evaluation(step, finding.microbatch.value_or(after_comparisons));
+  return at_parameter(step, after_comparisons, StateKind::parameter, 0);
 }
 
 /// "no update 98304, applied twice 98304, ... of 98304 elements".
@@ -116,17 +106,11 @@ class AuditCheck : public StepCheck {
   auditing::Audit take(auditing::RecordAudit& record, const std::string& whose) {
     auditing::Audit audit = record.conclude();
     for (const auto& [what, count] : audit.recomputed) judgement_.compare("recomputed_" + what, count);
-    for (const auto& finding : audit.findings) {
-      FirstDivergence divergence;
-      divergence.step = finding.step;
-      divergence.microbatch = finding.microbatch;
-      divergence.stage = finding.stage;
-      divergence.rank = finding.rank;
-      divergence.item = finding.item;
-      divergence.expected = finding.expected;
-      divergence.got = finding.got;
-      divergence.words = whose + words_of(finding);
-      judgement_.diverge(point_of(finding), std::move(divergence));
+    for (Finding& finding : audit.findings) {
+      const ExecutionPoint point = point_of(finding);
+      finding.level = "audit";
+      finding.words = whose + words_of(finding);
+      judgement_.diverge(point, std::move(finding));
     }
     for (const auto& what : audit.not_audited) {
       if (said_.insert(what).second) judgement_.not_shown(what);

@@ -14,17 +14,16 @@ void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edg
     return std::to_string(moved.operations) + " operations, " + std::to_string(moved.bytes) + " bytes";
   };
   const bool send = edge.side == "send";
-  FirstDivergence divergence;
-  divergence.step = step;
-  divergence.rank = rank;
-  divergence.direction = edge.direction;
-  divergence.item =
+  const std::string item =
       "rank " + std::to_string(send ? rank : edge.peer) + " -> rank " + std::to_string(send ? edge.peer : rank);
-  divergence.expected = words(expected);
-  divergence.got = words(got);
-  divergence.words = "traffic " + divergence.item + ", " + edge.direction + ", " + edge.side + " side, " +
-                     step_words(step) + ": " + divergence.got + "; the list gives " + divergence.expected;
-  judgement.diverge(beside_action(step, 0, rank), std::move(divergence));
+  judgement.diverge(beside_action(step, 0, rank), {.step = step,
+                                                   .rank = rank,
+                                                   .direction = edge.direction,
+                                                   .item = item,
+                                                   .what = "traffic " + item + ", " + edge.direction + ", " + edge.side,
+                                                   .expected = words(expected),
+                                                   .got = words(got),
+                                                   .why = "not what the list gives"});
 }
 
 std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {

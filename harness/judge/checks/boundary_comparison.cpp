@@ -228,7 +228,7 @@ class BoundaryComparison::Rows {
   void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, BoundaryEnd side,
                ValueComparison& values) {
     judgement_.compare("tensors");
-    judgement_.compare("elements", elements(row.shape));
+    judgement_.compare("elements", element_count(row.shape));
     judgement_.compare("bytes", row.bytes);
     const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
     if (row.dtype != theirs.dtype) return report(side, rank, theirs.dtype, row.dtype, "the dtype" + end + " differs");
@@ -258,26 +258,23 @@ class BoundaryComparison::Rows {
 
   void report(BoundaryEnd side, std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
               const std::string& why) {
-    FirstDivergence divergence;
-    divergence.step = step_;
-    divergence.microbatch = microbatch_;
-    divergence.stage = side == BoundaryEnd::received ? to_stage_ : from_stage_;
-    divergence.rank = rank;
-    divergence.direction = direction_;
-    divergence.item = cut_;
-    divergence.expected = expected;
-    divergence.got = got;
     const auto stage_text = [](std::optional<std::int64_t> stage) {
       return stage ? std::to_string(*stage) : std::string("?");
     };
-    divergence.words =
-        direction_ + " boundary at cut " + cut_ + ", " + step_words(step_, microbatch_) +
-        (from_stage_ || to_stage_ ? ", stage " + stage_text(from_stage_) + " -> " + stage_text(to_stage_) : "") +
-        (rank ? ", on rank " + std::to_string(*rank) : "") + ": " + why + " (expected " + expected + ", got " + got +
-        ")";
+    const std::string stages =
+        from_stage_ || to_stage_ ? ", stage " + stage_text(from_stage_) + " -> " + stage_text(to_stage_) : "";
     const auto point = direction_ == "backward" ? at_backward(step_, microbatch_, number_, side)
                                                 : at_forward(step_, microbatch_, number_, side);
-    judgement_.diverge(point, std::move(divergence));
+    judgement_.diverge(point, {.step = step_,
+                               .microbatch = microbatch_,
+                               .stage = side == BoundaryEnd::received ? to_stage_ : from_stage_,
+                               .rank = rank,
+                               .direction = direction_,
+                               .item = cut_,
+                               .what = direction_ + " boundary at cut " + cut_ + stages,
+                               .expected = expected,
+                               .got = got,
+                               .why = why});
   }
 
   const CellEvidence& evidence_;
@@ -303,20 +300,18 @@ void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
   const auto report = [&](std::int64_t microbatch, const std::string& direction, const std::string& cut,
                           const std::string& expected, const std::string& got) {
     const std::int64_t step = now.step;
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.microbatch = microbatch;
-    divergence.rank = 0;
-    divergence.direction = direction;
-    divergence.item = cut;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = "reference: " + direction + " boundary at cut " + cut + ", " + step_words(step, microbatch) +
-                       ": expected " + expected + ", got " + got;
     const auto position = evidence.model.unit_position(cut).value_or(0);
     judgement.diverge(direction == "backward" ? at_backward(step, microbatch, position, BoundaryEnd::sent)
                                               : at_forward(step, microbatch, position, BoundaryEnd::sent),
-                      std::move(divergence));
+                      {.step = step,
+                       .microbatch = microbatch,
+                       .rank = 0,
+                       .direction = direction,
+                       .source = "reference",
+                       .item = cut,
+                       .what = direction + " boundary at cut " + cut,
+                       .expected = expected,
+                       .got = got});
   };
   for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
     for (const std::string direction : {"forward", "backward"}) {

@@ -121,16 +121,17 @@ class TimesComparison::Times {
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
     const auto first = std::ranges::min_element(rows, {}, &ActionRow::start_ns);
     const double span = static_cast<double>(last->end_ns - first->start_ns);
-    if (span == 0 && record_.manifest.role != "external")
-      judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "actions", "times that pass",
-                         "one time",
-                         whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) +
-                             ": all actions of the step begin and end at " + std::to_string(first->start_ns) + " ns");
+    if (span == 0 && record_.manifest.traits.own_actions)
+      report_duration(rank.rank, "actions", "times that pass", "one time",
+                      "all actions of the step begin and end at " + std::to_string(first->start_ns) + " ns");
     if (*of_step.front().seconds * 1e9 + 500 >= span) return;
-    judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "seconds",
-                       "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),
-                       whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) + ": the step took " +
-                           to_text(*of_step.front().seconds) + " s, its actions " + to_text(span * 1e-9) + " s");
+    report_duration(rank.rank, "seconds", "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),
+                    "the step took less time than its actions");
+  }
+
+  void report_duration(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
+                       const std::string& why) {
+    report_at(beside(step_, Beside::duration, rank), rank, item, "", expected, got, why);
   }
 
   void messages() {
@@ -145,7 +146,7 @@ class TimesComparison::Times {
       if (!skew_ || send == sends.end()) continue;
       judgement_.look_at("messages");
       if (!before(receive->row->end_ns, send->second->row->start_ns)) continue;
-      if (record_.manifest.role == "external")
+      if (!record_.manifest.traits.own_actions)
         note_contradiction(*receive, *send->second);
       else
         report(receive->rank, *receive->row, "an end after the start of " + send->second->row->action, "ends before");
@@ -191,11 +192,22 @@ class TimesComparison::Times {
   }
 
   void report(std::int64_t rank, const ActionRow& row, const std::string& expected, const std::string& got) {
-    judgement_.diverge(beside_action(step_, row.index, rank), step_, rank, row.action, expected, got,
-                       whose_ + ", rank " + std::to_string(rank) + ", " + step_words(step_) + ", action " +
-                           std::to_string(row.index) + ": " + row.action + " (" + std::to_string(row.start_ns) +
-                           " to " + std::to_string(row.end_ns) + " ns, wait " + std::to_string(row.wait_ns) + " ns) " +
-                           got + "; expected " + expected);
+    report_at(beside_action(step_, row.index, rank), rank, row.action,
+              "action " + std::to_string(row.index) + ": " + row.action, expected, got,
+              std::to_string(row.start_ns) + " to " + std::to_string(row.end_ns) + " ns, wait " +
+                  std::to_string(row.wait_ns) + " ns");
+  }
+
+  void report_at(const ExecutionPoint& point, std::int64_t rank, const std::string& item, const std::string& what,
+                 const std::string& expected, const std::string& got, const std::string& why) {
+    judgement_.diverge(point, {.step = step_,
+                               .rank = rank,
+                               .source = whose_,
+                               .item = item,
+                               .what = what,
+                               .expected = expected,
+                               .got = got,
+                               .why = why});
   }
 
   const Record& record_;

@@ -18,7 +18,7 @@ class CensusCheck : public StepCheck {
   explicit CensusCheck(const CellEvidence& evidence)
       : evidence_(evidence),
         judgement_("census", "census", "exact: a disjoint cover of the model"),
-        same_units_(external(evidence.candidate.manifest) &&
+        same_units_(!evidence.candidate.manifest.traits.own &&
                     units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
   /// Judges only the start.
@@ -43,7 +43,6 @@ class CensusCheck : public StepCheck {
   }
 
  private:
-  static bool external(const Manifest& manifest) { return manifest.role == "external"; }
   static std::multiset<std::string> units_of(const Manifest& manifest) {
     std::multiset<std::string> units;
     for (const StageEntry& stage : manifest.stages) units.insert(stage.units.begin(), stage.units.end());
@@ -58,9 +57,9 @@ class CensusCheck : public StepCheck {
   }
   /// Normalises names that differ by wrapped modules, or that count from 0 in each stage.
   static std::string names_hint(const Manifest& manifest) {
-    return external(manifest) ? "; where the names alone differ, names= (and units=) of watch_model, watch_stage or "
-                                "watch_pipelining give the whole model's"
-                              : "";
+    return !manifest.traits.own ? "; where the names alone differ, names= (and units=) of watch_model, watch_stage or "
+                                  "watch_pipelining give the whole model's"
+                                : "";
   }
 
   void units(const StageMap& map, const Manifest& manifest, const std::string& whose) {
@@ -92,11 +91,12 @@ class CensusCheck : public StepCheck {
                whose + ": " + unit + " is no unit of this model" + names_hint(manifest));
     }
     if (!judgement_.diverged() && listed != model) {
-      report("stages", 0, {}, join(model, ", "), join(listed, ", "),
-             whose + ": the units are not in the order of the model" +
-                 (external(manifest) ? "; the recorder takes the order in which modules are registered: where they run "
-                                       "in another, list them by units= of watch_model, watch_stage or watch_pipelining"
-                                     : ""));
+      report(
+          "stages", 0, {}, join(model, ", "), join(listed, ", "),
+          whose + ": the units are not in the order of the model" +
+              (!manifest.traits.own ? "; the recorder takes the order in which modules are registered: where they run "
+                                      "in another, list them by units= of watch_model, watch_stage or watch_pipelining"
+                                    : ""));
     }
   }
 
@@ -161,9 +161,9 @@ class CensusCheck : public StepCheck {
       if (groups(manifest) != groups(reference))
         report("tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
                whose + ": tied weights of the manifest" +
-                   (external(manifest) ? "; one rank finds its own alone: both records list all by tied= of "
-                                         "plumbline.Record, with the whole model's names"
-                                       : ""));
+                   (!manifest.traits.own ? "; one rank finds its own alone: both records list all by tied= of "
+                                           "plumbline.Record, with the whole model's names"
+                                         : ""));
       return;
     }
     const bool listed = std::any_of(manifest.tied.begin(), manifest.tied.end(), [](const auto& names) {
@@ -178,16 +178,14 @@ class CensusCheck : public StepCheck {
 
   void report(const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = -1;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = words + " (expected " + expected + ", got " + got + ")";
     const auto at = static_cast<std::int64_t>(position);
     judgement_.diverge(same_units_ ? beside(-1, Beside::whole_record, 0, at) : at_structure(Structure::census, at),
-                       std::move(divergence));
+                       {.step = -1,
+                        .rank = rank,
+                        .item = item,
+                        .expected = expected,
+                        .got = got,
+                        .words = words + " (expected " + expected + ", got " + got + ")"});
   }
 
   const CellEvidence& evidence_;

@@ -105,14 +105,12 @@ class Completion {
 
   void report(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
               const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = step_;
-    if (rank >= 0) divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = whose_ + ": " + words;
-    judgement_.diverge(at_structure(place_, order_++), std::move(divergence));
+    judgement_.diverge(at_structure(place_, order_++), {.step = step_,
+                                                        .rank = rank >= 0 ? std::optional(rank) : std::nullopt,
+                                                        .item = item,
+                                                        .expected = expected,
+                                                        .got = got,
+                                                        .words = whose_ + ": " + words});
   }
 
   std::string whose_;

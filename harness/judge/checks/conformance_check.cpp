@@ -41,7 +41,7 @@ class ConformanceCheck : public StepCheck {
     const bool messages_recorded = manifest.recorded({"sends", "receives"});
     if (!messages_recorded && evidence_.lists_messages)
       judgement_.leave_out("messages of the list, which the recorder could not see");
-    const bool compute_alone = manifest.role == "external" && (!evidence_.lists_messages || !messages_recorded);
+    const bool compute_alone = !manifest.traits.own_actions && (!evidence_.lists_messages || !messages_recorded);
     if (compute_alone) listed_ = Listed::compute_alone;
     const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
     for (const auto& list : all) {
@@ -58,7 +58,7 @@ class ConformanceCheck : public StepCheck {
     notation("reference", evidence_.reference);
     notation("candidate", evidence_.candidate);
     if (reference_list_)
-      executed("reference, ", evidence_.reference.ranks.at(0), now.step, *reference_list_, Listed::all_actions);
+      executed("reference", evidence_.reference.ranks.at(0), now.step, *reference_list_, Listed::all_actions);
     if (!evidence_.candidate.manifest.recorded({"actions"})) return;
     for (const auto& rank : evidence_.candidate.ranks) {
       if (rank.rank >= std::ssize(lists_)) continue;  // reported with the number of rows
@@ -83,10 +83,8 @@ class ConformanceCheck : public StepCheck {
                                     "the record has no schedule.csv: there is no list to hold the actions against");
     }
     if (!evidence_.lowered_list) {
-      FirstDivergence divergence;
-      divergence.item = "schedule.csv";
-      divergence.words = evidence_.schedule_error;
-      judgement_.diverge(beside(-1, Beside::whole_record, 0), std::move(divergence));
+      judgement_.diverge(beside(-1, Beside::whole_record, 0),
+                         {.item = "schedule.csv", .words = evidence_.schedule_error});
       return judgement_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t of_reference = reference_list_ ? std::ssize(reference_list_->texts) : 0;
@@ -162,7 +160,7 @@ class ConformanceCheck : public StepCheck {
     const auto& manifest = evidence_.candidate.manifest;
     const bool known =
         std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) != schedule_names().end();
-    if (!known || manifest.role == "external") return evidence_.lowered_list->ranks;
+    if (!known || !manifest.traits.own_actions) return evidence_.lowered_list->ranks;
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
     const auto own = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
                                    static_cast<std::int32_t>(manifest.chunks_per_rank));
@@ -197,7 +195,7 @@ class ConformanceCheck : public StepCheck {
                 Listed listed) {
     std::size_t position = 0;
     const auto report = [&](std::size_t at, const std::string& wanted, const std::string& got) {
-      action(whose, rank.rank, step, at, wanted, got);
+      action(whose, rank.rank, step, static_cast<std::int64_t>(at), wanted, wanted, got, "not executed as listed");
     };
     for (const ActionRow* row : in_order_of_issue(rank, listed)) {
       judgement_.compare("actions");
@@ -229,25 +227,26 @@ class ConformanceCheck : public StepCheck {
     return list.size() > 12 ? text + " ..." : text;
   }
 
-  void structure(const std::string& item, const std::string& expected, const std::string& got,
-                 const std::string& words) {
-    judgement_.diverge(beside(-1, Beside::whole_record, 0), -1, std::nullopt, item, expected, got,
-                       words + " (expected " + expected + ", got " + got + ")");
+  void structure(const std::string& item, const std::string& expected, const std::string& got, const std::string& why) {
+    judgement_.diverge(beside(-1, Beside::whole_record, 0),
+                       {.step = -1, .item = item, .expected = expected, .got = got, .why = why});
   }
 
   void action(const std::string& whose, std::int64_t rank, const ActionRow& row, const std::string& expected,
               const std::string& got) {
-    judgement_.diverge(beside_action(row.step, row.index, rank), row.step, rank, row.action, expected, got,
-                       whose + ", rank " + std::to_string(rank) + ", " + step_words(row.step) + ", action " +
-                           std::to_string(row.index) + ": " + row.action + " has " + got + ", not " + expected);
+    action(whose, rank, row.step, row.index, row.action, expected, got, "its notation and its cells differ");
   }
 
-  void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::size_t position,
-              const std::string& expected, const std::string& got) {
-    const auto index = static_cast<std::int64_t>(position);
-    judgement_.diverge(beside_action(step, index, rank), step, rank, expected, expected, got,
-                       whose + "rank " + std::to_string(rank) + ", " + step_words(step) + ", action " +
-                           std::to_string(index) + ": the list has " + expected + ", executed was " + got);
+  void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::int64_t index,
+              const std::string& item, const std::string& expected, const std::string& got, const std::string& why) {
+    judgement_.diverge(beside_action(step, index, rank), {.step = step,
+                                                          .rank = rank,
+                                                          .source = whose,
+                                                          .item = item,
+                                                          .what = "action " + std::to_string(index) + ": " + item,
+                                                          .expected = expected,
+                                                          .got = got,
+                                                          .why = why});
   }
 
   const CellEvidence& evidence_;

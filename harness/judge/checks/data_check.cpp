@@ -93,14 +93,13 @@ class WholeDigest {
 
   static void report(Judgement& judgement, std::optional<std::int64_t> rank, const std::string& item,
                      const std::string& expected, const std::string& got, const std::string& what) {
-    FirstDivergence divergence;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = what + ": expected " + expected + ", got " + got;
     // Ordered after the microbatches: if one of those differs, this is a consequence.
-    judgement.diverge(beside(-1, Beside::whole_record, rank.value_or(0)), std::move(divergence));
+    judgement.diverge(beside(-1, Beside::whole_record, rank.value_or(0)),
+                      {.rank = rank,
+                       .item = item,
+                       .expected = expected,
+                       .got = got,
+                       .words = what + ": expected " + expected + ", got " + got});
   }
 
   const Record& record_;
@@ -211,16 +210,13 @@ class DataCheck : public StepCheck {
 
   void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& what) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.microbatch = microbatch;
-    divergence.rank = rank;
-    divergence.item = "data";
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = what + " differ at " + step_words(step, microbatch) +
-                       (rank ? " on rank " + std::to_string(*rank) : "") + ": expected " + expected + ", got " + got;
-    judgement_.diverge(at_data(step, microbatch.value_or(0)), std::move(divergence));
+    judgement_.diverge(at_data(step, microbatch.value_or(0)), {.step = step,
+                                                               .microbatch = microbatch,
+                                                               .rank = rank,
+                                                               .item = "data",
+                                                               .expected = expected,
+                                                               .got = got,
+                                                               .why = what + " differ"});
   }
 
   const CellEvidence& evidence_;

@@ -81,18 +81,15 @@ class EmptyStage {
   void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank,
               const std::string& item, const std::string& expected, const std::string& got,
               const std::string& direction = "") {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.microbatch = microbatch;
-    divergence.stage = stage_->stage;
-    divergence.rank = rank;
-    divergence.direction = direction;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = "stage " + std::to_string(stage_->stage) + " holds no layer, " + step_words(step, microbatch) +
-                       ", rank " + std::to_string(rank) + ": " + item + " is " + got + ", expected " + expected;
-    judgement_.diverge(point, std::move(divergence));
+    judgement_.diverge(point, {.step = step,
+                               .microbatch = microbatch,
+                               .stage = stage_->stage,
+                               .rank = rank,
+                               .direction = direction,
+                               .item = item,
+                               .expected = expected,
+                               .got = got,
+                               .why = "the stage holds no layer"});
   }
 
   const CellEvidence& evidence_;
@@ -134,9 +131,12 @@ class IdleRank {
   }
 
   void report(std::int64_t step, const std::string& item, const std::string& expected, std::int64_t got) {
-    judgement_.diverge(beside_action(step, 0, rank_.rank), step, rank_.rank, item, expected, std::to_string(got),
-                       step_words(step) + ", rank " + std::to_string(rank_.rank) + ": " + item + " is " +
-                           std::to_string(got) + ", expected " + expected);
+    judgement_.diverge(beside_action(step, 0, rank_.rank), {.step = step,
+                                                            .rank = rank_.rank,
+                                                            .item = item,
+                                                            .expected = expected,
+                                                            .got = std::to_string(got),
+                                                            .why = "the rank holds no unit"});
   }
 
   const RankRecord& rank_;

@@ -36,10 +36,7 @@ class EvaluationCheck : public StepCheck {
 
   Judged conclude() override {
     if (!compared()) {
-      judgement_.diverge(at_structure(), -1, {}, "manifest.json evaluation", told(evidence_.reference),
-                         told(evidence_.candidate),
-                         "evaluation is " + told(evidence_.reference) + " in the reference's manifest.json, " +
-                             told(evidence_.candidate) + " in the candidate's: run both with the same [evaluate]");
+      differ_in_plan("evaluation", told(evidence_.reference), told(evidence_.candidate));
       return judgement_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t all = evaluations() * microbatches();
@@ -59,10 +56,16 @@ class EvaluationCheck : public StepCheck {
   void demand_plan(const char* key, std::int64_t expected, std::int64_t got) {
     judgement_.compare("plans");
     if (expected == got) return;
-    judgement_.diverge(
-        at_structure(), -1, {}, std::string("manifest.json evaluation.") + key, to_text(expected), to_text(got),
-        std::string("evaluation.") + key + " is " + to_text(expected) + " in the reference's manifest.json, " +
-            to_text(got) + " in the candidate's: run both with the same [evaluate]");
+    differ_in_plan(std::string("evaluation.") + key, to_text(expected), to_text(got));
+  }
+
+  void differ_in_plan(const std::string& key, const std::string& theirs, const std::string& mine) {
+    judgement_.diverge(at_structure(), {.step = -1,
+                                        .item = "manifest.json " + key,
+                                        .expected = theirs,
+                                        .got = mine,
+                                        .words = key + " is " + theirs + " in the reference's manifest.json, " + mine +
+                                                 " in the candidate's: run both with the same [evaluate]"});
   }
 
   /// Steps after which bits are compared.
@@ -79,7 +82,8 @@ class EvaluationCheck : public StepCheck {
   bool compare(const StepEvidence& now, std::optional<std::int64_t> microbatch) {
     const std::int64_t step = now.step;
     const auto &theirs = now.reference_rows.evaluation(microbatch), &mine = now.candidate_rows.evaluation(microbatch);
-    for (const auto& [rows, whose] : {std::pair{theirs.size(), "the reference: "}, {mine.size(), "the candidate: "}}) {
+    for (const auto& [rows, whose] :
+         {std::pair{theirs.size(), "of the reference"}, {mine.size(), "of the candidate"}}) {
       if (rows == 1) continue;
       report(step, microbatch, {}, "rows", "1", std::to_string(rows), whose);
       return false;
@@ -101,13 +105,13 @@ class EvaluationCheck : public StepCheck {
   void losses(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
               const EvaluationRow& have) {
     if (!std::isfinite(want.loss))
-      return report(step, microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself: ");
+      return report(step, microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself");
     if (!std::isfinite(have.loss))
-      return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite: ");
+      return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite");
     if (const auto impossible = evidence_.model.llama ? why_no_loss(want.loss, want.valid_tokens) : std::nullopt)
-      return report(step, microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself: ");
+      return report(step, microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself");
     if (const auto wrong = judgement_.take(evidence_.values->evaluation_loss(step, microbatch, want.loss, have.loss)))
-      report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why.empty() ? "" : wrong->why + ": ");
+      report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why);
   }
 
   void data(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
@@ -127,7 +131,7 @@ class EvaluationCheck : public StepCheck {
   void same_in_every_evaluation(std::int64_t step, std::int64_t microbatch, const EvaluationRow& row) {
     const auto [found, fresh] = first_.try_emplace(microbatch, row);
     if (fresh) return;
-    const std::string why = "the reference itself, other than after step " + to_text(found->second.step) + ": ";
+    const std::string why = "the reference itself, other than after step " + to_text(found->second.step);
     for (const CellDifference& cell : differences_of_data(found->second, row))
       report(step, microbatch, {}, cell.column, cell.expected, cell.got, why);
   }
@@ -145,23 +149,21 @@ class EvaluationCheck : public StepCheck {
     judgement_.compare_or_look_at(whose == "candidate", "sums");
     for (const CellDifference& cell : differences_from_sum(*whole.front().row, parts))
       report(step, {}, whole.front().rank, cell.column, cell.expected, cell.got,
-             whose + ", not the sum over the microbatches: ");
+             whose + ", not the sum over the microbatches");
   }
 
   void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
               const std::string& what, const std::string& expected, const std::string& got, const std::string& why) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.microbatch = microbatch;
-    divergence.rank = rank;
-    const auto& units = evidence_.model.units;
-    if (!units.empty()) divergence.stage = evidence_.stages.stage_of(units.back());
-    divergence.item = "evaluation.csv " + what;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words =
-        why + what + " of the evaluation after " + step_words(step, microbatch) + " is " + got + ", not " + expected;
-    judgement_.diverge(at_evaluation(step, microbatch.value_or(microbatches())), std::move(divergence));
+    judgement_.diverge(at_evaluation(step, microbatch.value_or(microbatches())),
+                       {.step = step,
+                        .microbatch = microbatch,
+                        .stage = evidence_.stage_of_loss(),
+                        .rank = rank,
+                        .item = "evaluation.csv " + what,
+                        .what = what + " of the evaluation after the step",
+                        .expected = expected,
+                        .got = got,
+                        .why = why});
   }
 
   const CellEvidence& evidence_;

@@ -14,10 +14,6 @@
 namespace plumbline::judging {
 namespace {
 
-bool same_bits(double left, double right) {
-  return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
-}
-
 std::string text_of(const std::optional<double>& value) {
   return value ? to_text(*value) : "absent";
 }
@@ -39,7 +35,7 @@ double limit_by_model(const Record& record, const ExpectedModel& model, bool wid
   terms.tensors = static_cast<double>(model.parameters.size());
   terms.ranks = static_cast<double>(record.manifest.world_size);
   for (const auto& parameter : model.parameters)
-    terms.largest = std::max(terms.largest, static_cast<double>(elements(parameter.shape)));
+    terms.largest = std::max(terms.largest, static_cast<double>(element_count(parameter.shape)));
   return auditing::norm_rounding(terms);
 }
 
@@ -63,17 +59,17 @@ class GradientNormCheck : public StepCheck {
       unrecorded_ = true;
       return;
     }
-    if (!expected) return report({}, "gradient_norm", "a norm", "absent", "the reference: ");
+    if (!expected) return report({}, "gradient_norm", "a norm", "absent", "of the reference");
     if (!std::isfinite(expected->value))
-      return report({}, "gradient_norm", "a finite norm", to_text(expected->value), "the reference: ");
-    for (const auto& placed : theirs) row(placed, expected->value, evidence_.reference.manifest, "the reference: ");
+      return report({}, "gradient_norm", "a finite norm", to_text(expected->value), "of the reference");
+    for (const auto& placed : theirs) row(placed, expected->value, evidence_.reference.manifest, "of the reference");
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
     if (by_rank_) {
       within_roundings(*expected, *own);
     } else if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
-      report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why + ": ");
+      report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why);
     // Whatever the norm is, all ranks must agree on it and on the resulting coefficient.
     for (const auto& placed : mine) row(placed, own->value, evidence_.candidate.manifest, "");
   }
@@ -120,7 +116,7 @@ class GradientNormCheck : public StepCheck {
   /// An external optimiser without clipping needs no norm.
   bool needs_no_norm() const {
     const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
-    return !one.clip_norm && !other.clip_norm && (one.role == "external" || other.role == "external");
+    return !one.clip_norm && !other.clip_norm && (one.traits.may_lack || other.traits.may_lack);
   }
 
   /// Compares each norm with its own gradients or, if one record has no rows of them, the two norms.
@@ -129,7 +125,7 @@ class GradientNormCheck : public StepCheck {
     if (!clips && same_bits(expected.value, got.value)) return;  // without clipping nothing depends on it
     const auto theirs = auditing::norm_by_rows(evidence_.reference), mine = auditing::norm_by_rows(evidence_.candidate);
     if (theirs && mine) {
-      hold({{}, theirs->norm}, expected, theirs->limit, "the reference: ", "the root of the sum of l2 squared");
+      hold({{}, theirs->norm}, expected, theirs->limit, "of the reference", "the root of the sum of l2 squared");
       return hold({{}, mine->norm}, got, mine->limit, "", "the root of the sum of l2 squared");
     }
     const bool wider = is_wider_than_bfloat16(expected.value) && is_wider_than_bfloat16(got.value);
@@ -152,17 +148,17 @@ class GradientNormCheck : public StepCheck {
     if (apart <= limit) return;
     report(whose.empty() ? std::optional(got.rank) : std::nullopt, "gradient_norm",
            to_text(expected.value) + " (" + what + ") within " + to_text(limit) + " of it", to_text(got.value),
-           whose + "ratio " + to_text(got.value / expected.value) + ": ");
+           whose + (whose.empty() ? "" : ", ") + "ratio " + to_text(got.value / expected.value));
   }
 
   void row(const Placed<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
     const auto& norm = placed.row->gradient_norm;
-    const bool may_lack = !whose.empty() || manifest.role == "external";
+    const bool may_lack = !whose.empty() || manifest.traits.may_lack;
     if (may_lack && !norm) return;
     judgement_.compare_or_look_at(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {
       std::string why = whose;
-      if (norm && std::isfinite(*norm)) why += "ratio " + to_text(*norm / expected) + ", ";
+      if (norm && std::isfinite(*norm)) why += (why.empty() ? "ratio " : ", ratio ") + to_text(*norm / expected);
       return report(placed.rank, "gradient_norm", to_text(expected), text_of(norm), why);
     }
     const auto right = auditing::right_coefficients(expected, manifest);
@@ -178,10 +174,8 @@ class GradientNormCheck : public StepCheck {
 
   void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient), step_,
-                       rank, item, expected, got,
-                       why + item + " at " + step_words(step_) + (rank ? " on rank " + std::to_string(*rank) : "") +
-                           " is " + got + ", not " + expected);
+    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient),
+                       {.step = step_, .rank = rank, .item = item, .expected = expected, .got = got, .why = why});
   }
 
   const CellEvidence& evidence_;

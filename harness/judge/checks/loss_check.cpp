@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // loss (R1): the loss of every microbatch and of every step, bit for bit.
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -59,27 +58,26 @@ class LossCheck : public StepCheck {
       return;
     if (expected.size() != 1) {
       return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(expected.size()),
-                    "the reference: ");
+                    "of the reference");
     }
     if (got.size() != 1) {
       return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(got.size()),
-                    "the candidate: ");
+                    "of the candidate");
     }
     judgement_.compare(microbatch ? "microbatch_losses" : "step_losses");
     const float want = *expected.front().row->loss, have = *got.front().row->loss;
     const auto rank = got.front().rank;
     if (!std::isfinite(want)) {
-      return report(point, step, microbatch, {}, "a finite loss", to_text(want), "the reference itself: ");
+      return report(point, step, microbatch, {}, "a finite loss", to_text(want), "the reference itself");
     }
-    if (!std::isfinite(have))
-      return report(point, step, microbatch, rank, to_text(want), to_text(have), "not finite: ");
+    if (!std::isfinite(have)) return report(point, step, microbatch, rank, to_text(want), to_text(have), "not finite");
     const auto impossible = evidence_.model.llama && evidence_.sizes_recorded()
                                 ? why_no_loss(want, expected.front().row->valid_tokens)
                                 : std::nullopt;
-    if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself: ");
+    if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself");
     if (want != 0) judgement_.compare("nonzero_losses");
     if (const auto wrong = judgement_.take(evidence_.values->loss(step, microbatch, want, have))) {
-      report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why.empty() ? "" : wrong->why + ": ",
+      report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why,
              factor_of_microbatches(want, have, evidence_.microbatches()));
     }
   }
@@ -87,19 +85,19 @@ class LossCheck : public StepCheck {
   /// The step's loss is the sum over its microbatches.
   void demand_sum(const RecordIndex& rows, std::int64_t step, const std::string& whose) {
     const Record& record = whose == "candidate" ? evidence_.candidate : evidence_.reference;
-    double sum = 0;
+    LossSum sum;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
       const auto found = values(rows.microbatches(m), record);
       if (found.size() != 1) return;  // reported already
-      sum += static_cast<double>(*found.front().row->loss);
+      sum.add(*found.front().row->loss);
     }
     const auto total = values(rows.steps(), record);
     if (total.size() != 1) return;
-    const double loss = static_cast<double>(*total.front().row->loss);
+    const float loss = *total.front().row->loss;
     judgement_.compare_or_look_at(whose == "candidate", "sums");
-    if (!(std::abs(loss - sum) <= rounding_of_loss_sum(evidence_.microbatches(), sum))) {
-      report(at_step_loss(step), step, {}, total.front().rank, to_text(sum), to_text(loss),
-             whose + ": not the sum over the microbatches, within rounding: ");
+    if (!sum.admits(loss)) {
+      report(at_step_loss(step), step, {}, total.front().rank, to_text(sum.sum()), to_text(static_cast<double>(loss)),
+             whose + ": not the sum over the microbatches, within rounding");
     }
   }
 
@@ -111,8 +109,7 @@ class LossCheck : public StepCheck {
     for (const auto& placed : rows) {
       if (!placed.row->loss) continue;
       const bool again =
-          record.manifest.role == "external" && !result.empty() &&
-          std::bit_cast<std::uint32_t>(*result.back().row->loss) == std::bit_cast<std::uint32_t>(*placed.row->loss);
+          !record.manifest.traits.own && !result.empty() && same_bits(*result.back().row->loss, *placed.row->loss);
       if (again) result.pop_back();
       result.push_back(placed);
     }
@@ -122,19 +119,15 @@ class LossCheck : public StepCheck {
   void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch,
               std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
               const std::string& why, const std::string& size = "") {
-    FirstDivergence divergence;
-    divergence.size = size;
-    divergence.step = step;
-    divergence.microbatch = microbatch;
-    divergence.rank = rank;
-    const auto& units = evidence_.model.units;
-    if (!units.empty()) divergence.stage = evidence_.stages.stage_of(units.back());
-    divergence.item = microbatch ? "loss of the microbatch" : "loss of the step";
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words =
-        why + divergence.item + " at " + step_words(step, microbatch) + " is " + got + ", not " + expected;
-    judgement_.diverge(point, std::move(divergence));
+    judgement_.diverge(point, {.step = step,
+                               .microbatch = microbatch,
+                               .stage = evidence_.stage_of_loss(),
+                               .rank = rank,
+                               .item = microbatch ? "loss of the microbatch" : "loss of the step",
+                               .expected = expected,
+                               .got = got,
+                               .why = why,
+                               .size = size});
   }
 
   const CellEvidence& evidence_;

@@ -47,7 +47,7 @@ class Bounds {
     }
     at_least("live_bytes", row.live_bytes, state, "parameters, gradients and optimiser state");
     if (!sends_ && row.buffer_bytes.value_or(0) != 0)
-      report("buffer_bytes", "0", *row.buffer_bytes, ", yet one device sends nothing");
+      report("buffer_bytes", "0", *row.buffer_bytes, "one device sends nothing", Beside::bounds);
   }
 
   void at_least(const std::string& item, const Bytes& value, const Bytes& least, const std::string& what,
@@ -55,15 +55,12 @@ class Bounds {
     if (!value || !least) return;
     judgement_.look_at("memory_bounds");
     if (*value >= *least) return;
-    report(item, "at least " + std::to_string(*least), *value, ", less than " + what + ", " + std::to_string(*least),
-           place);
+    report(item, "at least " + std::to_string(*least), *value, "less than " + what, place);
   }
 
   void report(const std::string& item, const std::string& expected, std::int64_t got, const std::string& why,
-              Beside place = Beside::bounds) {
-    judgement_.diverge(beside(step_, place, rank_), step_, rank_, item, expected, std::to_string(got),
-                       whose_ + ", rank " + std::to_string(rank_) + ", " + step_words(step_) + ": " + item + " is " +
-                           std::to_string(got) + why);
+              Beside place) {
+    report_memory(judgement_, place, whose_, step_, rank_, item, expected, std::to_string(got), why);
   }
 
   std::string whose_;

@@ -37,13 +37,13 @@ class MemoryPart {
   static Judgement part() { return {"memory", "memory", ""}; }
 };
 
-/// "candidate, rank 1, step 2: table_bytes is 4, expected at most 2: <words>".
+/// "candidate: step 2, rank 1, table_bytes: <why> (expected at most 2, got 4)".
 inline void report_memory(Judgement& judgement, Beside place, const std::string& whose, std::int64_t step,
                           std::int64_t rank, const std::string& item, const std::string& expected,
-                          const std::string& got, const std::string& words) {
-  judgement.diverge(beside(step, place, rank), step, rank, item, expected, got,
-                    whose + ", rank " + std::to_string(rank) + ", " + step_words(step) + ": " + item + " is " + got +
-                        ", expected " + expected + ": " + words);
+                          const std::string& got, const std::string& why) {
+  judgement.diverge(
+      beside(step, place, rank),
+      {.step = step, .rank = rank, .source = whose, .item = item, .expected = expected, .got = got, .why = why});
 }
 
 }  // namespace plumbline::judging

@@ -85,15 +85,15 @@ class ModelStatePart : public MemoryPart {
   }
 
   void row_of(const MemorySteps& memory, std::int64_t rank, const MemoryRow& row, const StateRange& expected) {
-    const bool external = memory.record().manifest.role == "external";
+    const bool may_lack = memory.record().manifest.traits.may_lack;
     for (const auto& column : state_columns) {
       const auto& measured = row.*column.measured;
       if (!known(column, expected)) {
         const std::string form = "optimizer_bytes of the " + memory.whose() + " (its optimiser has no known form)";
-        external ? leave_out(form) : findings_.lack(form);
+        may_lack ? leave_out(form) : findings_.lack(form);
         continue;
       }
-      if (!measured && external) {
+      if (!measured && may_lack) {
         findings_.lack(std::string(column.name) + " of the " + memory.whose());
         continue;
       }

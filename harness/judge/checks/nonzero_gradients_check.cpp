@@ -62,7 +62,7 @@ class NonzeroGradients {
     const TensorRow& row = *placed.row;
     const auto point = at_gradient(step, position, row.stage);
     judgement_.look_at("tensors");
-    judgement_.look_at("elements", elements(row.shape));
+    judgement_.look_at("elements", element_count(row.shape));
     judgement_.look_at("nonzero_elements", row.nonzero);
     if (row.nan + row.inf > 0)
       return report(point, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
@@ -124,17 +124,15 @@ class NonzeroGradients {
   void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
               const std::string& expected, const std::string& got,
               std::optional<std::int64_t> microbatch = std::nullopt) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.microbatch = microbatch;
-    divergence.rank = rank;
-    if (microbatch) divergence.direction = "backward";
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = whose_ + ": gradient of " + item + " at " + step_words(step, microbatch) +
-                       (rank ? " on rank " + std::to_string(*rank) : "") + ": expected " + expected + ", got " + got;
-    judgement_.diverge(point, std::move(divergence));
+    judgement_.diverge(point, {.step = step,
+                               .microbatch = microbatch,
+                               .rank = rank,
+                               .direction = microbatch ? "backward" : "",
+                               .source = whose_,
+                               .item = item,
+                               .what = "gradient of " + item,
+                               .expected = expected,
+                               .got = got});
   }
 
   const CellEvidence& evidence_;

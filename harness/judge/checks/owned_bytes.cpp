@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "record/precision.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -40,7 +40,7 @@ std::int64_t longest_row(const StepEvidence& now) {
 
 std::int64_t largest_parameter(const ExpectedModel& model) {
   std::int64_t largest = 0;
-  for (const auto& parameter : model.parameters) largest = std::max(largest, elements(parameter.shape));
+  for (const auto& parameter : model.parameters) largest = std::max(largest, element_count(parameter.shape));
   return largest;
 }
 

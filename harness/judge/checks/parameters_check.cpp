@@ -99,22 +99,17 @@ class ParametersCheck : public StepCheck {
 
   void report_rate(std::int64_t step, std::int64_t rank, const std::string& parameter, const std::string& expected,
                    const std::string& got) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.rank = rank;
-    divergence.item = "learning_rate" + (parameter.empty() ? "" : " of " + parameter);
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = "learning rate" + (parameter.empty() ? "" : " of " + parameter) + " at " + step_words(step) +
-                       " on rank " + std::to_string(rank) + " is " + got + ", not " + expected;
-    judgement_.diverge(at_learning_rate(step), std::move(divergence));
+    judgement_.diverge(at_learning_rate(step), {.step = step,
+                                                .rank = rank,
+                                                .item = "learning_rate" + (parameter.empty() ? "" : " of " + parameter),
+                                                .expected = expected,
+                                                .got = got});
   }
 
   /// External: a rank whose parameters are all frozen has no optimiser, and so no rate.
   bool trains_nothing(const StepEvidence& now, std::int64_t rank) const {
     const Manifest& manifest = evidence_.candidate.manifest;
-    return manifest.role == "external" &&
-           std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
+    return manifest.traits.may_lack && std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
              return placed.rank == rank && placed.row->kind == "parameter" && !is_frozen(manifest, placed.row->name);
            });
   }
@@ -150,9 +145,15 @@ class ParametersCheck : public StepCheck {
   void report_frozen(std::int64_t step, const std::string& name, const std::string& before,
                      const Placed<TensorRow>& after) {
     const auto position = evidence_.model.parameter_position(name).value_or(0);
-    judgement_.diverge(
-        tensor_point(step, "parameter", position, after.row->stage), step, after.rank, name, before, after.row->digest,
-        "the reference itself: parameter " + name + " is frozen by manifest.json, and moves in " + step_words(step));
+    judgement_.diverge(tensor_point(step, "parameter", position, after.row->stage),
+                       {.step = step,
+                        .rank = after.rank,
+                        .source = "the reference itself",
+                        .item = name,
+                        .what = "parameter " + name,
+                        .expected = before,
+                        .got = after.row->digest,
+                        .why = "it is frozen by manifest.json, and moves"});
   }
 
   const CellEvidence& evidence_;

@@ -9,7 +9,7 @@ namespace {
 /// The reason why the growth of the processes cannot be judged; empty if it can.
 std::string why_not(const CellEvidence& evidence) {
   const Manifest& manifest = evidence.candidate.manifest;
-  if (manifest.role == "external") return "another program's";
+  if (!manifest.traits.own_bytes) return "another program's";
   if (manifest.transport == "threads") return "the ranks are threads of one process";
   if (manifest.transport != "mpi")
     return "ranks over " + (manifest.transport.empty() ? "an unknown transport" : manifest.transport) +

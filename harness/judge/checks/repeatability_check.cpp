@@ -73,16 +73,14 @@ Items items_of(const Record& record, const ExpectedModel& model) {
 
 void report(const ExecutionPoint& point, const Item& item, const std::string& expected, const std::string& got,
             Judgement& judgement) {
-  FirstDivergence divergence;
-  divergence.step = point.step;
-  if (point.phase == StepPhase::forward_backward) divergence.microbatch = point.microbatch;
-  divergence.rank = item.rank;
-  divergence.item = item.name;
-  divergence.expected = expected;
-  divergence.got = got;
-  divergence.words = "run twice, " + item.name + " at " + step_words(point.step, divergence.microbatch) + " on rank " +
-                     std::to_string(item.rank) + " differs: first " + expected + ", then " + got;
-  judgement.diverge(point, std::move(divergence));
+  const bool in_microbatch = point.phase == StepPhase::forward_backward;
+  judgement.diverge(point, {.step = point.step,
+                            .microbatch = in_microbatch ? std::optional(point.microbatch) : std::nullopt,
+                            .rank = item.rank,
+                            .item = item.name,
+                            .expected = expected,
+                            .got = got,
+                            .why = "differs when it is run twice"});
 }
 
 /// Whether the second run ended well: by its launcher, and by its record.
@@ -144,12 +142,7 @@ class RepeatabilityCheck : public StepCheck {
  private:
   static Judgement empty() { return {"repeatability", "R0", "0 ULP between two runs of this cell"}; }
 
-  void differ(const std::string& words) {
-    FirstDivergence divergence;
-    divergence.item = "run";
-    divergence.words = words;
-    judgement_.diverge(at_structure(), std::move(divergence));
-  }
+  void differ(const std::string& words) { judgement_.diverge(at_structure(), {.item = "run", .words = words}); }
 
   const CellEvidence& evidence_;
   Judgement judgement_;

@@ -96,7 +96,7 @@ class ReplicaComparison {
         if (part.empty()) continue;
         judgement_.compare("parts");
         if (rows.contains(part)) continue;
-        FirstDivergence divergence;
+        Finding divergence;
         divergence.step = step;
         divergence.replica = static_cast<std::int64_t>(replica);
         divergence.item = name;
@@ -124,7 +124,7 @@ class ReplicaComparison {
           if (!row.gradient_norm) continue;
           judgement_.compare("norms");
           if (std::abs(*row.gradient_norm - by_rows->norm) <= by_rows->limit * by_rows->norm) continue;
-          FirstDivergence divergence;
+          Finding divergence;
           divergence.step = step;
           divergence.rank = rank.rank;
           divergence.replica = static_cast<std::int64_t>(replica);
@@ -176,20 +176,19 @@ class ReplicaComparison {
       if (digest != most->first) others.insert(replica);
     }
     const TensorRow& row = *tensor.row;
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.stage = row.stage;
-    divergence.replica = static_cast<std::int64_t>(*others.begin());
-    divergence.item = row.name;
-    divergence.expected = most->first;
-    divergence.got = tensor.digests.at(*others.begin());
-    divergence.words = row.kind + " " + row.name + ", " + step_words(step) + ", stage " + to_text(row.stage) + ": " +
-                       named(others) + (others.size() == 1 ? " has" : " have") + " other bits than " +
-                       named(most->second) + " (" + divergence.got + ", not " + divergence.expected + ")" +
-                       why(row, step, tensor.digests);
+    const auto first = *others.begin();
     // The point at which a replica is compared with its reference, which explains more.
     const auto position = position_of(model_, records_.front().record()->manifest, row.kind, row.name);
-    judgement_.diverge(tensor_point(step, row.kind, position, row.stage), std::move(divergence));
+    judgement_.diverge(tensor_point(step, row.kind, position, row.stage),
+                       {.step = step,
+                        .stage = row.stage,
+                        .replica = static_cast<std::int64_t>(first),
+                        .item = row.name,
+                        .what = row.kind + " " + row.name,
+                        .expected = most->first,
+                        .got = tensor.digests.at(first),
+                        .why = named(others) + (others.size() == 1 ? " has" : " have") + " other bits than " +
+                               named(most->second) + why(row, step, tensor.digests)});
   }
 
   std::string why(const TensorRow& row, std::int64_t step, const Digests& digests) const {
@@ -256,7 +255,7 @@ class ReplicaComparison {
 
   void report_sum(std::int64_t step, std::size_t replica, const std::string& item, const std::string& expected,
                   const std::string& got) {
-    FirstDivergence divergence;
+    Finding divergence;
     divergence.step = step;
     divergence.replica = static_cast<std::int64_t>(replica);
     divergence.item = item + " of the step";
@@ -282,18 +281,16 @@ class ReplicaComparison {
   }
 
   void report_same_data(std::int64_t step, std::size_t one, std::size_t other) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.replica = static_cast<std::int64_t>(other);
-    divergence.item = "data";
-    divergence.expected = "other microbatches than replica " + std::to_string(one) + "'s";
-    divergence.got = "the same";
-    divergence.words =
-        "data, " + step_words(step) + ": replica " + std::to_string(other) +
-        " is fed the same microbatches as replica " + std::to_string(one) +
-        ", so that it adds nothing to the batch; give each replica its own part (where the same data are "
-        "meant, leave out the check replicas, or judge one by --replica)";
-    judgement_.diverge(at_data(step, 0), std::move(divergence));
+    judgement_.diverge(
+        at_data(step, 0),
+        {.step = step,
+         .replica = static_cast<std::int64_t>(other),
+         .item = "data",
+         .expected = "other microbatches than replica " + std::to_string(one) + "'s",
+         .got = "the same",
+         .why = "replica " + std::to_string(other) + " is fed the same microbatches as replica " + std::to_string(one) +
+                ", so that it adds nothing to the batch; give each replica its own part (where the same data are "
+                "meant, leave out the check replicas, or judge one by --replica)"});
   }
 
   std::vector<RecordReading> records_;

@@ -81,9 +81,12 @@ class ResumeCheck : public StepCheck {
 
   void differ(const ExecutionPoint& point, std::int64_t step, std::int64_t rank, const std::string& item,
               const std::string& expected, const std::string& got) {
-    judgement_.diverge(point, step, rank, item, expected, got,
-                       item + " of " + step_words(step) + ", with which it went on, on rank " + std::to_string(rank) +
-                           " is " + got + ", not " + expected);
+    judgement_.diverge(point, {.step = step,
+                               .rank = rank,
+                               .item = item,
+                               .expected = expected,
+                               .got = got,
+                               .why = "not that with which the reference goes on"});
   }
 
   const CellEvidence& evidence_;

@@ -2,7 +2,6 @@
 #include "harness/judge/checks/tensor_comparison.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <set>
 
@@ -15,14 +14,20 @@
 namespace plumbline::judging {
 namespace {
 
-FirstDivergence at_tensor(std::int64_t step, std::int64_t stage, std::optional<std::int64_t> rank,
-                          const std::string& name) {
-  FirstDivergence divergence;
-  divergence.step = step;
-  divergence.stage = stage;
-  divergence.rank = rank;
-  divergence.item = name;
-  return divergence;
+Finding at_tensor(const std::string& kind, std::int64_t step, std::optional<std::int64_t> stage,
+                  std::optional<std::int64_t> rank, const std::string& name) {
+  return {.step = step, .stage = stage, .rank = rank, .item = name, .what = kind + " " + name};
+}
+
+/// A row of `kind` that should not be there.
+Finding extra_row(const std::string& source, const Placed<TensorRow>& placed, const std::string& why) {
+  const TensorRow& row = *placed.row;
+  Finding finding = at_tensor(row.kind, row.step, row.stage, placed.rank, row.name);
+  finding.source = source;
+  finding.expected = "no row";
+  finding.got = "a row";
+  finding.why = why;
+  return finding;
 }
 
 /// Comparison of their sizes, from the tables.
@@ -35,11 +40,6 @@ std::string size_words(const TensorRow& theirs, const TensorRow& mine) {
   return "l2 " + l2 + " and max_abs " + most + " the reference's";
 }
 
-std::string place(const FirstDivergence& divergence, const std::string& kind) {
-  return kind + " " + divergence.item + ", " + step_words(divergence.step) +
-         (divergence.stage ? ", stage " + std::to_string(*divergence.stage) : "");
-}
-
 /// The reason why two rows with one digest cannot both be correct; empty if they can. A writer may sum the squares in
 /// any order: for n terms each addition and product rounds once, and so do root and division.
 std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine) {
@@ -50,9 +50,8 @@ std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine
   if (mine.nonzero != theirs.nonzero) return differ("nonzero", theirs.nonzero, mine.nonzero);
   if (mine.nonzero_rows && theirs.nonzero_rows && *mine.nonzero_rows != *theirs.nonzero_rows)
     return differ("nonzero_rows", *theirs.nonzero_rows, *mine.nonzero_rows);
-  if (std::bit_cast<std::uint32_t>(mine.max_abs) != std::bit_cast<std::uint32_t>(theirs.max_abs))
-    return differ("max_abs", theirs.max_abs, mine.max_abs);
-  const double limit = static_cast<double>(elements(mine.shape) + 2) * std::ldexp(std::abs(theirs.l2), -53);
+  if (!same_bits(mine.max_abs, theirs.max_abs)) return differ("max_abs", theirs.max_abs, mine.max_abs);
+  const double limit = static_cast<double>(element_count(mine.shape) + 2) * std::ldexp(std::abs(theirs.l2), -53);
   if (!(mine.l2 == theirs.l2 || std::abs(mine.l2 - theirs.l2) <= limit)) return differ("l2", theirs.l2, mine.l2);
   return "";
 }
@@ -65,7 +64,7 @@ class RowComparison {
 
   void run(const ExpectedParameter& parameter, std::int64_t position, const StageEntry& stage) {
     point_ = tensor_point(step_, kind_, position, stage.stage);
-    divergence_ = at_tensor(step_, stage.stage, stage.rank, parameter.name);
+    finding_ = at_tensor(kind_, step_, stage.stage, stage.rank, parameter.name);
     const TensorRow* mine = candidate_row(parameter, stage);
     const auto& rows = now_.reference_rows.tensors(kind_, parameter.name);
     const TensorRow* theirs = rows.empty() ? nullptr : rows.front().row;
@@ -90,8 +89,7 @@ class RowComparison {
 
   void report_unheld(const ExpectedParameter& parameter, std::int64_t position) {
     point_ = tensor_point(step_, kind_, position, 0);
-    divergence_ = at_tensor(step_, 0, std::nullopt, parameter.name);
-    divergence_.stage.reset();
+    finding_ = at_tensor(kind_, step_, std::nullopt, std::nullopt, parameter.name);
     report("a stage that holds " + parameter.unit, "none", "no stage holds " + parameter.unit);
   }
 
@@ -124,7 +122,7 @@ class RowComparison {
 
   void compare(const TensorRow& theirs, const TensorRow& mine) {
     judgement_.compare("tensors");
-    judgement_.compare("elements", elements(mine.shape));
+    judgement_.compare("elements", element_count(mine.shape));
     judgement_.compare("nonzero_elements", theirs.nonzero);
     if (mine.nan + mine.inf > 0) {
       return report("finite numbers", not_finite_words(mine), "the candidate's tensor holds " + not_finite_words(mine));
@@ -139,18 +137,18 @@ class RowComparison {
     }
     // If the start differs in bits, nothing later is comparable.
     ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
-    const auto wrong = judgement_.take(values.tensor(divergence_.rank.value_or(0), theirs, mine));
+    const auto wrong = judgement_.take(values.tensor(finding_.rank.value_or(0), theirs, mine));
     if (!wrong) return;
-    divergence_.size = size_words(theirs, mine);
+    finding_.size = size_words(theirs, mine);
     report(wrong->expected, wrong->got, wrong->why);
   }
 
   void report(const std::string& expected, const std::string& got, const std::string& why) {
-    FirstDivergence divergence = divergence_;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = place(divergence, kind_) + ": " + why + " (expected " + expected + ", got " + got + ")";
-    judgement_.diverge(point_, std::move(divergence));
+    Finding finding = finding_;
+    finding.expected = expected;
+    finding.got = got;
+    finding.why = why;
+    judgement_.diverge(point_, std::move(finding));
   }
 
   const StepEvidence& now_;
@@ -159,7 +157,7 @@ class RowComparison {
   const std::string& kind_;
   Judgement& judgement_;
   ExecutionPoint point_;
-  FirstDivergence divergence_;
+  Finding finding_;
   std::set<const TensorRow*> seen_;
 };
 
@@ -169,31 +167,21 @@ std::int64_t position_of(const CellEvidence& cell, const std::string& kind, cons
 
 void report_rows_too_many(const StepEvidence& now, const std::string& kind, const std::set<const TensorRow*>& seen,
                           Judgement& judgement) {
-  const std::int64_t step = now.step;
   for (const auto& placed : now.candidate_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || seen.contains(&row)) continue;
-    FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
-    divergence.expected = "no row";
-    divergence.got = "a row";
-    divergence.words = place(divergence, kind) + " on rank " + std::to_string(placed.rank) +
-                       ": a row that the partition gives no reason for, or one too many";
-    judgement.diverge(tensor_point(step, kind, position_of(now.cell, kind, row.name), row.stage),
-                      std::move(divergence));
+    judgement.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, row.name), row.stage),
+                      extra_row("", placed, "a row that the partition gives no reason for, or one too many"));
   }
 }
 
 /// Finds rows of the reference with unknown names, which no lookup by the model's names would reach.
 void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
-  const std::int64_t step = now.step;
   for (const auto& placed : now.reference_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || now.cell.model.parameter_position(row.name)) continue;
-    FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
-    divergence.expected = "no row";
-    divergence.got = "a row";
-    divergence.words = "reference: " + place(divergence, kind) + ": no parameter of this model";
-    judgement.diverge(tensor_point(step, kind, 0, row.stage), std::move(divergence));
+    judgement.diverge(tensor_point(now.step, kind, 0, row.stage),
+                      extra_row("reference", placed, "no parameter of this model"));
   }
 }
 
@@ -244,11 +232,11 @@ std::int64_t position_of(const ExpectedModel& model, const Manifest& candidate, 
 std::string not_finite_words(const TensorRow& row) {
   if (row.nan + row.inf == 0) return "";
   return std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite of " +
-         std::to_string(elements(row.shape)) + " elements";
+         std::to_string(element_count(row.shape)) + " elements";
 }
 
 bool unused(const StepEvidence& now, const std::string& parameter) {
-  if (now.step < 0 || now.cell.reference.manifest.role != "external") return false;
+  if (now.step < 0 || !now.cell.reference.manifest.traits.may_lack) return false;
   const auto& after = now.reference_rows.tensors("parameter", parameter);
   const auto& before = now.reference_rows_before.tensors("parameter", parameter);
   if (after.empty() || before.empty() || after.front().row->digest != before.front().row->digest) return false;
@@ -263,7 +251,7 @@ const char* const no_gradient_compared =
 
 bool without_gradients(const StepEvidence& now) {
   const CellEvidence& evidence = now.cell;
-  if (evidence.reference.manifest.role != "external" || evidence.candidate.manifest.role != "external") return false;
+  if (!evidence.reference.manifest.traits.may_lack || !evidence.candidate.manifest.traits.may_lack) return false;
   if (evidence.model.parameters.size() <= evidence.reference.manifest.frozen.size()) return false;
   const auto none = [](const RecordIndex& rows) {
     return std::ranges::none_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });
@@ -312,26 +300,20 @@ void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement
 
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
                                              Judgement& judgement) {
-  const std::int64_t step = now.step;
   for (const auto* rows : {&now.reference_rows.all_tensors(), &now.candidate_rows.all_tensors()}) {
     for (const auto& placed : *rows) {
       const TensorRow& row = *placed.row;
       if (row.kind == "gradient" || std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) continue;
-      FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
-      divergence.expected = "no row";
-      divergence.got = "a row";
-      divergence.words =
-          place(divergence, row.kind) +
-          (row.kind == "copy" ? ": there are copies in mixed precision alone" : ": the optimiser has no such moment");
-      judgement.diverge(tensor_point(step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
-                        std::move(divergence));
+      judgement.diverge(tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
+                        extra_row("", placed,
+                                  row.kind == "copy" ? "there are copies in mixed precision alone"
+                                                     : "the optimiser has no such moment"));
     }
   }
 }
 
 void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   const CellEvidence& evidence = now.cell;
-  const std::int64_t step = now.step;
   if (!evidence.values->exact() && several_gpu_models(evidence.candidate.manifest))
     return;  // each is already compared with its limit
   for (auto names : evidence.candidate.manifest.tied) {
@@ -347,13 +329,13 @@ void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judge
         }
         judgement.compare("tied_copies");
         if (placed.row->digest == first->digest) continue;
-        FirstDivergence divergence = at_tensor(step, placed.row->stage, placed.rank, name);
-        divergence.expected = first->digest;
-        divergence.got = placed.row->digest;
-        divergence.words = place(divergence, kind) + ": the copies of the tied weight differ: " + first->name +
-                           " on stage " + std::to_string(first->stage) + " has other bits";
-        judgement.diverge(tensor_point(step, kind, position_of(now.cell, kind, name), placed.row->stage),
-                          std::move(divergence));
+        Finding finding = at_tensor(kind, now.step, placed.row->stage, placed.rank, name);
+        finding.expected = first->digest;
+        finding.got = placed.row->digest;
+        finding.why = "the copies of the tied weight differ: " + first->name + " on stage " +
+                      std::to_string(first->stage) + " has other bits";
+        judgement.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, name), placed.row->stage),
+                          std::move(finding));
       }
     }
   }

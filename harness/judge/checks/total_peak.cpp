@@ -5,7 +5,7 @@
 
 #include "harness/judge/expected/kept_gradients.hpp"
 #include "record/precision.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 /// Bytes of the tensors that a rank dumps in the step.
 std::int64_t dumped_bytes(const RankRecord& rank) {
   std::int64_t bytes = 0;
-  for (const auto& row : rank.tensors) bytes += elements(row.shape) * static_cast<std::int64_t>(dtype_size(row.dtype));
+  for (const auto& row : rank.tensors)
+    bytes += element_count(row.shape) * static_cast<std::int64_t>(dtype_size(row.dtype));
   for (const auto& row : rank.boundaries) bytes += row.bytes;
   return bytes;
 }
@@ -28,7 +29,7 @@ class LargestPeak {
         dumps_(record.manifest.level == RecordLevel::dump) {
     const std::int64_t size = size_;
     for (const auto& parameter : evidence.model.parameters) {
-      one_copy_ = std::max(one_copy_, elements(parameter.shape) * size);
+      one_copy_ = std::max(one_copy_, element_count(parameter.shape) * size);
     }
     if (evidence.model.tied) tied_uses_ = 2 * evidence.model.vocabulary * evidence.model.hidden * size;
     // A peer thread frees received tensors concurrently: one of the two counts may be ahead of the other.

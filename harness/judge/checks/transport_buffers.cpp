@@ -5,7 +5,7 @@
 
 #include "harness/judge/expected/expected_traffic.hpp"
 #include "record/precision.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline::judging {
 namespace {

@@ -57,19 +57,17 @@ class VariableLengthsCheck : public StepCheck {
     judgement_.compare("boundary_shapes");
     const Shape expected = {sizes.front().row->batch, sizes.front().row->sequence_length, evidence_.model.hidden};
     if (row.shape == expected) return;
-    FirstDivergence divergence;
-    divergence.step = row.step;
-    divergence.microbatch = row.microbatch;
-    divergence.direction = row.direction;
-    divergence.item = row.cut;
-    divergence.expected = shape_text(expected);
-    divergence.got = shape_text(row.shape);
-    divergence.words = row.direction + " boundary at " + row.cut + ", " + step_words(row.step, row.microbatch) +
-                       ", has shape " + divergence.got + "; the microbatch makes it " + divergence.expected;
     const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
     judgement_.diverge(row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent)
                                                    : at_forward(row.step, row.microbatch, cut, BoundaryEnd::sent),
-                       std::move(divergence));
+                       {.step = row.step,
+                        .microbatch = row.microbatch,
+                        .direction = row.direction,
+                        .item = row.cut,
+                        .what = row.direction + " boundary at cut " + row.cut,
+                        .expected = shape_text(expected),
+                        .got = shape_text(row.shape),
+                        .why = "not the shape of its microbatch"});
   }
 
   const CellEvidence& evidence_;

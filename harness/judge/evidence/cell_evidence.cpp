@@ -58,9 +58,4 @@ bool lacks(const Record& record, const std::string& file) {
   });
 }
 
-std::string step_words(std::int64_t step, std::optional<std::int64_t> microbatch) {
-  const std::string words = step < 0 ? "the start" : "step " + std::to_string(step);
-  return microbatch ? words + ", microbatch " + std::to_string(*microbatch) : words;
-}
-
 }  // namespace plumbline::judging

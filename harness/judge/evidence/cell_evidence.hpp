@@ -12,6 +12,7 @@
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/stage_map.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
+#include "record/finding.hpp"
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 
@@ -56,6 +57,10 @@ struct CellEvidence {
   std::int64_t end_own() const { return first_own() + own_microbatches(); }
   /// For microbatches, which the reference's rows define.
   bool sizes_recorded() const { return reference.manifest.recorded({"inputs", "labels"}); }
+  /// Of the candidate; nullopt if no stage holds the last unit.
+  std::optional<std::int64_t> stage_of_loss() const {
+    return model.units.empty() ? std::nullopt : stages.stage_of(model.units.back());
+  }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
 
@@ -64,8 +69,5 @@ Schedule counted_from(std::int64_t first, Schedule schedule);
 
 /// True if an external record lacks a table that only external records may lack.
 bool lacks(const Record& record, const std::string& file);
-
-/// "step 2, microbatch 3", "the start" for step -1.
-std::string step_words(std::int64_t step, std::optional<std::int64_t> microbatch = std::nullopt);
 
 }  // namespace plumbline::judging

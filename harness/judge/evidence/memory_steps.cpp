@@ -17,7 +17,7 @@ constexpr std::pair<const char*, std::optional<std::int64_t> MemoryRow::*> owner
 }  // namespace
 
 MemorySteps::MemorySteps(const Record& record, std::string whose) : record_(record), whose_(std::move(whose)) {
-  if (record_.manifest.role == "external") lack("another program divides its bytes in its own way");
+  if (!record_.manifest.traits.own_bytes) lack("another program divides its bytes in its own way");
 }
 
 void MemorySteps::lack(const std::string& what) {
@@ -32,11 +32,13 @@ void MemorySteps::step(std::int64_t step, Judgement& judgement) {
     const auto& rows = record_.ranks[i].memory;
     const std::int64_t rank = record_.ranks[i].rank;
     if (std::ssize(rows) != (of_the_run ? 1 : 0)) {
-      const std::string expected = of_the_run ? "one" : "none: the run has no such step";
-      const std::string got = std::to_string(rows.size()) + " rows";
-      judgement.diverge(at_structure(Structure::records, rank), step, rank, "memory.csv", expected, got,
-                        whose_ + ", rank " + std::to_string(rank) + ": memory.csv has " + got + " of step " +
-                            std::to_string(step) + ", expected " + expected);
+      judgement.diverge(at_structure(Structure::records, rank),
+                        {.step = step,
+                         .rank = rank,
+                         .source = whose_,
+                         .item = "memory.csv",
+                         .expected = of_the_run ? "one" : "none: the run has no such step",
+                         .got = std::to_string(rows.size()) + " rows"});
     }
     if (rows.empty()) continue;
     rows_[i] = &rows.front();

@@ -56,9 +56,9 @@ bool lists(const std::vector<TensorRow>& rows, const std::string& name) {
 
 ExpectedModel model_of_records(const Record& reference, const Record& candidate) {
   const Json& config = reference.manifest.json.at("model");
-  if (reference.manifest.role != "external") return expected_model(config, cuts_layers(reference.manifest));
+  if (reference.manifest.traits.own) return expected_model(config, cuts_layers(reference.manifest));
   const auto rows = start_of(reference);
-  if (says_llama(reference.manifest)) {
+  if (reference.manifest.traits.llama) {
     ExpectedModel llama = expected_model(config, cuts_layers(reference.manifest));
     const bool its_names = rows.empty() || lists(rows, llama.parameters.front().name);
     if (its_names && llama.units == units_of(reference.manifest)) return llama;

@@ -2,7 +2,7 @@
 #include "harness/judge/evidence/record_index.hpp"
 
 #include "record/precision.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline::judging {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/evaluation_rows.hpp"
 
-#include <cmath>
-
 #include "harness/judge/expected/loss_sum.hpp"
 #include "support/numbers.hpp"
 
@@ -17,17 +15,15 @@ void compare(const std::string& column, std::int64_t expected, std::int64_t got,
 
 std::vector<CellDifference> differences_from_sum(const EvaluationRow& whole,
                                                  const std::vector<const EvaluationRow*>& microbatches) {
-  double loss = 0;
+  LossSum loss;
   std::int64_t tokens = 0, valid_tokens = 0;
   for (const EvaluationRow* row : microbatches) {
-    loss += static_cast<double>(row->loss);
+    loss.add(row->loss);
     tokens += row->tokens;
     valid_tokens += row->valid_tokens;
   }
   std::vector<CellDifference> found;
-  const double off = std::abs(static_cast<double>(whole.loss) - loss);
-  if (!(off <= rounding_of_loss_sum(std::ssize(microbatches), loss)))
-    found.push_back({"loss", to_text(loss), to_text(whole.loss)});
+  if (!loss.admits(whole.loss)) found.push_back({"loss", to_text(loss.sum()), to_text(whole.loss)});
   compare("tokens", tokens, whole.tokens, found);
   compare("valid_tokens", valid_tokens, whole.valid_tokens, found);
   return found;

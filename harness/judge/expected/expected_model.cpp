@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -62,21 +61,6 @@ void add_layer(ExpectedModel& model, std::int64_t layer, bool halves) {
   model.parameters.push_back({prefix + "post_attention_layernorm.weight", mlp, {model.hidden}});
 }
 
-/// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
-bool is_llama(const Json& model_type, const Json& config) {
-  static const std::map<std::string, Json> off = {
-      {"llama", Json::object()},
-      {"mistral", {{"sliding_window", nullptr}}},
-      {"granite", {{"embedding_multiplier", 1.0}, {"residual_multiplier", 1.0}, {"logits_scaling", 1.0}}},
-      {"seed_oss", {{"attention_bias", false}, {"residual_dropout", 0.0}}}};
-  const auto family = model_type.is_string() ? off.find(model_type.get<std::string>()) : off.end();
-  if (family == off.end()) return false;
-  for (const auto& [key, value] : family->second.items()) {
-    if (!config.contains(key) || config.at(key) != value) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool cuts_layers(const Manifest& manifest) {
@@ -85,16 +69,6 @@ bool cuts_layers(const Manifest& manifest) {
       return unit.starts_with("layers.") && (unit.ends_with(".attention") || unit.ends_with(".mlp"));
     });
   });
-}
-
-bool says_llama(const Manifest& manifest) {
-  if (manifest.role != "external") return true;
-  if (first_unit(manifest) != "embed_tokens") return false;
-  const Json& config = manifest.json.at("model");
-  if (const auto type = config.find("model_type"); type != config.end() && !type->is_null())
-    return is_llama(*type, config);
-  const auto keys = {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"};
-  return std::all_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
 }
 
 ExpectedModel expected_model(const Json& config, bool halves) {
@@ -133,12 +107,6 @@ std::optional<std::int64_t> ExpectedModel::parameter_position(const std::string&
   const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == name; });
   if (found == parameters.end()) return std::nullopt;
   return found - parameters.begin();
-}
-
-std::int64_t elements(const Shape& shape) {
-  std::int64_t product = 1;
-  for (const auto size : shape) product *= size;
-  return product;
 }
 
 bool is_frozen(const Manifest& manifest, const std::string& parameter) {

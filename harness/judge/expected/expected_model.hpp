@@ -11,6 +11,7 @@
 
 #include "record/manifest.hpp"
 #include "record/rows.hpp"
+#include "support/elements.hpp"
 #include "support/json.hpp"
 
 namespace plumbline::judging {
@@ -35,19 +36,12 @@ struct ExpectedModel {
   std::optional<std::int64_t> parameter_position(const std::string& name) const;
 };
 
-/// True if the model is a Llama. Our own trainers support no other; an external config must be of that type, of an
-/// equivalent family with the given keys, or of none and with the defining keys, and the first unit must be
-/// `embed_tokens`.
-bool says_llama(const Manifest& manifest);
-
 /// True if a unit of the stages is a half of a layer: "layers.3.attention", "layers.3.mlp".
 bool cuts_layers(const Manifest& manifest);
 
 /// Derives the model from the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults.
 /// `halves`: the attention and the MLP of a layer are units of their own. Throws InputError naming the key.
 ExpectedModel expected_model(const Json& config, bool halves = false);
-
-std::int64_t elements(const Shape& shape);
 
 /// True if the manifest states that the parameter has no gradient.
 bool is_frozen(const Manifest& manifest, const std::string& parameter);

@@ -5,8 +5,9 @@
 
 namespace plumbline::judging {
 
-double rounding_of_loss_sum(std::int64_t microbatches, double sum) {
-  return static_cast<double>(2 * microbatches + 1) * std::ldexp(1.0, -24) * std::abs(sum);
+bool LossSum::admits(float whole) const {
+  const double rounding = static_cast<double>(2 * microbatches_ + 1) * std::ldexp(1.0, -24) * std::abs(sum_);
+  return std::abs(static_cast<double>(whole) - sum_) <= rounding;
 }
 
 std::optional<std::string> why_no_loss(float loss, std::int64_t valid_tokens) {

@@ -8,9 +8,20 @@
 
 namespace plumbline::judging {
 
-/// Valid for any precision: each of the M additions and the M + 1 roundings to float32 has an error of at most half an
-/// ulp of the running sum; losses are positive, so (2M + 1) 2^-24 of the sum is a bound.
-double rounding_of_loss_sum(std::int64_t microbatches, double sum);
+/// The sum of the microbatches' losses, and which losses of a step or of an evaluation it admits.
+class LossSum {
+ public:
+  void add(float loss) { sum_ += static_cast<double>(loss), ++microbatches_; }
+  double sum() const { return sum_; }
+  /// True within the roundings of a sum in any precision: each of the M additions and the M + 1 roundings to float32
+  /// has an error of at most half an ulp of the running sum; losses are positive, so (2M + 1) 2^-24 of the sum is a
+  /// bound.
+  bool admits(float whole) const;
+
+ private:
+  double sum_ = 0;
+  std::int64_t microbatches_ = 0;
+};
 
 /// The reason why `loss` cannot be a sum of cross-entropies over that many tokens; nullopt if it can.
 std::optional<std::string> why_no_loss(float loss, std::int64_t valid_tokens);

@@ -5,7 +5,7 @@
 
 #include "harness/judge/expected/stage_map.hpp"
 #include "record/precision.hpp"
-#include "support/safetensors.hpp"
+#include "support/elements.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -38,7 +38,7 @@ std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& ma
   for (const auto& names : manifest.tied) {
     for (const auto& parameter : model.parameters) {
       if (parameter.name != names.front() && std::find(names.begin(), names.end(), parameter.name) != names.end())
-        bytes += elements(parameter.shape) * static_cast<std::int64_t>(dtype_size(parameter.dtype));
+        bytes += element_count(parameter.shape) * static_cast<std::int64_t>(dtype_size(parameter.dtype));
     }
   }
   return bytes;
@@ -72,11 +72,11 @@ std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vec
   StateBytes sum;
   for (const auto& parameter : model.parameters) {
     if (!holds(units, parameter.unit)) continue;
-    const auto bytes = elements(parameter.shape) * size;
+    const auto bytes = element_count(parameter.shape) * size;
     const bool frozen = is_frozen(manifest, parameter.name);
     if (!frozen) sum.gradients += bytes;
     if (alias && parameter.name == "lm_head.weight") continue;
-    sum.parameters += bytes + copy_bytes(manifest, elements(parameter.shape));
+    sum.parameters += bytes + copy_bytes(manifest, element_count(parameter.shape));
     if (frozen) continue;
     const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
     if (!state) return std::nullopt;
@@ -104,7 +104,7 @@ StateRange& StateRange::operator+=(const StateRange& other) {
 
 StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest) {
   StateRange range;
-  if (manifest.role != "external") {
+  if (manifest.traits.own_bytes) {
     if (const auto bytes = state_bytes(model, units, manifest)) return {*bytes, *bytes, true};
   }
   const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
@@ -112,8 +112,8 @@ StateRange state_range(const ExpectedModel& model, const std::vector<std::string
     if (!holds(units, parameter.unit)) continue;
     const bool alias = is_second_use(model, manifest, units, parameter.name);
     const auto own_size = static_cast<std::int64_t>(dtype_size(parameter.dtype));
-    const auto bytes = elements(parameter.shape) * (parameter.dtype.empty() ? size : own_size);
-    range.most.parameters += bytes + copy_bytes(manifest, elements(parameter.shape));
+    const auto bytes = element_count(parameter.shape) * (parameter.dtype.empty() ? size : own_size);
+    range.most.parameters += bytes + copy_bytes(manifest, element_count(parameter.shape));
     if (!alias) range.least.parameters += bytes;
     if (is_frozen(manifest, parameter.name)) continue;
     range.most.gradients += bytes;
@@ -131,7 +131,7 @@ StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manif
   StateRange range;
   const Json& optimizer = candidate.json.at("optimizer");
   const auto copy = apart ? tied_copy_bytes(model, candidate) : StateBytes{};
-  if (reference.role != "external" && candidate.role != "external") {
+  if (reference.traits.own_bytes && candidate.traits.own_bytes) {
     range.optimizer_known = copy.has_value();
     range.least = range.most = copy.value_or(StateBytes{});
     return range;

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "harness/judge/expected/expected_model.hpp"
+#include "support/elements.hpp"
 #include "support/hash.hpp"
-#include "support/safetensors.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -18,10 +18,10 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 36;
 std::string digest_of_zeros(const std::string& dtype, const Shape& shape) {
   static constexpr std::array<char, std::size_t{1} << 16> zeros{};
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
-  if (size == 0 || elements(shape) > most_bytes / size) return "none";
+  if (size == 0 || element_count(shape) > most_bytes / size) return "none";
   Hasher hasher;
   hasher.update(dtype + "|" + shape_text(shape) + "|");
-  for (auto left = static_cast<std::size_t>(elements(shape) * size); left > 0;) {
+  for (auto left = static_cast<std::size_t>(element_count(shape) * size); left > 0;) {
     const std::size_t piece = std::min(left, zeros.size());
     hasher.update(zeros.data(), piece);
     left -= piece;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <bit>
 #include <cmath>
 
 #include "harness/judge/limits/value_comparison.hpp"
@@ -9,7 +8,7 @@ namespace plumbline::judging {
 namespace {
 
 ComparedValue losses(float reference, float candidate) {
-  if (std::bit_cast<std::uint32_t>(reference) == std::bit_cast<std::uint32_t>(candidate)) return {};
+  if (same_bits(reference, candidate)) return {};
   return {ValueDifference{to_text(reference), to_text(candidate), ""}};
 }
 
@@ -31,7 +30,7 @@ class InBits : public ValueComparison {
     return losses(reference, candidate);
   }
   ComparedValue gradient_norm(std::int64_t, double reference, double candidate) override {
-    if (std::bit_cast<std::uint64_t>(reference) == std::bit_cast<std::uint64_t>(candidate)) return {};
+    if (same_bits(reference, candidate)) return {};
     return {ValueDifference{to_text(reference), to_text(candidate),
                             std::isfinite(candidate) ? "ratio " + to_text(candidate / reference) : "not finite"}};
   }

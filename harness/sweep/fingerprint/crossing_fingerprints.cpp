@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signatures of boundary tensors that differ from the reference's.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
 
+#include "harness/judge/audit/number_format.hpp"
 #include "harness/sweep/fingerprint/factors.hpp"
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "harness/sweep/fingerprint/relation.hpp"
@@ -105,11 +105,6 @@ std::optional<Fingerprint> not_a_number(const Wrong& wrong) {
                      std::to_string(elements) + " elements", "an overflow, or memory that was never written"};
 }
 
-float narrowed(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) & 0xFFFF0000U);
-}
-
 /// The sent tensor is correct and the received one is not: it changed in transfer.
 std::vector<Fingerprint> on_the_way(const Wrong& wrong) {
   bool narrow = true;
@@ -124,7 +119,7 @@ std::vector<Fingerprint> on_the_way(const Wrong& wrong) {
     if (!relation.comparable) return {};
     const bool single = crossing.sent->entry.dtype == "float32";
     for (std::size_t i = 0; i < sent.size(); ++i)
-      narrow = narrow && single && static_cast<float>(received[i]) == narrowed(static_cast<float>(sent[i]));
+      narrow = narrow && single && received[i] == auditing::rounded(auditing::Storage::bfloat16, sent[i]);
   }
   const std::string evidence = "what was sent equals the reference in every bit; " + std::to_string(differing) +
                                " of " + std::to_string(elements) + " received elements differ";
@@ -160,7 +155,7 @@ std::vector<Fingerprint> scaled(const Wrong& wrong) {
 
 }  // namespace
 
-std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first) {
+std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const Finding& first) {
   if (first.direction.empty() || first.item.empty()) return {};
   const Crossings all = boundary_tensors_at(runs, first.direction, first.item);
   Wrong wrong{"the " + std::string(first.direction == "forward" ? "activation" : "gradient") + " at cut " + first.item,

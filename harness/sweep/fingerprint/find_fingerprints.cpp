@@ -45,8 +45,7 @@ std::string otherwise_words(const Relation& relation, const std::string& tensor)
 
 }  // namespace
 
-std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first,
-                                               const std::filesystem::path& reference_folder,
+std::optional<ValueFindings> find_fingerprints(const Finding& first, const std::filesystem::path& reference_folder,
                                                const std::filesystem::path& candidate_folder) {
   const auto reference = record_of_replica(reference_folder, first.replica);
   const auto candidate = record_of_replica(candidate_folder, first.replica);

@@ -21,7 +21,7 @@ struct DumpedRuns {
 
 /// Signatures of the boundary tensor of the first divergence: that of another microbatch, changed in transfer,
 /// narrowed, zero, scaled, one bit.
-std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first);
+std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const Finding& first);
 
 /// Signatures of parameter gradients: a common factor, zero, one bit.
 std::vector<Fingerprint> gradient_fingerprints(const DumpedRuns& runs);
@@ -32,7 +32,7 @@ std::vector<Fingerprint> microbatch_fingerprints(const DumpedRuns& runs);
 
 /// Signatures in the step of the first divergence; empty if the records have no dumps of it. Throws InputError for
 /// records and dumps that cannot be read.
-std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, const std::filesystem::path& reference,
+std::optional<ValueFindings> find_fingerprints(const Finding& first, const std::filesystem::path& reference,
                                                const std::filesystem::path& candidate);
 
 }  // namespace plumbline

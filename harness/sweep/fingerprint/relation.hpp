@@ -28,9 +28,6 @@ double relation_tolerance(const std::string& dtype);
 
 Relation relation_of(const SafetensorsEntry& reference, const SafetensorsEntry& candidate);
 
-/// The elements as doubles; empty for integers.
-std::vector<double> numbers_of(const SafetensorsEntry& entry);
-
 /// For two tensors of equal shape and dtype, float32 or bfloat16: the number of elements that are 0, 1, 2 to 3, 4 to 7,
 /// ... ULPs apart. `not_numbers` counts elements that are NaN in either.
 std::vector<UlpBucket> ulp_buckets(const SafetensorsEntry& reference, const SafetensorsEntry& candidate,

@@ -88,7 +88,7 @@ TEST(Compare, WhereEveryTenthStepIsRecordedTheStepOfTheRunIsTold) {
   const std::string text = comparison_text(compare_records(cell.write_reference(), cell.write_candidate()));
 
   EXPECT_THAT(text, HasSubstr("not shown: steps between: one of 10 was recorded, so that step i here is step 10 i of"));
-  EXPECT_THAT(text, HasSubstr("gradient model.norm.weight, step 1, stage 1: the bits differ"));
+  EXPECT_THAT(text, HasSubstr("step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
   EXPECT_THAT(text, HasSubstr("(step 10 of the run)\n"));
 }
 
@@ -285,7 +285,8 @@ TEST(Compare, TextSaysWhatFailedAndWhere) {
   const auto text = comparison_text(compare_records(cell.write_reference(), cell.write_candidate()));
 
   EXPECT_THAT(text, HasSubstr("DOES NOT HOLD"));
-  EXPECT_THAT(text, HasSubstr("first divergence (R3): gradient model.norm.weight, step 1, stage 1: the bits differ"));
+  EXPECT_THAT(text,
+              HasSubstr("first divergence (R3): step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
 }
 
 TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {

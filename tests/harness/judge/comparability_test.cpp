@@ -42,6 +42,9 @@ Json with_model(const Json& patch) {
 Json with_optimizer(const Json& patch) {
   return {{"optimizer", patch}};
 }
+Json with_rates(const Json& patch) {
+  return {{"learning_rate_schedule", patch}};
+}
 /// As the words show the parameters of RoPE.
 std::string rope_words(const std::string& factor, const std::string& theta, const std::string& type) {
   return R"({"rope_theta":)" + theta + R"(,"rope_type":")" + type + R"(","factor":)" + factor +
@@ -77,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         SaidByOne{"weight_decay", with_optimizer({{"weight_decay", 0.2}}), "optimizer: weight_decay", "0.1", "0.2"},
         SaidByOne{"decay", with_optimizer({{"decay", "matrices"}}), "optimizer: decay", "\"all\"", "\"matrices\""},
         SaidByOne{"beta1", with_optimizer({{"beta1", 0.8}}), "optimizer: beta1", "0.9", "0.8"},
+        SaidByOne{"beta2", with_optimizer({{"beta2", 0.999}}), "optimizer: beta2", "0.99", "0.999"},
         SaidByOne{"eps", with_optimizer({{"eps", 0.5}}), "optimizer: eps", "1e-08", "0.5"},
         SaidByOne{"clip_norm", {{"clip_norm", 2.5}}, "clip_norm", "1", "2.5"},
         SaidByOne{"dtype", {{"dtype", "float64"}}, "dtype", "float32", "float64"},
@@ -99,11 +103,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "digest of the accumulation order",
                   "absent",
                   "ab"},
-        SaidByOne{"warmup",
-                  {{"learning_rate_schedule", {{"warmup_steps", 0}}}},
-                  "learning rate schedule: warmup_steps",
-                  "1",
-                  "0"}),
+        SaidByOne{"warmup", with_rates({{"warmup_steps", 0}}), "learning rate schedule: warmup_steps", "1", "0"},
+        SaidByOne{"start_factor", with_rates({{"start_factor", 0.25}}), "learning rate schedule: start_factor", "0.5",
+                  "0.25"},
+        SaidByOne{"final_factor", with_rates({{"final_factor", 0.25}}), "learning rate schedule: final_factor", "0",
+                  "0.25"},
+        SaidByOne{"total_steps", with_rates({{"total_steps", 3}}), "learning rate schedule: total_steps", "2", "3"},
+        SaidByOne{"recompute", {{"recompute", "layer"}}, "recompute", "none", "layer"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(Comparability, EveryOtherKeyOfALlamaIsComparedOrNamed) {

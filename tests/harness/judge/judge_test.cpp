@@ -87,7 +87,7 @@ TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries", "gradients", "parameters"));
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "R3");
+  EXPECT_EQ(verdict.first_divergence->level, "R3");
   EXPECT_EQ(verdict.first_divergence->item, "model.layers.1.mlp.up_proj.weight");
   EXPECT_EQ(verdict.first_divergence->step, 0);
   EXPECT_EQ(verdict.first_divergence->stage, 1);
@@ -103,7 +103,7 @@ TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
   const CellVerdict verdict = cell.judge();
 
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "R1");
+  EXPECT_EQ(verdict.first_divergence->level, "R1");
   EXPECT_EQ(verdict.first_divergence->microbatch, 2);
 }
 

@@ -11,8 +11,8 @@ namespace {
 using namespace judging;
 using ::testing::HasSubstr;
 
-FirstDivergence item(const std::string& name) {
-  FirstDivergence divergence;
+Finding item(const std::string& name) {
+  Finding divergence;
   divergence.item = name;
   divergence.words = name + " differs";
   return divergence;
@@ -36,7 +36,7 @@ TEST(Judgement, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
   const auto judged = judgement.conclude("", {});
 
   EXPECT_EQ(judged.result.first_divergence->item, "early");
-  EXPECT_EQ(judged.result.first_divergence->rung, "R3");
+  EXPECT_EQ(judged.result.first_divergence->level, "R3");
   EXPECT_THAT(judged.result.reason, HasSubstr("3 differences in all; in that step: early, next)"));
 }
 
@@ -122,15 +122,15 @@ TEST(Judgement, EightItemsAreAllNamed) {
   EXPECT_THAT(judgement.conclude("", {}).result.reason, ::testing::EndsWith("g6, g7)"));
 }
 
-TEST(Judgement, APlaceWithoutItsOwnKindHasAllThatIsToldOfIt) {
+TEST(Judgement, AFindingWithoutWordsGetsTheSentenceOfItsParts) {
   Judgement judgement("memory", "memory", "exact");
-  judgement.diverge(beside(3, Beside::leak, 1), 3, 1, "live_bytes", "4", "8", "too many");
+  judgement.diverge(beside(3, Beside::leak, 1), {.step = 3, .rank = 1, .item = "live_bytes", .why = "too many"});
 
   const auto judged = judgement.conclude("", {});
 
   const auto& found = judged.result.first_divergence.value();
-  EXPECT_EQ(std::tie(found.step, found.rank, found.item, found.expected, found.got, found.words),
-            std::make_tuple(3, std::optional<std::int64_t>(1), "live_bytes", "4", "8", "too many"));
+  EXPECT_EQ(found.level, "memory");
+  EXPECT_EQ(found.words, "step 3, rank 1, live_bytes: too many");
   EXPECT_EQ(judged.point, beside(3, Beside::leak, 1));
 }
 

@@ -121,7 +121,7 @@ class LongRunWriter {
     manifest_ = read_manifest(folder);
     map_ = judging::stage_map(manifest_);
     model_ = judging::expected_model(json.at("model"));
-    rates_ = auditing::learning_rate_form(json);
+    rates_ = auditing::learning_rate_form(manifest_);
     for (std::int64_t m = 0; m < run.microbatches; ++m) {
       bytes_.push_back(length_of(m) * width * 4);
       tokens_ += length_of(m);

@@ -39,7 +39,7 @@ std::int64_t LongRunValues::add_tensors(std::int64_t step, std::int64_t rank, st
       row.digest = hash_hex(kind + " " + std::to_string(step) + " " + parameter.name);
       row.l2 = size_of(*this, kind, step);
       row.max_abs = static_cast<float>(kind == "moment2" ? row.l2 : row.l2 / 2);
-      row.nonzero = judging::elements(parameter.shape);
+      row.nonzero = element_count(parameter.shape);
       if (parameter.shape.size() == 2) {
         const bool looked_up = kind == "gradient" && parameter.unit == "embed_tokens";
         row.nonzero_rows = looked_up ? used_tokens : parameter.shape[0];
@@ -63,7 +63,7 @@ std::int64_t LongRunValues::add_boundaries(std::int64_t step, std::int64_t rank,
         BoundaryRow row;
         row.step = step, row.microbatch = m, row.direction = direction, row.cut = cut, row.side = "computed";
         row.dtype = "float32", row.shape = {1, length_of(m), model.hidden};
-        row.bytes = judging::elements(row.shape) * 4;
+        row.bytes = element_count(row.shape) * 4;
         row.digest =
             hash_hex(std::string(direction) + " " + std::to_string(step) + " " + std::to_string(m) + " " + cut);
         return row;

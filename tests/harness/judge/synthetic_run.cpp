@@ -241,8 +241,8 @@ class RunBuilder {
       const double size = size_of(kind, step);
       rank.tensors.push_back({step, kind, parameter.name, rank.rank, "float32", parameter.shape,
                               hash_hex(kind + " " + std::to_string(step) + " " + name), size,
-                              static_cast<float>(kind == "moment2" ? size : size / 2),
-                              judging::elements(parameter.shape), rows, 0, 0, std::nullopt});
+                              static_cast<float>(kind == "moment2" ? size : size / 2), element_count(parameter.shape),
+                              rows, 0, 0, std::nullopt});
     }
   }
 
@@ -577,15 +577,24 @@ ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view act
   throw std::logic_error("no action " + std::string(action));
 }
 
-FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
-                           std::int64_t step) {
+Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                   std::int64_t step) {
   const auto verdict = cell.judge();
-
   EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
-  if (!verdict.first_divergence) return {};
-  EXPECT_EQ(verdict.first_divergence->item, item);
-  EXPECT_EQ(verdict.first_divergence->step, step);
-  return *verdict.first_divergence;
+  auto found = verdict.first_divergence.value_or(Finding{});
+  EXPECT_EQ(found.item, item);
+  EXPECT_EQ(found.step, step);
+  return found;
+}
+
+void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases) {
+  for (const Damage& damage : cases) {
+    SyntheticCell cell;
+    damage.change(cell);
+    const auto found = expect_red(cell, checks, damage.item, damage.step);
+    EXPECT_NE(found.words.find(damage.words), std::string::npos) << found.words;
+    EXPECT_EQ(found.rank, damage.rank ? damage.rank : found.rank);
+  }
 }
 
 }  // namespace plumbline::testing

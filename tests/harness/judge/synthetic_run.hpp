@@ -88,7 +88,17 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
 /// Judges, and expects exactly these checks to fail, with this item in this step as the first divergence of all.
-FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
-                           std::int64_t step);
+Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                   std::int64_t step);
+
+/// A change of both records' cell, and what is told of it: its item, its step and words.
+struct Damage {
+  void (*change)(SyntheticCell&);
+  std::string item;
+  std::int64_t step;
+  std::string words;
+  std::optional<std::int64_t> rank = std::nullopt;  ///< where the test holds the verdict to it
+};
+void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases);
 
 }  // namespace plumbline::testing

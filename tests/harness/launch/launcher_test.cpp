@@ -18,10 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::Ge;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class Launcher : public LaunchTest {};
 
@@ -211,35 +208,6 @@ TEST_F(Launcher, CtrlCEndsTheRunAndIsSaid) {
   EXPECT_TRUE(finding.interrupted);
   EXPECT_EQ(finding.words, "stopped by SIGINT");
   EXPECT_FALSE(process_state(pid_in("pid")));
-}
-
-TEST_F(Launcher, ReadsThePeakOfEachRanksMemory) {
-  const auto finding = run_ranks(
-      "page $1 $FAKE_RANK 0 -1 0F0; x=; [ $FAKE_RANK = 1 ] && x=$(head -c 60000000 /dev/zero | tr '\\0' a); looked_at "
-      "$1 2; unset x;"
-      "looked_at $1 1; ended $1 $FAKE_RANK ok 0",
-      2);
-
-  ASSERT_EQ(finding.process_peak_bytes.size(), 2u);
-  EXPECT_THAT(finding.process_peak_bytes[0], Ge(1 << 20));
-  EXPECT_LT(finding.process_peak_bytes[0], 40'000'000);
-  EXPECT_THAT(finding.process_peak_bytes[1], Ge(60'000'000)) << "the peak stays after the memory was given back";
-  ASSERT_EQ(finding.process_private_bytes.size(), 2u);
-  EXPECT_THAT(finding.process_private_bytes[0], Ge(100'000));
-  EXPECT_LE(finding.process_private_bytes[0], finding.process_peak_bytes[0]);
-  EXPECT_THAT(finding.process_private_bytes[1], Ge(60'000'000)) << "as it was seen at some glance";
-}
-
-TEST_F(Launcher, ReadsNoMemoryWhenOneRankWasNeverSeen) {
-  const auto finding = run("page $1 0 0 -1 0F0; looked_at $1 1; ended $1 0 ok 0", 2);
-
-  EXPECT_THAT(finding.process_peak_bytes, IsEmpty());
-}
-
-TEST_F(Launcher, DoesNotTakeAProcessIdFromAnotherMachineForARank) {
-  const auto finding = run("page $1 0 0 -1 0F0 1; looked_at $1 1; ended $1 0 ok 0");
-
-  EXPECT_THAT(finding.process_peak_bytes, IsEmpty());
 }
 
 TEST_F(Launcher, MissingMpirunNamesThePackage) {

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -50,40 +49,17 @@ TEST(ProcessStateOf, ThereIsNoneOfAProcessThatWasReaped) {
     pid = child.pid();
   }
   EXPECT_FALSE(process_state(pid));
-  EXPECT_FALSE(process_status(pid));
+  EXPECT_FALSE(voluntary_switches(pid));
 }
 
-TEST(ProcessStatusOf, CountsWhatIsResidentNowAndWhatWasAtMost) {
-  constexpr std::int64_t taken = 32 << 20;
-  const ChildProcess had([] {
-    void* bytes = ::mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    ::munmap(bytes, taken);
-  });
-  const ChildProcess has(
-      [] { ::mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0); });
-  const ChildProcess shares(
-      [] { ::mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0); });
-
-  const ChildProcess idle;
-  const auto private_bytes = [](const ChildProcess& child) {
-    return process_status(child.pid()).value().private_bytes;
-  };
-  const std::int64_t own = private_bytes(idle);  // a sanitizer's alone are more than 100 MB
-
-  EXPECT_GE(process_status(had.pid()).value().peak_bytes, taken);
-  EXPECT_LT(private_bytes(had), own + taken / 2);
-  for (const ChildProcess* child : {&has, &shares}) {
-    EXPECT_GT(private_bytes(*child), own + taken / 2);
-    EXPECT_LT(private_bytes(*child), own + 2 * taken);
-  }
-  has.die();
-  EXPECT_FALSE(process_status(has.pid())) << "it has no memory any more";
-}
-
-TEST(ProcessStatusOf, CountsHowOftenTheMainThreadNapped) {
-  const auto before = process_status(::getpid()).value().naps;
-  for (int nap = 0; nap < 3; ++nap) std::this_thread::sleep_for(1ms);
-  EXPECT_GE(process_status(::getpid()).value().naps, before + 3);
+TEST(VoluntarySwitches, AreThoseOfTheMainThreadWhileItLives) {
+  const auto before = voluntary_switches(::getpid()).value();
+  for (int sleep = 0; sleep < 3; ++sleep) std::this_thread::sleep_for(1ms);
+  EXPECT_GE(voluntary_switches(::getpid()).value(), before + 3);
+  const ChildProcess child;
+  EXPECT_TRUE(voluntary_switches(child.pid()));
+  child.die();
+  EXPECT_FALSE(voluntary_switches(child.pid())) << "a zombie makes none";
 }
 
 TEST(ProcessTreeOf, HoldsWhatWasStartedSinceWithAllThatIsBelowIt) {
@@ -288,7 +264,7 @@ TEST(ProcessTreeOf, WhereNoMoreFilesCanBeOpenedNothingIsTakenForEnded) {
   {
     const NoMoreFiles full;
     expect_blind([&] { process_state(child.pid()); });
-    expect_blind([&] { process_status(child.pid()); });
+    expect_blind([&] { voluntary_switches(child.pid()); });
     expect_blind([&] { tree.living(); });
     expect_blind([&] { tree.contains(child.pid()); });
     expect_blind([&] { tree.end(20ms, child.pid()); });

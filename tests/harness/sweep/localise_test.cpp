@@ -34,8 +34,8 @@ class FirstElement : public ::testing::Test {
     const auto other = bytes_in({9}), bytes = bytes_in(values);
     write_safetensors(path, {{"parameter/another", {"float32", {1}, other}}, {key, {"float32", shape, bytes}}});
   }
-  static FirstDivergence divergence(std::int64_t step) {
-    FirstDivergence found;
+  static Finding divergence(std::int64_t step) {
+    Finding found;
     found.step = step;
     found.rank = 1;
     found.expected = tensor_digest("float32", shape, bytes_in(right));
@@ -61,7 +61,7 @@ TEST_F(FirstElement, IsNamedWithPlaceAndBothValues) {
 TEST_F(FirstElement, OfBfloat16IsShownAsNumberAndBits) {
   const std::vector<std::uint16_t> one{0x3f80, 0x8000, 0xbf80},
       other{0x3f80, 0x0001, 0xbf81};  // 1, -0 -> least, -1 -> next
-  FirstDivergence found_by_digest;
+  Finding found_by_digest;
   found_by_digest.step = 0;
   found_by_digest.rank = 0;
   const auto dump_as = [&](const std::string& place, const std::vector<std::uint16_t>& values) {
@@ -129,7 +129,7 @@ TEST_P(ElementOfKind, IsShownAsItsKindIs) {
   const std::string of_got = kind.got.size() == kind.expected.size() ? kind.dtype : "float32";
   write_safetensors(place("one"), {{"gradient/w", {kind.dtype, {4}, kind.expected}}});
   write_safetensors(place("other"), {{"gradient/w", {of_got, {4}, kind.got}}});
-  FirstDivergence found;
+  Finding found;
   found.step = 0;
   found.rank = 0;
   found.expected = tensor_digest(kind.dtype, {4}, kind.expected);

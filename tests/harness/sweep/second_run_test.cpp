@@ -54,7 +54,7 @@ class SecondRunOf : public RunSweep {
   }
 
   std::vector<std::string> first_, second_;
-  std::optional<FirstDivergence> divergence_;
+  std::optional<Finding> divergence_;
   std::vector<GivenRun> given_;
   const fs::path out_ = folder_ / "out";
 };
@@ -236,7 +236,7 @@ TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
   const auto result = run();
 
   ASSERT_TRUE(result.verdict.cells[0].first_divergence);
-  const FirstDivergence& first = *result.verdict.cells[0].first_divergence;
+  const Finding& first = *result.verdict.cells[0].first_divergence;
   EXPECT_TRUE(result.verdict.cells[0].values) << "what the values look like";
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("\n  looks like: "));
   EXPECT_EQ(first.expected, "2");

@@ -40,13 +40,13 @@ class AuditOfEachKind : public ::testing::TestWithParam<Kind> {
     return audit_record(trained.write(folder_ / std::to_string(static_cast<int>(mistake))));
   }
 
-  /// Some finding is of this place, in this step, and no other place is told before.
-  static void expect_first(const Audit& found, Place place, std::int64_t step, const std::string& item) {
+  /// Some finding is of this part of the step, and no earlier step has one.
+  static void expect_first(const Audit& found, const std::string& level, std::int64_t step, const std::string& item) {
     ASSERT_FALSE(found.findings.empty());
     bool seen = false;
     for (const Finding& finding : found.findings) {
       EXPECT_GE(finding.step, step) << words_of(finding);
-      seen = seen || (finding.place == place && finding.step == step && finding.item.starts_with(item));
+      seen = seen || (finding.level == level && finding.step == step && finding.item.starts_with(item));
     }
     EXPECT_TRUE(seen) << words_of(found.findings.front());
   }
@@ -77,31 +77,31 @@ TEST_P(AuditOfEachKind, FindsNothingInARightRecordAndCouldHaveSeenAllMistakes) {
 }
 
 TEST_P(AuditOfEachKind, ARateOneStepEarlyIsRed) {
-  expect_first(audit(Mistake::rate_a_step_early), Place::learning_rate, 0, "learning_rate");
+  expect_first(audit(Mistake::rate_a_step_early), part::learning_rate, 0, "learning_rate");
 }
 
 TEST_P(AuditOfEachKind, TheLastStepsRateIsRed) {
-  expect_first(audit(Mistake::last_rate_applied), Place::parameter, 1, "parameter");
+  expect_first(audit(Mistake::last_rate_applied), part::parameter, 1, "parameter");
 }
 
 TEST_P(AuditOfEachKind, AClipThatIsNotAppliedIsRed) {
-  expect_first(audit(Mistake::clip_not_applied), Place::parameter, 0, "moment1");
+  expect_first(audit(Mistake::clip_not_applied), part::parameter, 0, "moment1");
 }
 
 TEST_P(AuditOfEachKind, AnEpsilonInTheClipCoefficientIsRed) {
-  expect_first(audit(Mistake::clip_with_epsilon), Place::norm, 0, "clip_coefficient");
+  expect_first(audit(Mistake::clip_with_epsilon), part::norm, 0, "clip_coefficient");
 }
 
 TEST_P(AuditOfEachKind, AStepTakenTwiceIsRed) {
-  expect_first(audit(Mistake::applied_twice), Place::parameter, 0, "moment1");
+  expect_first(audit(Mistake::applied_twice), part::parameter, 0, "moment1");
 }
 
 TEST_P(AuditOfEachKind, AStepNotTakenIsRed) {
-  expect_first(audit(Mistake::no_update), Place::parameter, 0, "moment1");
+  expect_first(audit(Mistake::no_update), part::parameter, 0, "moment1");
 }
 
 TEST_P(AuditOfEachKind, WeightDecayLeftOutIsRed) {
-  expect_first(audit(Mistake::no_weight_decay), Place::parameter, 0, adamw() ? "parameter" : "moment1");
+  expect_first(audit(Mistake::no_weight_decay), part::parameter, 0, adamw() ? "parameter" : "moment1");
 }
 
 TEST_P(AuditOfEachKind, DecayOfMatricesAloneAndAFinalFactorAreFollowed) {
@@ -125,13 +125,13 @@ TEST_P(AuditOfEachKind, DecayOfMatricesAloneAndAFinalFactorAreFollowed) {
 TEST_P(AuditOfEachKind, ExchangedMomentsAreRed) {
   if (!adamw()) return;  // SGD has one
 
-  expect_first(audit(Mistake::moments_exchanged), Place::parameter, 0, "moment1");
+  expect_first(audit(Mistake::moments_exchanged), part::parameter, 0, "moment1");
 }
 
 TEST_P(AuditOfEachKind, AdamWithDecayInTheGradientIsRed) {
   if (!adamw()) return;
 
-  expect_first(audit(Mistake::decay_into_gradient), Place::parameter, 0, "moment1");
+  expect_first(audit(Mistake::decay_into_gradient), part::parameter, 0, "moment1");
 }
 
 TEST_P(AuditOfEachKind, BiasCorrectionLeftOutIsRed) {
@@ -140,26 +140,26 @@ TEST_P(AuditOfEachKind, BiasCorrectionLeftOutIsRed) {
   const Audit found = audit(Mistake::no_bias_correction);
 
   // With these betas the two corrections cancel in the first step, but for epsilon and rounding.
-  EXPECT_THAT(found.findings, Contains(AllOf(Field(&Finding::place, Place::parameter), Field(&Finding::step, 1),
+  EXPECT_THAT(found.findings, Contains(AllOf(Field(&Finding::level, part::parameter), Field(&Finding::step, 1),
                                              Field(&Finding::item, StartsWith("parameter ")))));
 }
 
 TEST_P(AuditOfEachKind, AnotherDenominatorIsRed) {
   if (!adamw()) return;
 
-  expect_first(audit(Mistake::eps_inside_the_root), Place::parameter, 0, "parameter");
+  expect_first(audit(Mistake::eps_inside_the_root), part::parameter, 0, "parameter");
 }
 
 TEST_P(AuditOfEachKind, ATiedWeightCountedTwiceInTheNormIsRed) {
   if (!GetParam().tied) return;
 
-  expect_first(audit(Mistake::norm_counts_tied_twice), Place::norm, 0, "gradient_norm");
+  expect_first(audit(Mistake::norm_counts_tied_twice), part::norm, 0, "gradient_norm");
 }
 
 TEST_P(AuditOfEachKind, AUseOfATiedWeightThatIsNotAddedIsRed) {
   if (!GetParam().tied) return;
 
-  expect_first(audit(Mistake::tied_use_dropped), Place::gradient, 0, "gradient");
+  expect_first(audit(Mistake::tied_use_dropped), part::gradient, 0, "gradient");
 }
 
 TEST(RightCoefficients, LimitThatFloat32RoundsIsRightAsTorchRoundsIt) {

@@ -70,17 +70,17 @@ TEST_F(AuditedStepOf, RowsOfARankStandBehindThoseOfTheStepsBefore) {
   const TensorPlace& moment = walked.tensors()[3];
   EXPECT_EQ(moment.index, 7U) << "the first row of rank 1, behind 7";
 
-  const Finding finding = at_tensor(moment, "first moment");
-  EXPECT_EQ(finding.file, "rank-1/tensors.csv:9") << "behind the header, counted from 1";
+  const Finding finding = at_tensor(moment, "first moment", "1", "2", "why");
+  EXPECT_EQ(finding.source, "rank-1/tensors.csv:9") << "behind the header, counted from 1";
   EXPECT_EQ(finding.step, 1);
   EXPECT_EQ(finding.rank, 1);
   EXPECT_EQ(finding.stage, 1);
   EXPECT_EQ(finding.item, "first moment");
-  EXPECT_EQ(finding.place, Place::parameter);
-  const Finding of_gradient = at_tensor(walked.tensors()[2], "norm");
+  EXPECT_EQ(finding.level, part::parameter);
+  const Finding of_gradient = at_tensor(walked.tensors()[2], "norm", "1", "2", "why");
   EXPECT_EQ(of_gradient.rank, 0);
   EXPECT_EQ(of_gradient.stage, 3);
-  EXPECT_EQ(of_gradient.place, Place::gradient);
+  EXPECT_EQ(of_gradient.level, part::gradient);
 }
 
 TEST_F(AuditedStepOf, WhatStandsBesideARowIsOfItsNameRankAndStage) {

@@ -20,8 +20,6 @@ namespace plumbline::testing {
 
 using auditing::Audit;
 using auditing::audit_record;
-using auditing::Finding;
-using auditing::words_of;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
@@ -79,11 +77,11 @@ class AuditedValues : public ::testing::Test {
   }
 
   /// Expects only this finding: its place, and the expected and recorded values.
-  static void expect_one(const Path& record, auditing::Place place, const std::string& where,
+  static void expect_one(const Path& record, const std::string& level, const std::string& where,
                          const std::string& numbers) {
     const Audit found = audit_record(record);
     for (const Finding& finding : found.findings) {
-      EXPECT_EQ(finding.place, place) << words_of(finding);
+      EXPECT_EQ(finding.level, level) << words_of(finding);
       EXPECT_THAT(words_of(finding), AllOf(StartsWith(where), EndsWith(numbers)));
     }
     EXPECT_THAT(found.findings, SizeIs(1)) << where;

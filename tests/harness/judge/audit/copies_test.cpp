@@ -32,9 +32,9 @@ TEST_F(AuditedCopies, ThatAreTruncatedAreRedFromTheStartOnInTheFirstSuchElement)
   const Audit found = audit_record(write());
 
   EXPECT_THAT(found.findings,
-              Contains(AllOf(Field(&Finding::step, -1), Field(&Finding::place, auditing::Place::parameter),
+              Contains(AllOf(Field(&Finding::step, -1), Field(&Finding::level, auditing::part::parameter),
                              Field(&Finding::item, "copy lm_head.weight, element 1"),
-                             Field(&Finding::file, HasSubstr("rank-1/tensors.csv:")))));
+                             Field(&Finding::source, HasSubstr("rank-1/tensors.csv:")))));
   EXPECT_THAT(found.findings, Each(Field(&Finding::why, "a copy is its master rounded once to bfloat16")));
 }
 
@@ -52,8 +52,8 @@ TEST_F(AuditedCopies, HaveTheirMastersLargestRoundedInTheTablesAlone) {
       with_full_tables([](SyntheticRun& run) { tensor_row(run, 1, "copy", norm_weight).max_abs = 0.75F; });
   const TensorRow& row = tensor_row(trained.run, 1, "copy", norm_weight);
 
-  expect_one(wrong, auditing::Place::parameter,
-             line_of(trained.run, row) + ": step 1, rank 1, max_abs of copy model.norm.weight: a copy is",
+  expect_one(wrong, auditing::part::parameter,
+             line_of(trained.run, row) + ": step 1, stage 1, rank 1, max_abs of copy model.norm.weight: a copy is",
              "(expected " + to_text(static_cast<double>(row.max_abs)) + ", got 0.75)");
 }
 
@@ -84,7 +84,7 @@ TEST_F(AuditedCopies, WithoutAMasterIsRed) {
   const Audit found = audit_record(record);
 
   ASSERT_THAT(found.findings, SizeIs(1));
-  EXPECT_THAT(words_of(found.findings[0]), AllOf(HasSubstr("step 1, rank 1, copy model.norm.weight"),
+  EXPECT_THAT(words_of(found.findings[0]), AllOf(HasSubstr("step 1, stage 1, rank 1, copy model.norm.weight"),
                                                  EndsWith("(expected a master beside it, got none)")));
 }
 

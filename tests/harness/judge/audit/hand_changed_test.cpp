@@ -99,8 +99,8 @@ TEST_P(HandChanged, IsRedAtThatNumber) {
   // A microbatch's number is seen in the sum of its step.
   const bool in_sum = change.file.ends_with("microbatches.csv");
   const std::string place = in_sum ? "rank-1/steps.csv:2" : change.file + ":" + std::to_string(change.line);
-  EXPECT_THAT(audit.findings,
-              ::testing::Contains(AllOf(Field(&Finding::file, place), Field(&Finding::item, HasSubstr(change.item)))));
+  EXPECT_THAT(audit.findings, ::testing::Contains(AllOf(Field(&Finding::source, place),
+                                                        Field(&Finding::item, HasSubstr(change.item)))));
 }
 
 using RefusedByHand = HandChanged;
@@ -168,7 +168,7 @@ TEST_F(ChangedDump, ARankThatDidNotEndIsAFindingAndItsNumbersAreNotAudited) {
   const Audit audit = audit_record(record);
 
   ASSERT_THAT(audit.findings, SizeIs(1));
-  EXPECT_EQ(audit.findings[0].file, "rank-1/exit.json");
+  EXPECT_EQ(audit.findings[0].source, "rank-1/exit.json");
   EXPECT_THAT(audit.not_audited, ::testing::ElementsAre(HasSubstr("not complete")));
 }
 

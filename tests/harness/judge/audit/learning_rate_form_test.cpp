@@ -50,12 +50,14 @@ TEST(LearningRateForm, IsNoneWhereANumberIsMissing) {
 }
 
 TEST(LearningRateForm, OfAnExternalManifestIsNoneWhereTheRateEndsAboveZero) {
-  Json manifest = {{"role", "external"}, {"optimizer", optimizer}, {"learning_rate_schedule", schedule(0)}};
+  Manifest manifest;
+  manifest.set_role("external");
+  manifest.json = {{"optimizer", optimizer}, {"learning_rate_schedule", schedule(0)}};
   EXPECT_TRUE(auditing::learning_rate_form(manifest));
-  manifest["learning_rate_schedule"] = schedule(0.1);
+  manifest.json["learning_rate_schedule"] = schedule(0.1);
   EXPECT_FALSE(auditing::learning_rate_form(manifest));
   for (const char* ours : {"pipeline", "reference"}) {
-    manifest["role"] = ours;
+    manifest.set_role(ours);
     EXPECT_TRUE(auditing::learning_rate_form(manifest)) << "of our own the order of operations is known";
   }
 }

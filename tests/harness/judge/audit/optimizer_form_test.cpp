@@ -187,7 +187,7 @@ TEST(OptimizerFormOf, FusedAdamwOnAGpuHasItsBetasInFloat32) {
 TEST(OptimizerFormOf, ARunIsRecomputedWhereItSaysWhichFormRan) {
   const auto why = [](const std::string& role, const std::string& dtype, const std::string& name, const Json& ran) {
     Manifest manifest;
-    manifest.role = role, manifest.dtype = dtype;
+    manifest.set_role(role), manifest.dtype = dtype;
     manifest.json["optimizer"] = {{"name", name}};
     if (!ran.is_null()) manifest.json["optimizer"]["implementation"] = ran;
     return why_not_recomputed(manifest);

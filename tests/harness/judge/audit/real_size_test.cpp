@@ -29,7 +29,7 @@ constexpr double gradient_size = 1e-6, parameter_size = 0.02, rate = 1e-4;
 struct RealSize {
   explicit RealSize(const std::string& dtype, const std::string& role, std::int64_t ranks) {
     record.manifest.dtype = dtype;
-    record.manifest.role = role;
+    record.manifest.set_role(role);
     record.manifest.clip_norm = 1e6;
     record.manifest.world_size = ranks;
     record.manifest.level = RecordLevel::full;
@@ -39,7 +39,7 @@ struct RealSize {
     record.ranks.resize(1);
     double squares = 0;
     for (const auto& parameter : judging::expected_model(model_of_70b(false)).parameters) {
-      const double root = std::sqrt(static_cast<double>(judging::elements(parameter.shape)));
+      const double root = std::sqrt(static_cast<double>(element_count(parameter.shape)));
       const auto add = [&](const std::string& kind, double each) {
         TensorRow row;
         row.kind = kind;

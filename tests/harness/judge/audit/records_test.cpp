@@ -41,7 +41,7 @@ TEST_F(AuditedRecord, OfLevelSummaryHasStepsAndNoTensors) {
   const Audit found = audit_record(write_tables("summary"));
 
   ASSERT_THAT(found.findings, SizeIs(1));
-  EXPECT_EQ(found.findings[0].file, "rank-1/steps.csv:3");
+  EXPECT_EQ(found.findings[0].source, "rank-1/steps.csv:3");
   EXPECT_THAT(found.not_audited, ElementsAre("tensors: a record of level summary holds none"));
 }
 
@@ -95,7 +95,7 @@ TEST_F(AuditedRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {
   const Audit wrong = audit_from(write_tables("full"), 1);
 
   std::vector<std::string> files;
-  for (const Finding& finding : wrong.findings) files.push_back(finding.file);
+  for (const Finding& finding : wrong.findings) files.push_back(finding.source);
   EXPECT_THAT(files, AllOf(Contains("rank-1/steps.csv:3"), Contains(tensor), Contains(boundary)));
 }
 

@@ -45,7 +45,7 @@ TEST_P(GoneOnWith, ButNotTakenIsRed) {
   trained.mistake = Mistake::no_update;
 
   EXPECT_THAT(audit_record(second_step()).findings,
-              Contains(AllOf(Field(&Finding::place, auditing::Place::parameter), Field(&Finding::step, 1),
+              Contains(AllOf(Field(&Finding::level, auditing::part::parameter), Field(&Finding::step, 1),
                              Field(&Finding::item, StartsWith("moment1 model.norm.weight, element 0")))));
 }
 

@@ -30,10 +30,10 @@ class AuditedTables : public ::testing::Test {
   }
 
   /// Expects only this finding: its place, and the expected and recorded values.
-  void expect_one(auditing::Place place, const std::string& where, const std::string& numbers) {
+  void expect_one(const std::string& level, const std::string& where, const std::string& numbers) {
     const Audit found = audit();
     for (const Finding& finding : found.findings) {
-      EXPECT_EQ(finding.place, place) << words_of(finding);
+      EXPECT_EQ(finding.level, level) << words_of(finding);
       EXPECT_THAT(words_of(finding), AllOf(StartsWith(where), EndsWith(numbers)));
     }
     EXPECT_THAT(found.findings, SizeIs(1)) << where;
@@ -79,7 +79,7 @@ TEST_F(AuditedTables, OfARightRunHoldAndSayWhatTheyCannotShow) {
 TEST_F(AuditedTables, ANormThatIsNotThatOfTheGradientsIsRedOnce) {
   tensor_row(run, 1, "gradient", layer_norm).l2 *= 1 + 1e-7;  // in the norm: 1e-7 / 20, above 1e-10
 
-  expect_one(auditing::Place::norm, "rank-0/steps.csv:3: step 1, rank 0, gradient_norm: ", ", got 0.5)");
+  expect_one(auditing::part::norm, "rank-0/steps.csv:3: step 1, rank 0, gradient_norm: ", ", got 0.5)");
 }
 
 TEST_F(AuditedTables, ANormMayBeOffByWhatSumsInDoubleAre) {
@@ -106,7 +106,7 @@ TEST_F(AuditedTables, OfGradientsThatAreNotFiniteTheNormIsNotHeldToThem) {
 struct StepCell {
   std::string name;
   std::function<void(StepRow&)> change;
-  auditing::Place place;
+  std::string level;
   std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
 };
 
@@ -118,30 +118,30 @@ class AuditedStepRow : public AuditedTables, public ::testing::WithParamInterfac
 
 INSTANTIATE_TEST_SUITE_P(
     , AuditedStepRow,
-    ::testing::Values(StepCell{"coefficient", [](StepRow& row) { row.clip_coefficient = 0.75; }, auditing::Place::norm,
+    ::testing::Values(StepCell{"coefficient", [](StepRow& row) { row.clip_coefficient = 0.75; }, auditing::part::norm,
                                "clip_coefficient: it is not min", "(expected 1, got 0.75)"},
                       StepCell{"no_coefficient", [](StepRow& row) { row.clip_coefficient.reset(); },
-                               auditing::Place::norm, "clip_coefficient: ", "(expected 1, got absent)"},
-                      StepCell{"norm", [](StepRow& row) { row.gradient_norm = 0.25; }, auditing::Place::norm,
+                               auditing::part::norm, "clip_coefficient: ", "(expected 1, got absent)"},
+                      StepCell{"norm", [](StepRow& row) { row.gradient_norm = 0.25; }, auditing::part::norm,
                                "gradient_norm: other ranks have another", "(expected 0.5, got 0.25)"},
-                      StepCell{"no_norm", [](StepRow& row) { row.gradient_norm.reset(); }, auditing::Place::norm,
+                      StepCell{"no_norm", [](StepRow& row) { row.gradient_norm.reset(); }, auditing::part::norm,
                                "gradient_norm: every rank", "(expected a norm, got absent)"},
-                      StepCell{"rate", [](StepRow& row) { row.learning_rate = 0.5; }, auditing::Place::learning_rate,
+                      StepCell{"rate", [](StepRow& row) { row.learning_rate = 0.5; }, auditing::part::learning_rate,
                                "learning_rate: it is not the rate", "(expected 0.001, got 0.5)"},
                       StepCell{"no_rate", [](StepRow& row) { row.learning_rate.reset(); },
-                               auditing::Place::learning_rate, "learning_rate: ", "(expected 0.001, got absent)"},
-                      StepCell{"tokens", [](StepRow& row) { row.tokens = 14; }, auditing::Place::data,
+                               auditing::part::learning_rate, "learning_rate: ", "(expected 0.001, got absent)"},
+                      StepCell{"tokens", [](StepRow& row) { row.tokens = 14; }, auditing::part::data,
                                "tokens: it is not the sum", "(expected 13, got 14)"},
-                      StepCell{"valid_tokens", [](StepRow& row) { row.valid_tokens = 9; }, auditing::Place::data,
+                      StepCell{"valid_tokens", [](StepRow& row) { row.valid_tokens = 9; }, auditing::part::data,
                                "valid_tokens: it is not the", "(expected 10, got 9)"},
-                      StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, auditing::Place::loss,
+                      StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, auditing::part::loss,
                                "loss: it is not the sum", "got 0.5)"}),
     name_of_cell);
 
 TEST_P(AuditedStepRow, IsRedInItsLineAndNowhereElse) {
   GetParam().change(step_row(2, 1));
 
-  expect_one(GetParam().place, "rank-2/steps.csv:3: step 1, rank 2, " + GetParam().item, GetParam().numbers);
+  expect_one(GetParam().level, "rank-2/steps.csv:3: step 1, rank 2, " + GetParam().item, GetParam().numbers);
 }
 
 TEST_F(AuditedTables, AMicrobatchWithoutALossMakesNoSum) {
@@ -171,11 +171,11 @@ TEST_F(AuditedTables, OfAnotherTrainerACoefficientMayBeRoundedAsItIsComputed) {
 TEST_F(AuditedTables, AMomentOfTheFirstStepWithoutACoefficientIsNotComputed) {
   step_row(0, 0).clip_coefficient.reset();
 
-  expect_one(auditing::Place::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient",
+  expect_one(auditing::part::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient",
              "(expected 0.5, got absent)");
 
   step_row(0, 0).clip_coefficient = std::nan("");
-  expect_one(auditing::Place::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient", "(expected 0.5, got nan)");
+  expect_one(auditing::part::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient", "(expected 0.5, got nan)");
 }
 
 /// How far the l2 of a moment may be off after the first step, in shares of itself: twice the roundings of storing and
@@ -201,7 +201,8 @@ TEST_P(AuditedMoment, OfTheFirstStepMayBeOffByRoundingAndNoMore) {
     row.l2 = right * (1 + sign * 0.99 * GetParam().share);
     expect_none();
     row.l2 = right * (1 + sign * 1.01 * GetParam().share);
-    expect_one(auditing::Place::parameter, line_of(row) + ": step 0, rank 1, l2 of moment1 " + layer_norm + ": ",
+    expect_one(auditing::part::parameter,
+               line_of(row) + ": step 0, stage 1, rank 1, l2 of moment1 " + layer_norm + ": ",
                ", got " + to_text(row.l2) + ")");
   }
 }
@@ -209,13 +210,13 @@ TEST_P(AuditedMoment, OfTheFirstStepMayBeOffByRoundingAndNoMore) {
 TEST_F(AuditedTables, TheLargestOfAMomentFollowsFromTheGradientsLargest) {
   TensorRow& first = tensor_row(run, 0, "moment1", layer_norm);
   first.max_abs *= 1.00001F;
-  expect_one(auditing::Place::parameter, line_of(first) + ": step 0, rank 1, max_abs of moment1 ",
+  expect_one(auditing::part::parameter, line_of(first) + ": step 0, stage 1, rank 1, max_abs of moment1 ",
              ", got " + to_text(static_cast<double>(first.max_abs)) + ")");
 
   first.max_abs = tensor_row(run, 0, "moment1", "model.norm.weight").max_abs;
   TensorRow& second = tensor_row(run, 0, "moment2", layer_norm);
   second.max_abs *= 1.00001F;
-  expect_one(auditing::Place::parameter, line_of(second) + ": step 0, rank 1, max_abs of moment2 ",
+  expect_one(auditing::part::parameter, line_of(second) + ": step 0, stage 1, rank 1, max_abs of moment2 ",
              ", got " + to_text(static_cast<double>(second.max_abs)) + ")");
 }
 
@@ -273,18 +274,18 @@ class AuditedSgdMoment : public AuditedTables {
 TEST_F(AuditedSgdMoment, MayBeOffByTheDecayedParameterAndNoMore) {
   TensorRow& row = tensor_row(run, 0, "moment1", layer_norm);
   const double right = row.l2;
-  const std::string where = line_of(row) + ": step 0, rank 1, ";
+  const std::string where = line_of(row) + ": step 0, stage 1, rank 1, ";
 
   row.l2 = right + 0.1249;
   expect_none();
   row.l2 = right - 0.1251;
-  expect_one(auditing::Place::parameter, where + "l2 of moment1", " within 0.125, got " + to_text(row.l2) + ")");
+  expect_one(auditing::part::parameter, where + "l2 of moment1", " within 0.125, got " + to_text(row.l2) + ")");
 
   row.l2 = right;
   row.max_abs = static_cast<float>(right / 2 + 0.0624);
   expect_none();
   row.max_abs = static_cast<float>(right / 2 + 0.0626);
-  expect_one(auditing::Place::parameter, where + "max_abs of moment1",
+  expect_one(auditing::part::parameter, where + "max_abs of moment1",
              " within 0.0625, got " + to_text(static_cast<double>(row.max_abs)) + ")");
 }
 
@@ -308,14 +309,14 @@ class AuditedCrossing : public AuditedTables {
 };
 
 TEST_F(AuditedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
-  for (const auto& [direction, place] : {std::pair{std::string("forward"), auditing::Place::forward},
-                                         std::pair{std::string("backward"), auditing::Place::backward}}) {
+  for (const auto& [direction, level] : {std::pair{std::string("forward"), auditing::part::forward},
+                                         std::pair{std::string("backward"), auditing::part::backward}}) {
     run = synthetic_candidate(on_three_ranks());
     BoundaryRow& received = row(direction, "receive");
     const std::string sent = received.digest, rank = direction == "forward" ? "2" : "1";
     received.digest = other_digest;
 
-    expect_one(place,
+    expect_one(level,
                line_of(received) + ": step 1, microbatch 3, rank " + rank + ", " + direction +
                    " boundary at norm, side receive: what was received is not what was sent",
                "(expected " + sent + ", got " + other_digest + ")");
@@ -329,7 +330,7 @@ TEST_F(AuditedCrossing, WithoutAReceiverIsRedAtItsSender) {
     return each.step == gone.step && each.microbatch == gone.microbatch && each.direction == gone.direction;
   });
 
-  expect_one(auditing::Place::forward,
+  expect_one(auditing::part::forward,
              line + ": step 1, microbatch 3, rank 1, forward boundary at norm, side send: nobody rec",
              "(expected a receive, got none)");
 }
@@ -341,7 +342,7 @@ TEST_F(AuditedCrossing, WithoutASenderIsRedAtItsReceiver) {
     return each.step == gone.step && each.microbatch == gone.microbatch && each.direction == gone.direction;
   });
 
-  expect_one(auditing::Place::backward,
+  expect_one(auditing::part::backward,
              line + ": step 1, microbatch 3, rank 1, backward boundary at norm, side receive: nobody sent",
              "(expected a send, got none)");
 }
@@ -354,8 +355,8 @@ TEST_F(AuditedTables, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
     copy.digest = other_digest;
 
     const bool gradient = std::string(kind) == "gradient";
-    expect_one(gradient ? auditing::Place::gradient : auditing::Place::parameter,
-               line_of(copy) + ": step 1, rank 2, " + kind + " " + head_weight +
+    expect_one(gradient ? auditing::part::gradient : auditing::part::parameter,
+               line_of(copy) + ": step 1, stage 2, rank 2, " + kind + " " + head_weight +
                    ": it is tied to model.embed_tokens.weight and has other bits",
                "(expected " + first + ", got " + other_digest + ")");
   }
@@ -369,7 +370,8 @@ TEST_F(AuditedTables, ATensorThatTheStepMovesHasOtherBitsThanBefore) {
       TensorRow& row = tensor_row(run, 1, kind, layer_norm);
       row.digest = tensor_row(run, 0, kind, layer_norm).digest;
 
-      expect_one(auditing::Place::parameter, line_of(row) + ": step 1, rank 1, " + kind + " " + layer_norm + ": ",
+      expect_one(auditing::part::parameter,
+                 line_of(row) + ": step 1, stage 1, rank 1, " + kind + " " + layer_norm + ": ",
                  "(expected other bits than after the step before, got the same)");
     }
   }
@@ -384,7 +386,7 @@ TEST_F(AuditedTables, AParameterMayStayWhereItsUpdateIsLostInRounding) {
   buffer.l2 = 1e-3, buffer.max_abs = 1e-3F;  // times the rate of 0.001, beside a parameter of size 1
   expect_none();
   buffer.l2 = 1e-2, buffer.max_abs = 1e-2F;
-  expect_one(auditing::Place::parameter, line_of(row), "got the same)");
+  expect_one(auditing::part::parameter, line_of(row), "got the same)");
 }
 
 TEST_F(AuditedTables, AParameterMayStayWhereDecayMayUndoItsUpdate) {
@@ -405,7 +407,7 @@ TEST_F(AuditedTables, AParameterOfSgdWithoutMomentumMovesByItsGradient) {
   TensorRow& row = tensor_row(run, 1, "parameter", layer_norm);
   row.digest = tensor_row(run, 0, "parameter", layer_norm).digest;
 
-  expect_one(auditing::Place::parameter, line_of(row), "got the same)");
+  expect_one(auditing::part::parameter, line_of(row), "got the same)");
   run.manifest["role"] = "external";  // whose l2 may be anything
   expect_none();
 }

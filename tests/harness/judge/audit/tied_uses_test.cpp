@@ -50,11 +50,11 @@ TEST_F(TiedUses, ThatAreNotAddedAreRedOnEachRankInTheFirstSuchElement) {
   std::copy_if(found.findings.begin(), found.findings.end(), std::back_inserter(sums),
                [](const Finding& finding) { return finding.why.starts_with("it is not the sum of the tied"); });
   ASSERT_THAT(sums, SizeIs(2 * synthetic_steps));
-  EXPECT_EQ(sums[0].file, "rank-0/dumps/step-0.safetensors");
+  EXPECT_EQ(sums[0].source, "rank-0/dumps/step-0.safetensors");
   EXPECT_EQ(sums[0].item, "gradient model.embed_tokens.weight, element 0");
-  EXPECT_EQ(sums[0].place, auditing::Place::gradient);
+  EXPECT_EQ(sums[0].level, auditing::part::gradient);
   EXPECT_THAT(sums[0].why, EndsWith("in 24 of 32 elements"));
-  EXPECT_EQ(sums[3].file, "rank-1/dumps/step-1.safetensors");
+  EXPECT_EQ(sums[3].source, "rank-1/dumps/step-1.safetensors");
   EXPECT_EQ(sums[3].item, "gradient lm_head.weight, element 0");
   EXPECT_EQ(sums[3].rank, 1);
   EXPECT_NE(sums[3].expected, sums[3].got);

@@ -16,8 +16,8 @@ TEST_F(AuditedValues, ATensorThatWasNotDumpedIsRedInItsRow) {
   leave_out(record, "rank-1/dumps/step-1.safetensors", "moment2/" + norm_weight);
   const TensorRow& row = tensor_row(trained.run, 1, "moment2", norm_weight);
 
-  expect_one(record, auditing::Place::parameter,
-             line_of(trained.run, row) + ": step 1, rank 1, digest of moment2 model.norm.weight: ",
+  expect_one(record, auditing::part::parameter,
+             line_of(trained.run, row) + ": step 1, stage 1, rank 1, digest of moment2 model.norm.weight: ",
              "(expected none, got " + row.digest + ")");
 }
 
@@ -38,21 +38,21 @@ TEST_F(AuditedValues, ATensorWithoutARowIsRed) {
     tensors["gradient_after/0/" + norm_weight] = tensors.at("moment2/" + norm_weight);  // is allowed
   });
 
-  expect_one(record, auditing::Place::structure,
+  expect_one(record, auditing::part::structure,
              "rank-1/dumps/step-1.safetensors: step 1, rank 1, moment2/model.other.weight: a tensor was dumped",
              "(expected a row of tensors.csv or boundaries.csv, got none)");
 }
 
 TEST_F(AuditedValues, ABoundaryThatWasNotDumpedIsRedInItsRow) {
-  for (const auto& [direction, place] : {std::pair{std::string("forward"), auditing::Place::forward},
-                                         std::pair{std::string("backward"), auditing::Place::backward}}) {
+  for (const auto& [direction, level] : {std::pair{std::string("forward"), auditing::part::forward},
+                                         std::pair{std::string("backward"), auditing::part::backward}}) {
     const auto record = write();
     const std::string side = direction == "forward" ? "receive" : "send";
     leave_out(record, "rank-1/dumps/step-1.safetensors", "boundary/" + direction + "/3/layers.1/" + side);
     const BoundaryRow& row = boundary_row(trained.run, 1, 3, direction, "layers.1", side);
     const auto line = &row - trained.run.ranks[1].boundaries.data() + 2;
 
-    expect_one(record, place,
+    expect_one(record, level,
                "rank-1/boundaries.csv:" + std::to_string(line) + ": step 1, microbatch 3, rank 1, digest of the " +
                    direction + " boundary at layers.1, side " + side,
                "(expected none, got " + row.digest + ")");
@@ -129,7 +129,7 @@ TEST_F(AuditedValues, WhatIsNotFiniteIsCountedAndMakesAStatisticOfItsOwn) {
 
   EXPECT_THAT(found.findings,
               Contains(AllOf(Field(&Finding::item, "moment2 model.norm.weight, element 0"), Field(&Finding::stage, 1),
-                             Field(&Finding::file, "rank-1/dumps/step-1.safetensors"))))
+                             Field(&Finding::source, "rank-1/dumps/step-1.safetensors"))))
       << "no update leaves that";
 
   const auto told = with_tables(record, [&](SyntheticRun& run) {
@@ -171,7 +171,7 @@ TEST_F(AuditedValues, TheNormIsThatOfTheDumpedGradientsToTheRoundingsOfItsSum) {
 
   ASSERT_THAT(found.findings, SizeIs(1)) << "below what the table of l2 shows";
   const Finding& finding = found.findings[0];
-  EXPECT_EQ(finding.place, auditing::Place::norm);
+  EXPECT_EQ(finding.level, auditing::part::norm);
   EXPECT_THAT(words_of(finding),
               StartsWith("rank-0/steps.csv:3: step 1, rank 0, gradient_norm: it is not the norm of"));
   EXPECT_NEAR(parse_double(finding.expected).value_or(0), norm, 1e-14);
@@ -228,10 +228,10 @@ TEST_F(AuditedValues, OfAnotherTrainerCountsAreThoseOfItsValues) {
     tensor_row(run, 1, "moment1", norm_weight).nonzero = 3;
   });
 
-  expect_one(
-      record, auditing::Place::parameter,
-      line_of(trained.run, tensor_row(trained.run, 1, "moment1", norm_weight)) + ": step 1, rank 1, nonzero of moment1",
-      "(expected 4, got 3)");
+  expect_one(record, auditing::part::parameter,
+             line_of(trained.run, tensor_row(trained.run, 1, "moment1", norm_weight)) +
+                 ": step 1, stage 1, rank 1, nonzero of moment1",
+             "(expected 4, got 3)");
 }
 
 TEST_F(AuditedValues, OfAnotherTrainerWithoutANormAndClippingNothingIsMissed) {

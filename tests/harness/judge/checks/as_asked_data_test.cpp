@@ -45,10 +45,10 @@ struct DataCell : AskedCell {
   }
 
   /// The first difference of as_asked.
-  FirstDivergence told() {
+  Finding told() {
     const auto result = result_of(judge(), "as_asked");
     EXPECT_EQ(result.outcome, Outcome::fails);
-    return result.first_divergence.value_or(FirstDivergence{});
+    return result.first_divergence.value_or(Finding{});
   }
 };
 

@@ -40,7 +40,7 @@ TEST_P(AskedOtherwise, IsRedThereAndFirst) {
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::fails);
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "as_asked");
+  EXPECT_EQ(verdict.first_divergence->level, "as_asked");
   EXPECT_EQ(verdict.first_divergence->item, GetParam().item);
   EXPECT_THAT(verdict.first_divergence->words, ::testing::HasSubstr("the candidate"));
 }
@@ -126,10 +126,10 @@ TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
 }
 
 /// The first difference of as_asked.
-FirstDivergence first_of(SyntheticCell& cell) {
+Finding first_of(SyntheticCell& cell) {
   const auto result = result_of(cell.judge(), "as_asked");
   EXPECT_EQ(result.outcome, Outcome::fails) << result.reason;
-  return result.first_divergence.value_or(FirstDivergence{});
+  return result.first_divergence.value_or(Finding{});
 }
 
 /// Warm-up from half of the rate over both steps, and the rates that both runs record; where the candidate is external,

@@ -15,11 +15,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// The first divergence of conformance, which alone fails.
-FirstDivergence expect_conformance_red(SyntheticCell& cell) {
+Finding expect_conformance_red(SyntheticCell& cell) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  return verdict.first_divergence.value_or(FirstDivergence{});
+  return verdict.first_divergence.value_or(Finding{});
 }
 
 TEST(Causality, AnEndBeforeItsStartIsToldOfItsRecordRankStepAndAction) {
@@ -35,7 +35,7 @@ TEST(Causality, AnEndBeforeItsStartIsToldOfItsRecordRankStepAndAction) {
     EXPECT_EQ(found.item, "0F3");
     EXPECT_EQ(found.step, 1);
     EXPECT_EQ(found.rank, 0);
-    EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate, rank 0, step 1" : "reference, rank 0, step 1"));
+    EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate: step 1, rank 0" : "reference: step 1, rank 0"));
   }
 }
 
@@ -178,7 +178,7 @@ TEST(Causality, TheReferenceTakesOneMicrobatchAfterTheOther) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("reference, rank 0, step 1, action 1"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("reference: step 1, rank 0, action 1"));
 }
 
 Outcome conformance_of(SyntheticCell& cell) {
@@ -205,7 +205,7 @@ TEST(Causality, AReceiveMayEndAsItsSendBeginsAndNoSooner) {
     const auto conformance = result_of(cell.judge(), "conformance");
 
     EXPECT_EQ(conformance.outcome, sooner == 0 ? Outcome::holds : Outcome::fails) << conformance.reason;
-    EXPECT_EQ(conformance.first_divergence.value_or(FirstDivergence{}).item, sooner == 0 ? "" : "1RECV_F0");
+    EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).item, sooner == 0 ? "" : "1RECV_F0");
   }
 }
 
@@ -327,7 +327,7 @@ TEST(Causality, AComputationThatWaitedEndsNoSoonerThanItsReceive) {
     const auto conformance = result_of(cell.judge(), "conformance");
 
     EXPECT_EQ(conformance.outcome, later == 0 ? Outcome::holds : Outcome::fails) << conformance.reason;
-    EXPECT_EQ(conformance.first_divergence.value_or(FirstDivergence{}).item, later == 0 ? "" : "1F0");
+    EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).item, later == 0 ? "" : "1F0");
   }
 }
 
@@ -419,7 +419,7 @@ TEST(Causality, AStepWhoseActionsTakeNoTimeIsFound) {
 
     const std::string whose = of_candidate ? "candidate" : "reference";
     EXPECT_THAT(result_of(cell.judge(), "conformance").reason,
-                HasSubstr(whose + ", rank 0, step 0: all actions of the step begin and end at 5 ns"));
+                HasSubstr(whose + ": step 0, rank 0, actions: all actions of the step begin and end at 5 ns"));
   }
 }
 

@@ -14,7 +14,7 @@ void expect_census_names(SyntheticCell& cell, const std::string& item) {
 
   EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails) << result_of(verdict, "completion").reason;
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "census");
+  EXPECT_EQ(verdict.first_divergence->level, "census");
   EXPECT_EQ(verdict.first_divergence->item, item);
 }
 
@@ -53,7 +53,7 @@ TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
 
     EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails);
     if (wrong) {
-      EXPECT_NE(verdict.first_divergence.value().rung, "census");
+      EXPECT_NE(verdict.first_divergence.value().level, "census");
     }
   }
 }

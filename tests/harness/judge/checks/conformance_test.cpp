@@ -135,7 +135,7 @@ TEST(Conformance, AnExternalTrainersMessagesAreHeldToAListThatHasThem) {
     const auto conformance = result_of(cell.judge(), "conformance");
 
     EXPECT_EQ(conformance.outcome, with_messages ? Outcome::fails : Outcome::holds) << conformance.reason;
-    EXPECT_EQ(conformance.first_divergence.value_or(FirstDivergence{}).expected, with_messages ? "0SEND_F3" : "");
+    EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).expected, with_messages ? "0SEND_F3" : "");
   }
 }
 

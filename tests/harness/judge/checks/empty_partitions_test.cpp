@@ -30,7 +30,7 @@ TEST(EmptyPartitions, ParameterOnAStageWithoutUnits) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters", "empty_partitions"));
-  EXPECT_THAT(result_of(verdict, "empty_partitions").reason, HasSubstr("stage 1 holds no layer"));
+  EXPECT_THAT(result_of(verdict, "empty_partitions").reason, HasSubstr("the stage holds no layer"));
 }
 
 TEST(EmptyPartitions, RelayThatChangesABit) {
@@ -119,7 +119,7 @@ TEST(EmptyPartitions, ARelayOfAnotherShapeOrDtype) {
     const auto empty = result_of(cell.judge(), "empty_partitions");
 
     EXPECT_EQ(empty.outcome, Outcome::fails);
-    EXPECT_EQ(empty.first_divergence.value_or(FirstDivergence{}).item, "forward relay of stage 1");
+    EXPECT_EQ(empty.first_divergence.value_or(Finding{}).item, "forward relay of stage 1");
   }
 }
 

@@ -83,7 +83,7 @@ TEST(EvaluationCheck, AfterTheLastStepAlone) {
 TEST(EvaluationCheck, OneUlpInAMicrobatch) {
   EvaluatedCell cell;
   cell.row(4).loss = std::nextafter(cell.row(4).loss, 10.0F);
-  expect_evaluation_red(cell, 1, 1, "evaluation.csv loss", "loss of the evaluation after step 1, microbatch 1");
+  expect_evaluation_red(cell, 1, 1, "evaluation.csv loss", "microbatch 1, stage 1, rank 1, loss of the evaluation");
 }
 
 TEST(EvaluationCheck, MinusZeroIsNotZero) {
@@ -93,13 +93,13 @@ TEST(EvaluationCheck, MinusZeroIsNotZero) {
     run->ranks.back().evaluation[2].loss = 1.5F;
   }
   cell.row(1).loss = -0.0F;
-  expect_evaluation_red(cell, 0, 1, "evaluation.csv loss", "is -0, not 0");
+  expect_evaluation_red(cell, 0, 1, "evaluation.csv loss", "(expected 0, got -0)");
 }
 
 TEST(EvaluationCheck, OneUlpInTheWhole) {
   EvaluatedCell cell;
   cell.row(2).loss = std::nextafter(cell.row(2).loss, 0.0F);
-  expect_evaluation_red(cell, 0, std::nullopt, "evaluation.csv loss", "loss of the evaluation after step 0 is");
+  expect_evaluation_red(cell, 0, std::nullopt, "evaluation.csv loss", "loss of the evaluation after the step");
 }
 
 TEST(EvaluationCheck, OtherDataAndOtherTokens) {
@@ -109,14 +109,14 @@ TEST(EvaluationCheck, OtherDataAndOtherTokens) {
 
   EvaluatedCell tokens;
   tokens.row(3).tokens = 8;
-  expect_evaluation_red(tokens, 1, 0, "evaluation.csv tokens", "is 8, not 7");
+  expect_evaluation_red(tokens, 1, 0, "evaluation.csv tokens", "(expected 7, got 8)");
 }
 
 TEST(EvaluationCheck, AMissingRow) {
   EvaluatedCell cell;
   auto& rows = cell.candidate.ranks.back().evaluation;
   rows.erase(rows.begin() + 1);
-  expect_evaluation_red(cell, 0, 1, "evaluation.csv rows", "the candidate: rows");
+  expect_evaluation_red(cell, 0, 1, "evaluation.csv rows", "rows of the evaluation after the step: of the candidate");
 }
 
 TEST(EvaluationCheck, AWholeThatIsNotTheSumInBothRecords) {
@@ -235,9 +235,8 @@ TEST(EvaluationCheck, TokensThatAreNotTheSumOverTheMicrobatchesInBothRecords) {
     for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation[5].*column += 1;
     const bool all = column == &EvaluationRow::tokens;
     expect_evaluation_red(cell, 1, std::nullopt, all ? "evaluation.csv tokens" : "evaluation.csv valid_tokens",
-                          std::string("reference, not the sum over the microbatches: ") +
-                              (all ? "tokens of the evaluation after step 1 is 11, not 10"
-                                   : "valid_tokens of the evaluation after step 1 is 10, not 9"));
+                          std::string("reference, not the sum over the microbatches ") +
+                              (all ? "(expected 10, got 11)" : "(expected 9, got 10)"));
   }
 }
 
@@ -271,7 +270,7 @@ TEST(EvaluationCheck, OneMicrobatchTwiceOrNotAtAllInEitherRecord) {
 TEST(EvaluationCheck, NotANumberInTheCandidateAlone) {
   EvaluatedCell cell;
   cell.row(3).loss = std::numeric_limits<float>::infinity();
-  expect_evaluation_red(cell, 1, 0, "evaluation.csv loss", "not finite: ");
+  expect_evaluation_red(cell, 1, 0, "evaluation.csv loss", "not finite (");
 }
 
 TEST(EvaluationCheck, LossesOfZeroAloneTellNoFault) {
@@ -325,15 +324,15 @@ void change_alike(EvaluatedCell& cell, const std::function<void(EvaluationRow&, 
 TEST(EvaluationCheck, IsOfTheSameDataEveryTimeInBothRecords) {
   EvaluatedCell data;
   change_alike(data, [](auto& row, auto&) { row.data_digest = other_digest; });
-  expect_evaluation_red(data, 1, 1, "evaluation.csv data_digest", "other than after step 0: data_digest");
+  expect_evaluation_red(data, 1, 1, "evaluation.csv data_digest", "other than after step 0 (");
 
   EvaluatedCell tokens;
   change_alike(tokens, [](auto& row, auto& whole) { row.tokens += 1, whole.tokens += 1; });
-  expect_evaluation_red(tokens, 1, 1, "evaluation.csv tokens", "other than after step 0: tokens of the evaluation");
+  expect_evaluation_red(tokens, 1, 1, "evaluation.csv tokens", "other than after step 0 (");
 
   EvaluatedCell valid;
   change_alike(valid, [](auto& row, auto& whole) { row.valid_tokens += 1, whole.valid_tokens += 1; });
-  expect_evaluation_red(valid, 1, 1, "evaluation.csv valid_tokens", "is 3, not 2");
+  expect_evaluation_red(valid, 1, 1, "evaluation.csv valid_tokens", "(expected 2, got 3)");
 }
 
 TEST(EvaluationCheck, ALossBelowZeroIsFoundInBothRecords) {
@@ -346,7 +345,7 @@ TEST(EvaluationCheck, OfMoreMicrobatchesThanAnyTableHoldsEndsAtTheFirstThatLacks
   EvaluatedCell cell;
   for (SyntheticRun* run : {&cell.reference, &cell.candidate})
     run->manifest["evaluation"]["microbatches"] = std::numeric_limits<std::int32_t>::max();
-  expect_evaluation_red(cell, 0, 2, "evaluation.csv rows", "the reference: rows");
+  expect_evaluation_red(cell, 0, 2, "evaluation.csv rows", "rows of the evaluation after the step: of the reference");
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 namespace plumbline::testing {
 
 /// Judges the case, expects only the check "memory" to fail, and returns the place.
-inline FirstDivergence expect_memory_red(SyntheticCell& cell) {
+inline Finding expect_memory_red(SyntheticCell& cell) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ::testing::ElementsAre("memory"));
-  return verdict.first_divergence.value_or(FirstDivergence{});
+  return verdict.first_divergence.value_or(Finding{});
 }
 
 }  // namespace plumbline::testing

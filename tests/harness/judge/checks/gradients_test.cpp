@@ -19,7 +19,7 @@ TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
       if (row.kind == "gradient" && row.step == 1) row.digest = other_digest;
     }
   }
-  EXPECT_EQ(expect_red(cell, {"gradients"}, "model.norm.weight", 1).rung, "R3");
+  EXPECT_EQ(expect_red(cell, {"gradients"}, "model.norm.weight", 1).level, "R3");
 }
 
 // What is wrong goes on to all that stand in front of it: the last in the model is where it began.
@@ -107,18 +107,29 @@ TEST(Gradients, TiedGradientsThatWereNotReducedNameTheTiedWeightOnly) {
               HasSubstr("in that step: model.embed_tokens.weight, lm_head.weight)"));
 }
 
-TEST(Gradients, MissingRow) {
-  SyntheticCell cell;
-  std::erase_if(cell.candidate.ranks[1].tensors, [](const auto& row) {
-    return row.kind == "gradient" && row.name == "model.norm.weight" && row.step == 0;
-  });
-  expect_red(cell, {"gradients", "nonzero_gradients"}, "model.norm.weight", 0);
-}
-
-TEST(Gradients, AnotherShapeWithTheSameDigest) {
-  SyntheticCell cell;
-  tensor_row(cell.candidate, 0, "gradient", "model.layers.0.mlp.down_proj.weight").shape = {6, 4};
-  EXPECT_THAT(expect_red(cell, {"gradients"}, "model.layers.0.mlp.down_proj.weight", 0).words, HasSubstr("shape"));
+TEST(Gradients, EachWayInWhichARowIsWrongIsTold) {
+  expect_each_red(
+      {"gradients"},
+      {{[](auto& cell) { tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").dtype = "float64"; },
+        "model.norm.weight", 1, "the dtype differs"},
+       {[](auto& cell) {
+          tensor_row(cell.candidate, 0, "gradient", "model.layers.0.mlp.down_proj.weight").shape = {6, 4};
+        },
+        "model.layers.0.mlp.down_proj.weight", 0, "shape"},
+       {[](auto& cell) {
+          for (auto* run : {&cell.reference, &cell.candidate})
+            tensor_row(*run, 1, "gradient", head_weight).digest = other_digest;
+        },
+        head_weight, 1, "the copies of the tied weight differ"}});
+  expect_each_red({"gradients", "nonzero_gradients"},
+                  {{[](auto& cell) { tensor_row(cell.candidate, 1, "gradient", head_weight).inf = 2; }, head_weight, 1,
+                    "2 infinite"},
+                   {[](auto& cell) {
+                      std::erase_if(cell.candidate.ranks[1].tensors, [](const auto& row) {
+                        return row.kind == "gradient" && row.name == "model.norm.weight" && row.step == 0;
+                      });
+                    },
+                    "model.norm.weight", 0, ""}});
 }
 
 TEST(Gradients, NanInBothRecordsNamesTheFirstTensorThatHoldsIt) {
@@ -134,12 +145,6 @@ TEST(Gradients, NanInBothRecordsNamesTheFirstTensorThatHoldsIt) {
   EXPECT_THAT(found.words, HasSubstr("1 NaN"));
 }
 
-TEST(Gradients, InfinityInTheCandidate) {
-  SyntheticCell cell;
-  tensor_row(cell.candidate, 1, "gradient", head_weight).inf = 2;
-  expect_red(cell, {"gradients", "nonzero_gradients"}, head_weight, 1);
-}
-
 TEST(Gradients, WhatIsNoNumberIsToldOfTheRecordThatHasIt) {
   for (const bool of_reference : {true, false}) {
     SyntheticCell cell;
@@ -151,14 +156,6 @@ TEST(Gradients, WhatIsNoNumberIsToldOfTheRecordThatHasIt) {
                 HasSubstr((of_reference ? "the reference's own tensor" : "the candidate's tensor") +
                           std::string(" holds 0 NaN and 1 infinite")));
   }
-}
-
-TEST(Gradients, CopiesOfATiedWeightThatDifferInBothRecordsAlike) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate})
-    tensor_row(*run, 1, "gradient", head_weight).digest = other_digest;
-
-  EXPECT_THAT(expect_red(cell, {"gradients"}, head_weight, 1).words, HasSubstr("the copies of the tied weight differ"));
 }
 
 TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
@@ -185,7 +182,7 @@ TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
   const auto verdict = cell.judge();
   EXPECT_TRUE(verdict.holds);
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ::testing::IsEmpty())
-      << verdict.first_divergence.value_or(FirstDivergence{}).words;
+      << verdict.first_divergence.value_or(Finding{}).words;
 }
 
 /// Other people's run, in which no loss depends on the norm's weight.
@@ -229,12 +226,6 @@ TEST(Gradients, WhatARunOfOneStepCannotShowIsSaid) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) keep_first_step(*run);
   EXPECT_THAT(result_of(cell.judge(), "gradients").not_shown, ::testing::Contains(HasSubstr("the run has one step")));
-}
-
-TEST(Gradients, ARowWhoseDtypeAloneIsAnotherSaysSo) {
-  SyntheticCell cell;
-  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").dtype = "float64";
-  EXPECT_THAT(expect_red(cell, {"gradients"}, "model.norm.weight", 1).words, HasSubstr("the dtype differs"));
 }
 
 TEST(Gradients, ARowOfTheSameBitsWithOtherRowsThatAreNotZero) {

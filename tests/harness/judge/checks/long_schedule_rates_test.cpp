@@ -22,8 +22,9 @@ class LongSchedule : public ::testing::TestWithParam<std::int64_t> {
     run_.microbatches = 4;
     write_long_reference(run_, folder_ / "reference");
     write_long_pipeline(run_, folder_ / "candidate");
-    const Json manifest = read_json(folder_ / "candidate/manifest.json");
-    rates_ = auditing::learning_rate_form(manifest).value();
+    const Manifest read = read_manifest(folder_ / "candidate");
+    const Json& manifest = read.json;
+    rates_ = auditing::learning_rate_form(read).value();
     plan_.checks = {"as_asked"};
     plan_.request.emplace();
     plan_.request->optimizer = manifest.at("optimizer");

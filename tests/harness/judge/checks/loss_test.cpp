@@ -25,7 +25,7 @@ void expect_loss_red(SyntheticCell& cell, std::int64_t step, std::optional<std::
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("loss"));
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->rung, "R1");
+  EXPECT_EQ(verdict.first_divergence->level, "R1");
   EXPECT_EQ(verdict.first_divergence->step, step);
   EXPECT_EQ(verdict.first_divergence->microbatch, microbatch);
   EXPECT_THAT(verdict.first_divergence->words, HasSubstr(words));
@@ -62,19 +62,19 @@ TEST(Loss, OneUlpInTheStep) {
 TEST(Loss, MinusZeroIsNotZero) {
   SyntheticCell cell;
   loss(cell.candidate, 0, 4) = -0.0F;
-  expect_loss_red(cell, 0, 4, "is -0, not 0");
+  expect_loss_red(cell, 0, 4, "(expected 0, got -0)");
 }
 
 TEST(Loss, NanInBothRecordsFailsAndIsNamed) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) loss(*run, 1, 2) = std::numeric_limits<float>::quiet_NaN();
-  expect_loss_red(cell, 1, 2, "the reference itself: loss of the microbatch at step 1, microbatch 2 is nan");
+  expect_loss_red(cell, 1, 2, "loss of the microbatch: the reference itself (expected a finite loss, got nan)");
 }
 
 TEST(Loss, InfinityInTheCandidate) {
   SyntheticCell cell;
   loss(cell.candidate, 0, 0) = std::numeric_limits<float>::infinity();
-  expect_loss_red(cell, 0, 0, "not finite: loss of the microbatch at step 0, microbatch 0 is inf");
+  expect_loss_red(cell, 0, 0, "loss of the microbatch: not finite (expected 0.6, got inf)");
 }
 
 TEST(Loss, NoRankWithTheLoss) {
@@ -88,7 +88,7 @@ TEST(Loss, TwoRanksWithTheLoss) {
   for (auto& row : cell.candidate.ranks[0].microbatches) {
     if (row.step == 0 && row.microbatch == 1) row.loss = loss(cell.candidate, 0, 1);
   }
-  expect_loss_red(cell, 0, 1, "is 2, not one rank with the loss");
+  expect_loss_red(cell, 0, 1, "(expected one rank with the loss, got 2)");
 }
 
 TEST(Loss, StepThatIsNotTheSumInBothRecords) {
@@ -113,7 +113,8 @@ TEST(Loss, TwoRanksWithTheLossInAReferenceThatIsAPipeline) {
   for (auto& row : cell.reference.ranks[0].microbatches) {
     if (row.step == 0 && row.microbatch == 1) row.loss = loss(cell.reference, 0, 1);
   }
-  EXPECT_THAT(result_of(cell.judge(), "loss").reason, HasSubstr("the reference: loss of the microbatch at step 0"));
+  EXPECT_THAT(result_of(cell.judge(), "loss").reason,
+              HasSubstr("step 0, microbatch 1, stage 1, loss of the microbatch: of the reference"));
 }
 
 TEST(Loss, WithoutALossNoSumIsToldToBeWrong) {
@@ -136,7 +137,7 @@ void set_losses(SyntheticCell& cell, float first, float masked) {
 TEST(Loss, OfAMicrobatchWithoutAValidTokenIsZeroInBothRecords) {
   SyntheticCell cell;
   set_losses(cell, 0.5F, 0.25F);
-  expect_loss_red(cell, 0, 4, "is 0.25, not 0, without a valid token");
+  expect_loss_red(cell, 0, 4, "(expected 0, without a valid token, got 0.25)");
 }
 
 TEST(Loss, OfAMicrobatchWithoutAValidTokenMayBeMinusZero) {
@@ -148,7 +149,7 @@ TEST(Loss, OfAMicrobatchWithoutAValidTokenMayBeMinusZero) {
 TEST(Loss, BelowZeroInBothRecordsIsNoCrossEntropy) {
   SyntheticCell cell;
   set_losses(cell, -0.5F, 0);
-  expect_loss_red(cell, 0, 0, "is -0.5, not a cross-entropy, which is never below 0");
+  expect_loss_red(cell, 0, 0, "(expected a cross-entropy, which is never below 0, got -0.5)");
 }
 
 }  // namespace

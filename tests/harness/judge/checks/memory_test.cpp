@@ -25,7 +25,7 @@ TEST(Memory, OneKeptTensorIsFoundAtItsAction) {
   EXPECT_EQ(found.item, "0F2");
   EXPECT_EQ(found.step, 1);
   EXPECT_EQ(found.rank, 0);
-  EXPECT_THAT(found.words, HasSubstr("(+64)"));
+  EXPECT_THAT(found.words, HasSubstr(", +64"));
   EXPECT_THAT(found.words, HasSubstr("layers.0"));
 }
 
@@ -236,7 +236,7 @@ TEST(Memory, ActionsAreTakenInTheOrderOfTheirIndex) {
 TEST(Memory, FewerBytesAreToldWithTheirDifference) {
   SyntheticCell cell;
   *action_row(cell.candidate, 0, "1B3").peak_bytes -= 4;
-  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("(-4)"));
+  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr(", -4"));
 }
 
 TEST(Memory, OurOwnRecordsSayThePeakOfEveryAction) {
@@ -281,8 +281,8 @@ TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
   const auto found = expect_memory_red(action);
   EXPECT_EQ(found.item, "0B2");
   EXPECT_EQ(found.step, 1);
-  EXPECT_THAT(found.words, ::testing::StartsWith("reference, rank 0, step 1, action 0B2"));
-  EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference, rank 0, step 1: activation_peak_bytes"));
+  EXPECT_THAT(found.words, ::testing::StartsWith("reference: step 1, rank 0, action 0B2"));
+  EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference: step 1, rank 0, activation_peak_bytes"));
 }
 
 TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
@@ -432,7 +432,7 @@ TEST(Memory, AnActionThatIsNotWhereTheListHasItIsComparedWithNothing) {
   const auto memory = result_of(cell.judge(), "memory");
 
   ASSERT_TRUE(memory.first_divergence) << memory.reason;
-  const FirstDivergence& found = *memory.first_divergence;
+  const Finding& found = *memory.first_divergence;
   EXPECT_EQ(found.item, "actions");
   EXPECT_EQ(found.expected, "at least 60") << "10 of each rank of both runs in each step";
   EXPECT_EQ(found.got, "51") << "of that step on that rank the first alone";

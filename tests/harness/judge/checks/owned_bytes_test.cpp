@@ -47,7 +47,7 @@ TEST(OwnedBytes, BytesAliveBesideAllOwnersFail) {
     const auto found = expect_memory_red(cell);
 
     EXPECT_EQ(found.item, "live_bytes");
-    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference, rank 0" : "candidate, rank 0"));
+    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference: step" : "candidate: step"));
   }
 }
 
@@ -116,7 +116,7 @@ TEST(OwnedBytes, WhatBothTrainersKeepIsSeenInTheReference) {
       }
     }
 
-    EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("reference, rank 0, step 0"));
+    EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("reference: step 0, rank 0"));
   }
 }
 
@@ -219,7 +219,7 @@ TEST(TotalPeak, IsAtMostWhatAllOwnersCanHaveTogether) {
     const auto found = expect_memory_red(cell);
 
     EXPECT_EQ(found.item, "peak_bytes");
-    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference, rank 0" : "candidate, rank 0"));
+    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference: step" : "candidate: step"));
   }
 }
 
@@ -318,7 +318,7 @@ TEST(TotalPeak, OfARunThatDumpsMayHaveWhatItDumps) {
 
     std::int64_t dumped = 0;
     for (const auto& tensor : candidate.run.ranks[0].tensors) {
-      if (tensor.step == 1) dumped += 4 * judging::elements(tensor.shape);
+      if (tensor.step == 1) dumped += 4 * element_count(tensor.shape);
     }
     for (const auto& boundary : candidate.run.ranks[0].boundaries) dumped += boundary.step == 1 ? boundary.bytes : 0;
     const std::int64_t gradients_of_both_uses = tied ? 2 * 8 * 4 * 4 : 0;
@@ -348,7 +348,7 @@ TEST(OwnedBytes, OfOneDeviceAreWhatItsOwnArithmeticNeeds) {
     EXPECT_EQ(found.item, each.item);
     EXPECT_EQ(found.expected, each.expected);
     EXPECT_EQ(found.step, 1);
-    EXPECT_THAT(found.words, HasSubstr("reference, rank 0"));
+    EXPECT_THAT(found.words, HasSubstr("reference: step"));
   }
 }
 

@@ -34,7 +34,7 @@ TEST_F(Repeatability, FailsForOneOtherMoment) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
-  EXPECT_EQ(verdict.first_divergence->rung, "R0");
+  EXPECT_EQ(verdict.first_divergence->level, "R0");
   EXPECT_EQ(verdict.first_divergence->item, "moment1 model.norm.weight");
 }
 

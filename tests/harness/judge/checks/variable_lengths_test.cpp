@@ -21,7 +21,7 @@ TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
   EXPECT_EQ(result.outcome, Outcome::fails);
   EXPECT_EQ(result.first_divergence->microbatch, 2);
   EXPECT_EQ(result.first_divergence->direction, "backward");
-  EXPECT_THAT(result.reason, HasSubstr("has shape 1x3x4; the microbatch makes it 1x4x4"));
+  EXPECT_THAT(result.reason, HasSubstr("not the shape of its microbatch (expected 1x4x4, got 1x3x4)"));
 }
 
 void make_lengths_equal(SyntheticRun& run) {

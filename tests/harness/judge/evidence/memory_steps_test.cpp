@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 /// Of two ranks, with these steps in their rows.
 Record record_of(const std::vector<std::vector<std::int64_t>>& steps) {
   Record record;
-  record.manifest.role = "pipeline";
+  record.manifest.set_role("pipeline");
   record.manifest.steps = 3;
   for (std::size_t rank = 0; rank < steps.size(); ++rank) {
     record.ranks.emplace_back();
@@ -90,14 +90,18 @@ TEST(MemorySteps, AreFoundByRankInEachStep) {
 }
 
 TEST(MemorySteps, ARankWithoutAStepFailsHoweverOftenOthersStand) {
-  EXPECT_THAT(failure_of(record_of({{0}, {0, 1, 2, 1, 2}})), HasSubstr("rank 0: memory.csv has 0 rows of step 1"));
-  EXPECT_THAT(failure_of(record_of({{0, 0, 0}, {0, 1, 2}})), HasSubstr("rank 0: memory.csv has 3 rows of step 0"));
-  EXPECT_THAT(failure_of(record_of({{0, 1, 2}, {}})), HasSubstr("rank 1: memory.csv has 0 rows of step 0"));
+  EXPECT_THAT(failure_of(record_of({{0}, {0, 1, 2, 1, 2}})),
+              HasSubstr("step 1, rank 0, memory.csv (expected one, got 0 rows)"));
+  EXPECT_THAT(failure_of(record_of({{0, 0, 0}, {0, 1, 2}})),
+              HasSubstr("step 0, rank 0, memory.csv (expected one, got 3 rows)"));
+  EXPECT_THAT(failure_of(record_of({{0, 1, 2}, {}})),
+              HasSubstr("step 0, rank 1, memory.csv (expected one, got 0 rows)"));
 }
 
 TEST(MemorySteps, AStepThatTheRunDoesNotHaveFails) {
-  EXPECT_THAT(failure_of(record_of({{0, 1, 2, -7}})), HasSubstr("rows of step -7, expected none"));
-  EXPECT_THAT(failure_of(record_of({{0, 1, 2, 3}})), HasSubstr("rows of step 3, expected none"));
+  EXPECT_THAT(failure_of(record_of({{0, 1, 2, -7}})),
+              HasSubstr("memory.csv (expected none: the run has no such step, got 1 rows)"));
+  EXPECT_THAT(failure_of(record_of({{0, 1, 2, 3}})), HasSubstr("step 3, rank 0, memory.csv (expected none"));
   EXPECT_EQ(failure_of(record_of({{0, 1, 2}})), "");
 }
 
@@ -109,7 +113,7 @@ TEST(MemorySteps, ARunThatIsGoneOnWithHasNoStepBeforeItsFirst) {
     return failure_of(record);
   };
   EXPECT_EQ(gone_on_with({2, 3}), "");
-  EXPECT_THAT(gone_on_with({1, 2, 3}), HasSubstr("rank 0: memory.csv has 1 rows of step 1, expected none"));
+  EXPECT_THAT(gone_on_with({1, 2, 3}), HasSubstr("step 1, rank 0, memory.csv (expected none"));
 }
 
 /// Why owners are not counted; empty where they are.
@@ -138,7 +142,7 @@ TEST(MemorySteps, OwnersAreCountedWhereEveryRowCountsThem) {
     EXPECT_THAT(why_no_owners_of(lacking), HasSubstr(std::string("memory.csv has no ") + name));
   }
 
-  record.manifest.role = "external";
+  record.manifest.set_role("external");
   EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program"));
   record.ranks[1].memory[2].other_peak_bytes.reset();
   EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program")) << "the first reason is told";

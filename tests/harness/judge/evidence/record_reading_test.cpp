@@ -99,11 +99,5 @@ TEST(CellEvidence, ATableThatAnyRankLacksIsLacking) {
   EXPECT_FALSE(lacks(record, "schedule.csv"));
 }
 
-TEST(CellEvidence, OnlyTheStepBeforeTheFirstIsTheStart) {
-  EXPECT_EQ(step_words(-1), "the start");
-  EXPECT_EQ(step_words(0), "step 0");
-  EXPECT_EQ(step_words(2, 3), "step 2, microbatch 3");
-}
-
 }  // namespace
 }  // namespace plumbline::testing

@@ -129,34 +129,5 @@ TEST(ExpectedModel, NullIsAKeyThatIsAbsent) {
   EXPECT_TRUE(expected_model(config).pad_token);
 }
 
-TEST(SaysLlama, OfAnotherTrainerByItsFirstUnitAndItsTypeOrKeys) {
-  Manifest manifest;
-  const auto says = [&](const Json& model, const std::string& first = "embed_tokens") {
-    manifest.json = {{"model", model}};
-    manifest.stages = {{0, 0, {first, "layers.0"}}};
-    return judging::says_llama(manifest);
-  };
-  manifest.role = "external";
-  EXPECT_TRUE(says({{"model_type", "llama"}}));
-  EXPECT_FALSE(says({{"model_type", "llama"}}, "inputs"));
-  EXPECT_TRUE(says({{"model_type", "mistral"}, {"sliding_window", nullptr}}));
-  EXPECT_FALSE(says({{"model_type", "mistral"}})) << "transformers gives it a window";
-  EXPECT_FALSE(says({{"model_type", "mistral"}, {"sliding_window", 4096}}));
-  Json config = small();
-  EXPECT_TRUE(says(config));
-  config["model_type"] = nullptr;
-  EXPECT_TRUE(says(config));
-  config["model_type"] = "gpt2";
-  EXPECT_FALSE(says(config));
-  for (const char* key :
-       {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"}) {
-    Json lacking = small();
-    lacking.erase(key);
-    EXPECT_FALSE(says(lacking)) << key;
-  }
-  manifest.role = "pipeline";
-  EXPECT_TRUE(says(Json::object(), "inputs")) << "ours have no other";
-}
-
 }  // namespace
 }  // namespace plumbline::testing

@@ -216,7 +216,7 @@ ExpectedModel of_ones_own() {
 
 Manifest of_another(const Json& optimizer) {
   Manifest manifest = manifest_of(optimizer);
-  manifest.role = "external";
+  manifest.set_role("external");
   return manifest;
 }
 
@@ -240,7 +240,7 @@ TEST(StateRange, OfOurOwnIsOneNumber) {
 TEST(StateRange, OfAnUnknownOptimiserKnowsWeightsAndGradientsAlone) {
   for (const char* role : {"pipeline", "external"}) {
     Manifest manifest = of_another({{"name", "lion"}});
-    manifest.role = role;
+    manifest.set_role(role);
     const StateRange range = state_range(expected_model(small(false)), {"norm"}, manifest);
 
     EXPECT_FALSE(range.optimizer_known) << role;

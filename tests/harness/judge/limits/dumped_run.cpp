@@ -41,7 +41,7 @@ class Valuer {
     const auto other = dumped_.other_ulps.find({step, key});
     const int ulps = other == dumped_.other_ulps.end() ? dumped_.ulps : other->second;
     const std::uint64_t seed = hash64(std::to_string(step) + truth);
-    for (std::int64_t i = 0; i < judging::elements(shape); ++i) {
+    for (std::int64_t i = 0; i < element_count(shape); ++i) {
       const auto part = static_cast<float>((seed + static_cast<std::uint64_t>(i) * 7919) % 1000) / 1024;
       float value = 1 + part + static_cast<float>(ulps) * 0x1p-23F;  // exact: 1 to 2 in steps of 2^-23
       if (i == 0 && dumped_.with_nan.contains({step, key})) value = std::numeric_limits<float>::quiet_NaN();

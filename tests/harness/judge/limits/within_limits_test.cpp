@@ -79,7 +79,7 @@ TEST(CalibratedTier, NamesTheTensorOutsideItsLimit) {
   const auto verdict = cell.compare();
 
   EXPECT_THAT(failing_checks(verdict), ElementsAre("gradients"));
-  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("gradient model.norm.weight, step 1"));
+  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("gradient model.norm.weight"));
   EXPECT_NEAR(result_of(verdict, "gradients").margin.value_or(NAN), 1.25, 1e-6);
 }
 

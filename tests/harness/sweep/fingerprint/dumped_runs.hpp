@@ -131,7 +131,7 @@ class DumpedRunsTest : public ::testing::Test {
 
   TemporaryFolder folder_;
   StepFacts facts_;
-  FirstDivergence first_;
+  Finding first_;
   /// Rank of each parameter, also its stage unless a test changes it.
   const std::map<std::string, std::int64_t> ranks_of_ = {{"embed", 0}, {"a", 0}, {"b", 1}, {"head", 1}};
   Tensors reference_;

@@ -63,7 +63,7 @@ class FindFingerprints : public ::testing::Test {
   SyntheticCell cell_;
   std::map<std::int64_t, Tensors> reference_;                          ///< by step
   std::map<std::pair<std::size_t, std::int64_t>, Tensors> candidate_;  ///< by rank and step
-  FirstDivergence first_;
+  Finding first_;
   fs::path reference_folder_, candidate_folder_;
   int written_ = 0;
 };

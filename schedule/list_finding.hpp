@@ -30,7 +30,7 @@ enum class Rule : std::uint8_t {
 
 std::string_view name(Rule rule);  ///< "range", "channel-order", ...
 
-struct Finding {
+struct ListFinding {
   Rule rule = Rule::size;
   std::int32_t rank = 0;
   std::size_t position = 0;  ///< from 0; the list's length if something is missing at its end
@@ -39,10 +39,10 @@ struct Finding {
 };
 
 /// "rank 2, position 7, 2B3: ..."
-std::string to_text(const Finding& finding);
+std::string to_text(const ListFinding& finding);
 
 /// Stops collecting after `limit`, so that a completely wrong file does not produce millions of texts.
-class Findings {
+class ListFindings {
  public:
   static constexpr std::size_t limit = 100;
 
@@ -51,10 +51,10 @@ class Findings {
   }
   bool full() const { return found_.size() == limit; }
   bool empty() const { return found_.empty(); }
-  std::vector<Finding> take() { return std::move(found_); }
+  std::vector<ListFinding> take() { return std::move(found_); }
 
  private:
-  std::vector<Finding> found_;
+  std::vector<ListFinding> found_;
 };
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "schedule/finding.hpp"
+#include "schedule/list_finding.hpp"
 
 #include <array>
 
@@ -12,7 +12,7 @@ std::string_view name(Rule rule) {
   return names.at(static_cast<std::size_t>(rule));
 }
 
-std::string to_text(const Finding& finding) {
+std::string to_text(const ListFinding& finding) {
   return "rank " + std::to_string(finding.rank) + ", position " + std::to_string(finding.position) + ", " +
          to_text(finding.action) + ": " + finding.text;
 }

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// verdict.json: one list of keys per type, by which it is written and read.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "record/json_keys.hpp"
+#include "record/verdict.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* first_schema = "plumbline-verdict/1";
+/// The words of schema 1 for a check that the sweep did not select.
+constexpr const char* not_asked_for = "not asked for in this cell";
+
+/// Which verdicts have a key.
+enum class Since {
+  first,   ///< all
+  second,  ///< from schema 2 on
+  later,   ///< newer ones of schema 2
+};
+
+/// T or const T.
+template <class Given, class Type>
+concept A = std::is_same_v<std::remove_const_t<Given>, Type>;
+
+void list_keys(A<Finding> auto& finding, auto& keys) {
+  keys("rung", finding.level);
+  keys("step", finding.step);
+  keys("microbatch", finding.microbatch);
+  keys("stage", finding.stage);
+  keys("rank", finding.rank);
+  keys.count("replica", finding.replica);
+  keys("direction", finding.direction);
+  keys("item", finding.item);
+  keys("expected", finding.expected);
+  keys("got", finding.got);
+  keys("size", finding.size, Since::second);
+  keys("words", finding.words);
+}
+
+void list_keys(A<CheckResult> auto& check, auto& keys) {
+  keys("name", check.name);
+  keys("outcome", check.outcome);
+  keys("requirement", check.requirement, Since::second);
+  keys("reason", check.reason);
+  keys("compared", check.compared, Since::second);
+  keys("looked_at", check.looked_at);
+  keys("not_shown", check.not_shown, Since::second);
+  keys("limit", check.limit);
+  keys("measured", check.measured);
+  keys("margin", check.margin);
+  keys("predicted_peak_bytes", check.predicted_peak_bytes, keys.first ? Since::later : Since::first);
+  keys("first_divergence", check.first_divergence);
+}
+
+void list_keys(A<SecondRun> auto& second, auto& keys) {
+  keys("outcome", second.outcome);
+  keys("words", second.words);
+}
+
+void list_keys(A<UlpBucket> auto& bucket, auto& keys) {
+  keys("from", bucket.from);
+  keys("to", bucket.to);
+  keys("elements", bucket.elements);
+}
+
+void list_keys(A<Fingerprint> auto& found, auto& keys) {
+  keys("name", found.name);
+  keys("words", found.words);
+  keys("evidence", found.evidence);
+  keys("suggests", found.suggests);
+}
+
+void list_keys(A<ValueFindings> auto& findings, auto& keys) {
+  keys("step", findings.step);
+  keys("tensor", findings.tensor);
+  keys("ulps", findings.ulps);
+  keys("not_numbers", findings.not_numbers);
+  keys("fingerprints", findings.fingerprints);
+  keys("otherwise", findings.otherwise);
+}
+
+void list_keys(A<Unrecorded> auto& unrecorded, auto& keys) {
+  keys("record", unrecorded.record);
+  keys("what", unrecorded.what);
+  keys("why", unrecorded.why);
+  keys("torch", unrecorded.torch);
+}
+
+void list_keys(A<CellVerdict> auto& cell, auto& keys) {
+  keys("id", cell.id);
+  keys("run", cell.run);
+  keys("model", cell.model);
+  keys("optimizer", cell.optimizer);
+  keys("schedule", cell.schedule);
+  keys.count("world", cell.world);
+  keys("replicas", cell.replicas, Since::later);
+  keys("balance", cell.balance);
+  keys("variant", cell.variant, Since::second);
+  keys("reference", cell.reference, Since::second);
+  keys("holds", cell.holds);
+  keys.written_alone("unstable", cell.unstable());
+  keys("second_run", cell.second_run, Since::second);
+  keys("values", cell.values, Since::later);
+  keys("seconds", cell.seconds);
+  keys("command", cell.command);
+  keys("request", cell.request, Since::second);
+  keys("versions", cell.versions, Since::second);
+  keys("not_recorded", cell.not_recorded, Since::later);
+  keys("first_divergence", cell.first_divergence);
+  keys("checks", cell.checks);
+}
+
+void list_keys(A<ReferenceVerdict> auto& reference, auto& keys) {
+  keys("id", reference.id);
+  keys("run", reference.run);
+  keys("model", reference.model);
+  keys("optimizer", reference.optimizer);
+  keys("finished", reference.finished);
+  keys("reason", reference.reason);
+  keys("seconds", reference.seconds);
+  keys("request", reference.request);
+  keys("versions", reference.versions);
+  keys("checks", reference.checks);
+}
+
+void list_keys(A<Selection> auto& selection, auto& keys) {
+  keys.written_alone("partial", selection.partial());
+  keys.count("cells", selection.cells);
+  keys.count("of_cells", selection.of_cells);
+  keys("checks", selection.checks);
+}
+
+void list_keys(A<Verdict> auto& verdict, auto& keys) {
+  keys("name", verdict.name);
+  keys("started", verdict.started);
+  keys("holds", verdict.holds);
+  keys("tier", verdict.tier, Since::second);
+  keys("selection", verdict.selection, Since::second);
+  keys("counts", verdict.counts);
+  keys("compared", verdict.compared, Since::second);
+  keys("looked_at", verdict.looked_at, Since::second);
+  keys("harness", verdict.harness, Since::second);
+  keys("machine", verdict.machine);
+  keys("references", verdict.references, Since::second);
+  keys("cells", verdict.cells);
+  keys("not_run", verdict.not_run);
+  keys("not_applicable", verdict.not_applicable, keys.first ? Since::later : Since::first);
+}
+
+class KeyWriter {
+ public:
+  static constexpr bool first = false;
+  Json json = Json::object();
+
+  template <class Value>
+  void operator()(const char* key, const Value& value, Since = Since::first) {
+    json[key] = json_of(value);
+  }
+  template <class Count>
+  void count(const char* key, const Count& value) {
+    json[key] = json_of(value);
+  }
+  void written_alone(const char* key, bool value) { json[key] = value; }
+
+ private:
+  template <class Value>
+  static Json json_of(const Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      return to_text(value);
+    } else if constexpr (requires(KeyWriter keys) { list_keys(value, keys); }) {
+      KeyWriter keys;
+      list_keys(value, keys);
+      return std::move(keys.json);
+    } else {
+      return Json(value);
+    }
+  }
+  /// JSON has neither NaN nor infinity.
+  static Json json_of(double value) { return std::isfinite(value) ? value : 0.0; }
+  static Json json_of(const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+  }
+  /// nlohmann::json writes an empty map as null.
+  static Json json_of(const Counts& counts) { return counts.empty() ? Json::object() : Json(counts); }
+  template <class Value>
+  static Json json_of(const std::optional<Value>& value) {
+    return value ? json_of(*value) : Json(nullptr);
+  }
+  template <class Value>
+  static Json json_of(const std::vector<Value>& values) {
+    Json list = Json::array();
+    for (const Value& value : values) list.push_back(json_of(value));
+    return list;
+  }
+};
+
+class KeyReader {
+ public:
+  KeyReader(const JsonKeys& keys, bool of_first_schema) : first(of_first_schema), keys_(keys) {}
+
+  const bool first;  ///< schema 1
+
+  template <class Value>
+  void operator()(const char* key, Value& value, Since since = Since::first) {
+    if (since == Since::second && first) return;
+    if (since == Since::later && !keys_.has_value(key)) return;
+    read(key, value);
+  }
+  void count(const char* key, std::int64_t& value) { value = keys_.integer(key, 0); }
+  void count(const char* key, std::optional<std::int64_t>& value) {
+    if (keys_.has_value(key)) value = keys_.integer(key, 0);  // older verdicts lack it
+  }
+  void written_alone(const char*, bool) {}
+
+ private:
+  void read(const char* key, std::string& value) { value = keys_.text(key); }
+  void read(const char* key, double& value) { value = keys_.number(key); }
+  void read(const char* key, Json& value) { value = keys_.at(key); }
+  void read(const char* key, std::vector<std::string>& value) { value = keys_.texts(key); }
+  /// A verdict repeats a record's numbers, however wrong they are.
+  void read(const char* key, std::int64_t& value) {
+    value = keys_.integer(key, std::numeric_limits<std::int64_t>::min());
+  }
+  void read(const char* key, bool& value) { convert(key, value, "true or false"); }
+  void read(const char* key, Counts& value) { convert(key, value, "an object of whole numbers"); }
+  void read(const char* key, std::vector<std::int64_t>& value) { convert(key, value, "a list of whole numbers"); }
+  void read(const char* key, Outcome& value) { value = word(key, parse_outcome); }
+  void read(const char* key, Requirement& value) { value = word(key, parse_requirement); }
+  void read(const char* key, Tier& value) { value = word(key, parse_tier); }
+  void read(const char* key, SecondRun::Outcome& value) { value = word(key, parse_second_run); }
+  template <class Value>
+  void read(const char* key, std::optional<Value>& value) {
+    value.reset();
+    if (!keys_.at(key).is_null()) read(key, value.emplace());
+  }
+  template <class Value>
+  void read(const char* key, std::vector<Value>& values) {
+    for (const JsonKeys& each : keys_.objects(key)) read_keys(each, values.emplace_back());
+  }
+  template <class Value>
+  void read(const char* key, Value& value) {
+    read_keys(keys_.object(key), value);
+  }
+
+  template <class Value>
+  void read_keys(const JsonKeys& keys, Value& value) const {
+    KeyReader reader(keys, first);
+    list_keys(value, reader);
+    if constexpr (std::is_same_v<Value, CheckResult>)
+      if (first) value.requirement = requirement_of_first_schema(keys, value.outcome);
+  }
+
+  static Requirement requirement_of_first_schema(const JsonKeys& keys, Outcome outcome) {
+    if (outcome == Outcome::not_applicable) return Requirement::not_applicable;
+    bool required = false;
+    KeyReader(keys, true)("required", required);
+    return required ? Requirement::required : Requirement::told;
+  }
+
+  template <class Value>
+  void convert(const char* key, Value& value, const char* form) const {
+    try {
+      value = keys_.at(key).get<Value>();
+    } catch (const Json::exception&) {
+      keys_.fail(key, std::string("must be ") + form);
+    }
+  }
+
+  template <class Value>
+  Value word(const char* key, Value (*parse)(const std::string&)) const {
+    try {
+      return parse(keys_.text(key));
+    } catch (const InputError& error) {
+      keys_.fail(key, error.what());
+    }
+  }
+
+  const JsonKeys& keys_;
+};
+
+/// Schema 1 has neither comparison mode nor selection: both are derived from its checks.
+void complete_first(Verdict& verdict) {
+  verdict.selection.cells = verdict.selection.of_cells = std::ssize(verdict.cells) + std::ssize(verdict.not_run);
+  for (const auto& cell : verdict.cells) {
+    std::vector<std::string> asked;
+    for (const auto& check : cell.checks) {
+      if (check.limit.starts_with("calibrated")) verdict.tier = Tier::calibrated;
+      if (check.reason != not_asked_for) asked.push_back(check.name);
+    }
+    if (asked.size() < cell.checks.size()) verdict.selection.checks = asked;
+  }
+  const Counts all = std::move(verdict.counts);
+  verdict.counts.clear();
+  for (const auto& [what, number] : all) {
+    const bool of_checks = what.starts_with("cells") || what.starts_with("checks");
+    (of_checks ? verdict.counts : verdict.looked_at)[what] = number;
+  }
+}
+
+}  // namespace
+
+Json to_json(const Verdict& verdict) {
+  KeyWriter keys;
+  keys("schema", std::string(verdict_schema));
+  list_keys(verdict, keys);
+  return std::move(keys.json);
+}
+
+void write_verdict(const std::filesystem::path& path, const Verdict& verdict) {
+  write_json(path, to_json(verdict));
+}
+
+Verdict read_verdict(const std::filesystem::path& path) {
+  const Json json = read_json(path);
+  const JsonKeys keys(path, json);
+  const std::string schema = keys.text("schema");
+  if (schema != verdict_schema && schema != first_schema) {
+    keys.fail("schema",
+              "'" + schema + "' is not read by this version; it reads " + verdict_schema + " and " + first_schema);
+  }
+  Verdict verdict;
+  KeyReader reader(keys, schema == first_schema);
+  list_keys(verdict, reader);
+  if (reader.first) complete_first(verdict);
+  return verdict;
+}
+
+}  // namespace plumbline
