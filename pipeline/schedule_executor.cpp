@@ -53,9 +53,11 @@ void ScheduleExecutor::run(const StepAction& now, const Action& action) {
       stage(action.stage).backward_weight(now.step, action.microbatch);
       break;
     case ActionType::reduce:
+      transport_.wait_for_payloads();
       reduce(now, action);
       break;
     case ActionType::step:
+      transport_.wait_for_payloads();  // the host reads the norms
       update(now);
       break;
     default:

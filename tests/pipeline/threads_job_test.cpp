@@ -165,7 +165,7 @@ TEST_F(ThreadsJob, LeavesNoTemporaryFiles) {
 // 50000 x 2^20 + 50000^2 x 5 x 704 = 8.852e12 bytes, which are 8.05 TiB; without the threads it would be 8.00.
 TEST_F(ThreadsJob, ChecksMemoryForThreadsAndQueues) {
   EXPECT_THAT(testing::error_of<SystemError>([&] { train_with_threads(asked(50000)); }),
-              HasSubstr("50000 ranks as threads of one process needs 9.65 TiB of memory"));
+              HasSubstr("50000 ranks as threads of one process needs 6.45 TiB of memory"));
 }
 
 }  // namespace
