@@ -32,6 +32,7 @@ class ReplicaTransport : public Transport {
     return world_.receive(first_rank_ + peer, expected);
   }
   void end_batch() override { world_.end_batch(); }
+  void wait_for_payloads() override { world_.wait_for_payloads(); }
   void wait_for_sends() override { world_.wait_for_sends(); }
   std::vector<TrafficCount> collect_traffic() override {
     std::vector<TrafficCount> own;

@@ -53,10 +53,12 @@ void ScheduleExecutor::run(const StepAction& now, const Action& action) {
       stage(action.stage).backward_weight(now.step, action.microbatch);
       break;
     case ActionType::reduce:
+      transport_.wait_for_payloads();
       sum_replicas(now);
       reduce(now, action);
       break;
     case ActionType::step:
+      transport_.wait_for_payloads();  // the host reads the norms
       sum_replicas(now);
       update(now);
       break;

@@ -16,8 +16,9 @@ void use_first_gpu(TrainingRun& training) {
 void prepare_device(const TrainingRun& training, const MemoryPlan& need, const std::string& owner) {
   if (training.device.is_cpu()) return require_memory(need, owner);
   GpuDevice device;
-  explain_out_of_memory("the plan for " + owner + " is " + to_text(need),
-                        [&] { device = start_gpu(training.device, computed_type(training.run.train)); });
+  explain_out_of_memory("the plan for " + owner + " is " + to_text(need), [&] {
+    device = start_gpu(training.device, computed_type(training.run.train), training.recorded());
+  });
   const GpuFreeMemory memory = load_gpu_module().free_memory(training.device.index());
   check_fits(need, memory.free_bytes, memory.total_bytes,
              owner + ", GPU " + std::to_string(training.device.index()) + " (" + device.name + ")");

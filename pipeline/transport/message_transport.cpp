@@ -57,8 +57,9 @@ struct MessageTransport::OpenMessage final : Pending::Message {
   at::Tensor tensor;  ///< to send, or the buffer once it is allocated
   at::Tensor staged;  ///< the same in host memory
   std::shared_ptr<NcclTransfer> payload;
-  std::unique_ptr<TransportRequest>
-      request;  ///< of the header, with the payload unless NCCL carries it; until it has ended
+  std::unique_ptr<TransportRequest> request;  ///< of header and host payload, until it has ended
+  std::int64_t bytes = 0;                     ///< of the payload
+  bool handed_on = false;                     ///< `wait` has returned the tensor, which is not there yet
   bool ended = false;
 };
 
@@ -130,6 +131,7 @@ MessageTransport::Opened MessageTransport::open(bool sends, int peer, const Mess
 Pending MessageTransport::send(int peer, const MessageHeader& header, at::Tensor payload) {
   return guarded([&] {
     const Opened message = open(true, peer, header, std::move(payload));
+    message->bytes = static_cast<std::int64_t>(message->tensor.nbytes());
     ConstBytes body;
     if (nccl_) {
       message->payload = nccl_->send(peer, header.direction, message->tensor);
@@ -194,7 +196,8 @@ void MessageTransport::progress() {
   std::erase_if(open_, [&](const Opened& each) {
     if (each->request || (each->payload && !each->payload->ended)) return false;
     const bool sends = each->end.sends;
-    traffic_.add(each->end.peer, each->end.header.direction, sends, static_cast<std::int64_t>(each->tensor.nbytes()));
+    if (!sends && !each->handed_on) each->bytes = static_cast<std::int64_t>(each->tensor.nbytes());
+    traffic_.add(each->end.peer, each->end.header.direction, sends, each->bytes);
     if (sends) {
       each->tensor.reset();
     } else if (staged_) {
@@ -257,30 +260,47 @@ bool MessageTransport::test(const OpenMessage& message) {
 
 at::Tensor MessageTransport::wait(OpenMessage& message) {
   return guarded([&] {
+    const bool ahead = nccl_ && nccl_->run_ahead() > 0 && !message.end.sends;
     if (!message.ended) awaited_ = message.end.peer;
-    wait_until([&] { return describe(message.end); }, [&] { return message.ended; });
+    wait_until(
+        [&] { return describe(message.end); },
+        [&] { return message.ended || (ahead && !message.request && message.payload->event != GpuEvent::none); });
     awaited_ = -1;
+    if (!message.ended) {
+      message.bytes = static_cast<std::int64_t>(message.tensor.nbytes());
+      message.handed_on = true;
+      nccl_->hand_on(*message.payload);
+      wait_for_open(&is_handed_on, nccl_->run_ahead());
+    }
     return std::move(message.tensor);
   });
 }
 
-void MessageTransport::wait_for_sends() {
+void MessageTransport::wait_for_open(bool (*chosen)(const OpenMessage&), std::ptrdiff_t most) {
   guarded([&] {
-    const auto first_send = [&] {
-      return std::ranges::find_if(open_, [](const auto& each) { return each->end.sends; });
-    };
+    const auto is_chosen = [&](const Opened& each) { return chosen(*each); };
     int shown = -1;
-    const auto show = [&](int peer) {
+    const auto few_left = [&] {
+      const bool few = std::ranges::count_if(open_, is_chosen) <= most;
+      const int peer = few ? -1 : (*std::ranges::find_if(open_, is_chosen))->end.peer;
       if (peer != shown) wait_callback_(peer);
       shown = peer;
+      return few;
     };
-    const auto none_left = [&] {
-      const auto send = first_send();
-      show(send == open_.end() ? -1 : (*send)->end.peer);
-      return send == open_.end();
-    };
-    wait_until([&] { return describe((*first_send())->end); }, none_left);
+    wait_until([&] { return describe((*std::ranges::find_if(open_, is_chosen))->end); }, few_left);
   });
+}
+
+bool MessageTransport::is_handed_on(const OpenMessage& message) {
+  return message.handed_on;
+}
+
+void MessageTransport::wait_for_payloads() {
+  wait_for_open(&is_handed_on, 0);
+}
+
+void MessageTransport::wait_for_sends() {
+  wait_for_open([](const OpenMessage& each) { return each.end.sends || each.handed_on; }, 0);
 }
 
 std::vector<std::string> MessageTransport::gather(const std::string& bytes) {

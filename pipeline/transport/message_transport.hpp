@@ -37,6 +37,7 @@ class MessageTransport final : public Transport {
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
   Pending receive(int peer, const MessageHeader& expected) override;
   void end_batch() override;
+  void wait_for_payloads() override;
   void wait_for_sends() override;
 
   std::vector<TrafficCount> collect_traffic() override { return traffic_.take(); }
@@ -63,6 +64,9 @@ class MessageTransport final : public Transport {
   void progress();
   bool test(const OpenMessage& message);
   at::Tensor wait(OpenMessage& message);
+  /// Blocks until at most `most` of the open messages are chosen ones; tells the callback for whom.
+  void wait_for_open(bool (*chosen)(const OpenMessage&), std::ptrdiff_t most);
+  static bool is_handed_on(const OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, bool starting);

@@ -47,7 +47,10 @@ class Transport {
   /// The messages since the last call are a batch, whose messages may start together (NCCL: in groups) and do start
   /// now. Tests and waits end a batch too.
   virtual void end_batch() = 0;
-  /// Blocks until all sends have ended. Called before a step ends.
+  /// NCCL: `wait` may return a tensor that is not there yet, if the header is and the compute stream waits for the
+  /// payload. Blocks until all such tensors are there; call it before the host reads what was computed from them.
+  virtual void wait_for_payloads() {}
+  /// Blocks until all sends have ended and all payloads are there. Called before a step ends.
   virtual void wait_for_sends() = 0;
 
   /// Traffic since the last call, one entry per (peer, direction, side).

@@ -26,6 +26,7 @@ class ForwardingTransport : public Transport {
   }
   Pending receive(int peer, const MessageHeader& expected) override { return inner_.receive(peer, expected); }
   void end_batch() override { inner_.end_batch(); }
+  void wait_for_payloads() override { inner_.wait_for_payloads(); }
   void wait_for_sends() override { inner_.wait_for_sends(); }
   std::vector<TrafficCount> collect_traffic() override { return inner_.collect_traffic(); }
   void set_wait_callback(WaitCallback shown) override { inner_.set_wait_callback(std::move(shown)); }

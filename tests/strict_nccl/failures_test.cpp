@@ -129,6 +129,65 @@ TEST(LatePeer, IsNamedWithOperationAndShapeAfterTheDeadline) {
   EXPECT_THAT(world.leftovers(), IsEmpty());
 }
 
+/// Rank 1 is given a tensor before the GPU of rank 0 has sent it.
+Outcome hand_on_early(const GpuSeam& seam, bool* arrived_right) {
+  StrictWorld world(2);
+  const at::Tensor made = content(0, 3, {2, 3, 4});
+  return run_strict(world, {.seam = seam, .nccl = {.run_ahead = 2}}, [&](Transport& t) {
+    if (t.rank() == 0) {
+      world.freeze(0);
+      post(t, {send_to(t, 1, 3, made)});
+      t.barrier();
+      world.thaw(0);
+      t.wait_for_sends();
+    } else {
+      const at::Tensor got = post_one(t, receive_from(t, 0, 3, {2, 3, 4})).wait();
+      world.launch(1, {.name = "forward", .reads = {{got.const_data_ptr(), got.nbytes()}}, .writes = {}, .body = [=] {
+                         *arrived_right = at::equal(got, made);
+                       }});
+      world.compute_idle(1);
+      t.barrier();
+      t.wait_for_payloads();
+      while (!world.compute_idle(1)) std::this_thread::yield();
+    }
+  });
+}
+
+TEST(RunAhead, ComputeWaitsForAPayloadInPlaceOfTheHost) {
+  bool arrived_right = false;
+  const Outcome clean = hand_on_early({}, &arrived_right);
+  EXPECT_THAT(all_words(clean), ::testing::MatchesRegex("\n*"));
+  EXPECT_TRUE(arrived_right);
+
+  const Outcome unordered = hand_on_early(plant_cuda<NoEventWaits>({1}), &arrived_right);
+  EXPECT_THAT(all_words(unordered),
+              HasSubstr("rank 1's kernel forward reads memory that rank 1's receive of 24 float32 "
+                        "from rank 0 writes at that moment"));
+  EXPECT_FALSE(arrived_right);
+}
+
+TEST(RunAhead, TheHostStopsAtItsLimitAndNamesTheOldestPayload) {
+  StrictWorld world(2);
+  std::vector<at::Tensor> handed_on;
+  const Outcome outcome =
+      run_strict(world, {.transport = {milliseconds(300)}, .nccl = {.run_ahead = 2}}, [&](Transport& t) {
+        if (t.rank() == 0) {
+          world.freeze(0);
+          for (const int m : {3, 4, 5}) post(t, {send_to(t, 1, m, content(0, m, {2, 3, 4}))});
+          std::this_thread::sleep_for(seconds(3));  // so that the other rank's deadline passes first
+          t.wait_for_sends();
+        } else {
+          for (const int m : {3, 4, 5}) {
+            handed_on.push_back(post_one(t, receive_from(t, 0, m, {2, 3, 4})).wait());
+          }
+        }
+      });
+
+  EXPECT_EQ(handed_on.size(), 2U);
+  EXPECT_THAT(outcome.errors[1], HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 2x3x4 float32, 0.3 s"));
+  EXPECT_LT(outcome.took, patience);
+}
+
 TEST(TearDown, AHangingAbortDoesNotDelayTheRank) {
   Settings behaviour;
   behaviour.abort_hangs = true;

@@ -42,6 +42,7 @@ class StreamedCompute final : public Transport {
     return Pending(std::make_shared<Streamed>(*this, inner_->receive(peer, expected)));
   }
   void end_batch() override { inner_->end_batch(); }
+  void wait_for_payloads() override { inner_->wait_for_payloads(); }
   void wait_for_sends() override {
     inner_->wait_for_sends();
     while (!world_.compute_idle(rank())) std::this_thread::yield();

@@ -35,10 +35,10 @@ void warm_up(GpuSupport& gpu, c10::Device device, c10::ScalarType dtype) {
 
 }  // namespace
 
-GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
+GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype, bool watched) {
   GpuSupport& gpu = load_gpu_module();
   gpu.use(device.index());
-  watch_once(gpu);
+  if (watched) watch_once(gpu);
   this_thread_meter().count_devices_alone();
   choose_attention_kernel(device, dtype);
   const GpuDevice found = gpu.device(device.index());

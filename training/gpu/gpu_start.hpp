@@ -13,10 +13,10 @@
 namespace plumbline {
 
 /// Call after open_gpus, on the training thread and before its first tensor: sets `device` for this thread, counts its
-/// tensor bytes instead of the CPU's, selects the attention kernel, and allocates the workspaces of cuBLAS and cuBLASLt
-/// (under MemoryOwner::other: they are permanent, not activations of the first microbatch). Throws RunError with CUDA's
-/// text.
-GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype);
+/// tensor bytes instead of the CPU's if `watched` (a call for each allocation, which only a record needs), selects the
+/// attention kernel, and allocates the workspaces of cuBLAS and cuBLASLt (under MemoryOwner::other: they are permanent,
+/// not activations of the first microbatch). Throws RunError with CUDA's text.
+GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype, bool watched);
 
 /// Runs `body`; turns an out-of-memory error of the GPU into a RunError with the requested size, CUDA's numbers, and
 /// the plan (`plan`: "the plan for it is 3.2 GiB of ...").

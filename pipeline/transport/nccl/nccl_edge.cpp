@@ -138,6 +138,7 @@ void NcclEdge::start(NcclGroup& group) {
 
 void NcclEdge::finish_start() {
   starting_->event = events_.record(stream_.get());
+  for (const auto& transfer : starting_->transfers) transfer->event = starting_->event;
   in_flight_.push_back(std::move(*starting_));
   starting_.reset();
 }

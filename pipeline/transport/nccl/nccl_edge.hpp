@@ -22,8 +22,9 @@ namespace plumbline {
 /// A payload that NCCL transfers.
 struct NcclTransfer {
   bool send = false;
-  at::Tensor tensor;   ///< of a receive: undefined until its shape is known
-  bool ended = false;  ///< its event is reached, and the compute stream is ordered after it
+  at::Tensor tensor;                ///< of a receive: undefined until its shape is known
+  GpuEvent event = GpuEvent::none;  ///< recorded after it once it is on its stream
+  bool ended = false;               ///< its event is reached, and the compute stream is ordered after it
 };
 /// Payloads that follow each other on one edge.
 using NcclGroup = std::deque<std::shared_ptr<NcclTransfer>>;

@@ -146,6 +146,11 @@ void NcclPayloads::progress() {
   while (!to_launch_.empty() && to_launch_.front().edge->launch(to_launch_.front().transfers)) to_launch_.pop_front();
 }
 
+void NcclPayloads::hand_on(NcclTransfer& receive) {
+  gpu_.cuda.wait(gpu_.cuda.compute_stream(), receive.event);
+  receive.tensor.reset();
+}
+
 void NcclPayloads::close(const Control::Wait& wait) {
   for (const auto& [key, edge] : edges_) edge->begin_close();
   for (const auto& [key, edge] : edges_) {

@@ -25,6 +25,9 @@ struct NcclSettings {
   /// Streaming multiprocessors that one message may occupy; 0: NCCL's default. A receive occupies them from when its
   /// stream reaches it, concurrently with compute.
   int max_ctas = 0;
+  /// How many received payloads may be handed on before they are there: the compute stream waits for them, not the
+  /// host. 0 where the host reads what it receives, since such a read would wait inside CUDA without a deadline.
+  int run_ahead = 0;
   /// Time limit for aborting communicators.
   std::chrono::milliseconds abort_limit{1000};
 };
@@ -42,6 +45,7 @@ class NcclPayloads {
   NcclPayloads& operator=(const NcclPayloads&) = delete;
 
   at::Device device() const { return settings_.device; }
+  int run_ahead() const { return settings_.run_ahead; }
 
   /// Rank 0 creates and broadcasts the ids; then each pair, in list order and forward before backward, creates its
   /// communicator and sends a tensor both ways, since NCCL opens its connections at first use. Blocks.
@@ -53,6 +57,9 @@ class NcclPayloads {
   /// Ends the group that `send` and `receive` collect, launches groups and advances transfers. Throws RunError if one
   /// can no longer end.
   void progress();
+
+  /// Lets later compute use a receive whose `event` is recorded. The tensor is no longer kept here.
+  void hand_on(NcclTransfer& receive);
 
   /// Collective, after all ranks have agreed to end: nothing is in progress on any of them. Blocks.
   void close(const Control::Wait& wait);
