@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 /// nullopt for "max" or a missing file.
 std::optional<std::int64_t> only_number(const fs::path& file) {
@@ -34,7 +34,7 @@ constexpr GroupFiles version_2{"memory.max", "memory.current", "inactive_file"};
 
 std::int64_t room_in(const fs::path& group, const GroupFiles& files) {
   const auto limit = only_number(group / files.limit), taken = only_number(group / files.taken);
-  if (!limit || !taken) return no_limit;
+  if (!limit || !taken) return unlimited;
   const std::int64_t cache = number_behind(group / "memory.stat", files.file_cache).value_or(0);
   return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *taken - cache));
 }
@@ -48,7 +48,7 @@ std::int64_t room_within(const fs::path& mounted, fs::path group, const GroupFil
 }
 
 std::int64_t room_of_groups(const fs::path& root) {
-  std::int64_t room = no_limit;
+  std::int64_t room = unlimited;
   std::ifstream lines(root / "proc/self/cgroup");  // "<number>:<controllers>:<path>", none named in version 2
   for (std::string line; std::getline(lines, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
@@ -68,7 +68,7 @@ std::int64_t room_of_groups(const fs::path& root) {
 std::int64_t free_memory(const fs::path& root) {
   constexpr std::int64_t kibibyte = 1024;
   const auto available = number_behind(root / "proc/meminfo", "MemAvailable:");
-  const std::int64_t machine = available ? product_of_sizes({*available, kibibyte}) : no_limit;
+  const std::int64_t machine = available ? product_of_sizes({*available, kibibyte}) : unlimited;
   return std::min({machine, room_of_groups(root), memory_limit()});
 }
 

@@ -18,9 +18,9 @@
 
 namespace plumbline::testing {
 
-class Damage {
+class RandomDamage {
  public:
-  explicit Damage(std::uint64_t seed) : random_(seed) {}
+  explicit RandomDamage(std::uint64_t seed) : random_(seed) {}
 
   std::string of(std::string text) {
     for (std::size_t times = 1 + below(3); times > 0; --times) once(text);
@@ -128,7 +128,7 @@ inline int read_damaged(const std::filesystem::path& path, int times, const std:
   const std::string right = bytes_of(path);
   int refused = 0;
   for (int seed = 1; seed <= times; ++seed) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << Damage(static_cast<std::uint64_t>(seed)).of(right);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << RandomDamage(static_cast<std::uint64_t>(seed)).of(right);
     try {
       read();
     } catch (const InputError& error) {

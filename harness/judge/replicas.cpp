@@ -111,19 +111,19 @@ class OneCheck {
  private:
   /// Words of the replicas with the worst outcome.
   std::string reason() const {
-    std::vector<std::string> reasons;
+    std::vector<std::string> texts;
     std::set<std::string> distinct;
     std::size_t alike = 0;
     for (std::size_t replica = 0; replica < all_.size(); ++replica) {
       if (weight(*all_[replica]) != weight(*all_[static_cast<std::size_t>(worst_)])) continue;
       ++alike;
       distinct.insert(all_[replica]->reason);
-      if (reasons.size() < most_reported)
-        reasons.push_back(named(static_cast<std::int64_t>(replica)) + all_[replica]->reason);
+      if (texts.size() < most_reported)
+        texts.push_back(named(static_cast<std::int64_t>(replica)) + all_[replica]->reason);
     }
     if (distinct.size() == 1 && alike == all_.size())
       return "each of " + std::to_string(alike) + " replicas: " + *distinct.begin();
-    return join(reasons, "; ") +
+    return join(texts, "; ") +
            (alike > most_reported ? "; and " + std::to_string(alike - most_reported) + " more" : "");
   }
 

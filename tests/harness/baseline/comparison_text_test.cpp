@@ -7,7 +7,7 @@
 namespace plumbline::testing {
 namespace {
 
-BaselineComparison comparison() {
+BaselineComparison baseline_comparison() {
   BaselineComparison found;
   found.name = "release";
   found.sweep = "quick";
@@ -29,7 +29,7 @@ BaselineComparison comparison() {
 }
 
 TEST(ComparisonText, TellsKindsInOrderWithWhatIsAllowed) {
-  EXPECT_EQ(to_text(comparison()),
+  EXPECT_EQ(to_text(baseline_comparison()),
             "CHANGED since baseline release, commits aaa..bbb\n"
             "compared: 2 runs, 3 losses, 4 parameters at the end, 5 numbers of bytes\n"
             "bits (allowed: another optimiser):\n  cell-2: loss 1 before, 2 now\n  cell-5: norm\n"
@@ -44,7 +44,7 @@ TEST(ComparisonText, TheFirstLineSaysWhatHolds) {
     const std::string text = to_text(found);
     return text.substr(0, text.find('\n'));
   };
-  BaselineComparison found = comparison();
+  BaselineComparison found = baseline_comparison();
   found.allowed = {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage};
   EXPECT_EQ(first_line(found), "CHANGED AS ALLOWED since baseline release, commits aaa..bbb");
   found.changes.clear();
@@ -59,7 +59,7 @@ TEST(ComparisonText, TheFirstLineSaysWhatHolds) {
 }
 
 TEST(ComparisonText, ForProgramsEachKeyIsItsOwn) {
-  EXPECT_EQ(to_json(comparison()), Json::parse(R"({
+  EXPECT_EQ(to_json(baseline_comparison()), Json::parse(R"({
     "schema": "plumbline-baseline-comparison/1", "baseline": "release", "sweep": "quick", "holds": false,
     "commit_before": "aaa", "commit_now": "bbb",
     "compared": {"runs": 2, "losses": 3, "parameters": 4, "byte_counts": 5},
