@@ -2,8 +2,11 @@
 // The main of all test binaries that are one process.
 #include <fnmatch.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <ranges>
 #include <string>
 
@@ -38,10 +41,20 @@ bool filter_is_current() {
   return current;
 }
 
+/// Tests write thousands of small files, each with fsync: six times faster in memory than on a disk.
+void keep_temporary_files_in_memory() {
+  constexpr const char* memory = "/dev/shm";
+  std::error_code absent;
+  const auto space = std::filesystem::space(memory, absent);
+  const bool large = !absent && space.available >= std::uintmax_t{4} << 30U;
+  if (large && ::access(memory, W_OK | X_OK) == 0) ::setenv("TMPDIR", memory, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   plumbline::testing::use_one_thread(argv);
+  keep_temporary_files_in_memory();
   ::testing::InitGoogleMock(&argc, argv);
   const bool current = filter_is_current();  // the tests run all the same
   return RUN_ALL_TESTS() != 0 || !current ? 1 : 0;

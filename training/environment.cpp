@@ -101,7 +101,7 @@ std::map<std::string, std::string> variables_of_libraries() {
   std::map<std::string, std::string> found;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    const auto begins = [&](const char* prefix) { return text.starts_with(prefix); };
+    const auto begins = [&](const char* start) { return text.starts_with(start); };
     if (std::ranges::any_of(prefixes, begins))
       found.emplace(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
   }

@@ -118,7 +118,7 @@ TEST_F(MixedRecord, TablesRevealAWrongCopy) {
   const auto findings = auditing::audit_record(own.path() / "r").findings;
 
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_THAT(auditing::words_of(findings.front()),
+  EXPECT_THAT(words_of(findings.front()),
               ::testing::HasSubstr("max_abs of copy model.layers.2.mlp.up_proj.weight"));
 }
 

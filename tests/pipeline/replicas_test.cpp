@@ -21,14 +21,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string fixtures = PLUMBLINE_FIXTURES;
-
 /// quick.toml (tied, AdamW) with these microbatches and lines in [train] and [pipeline].
 std::filesystem::path run_with(const std::filesystem::path& folder, std::int64_t replicas,
                                const std::string& train = "", const std::string& pipeline = "") {
-  std::string text = read_file(fixtures + "/runs/quick.toml");
+  std::string text = read_file(PLUMBLINE_FIXTURES "/runs/quick.toml");
   for (std::size_t at = 0; (at = text.find("\"../", at)) != std::string::npos;)
-    text.replace(at, 4, "\"" + fixtures + "/");
+    text.replace(at, 4, "\"" PLUMBLINE_FIXTURES "/");
   text.replace(text.find("lengths ="), text.find("batch =") - text.find("lengths ="),
                "lengths = [16, 9, [16, 5], 1, 7, 16, 12, 3, 5, 10, 8, 11]\n");
   std::ofstream(folder / "run.toml") << text << train << "\n[pipeline]\nreplicas = " << replicas << "\n" << pipeline;

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 
@@ -23,19 +22,6 @@ namespace plumbline {
 namespace {
 
 const std::filesystem::path golden_folder = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
-
-std::vector<double> numbers_of(const SafetensorsEntry& entry) {
-  const std::size_t size = dtype_size(entry.dtype);
-  std::vector<double> numbers;
-  for (std::size_t at = 0; at < entry.bytes.size(); at += size) {
-    std::uint64_t bits = 0;  // little-endian, as in the file
-    std::memcpy(&bits, entry.bytes.data() + at, size);
-    if (entry.dtype == "float64") numbers.push_back(std::bit_cast<double>(bits));
-    if (entry.dtype == "float32") numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    if (entry.dtype == "bfloat16") numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16)));
-  }
-  return numbers;
-}
 
 /// What was compared of one kind, and by how much it differed.
 struct Difference {

@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double too_large = std::numeric_limits<double>::infinity();
 
 /// Value and the nearest bfloat16; neighbours of 1 are 2^-7 above and 2^-8 below it.
 const std::vector<std::pair<double, double>> by_hand{{0, 0},
@@ -24,8 +24,8 @@ const std::vector<std::pair<double, double>> by_hand{{0, 0},
                                                      {0x1p-200, 0},
                                                      {0x1p-133, 0x1p-133},
                                                      {1.5 * 0x1p-134, 0x1p-133},
-                                                     {1e300, infinity},
-                                                     {infinity, infinity}};
+                                                     {1e300, too_large},
+                                                     {too_large, too_large}};
 
 at::Tensor tensor_of(const std::vector<double>& values) {
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kDouble);
