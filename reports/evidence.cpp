@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "record/mesh.hpp"
+#include "record/record_stream.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -23,30 +24,48 @@ void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::in
   if (value) kept = std::max(kept.value_or(*value), *value);
 }
 
-RankMemory rank_memory(const Record& record, const RankRecord& rank) {
-  RankMemory memory;
-  memory.rank = rank.rank;
-  for (const auto& stage : record.manifest.stages) {
-    if (stage.rank == rank.rank) memory.units.insert(memory.units.end(), stage.units.begin(), stage.units.end());
+/// What stands outside of steps.
+RunSummary summary_of(const Record& record) {
+  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .ratios = {}};
+  for (const auto& rank : record.ranks) {
+    RankMemory& memory = run.ranks.emplace_back();
+    memory.rank = rank.rank;
+    for (const auto& stage : record.manifest.stages) {
+      if (stage.rank == rank.rank) memory.units.insert(memory.units.end(), stage.units.begin(), stage.units.end());
+    }
   }
-  for (const auto& row : rank.memory) {
-    take_largest(memory.activation_bytes, row.activation_peak_bytes);
-    take_largest(memory.parameter_bytes, row.parameter_bytes);
-    take_largest(memory.gradient_bytes, row.gradient_bytes);
-    take_largest(memory.optimizer_bytes, row.optimizer_bytes);
-    take_largest(memory.process_bytes, row.process_peak_bytes);
-  }
-  return memory;
+  return run;
 }
 
-RunSummary summarize(const Record& record) {
-  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}, .ratios = {}};
-  for (const auto& rank : record.ranks) {
-    for (const auto& row : rank.steps) {
+void add_step(RunSummary& run, const Record& rows) {
+  for (std::size_t rank = 0; rank < rows.ranks.size(); ++rank) {
+    for (const auto& row : rows.ranks[rank].steps) {
       if (row.loss) run.losses[row.step] = *row.loss;
     }
-    run.ranks.push_back(rank_memory(record, rank));
+    RankMemory& memory = run.ranks[rank];
+    for (const auto& row : rows.ranks[rank].memory) {
+      take_largest(memory.activation_bytes, row.activation_peak_bytes);
+      take_largest(memory.parameter_bytes, row.parameter_bytes);
+      take_largest(memory.gradient_bytes, row.gradient_bytes);
+      take_largest(memory.optimizer_bytes, row.optimizer_bytes);
+      take_largest(memory.process_bytes, row.process_peak_bytes);
+    }
   }
+}
+
+/// Calls `visit` with each step while the stream is there.
+template <typename Visit>
+void for_each_step(RecordStream& stream, Visit visit) {
+  while (const auto step = stream.next_step()) {
+    stream.go_to(*step);
+    visit(*step);
+  }
+}
+
+RunSummary read_reference(const fs::path& path) {
+  RecordStream stream(path);
+  RunSummary run = summary_of(stream.record());
+  for_each_step(stream, [&](std::int64_t) { add_step(run, stream.record()); });
   return run;
 }
 
@@ -73,14 +92,28 @@ void take_predictions(RunSummary& run, const CellVerdict& cell) {
   }
 }
 
-/// Where the actions are not the schedule's there is nothing to lay beside it; `conformance` says so.
-std::optional<MeasuredTimeline> timeline_of(const Record& record) {
-  try {
-    return measure_timeline(record);
-  } catch (const InputError&) {
-    return std::nullopt;
+/// The times of a run; nothing where its actions are not the schedule's, which `conformance` says.
+class Timing {
+ public:
+  explicit Timing(const Record& record) {
+    unless_other([&] { measurement_.emplace(record); });
   }
-}
+  void add(const Record& rows, std::int64_t step) {
+    if (measurement_) unless_other([&] { measurement_->add(rows, step); });
+  }
+  const std::optional<TimelineMeasurement>& measurement() const { return measurement_; }
+
+ private:
+  template <typename Call>
+  void unless_other(Call call) {
+    try {
+      call();
+    } catch (const InputError&) {
+      measurement_.reset();
+    }
+  }
+  std::optional<TimelineMeasurement> measurement_;
+};
 
 /// The message without the folder's own path, so that the page does not change with the place where it lies.
 std::string relative_message(const std::exception& error, const fs::path& folder) {
@@ -126,33 +159,70 @@ std::optional<std::int64_t> cores_of(const Manifest& manifest) {
   return cores->get<std::int64_t>();
 }
 
+namespace {
+
+class Gathering {
+ public:
+  Gathering(const fs::path& folder, Evidence& evidence) : folder_(folder), evidence_(evidence) {}
+
+  void reference(const std::string& id) {
+    or_missing("references/" + id, [&] { evidence_.references.emplace(id, read_reference(reference_path(id))); });
+  }
+
+  void cell(const CellVerdict& cell) {
+    or_missing("cells/" + cell.id, [&] {
+      const fs::path path = record_in(folder_ / "cells" / cell.id, cell.first_divergence);
+      RecordStream stream(path);
+      RunSummary run = summary_of(stream.record());
+      std::optional<RecordStream> reference;
+      if (evidence_.references.contains(cell.reference)) reference.emplace(reference_path(cell.reference));
+      Timing timing(stream.record());
+      for_each_step(stream, [&](std::int64_t step) {
+        add_step(run, stream.record());
+        if (step >= 0) timing.add(stream.record(), step);
+        while (reference && reference->next_step().value_or(step + 1) <= step)
+          reference->go_to(*reference->next_step());
+        if (reference) run.ratios.add(reference->record(), stream.record());
+      });
+      take_predictions(run, cell);
+      if (const auto id = reference_of(evidence_, cell, run.manifest)) evidence_.reference_of[cell.id] = *id;
+      if (reference && !cell.holds) run.environment = machine_differences(reference->record(), stream.record());
+      evidence_.cells.emplace(cell.id, std::move(run));
+      if (cell.world > 1 && timing.measurement()) keep_slowest(cell, path, *timing.measurement());
+    });
+  }
+
+ private:
+  fs::path reference_path(const std::string& id) const { return record_in(folder_ / "references" / id); }
+
+  void keep_slowest(const CellVerdict& cell, const fs::path& path, const TimelineMeasurement& times) {
+    if (evidence_.slowest && evidence_.slowest->timeline.median_makespan >= times.median_makespan()) return;
+    RecordStream stream(path);
+    while (stream.next_step().value_or(times.median_step() + 1) <= times.median_step())
+      stream.go_to(*stream.next_step());
+    evidence_.slowest = SlowestCase{cell.id, times.timeline(stream.record(), times.median_step())};
+  }
+
+  template <typename Read>
+  void or_missing(const std::string& name, Read read) {
+    try {
+      read();
+    } catch (const std::exception& error) {
+      evidence_.missing.push_back(name + ": " + relative_message(error, folder_));
+    }
+  }
+
+  const fs::path& folder_;
+  Evidence& evidence_;
+};
+
+}  // namespace
+
 Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   Evidence evidence;
-  std::map<std::string, Record> references;
-  for (const auto& id : folder_names(folder / "references")) {
-    try {
-      const Record& record = references.emplace(id, read_record(record_in(folder / "references" / id))).first->second;
-      evidence.references.emplace(id, summarize(record));
-    } catch (const std::exception& error) {
-      evidence.missing.push_back("references/" + id + ": " + relative_message(error, folder));
-    }
-  }
-  for (const auto& cell : verdict.cells) {
-    try {
-      const Record record = read_record(record_in(folder / "cells" / cell.id, cell.first_divergence));
-      RunSummary run = summarize(record);
-      run.timeline = timeline_of(record);
-      take_predictions(run, cell);
-      if (const auto id = reference_of(evidence, cell, run.manifest)) evidence.reference_of[cell.id] = *id;
-      if (const auto reference = references.find(cell.reference); reference != references.end()) {
-        run.ratios = gradient_ratios(reference->second, record);
-        if (!cell.holds) run.environment = machine_differences(reference->second, record);
-      }
-      evidence.cells.emplace(cell.id, std::move(run));
-    } catch (const std::exception& error) {
-      evidence.missing.push_back("cells/" + cell.id + ": " + relative_message(error, folder));
-    }
-  }
+  Gathering gathering(folder, evidence);
+  for (const auto& id : folder_names(folder / "references")) gathering.reference(id);
+  for (const auto& cell : verdict.cells) gathering.cell(cell);
   evidence.launches = gather_launches(folder, verdict);
   try {
     evidence.baseline = read_baseline_result(folder);

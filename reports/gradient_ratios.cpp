@@ -69,10 +69,10 @@ bool GradientRatios::all_one() const {
   return std::ranges::all_of(parameters, [](const GradientRatio& each) { return each.low == 1 && each.high == 1; });
 }
 
-GradientRatios gradient_ratios(const Record& reference, const Record& candidate) {
+void GradientRatios::add(const Record& reference, const Record& candidate) {
   const auto norms = gradient_norms(reference);
-  GradientRatios found;
   std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < parameters.size(); ++i) places.emplace(parameters[i].parameter, i);
   for (const RankRecord& rank : candidate.ranks) {
     for (const TensorRow& row : rank.tensors) {
       if (row.kind != "gradient") continue;
@@ -80,18 +80,17 @@ GradientRatios gradient_ratios(const Record& reference, const Record& candidate)
       if (alone == norms.end() || !std::isfinite(row.l2) || !std::isfinite(alone->second) || alone->second == 0)
         continue;
       const double ratio = row.l2 / alone->second;
-      ++found.compared;
-      const auto [at, fresh] = places.emplace(row.name, found.parameters.size());
+      ++compared;
+      const auto [at, fresh] = places.emplace(row.name, parameters.size());
       if (fresh) {
-        found.parameters.push_back({row.name, ratio, ratio});
+        parameters.push_back({row.name, ratio, ratio});
         continue;
       }
-      GradientRatio& range = found.parameters[at->second];
+      GradientRatio& range = parameters[at->second];
       range.low = std::min(range.low, ratio);
       range.high = std::max(range.high, ratio);
     }
   }
-  return found;
 }
 
 std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std::string& title) {

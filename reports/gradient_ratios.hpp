@@ -21,10 +21,10 @@ struct GradientRatios {
   std::int64_t compared = 0;              ///< norms
   std::vector<GradientRatio> parameters;  ///< as the candidate's ranks list them
 
+  /// Adds the gradients that both have; the records hold the rows of a step or of more.
+  void add(const Record& reference, const Record& candidate);
   bool all_one() const;
 };
-
-GradientRatios gradient_ratios(const Record& reference, const Record& candidate);
 
 struct NamedRatios {
   std::string label;  ///< of the run

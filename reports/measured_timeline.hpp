@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "record/record.hpp"
@@ -28,9 +32,45 @@ struct MeasuredTimeline {
   std::optional<double> closed_form_rate;
 };
 
-/// Of one step: by default the one with the median makespan among all steps but the first, which warms caches up; of
-/// two in the middle the shorter (the first step alone where there is no other). Throws InputError when the record
-/// lacks the schedule, a step's actions, or an action that the schedule asks for.
+/// Takes the times of a run's actions, a step at a time.
+class TimelineMeasurement {
+ public:
+  /// `record`: manifest and schedule.csv; its rows are not read. Throws InputError without a schedule.csv.
+  explicit TimelineMeasurement(const Record& record);
+
+  /// `rows`: a record with the rows of this step, maybe others. The times of the first step, which warms caches up, are
+  /// not taken unless it is the only one. Throws InputError if the step lacks an action of the schedule.
+  void add(const Record& rows, std::int64_t step);
+  /// ms, over the steps taken; 0 if there are none.
+  double median_makespan() const;
+  /// The step with the median makespan; of two in the middle the shorter.
+  std::int64_t median_step() const;
+  MeasuredTimeline timeline(const Record& rows, std::int64_t step) const;
+
+ private:
+  using Length = std::pair<std::int64_t, std::int64_t>;  ///< sequence, batch
+  struct StepTimes;
+
+  bool lengths_differ() const;
+  StepTimes read(const Record& rows, std::int64_t step) const;
+  [[noreturn]] void fail(std::int64_t rank, std::int64_t step, const std::string& why) const;
+  void note_durations(const StepTimes& times);
+  Length length_of(std::int32_t microbatch) const;
+  std::optional<double> median_of(std::int32_t stage, std::int32_t microbatch, ActionType type) const;
+  Durations medians() const;
+  std::optional<double> closed_form(const std::vector<StageTimes>& stages) const;
+
+  std::filesystem::path path_;
+  std::int64_t first_, last_;
+  Schedule schedule_;
+  std::map<std::int64_t, Length> lengths_;                  ///< by microbatch; the same in every step
+  std::vector<std::pair<double, std::int64_t>> makespans_;  ///< and their steps
+  std::vector<double> rates_;                               ///< bubble rates
+  std::map<std::tuple<std::int32_t, Length, ActionType>, std::vector<double>> durations_;
+};
+
+/// Of one step of a record that was read whole: by default the median step. Throws InputError as above, and for a step
+/// that the record lacks.
 MeasuredTimeline measure_timeline(const Record& record, std::optional<std::int64_t> step = std::nullopt);
 
 /// Measured above, planned below.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What was executed when, above what was planned, of the slowest case.
+#include <algorithm>
+
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "schedule/drawing.hpp"
@@ -9,29 +11,12 @@ namespace {
 
 constexpr double timeline_width = 1220;
 
-struct Slowest {
-  const CellVerdict* cell = nullptr;
-  const RunSummary* run = nullptr;
-};
-
-Slowest slowest_of(const Verdict& verdict, const Evidence& evidence) {
-  Slowest slowest;
-  for (const CellVerdict& cell : verdict.cells) {
-    const auto run = evidence.cells.find(cell.id);
-    if (cell.world < 2 || run == evidence.cells.end() || !run->second.timeline) continue;
-    if (slowest.run == nullptr || run->second.timeline->median_makespan > slowest.run->timeline->median_makespan)
-      slowest = {&cell, &run->second};
-  }
-  return slowest;
-}
-
 std::string milliseconds(double value) {
   return (value < 100 ? short_number(value) : grouped(static_cast<std::int64_t>(value + 0.5))) + " ms";
 }
 
-std::string caption(const Slowest& shown) {
-  const MeasuredTimeline& timeline = *shown.run->timeline;
-  std::string text = cell_title(*shown.cell) + ", step " + std::to_string(timeline.step) +
+std::string caption(const CellVerdict& cell, const Manifest& manifest, const MeasuredTimeline& timeline) {
+  std::string text = cell_title(cell) + ", step " + std::to_string(timeline.step) +
                      " (the median of all but the first). Measured: " + milliseconds(timeline.measured.makespan) +
                      ", bubble " + percent_of(timeline.measured.bubble_rate) +
                      ". Planned: " + milliseconds(timeline.planned.makespan) + ", bubble " +
@@ -40,10 +25,10 @@ std::string caption(const Slowest& shown) {
                      (timeline.lengths_differ ? " and length of microbatch" : "") + ", messages taking no time.";
   if (timeline.closed_form_rate)
     text += " Closed form, for equal stages: bubble " + percent_of(*timeline.closed_form_rate) + ".";
-  const std::optional<std::int64_t> cores = cores_of(shown.run->manifest);
+  const std::optional<std::int64_t> cores = cores_of(manifest);
   if (!cores) return text + " The record does not say how many cores there were.";
-  if (shown.cell->world > *cores) {
-    text += " " + count_text(shown.cell->world, "rank") + " shared " + count_text(*cores, "core") +
+  if (cell.world > *cores) {
+    text += " " + count_text(cell.world, "rank") + " shared " + count_text(*cores, "core") +
             ": what is measured here is the machine's doing, not the schedule's.";
   }
   return text;
@@ -52,11 +37,11 @@ std::string caption(const Slowest& shown) {
 }  // namespace
 
 void fill_timeline(PageData& page, const Verdict& verdict, const Evidence& evidence) {
-  const Slowest slowest = slowest_of(verdict, evidence);
   PageData data(false);
-  if (slowest.run != nullptr) {
-    data = PageData("svg", PageData(draw_svg(timelines_of(*slowest.run->timeline), timeline_width)));
-    data.set("caption", page_text(caption(slowest)));
+  if (const auto& slowest = evidence.slowest) {
+    const auto cell = std::ranges::find(verdict.cells, slowest->id, &CellVerdict::id);
+    data = PageData("svg", PageData(draw_svg(timelines_of(slowest->timeline), timeline_width)));
+    data.set("caption", page_text(caption(*cell, evidence.cells.at(slowest->id).manifest, slowest->timeline)));
   }
   page.set("timeline", data);
 }

@@ -55,7 +55,7 @@ TEST(ProcessCanaries, M1MallocThatIsLostInEachStepIsRed) {
   const CheckResult memory = memory_of_cell("exec $bin/plumbline-mutant --fault M1@rank=1 \"$@\"");
 
   EXPECT_EQ(to_text(memory.outcome), "fails") << memory.reason;
-  EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 1, step 1: private memory is"));
+  EXPECT_THAT(memory.reason, HasSubstr("candidate: step 1, rank 1, private memory"));
 }
 
 }  // namespace

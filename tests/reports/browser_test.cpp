@@ -30,7 +30,7 @@ std::string browser() {
 std::string green_page() {
   const Verdict verdict = testing::sample_verdict(16);
   Evidence evidence = testing::sample_evidence(verdict, 5);
-  evidence.cells.at("stories260k-adamw-1f1b-w8").timeline = testing::sample_timeline("1f1b", 8);
+  evidence.slowest = {"stories260k-adamw-1f1b-w8", testing::sample_timeline("1f1b", 8)};
   return make_page(verdict, evidence);
 }
 

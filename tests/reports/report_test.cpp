@@ -212,6 +212,22 @@ TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
 }
 
+TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
+  const std::optional<SlowestCase> slowest = gather_evidence(folder.path(), verdict).slowest;
+  const MeasuredTimeline whole = measure_timeline(read_record(cell(1)));
+  ASSERT_TRUE(slowest);
+  EXPECT_EQ(slowest->id, verdict.cells[1].id) << "the other has one rank";
+  EXPECT_EQ(slowest->timeline.step, whole.step);
+  EXPECT_EQ(slowest->timeline.median_makespan, whole.median_makespan);
+  EXPECT_EQ(slowest->timeline.planned.makespan, whole.planned.makespan);
+
+  const fs::path actions = cell(1) / "rank-1" / "actions.csv";
+  std::string text = bytes_of(actions);
+  text.replace(text.rfind("1B"), 2, "1F");
+  write_file(actions, text);
+  EXPECT_FALSE(gather_evidence(folder.path(), verdict).slowest) << "its actions are not the schedule's";
+}
+
 TEST_F(Report, OfReferencesThatTrainedTheSameTheNamedOneCounts) {
   fs::copy(folder / "references/alone", folder / "references/a-copy", fs::copy_options::recursive);
 

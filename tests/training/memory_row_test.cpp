@@ -8,13 +8,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "support/free_memory.hpp"
-#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -113,13 +111,14 @@ TEST(MemoryRow, ProcessPeakIsTheKernels) {
 }
 
 TEST(MemoryRow, PrivateBytesExcludeFiles) {
-  const testing::TemporaryFolder folder;
   const MemoryMeter& meter = new_memory_meter();
   const auto recorded = [&] { return memory_row(meter, 0, 0).process_private_bytes.value(); };
-  const std::filesystem::path path = folder.file("mapped", "");
-  std::filesystem::resize_file(path, 128 * mebibyte);
-  const int file = open(path.c_str(), O_RDWR);
+  // In the build folder: a file system in memory, where temporary files may lie, is shared memory to the kernel.
+  const std::string path = PLUMBLINE_BIN "/../mapped-" + std::to_string(getpid());
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   ASSERT_GE(file, 0);
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(ftruncate(file, 128 * mebibyte), 0);
   const std::int64_t before = recorded();
 
   const Pages own(64 * mebibyte, MAP_PRIVATE | MAP_ANONYMOUS), shared(32 * mebibyte, MAP_SHARED | MAP_ANONYMOUS);
