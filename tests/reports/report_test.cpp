@@ -70,8 +70,11 @@ Json manifest_of(std::int64_t world, const std::string& role, const std::string&
 /// flight. The one of two ranks is another program's, which may leave memory columns empty.
 void write_record(const fs::path& folder, std::int64_t world, const std::string& schedule) {
   const bool reference = schedule == "sequential";
-  const std::string csv =
-      reference ? "0F0,0B0\n" : to_csv(make_schedule(schedule, static_cast<std::int32_t>(world), microbatches));
+  const Schedule list =
+      reference ? Schedule() : make_schedule(schedule, static_cast<std::int32_t>(world), microbatches);
+  const std::string csv = reference ? "0F0,0B0\n" : to_csv(list);
+  const std::vector<ActionList> actions =
+      reference ? std::vector<ActionList>{{*parse_action("0F0"), *parse_action("0B0")}} : list.ranks;
   claim_record_folder(folder);
   write_manifest(folder, manifest_of(world,
                                      reference    ? "reference"
@@ -97,13 +100,19 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
           writer.add(saved);
         }
       }
-      ActionRow action;
-      action.step = step;
-      action.stage = rank;
-      action.action = std::to_string(rank) + "F0";
-      action.microbatch = 0;
-      action.peak_bytes = 100;
-      writer.add(action);
+      const ActionList& own = actions[static_cast<std::size_t>(rank)];
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        ActionRow action;
+        action.step = step;
+        action.index = static_cast<std::int64_t>(i);
+        action.stage = own[i].stage;
+        action.action = to_text(own[i]);
+        action.microbatch = own[i].microbatch;
+        action.start_ns = 1000 * action.index * (step + 1);
+        action.end_ns = action.start_ns + 1000;
+        action.peak_bytes = 100;
+        writer.add(action);
+      }
       MemoryRow memory;
       memory.step = step;
       memory.activation_peak_bytes = 401 - step;
@@ -223,7 +232,7 @@ TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
 
   const fs::path actions = cell(1) / "rank-1" / "actions.csv";
   std::string text = bytes_of(actions);
-  text.replace(text.rfind("1B"), 2, "1F");
+  text.replace(text.rfind("1B"), 2, "0B");
   write_file(actions, text);
   EXPECT_FALSE(gather_evidence(folder.path(), verdict).slowest) << "its actions are not the schedule's";
 }
