@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -56,6 +57,10 @@ struct Pair {
   int code;
   std::string said;
 };
+
+void PrintTo(const Pair& pair, std::ostream* out) {
+  *out << pair.name;
+}
 
 const std::string usual = "lengths = [9, 4]\n[train]\nsteps = 3\n";
 void nothing(const fs::path& /*folder*/) {}

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "support/error.hpp"
 #include "tests/model/models.hpp"
 #include "tests/temporary_folder.hpp"
@@ -126,6 +128,10 @@ struct Refused {
   const char* changes;            ///< merged into the small config
   std::vector<const char*> says;  ///< the message contains all of it
 };
+
+void PrintTo(const Refused& refused, std::ostream* out) {
+  *out << refused.changes;
+}
 
 class ConfigRefuses : public ::testing::TestWithParam<Refused> {};
 

@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <tuple>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct Shape {
   std::int64_t batch, sequence, in, out;
   bool bias;
 };
+
+void PrintTo(const Shape& shape, std::ostream* out) {
+  *out << shape.batch << "x" << shape.sequence << "x" << shape.in << " to " << shape.out
+       << (shape.bias ? " with bias" : "");
+}
 
 /// The same numbers, `elements` after the start of an allocation.
 at::Tensor moved(const at::Tensor& tensor, std::int64_t elements) {

@@ -7,6 +7,7 @@
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 
+#include <ostream>
 #include <stdexcept>
 #include <utility>
 
@@ -108,6 +109,10 @@ struct Tested {
   Direction direction;
   std::int32_t from, to;
 };
+
+void PrintTo(const Tested& tested, std::ostream* out) {
+  *out << tested.action;
+}
 
 class HeaderOf : public MiddleRank, public ::testing::WithParamInterface<Tested> {};
 

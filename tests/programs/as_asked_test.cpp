@@ -3,6 +3,8 @@
 // reference, and only what was asked for tells.
 #include <gmock/gmock.h>
 
+#include <ostream>
+
 #include "record/verdict.hpp"
 #include "support/files.hpp"
 #include "tests/ended.hpp"
@@ -95,6 +97,10 @@ struct BothAlike {
   const char* edit;  ///< a sed command on the run file that both are given
   const char* item;
 };
+
+void PrintTo(const BothAlike& asked, std::ostream* out) {
+  *out << asked.edit;
+}
 
 class AskedOfBoth : public Asked, public ::testing::WithParamInterface<BothAlike> {};
 

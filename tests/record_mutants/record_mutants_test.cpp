@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <ostream>
 #include <set>
 #include <sstream>
 
@@ -80,6 +81,10 @@ struct Pair {
   Side changed;
   bool external;
 };
+
+void PrintTo(const Pair& pair, std::ostream* out) {
+  *out << pair.name;
+}
 
 /// Evaluations after each step, alike in the two of a pair.
 void add_evaluations(const std::filesystem::path& record) {

@@ -29,10 +29,13 @@ LlamaConfig config(bool tied) {
   return made;
 }
 
-class PlanOf : public ::testing::TestWithParam<std::tuple<bool, std::string, UnitRange, std::string>> {};
+using Units = std::pair<std::int64_t, std::int64_t>;
+
+class PlanOf : public ::testing::TestWithParam<std::tuple<bool, std::string, Units, std::string>> {};
 
 TEST_P(PlanOf, StateMatchesTheAllocation) {
-  const auto& [tied, optimizer_name, units, precision] = GetParam();
+  const auto& [tied, optimizer_name, first_and_last, precision] = GetParam();
+  const UnitRange units{first_and_last.first, first_and_last.second};
   TrainSettings train;
   train.dtype = precision;
   train.optimizer.name = optimizer_name;
@@ -59,8 +62,7 @@ TEST_P(PlanOf, StateMatchesTheAllocation) {
 
 INSTANTIATE_TEST_SUITE_P(Units, PlanOf,
                          ::testing::Combine(::testing::Bool(), ::testing::Values("adamw", "sgd"),
-                                            ::testing::Values(UnitRange{0, 8}, UnitRange{0, 3}, UnitRange{6, 8},
-                                                              UnitRange{3, 3}),
+                                            ::testing::Values(Units{0, 8}, Units{0, 3}, Units{6, 8}, Units{3, 3}),
                                             ::testing::Values("float32", "float64", "bfloat16", "mixed")));
 
 TEST(MemoryPlanTest, SavedBytesMatchTheClosedForms) {

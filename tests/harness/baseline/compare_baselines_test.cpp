@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <ostream>
+
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -234,6 +236,10 @@ struct OtherLoss {
   std::string before, now, words;
 };
 
+void PrintTo(const OtherLoss& loss, std::ostream* out) {
+  *out << loss.words;
+}
+
 class LossesThatDiffer : public ::testing::TestWithParam<OtherLoss> {};
 
 TEST_P(LossesThatDiffer, AreToldWithTheirDifferenceWhereThatIsANumber) {
@@ -254,6 +260,10 @@ struct OtherParameters {
   std::map<std::string, std::string> before, now;
   std::string words;
 };
+
+void PrintTo(const OtherParameters& parameters, std::ostream* out) {
+  *out << parameters.words;
+}
 
 class ParametersThatDiffer : public ::testing::TestWithParam<OtherParameters> {};
 

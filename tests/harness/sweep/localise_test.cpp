@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ostream>
 
 #include "record/digest.hpp"
 #include "support/files.hpp"
@@ -110,6 +111,10 @@ struct OfKind {
   std::vector<std::byte> expected, got;
   std::string words;  ///< empty: nothing is said
 };
+
+void PrintTo(const OfKind& kind, std::ostream* out) {
+  *out << kind.name;
+}
 
 template <typename Number>
 std::vector<std::byte> second_is(Number number) {

@@ -3,6 +3,8 @@
 // ignored are refused.
 #include <gmock/gmock.h>
 
+#include <ostream>
+
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "support/error.hpp"
@@ -115,6 +117,10 @@ struct RefusedFile {
   std::string rest;  ///< behind commands that are right
   std::string words;
 };
+
+void PrintTo(const RefusedFile& file, std::ostream* out) {
+  *out << file.words;
+}
 
 class UserCommandsThatCannotBe : public ReadUserCommands, public ::testing::WithParamInterface<RefusedFile> {};
 

@@ -2,6 +2,7 @@
 // Impossible numbers of a single record: one changed number gives exactly one finding.
 #include <functional>
 #include <limits>
+#include <ostream>
 
 #include "tests/harness/judge/audit/audited_values.hpp"
 
@@ -44,6 +45,10 @@ struct ImpossibleNumber {
   std::function<void(SyntheticRun&)> change;
   std::string where, what;  ///< "rank-1/...: step 1, ...", "... (expected ..., got ...)"
 };
+
+void PrintTo(const ImpossibleNumber& number, std::ostream* out) {
+  *out << number.name;
+}
 
 std::string name_of_number(const ::testing::TestParamInfo<ImpossibleNumber>& info) {
   return info.param.name;

@@ -3,6 +3,7 @@
 // on ranks and in steps other than the first.
 #include <cmath>
 #include <functional>
+#include <ostream>
 
 #include "support/numbers.hpp"
 #include "tests/harness/judge/audit/audited_values.hpp"
@@ -110,6 +111,10 @@ struct StepCell {
   std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
 };
 
+void PrintTo(const StepCell& cell, std::ostream* out) {
+  *out << cell.name;
+}
+
 std::string name_of_cell(const ::testing::TestParamInfo<StepCell>& info) {
   return info.param.name;
 }
@@ -184,6 +189,10 @@ struct MomentOf {
   std::string dtype;
   double share;
 };
+
+void PrintTo(const MomentOf& moment, std::ostream* out) {
+  *out << moment.dtype;
+}
 
 class AuditedMoment : public AuditedTables, public ::testing::WithParamInterface<MomentOf> {};
 

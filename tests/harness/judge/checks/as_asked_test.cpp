@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <ostream>
 
 #include "tests/harness/judge/checks/asked_cell.hpp"
 
@@ -28,6 +29,10 @@ struct Otherwise {
   const char* item;  ///< of the first divergence
   std::function<void(Request&)> ask;
 };
+
+void PrintTo(const Otherwise& other, std::ostream* out) {
+  *out << other.item;
+}
 
 class AskedOtherwise : public ::testing::TestWithParam<Otherwise> {};
 

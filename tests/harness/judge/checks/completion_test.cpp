@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 #include "support/files.hpp"
@@ -207,6 +208,10 @@ struct LastAction {
   std::int64_t rank;
   const char *action, *item;
 };
+
+void PrintTo(const LastAction& last, std::ostream* out) {
+  *out << last.action;
+}
 
 class EndsInAnAction : public ::testing::TestWithParam<LastAction> {};
 

@@ -2,6 +2,7 @@
 // Signatures of parameter gradients that differ from the reference's.
 #include <bit>
 #include <cmath>
+#include <ostream>
 
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "tests/harness/sweep/fingerprint/dumped_runs.hpp"
@@ -38,6 +39,10 @@ struct StagesInWords {
   std::vector<std::string> scaled;
   std::string words;
 };
+
+void PrintTo(const StagesInWords& stages, std::ostream* out) {
+  *out << stages.words;
+}
 
 class StagesOfGradients : public GradientFingerprints, public ::testing::WithParamInterface<StagesInWords> {};
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <ostream>
 
 #include "harness/sweep/fingerprint/factors.hpp"
 #include "harness/sweep/fingerprint/tensor_patterns.hpp"
@@ -215,6 +216,10 @@ struct NamedFactor {
   double factor = 0;
   std::vector<std::string> names;
 };
+
+void PrintTo(const NamedFactor& factor, std::ostream* out) {
+  *out << factor.factor;
+}
 
 class CausesOfFactor : public ::testing::TestWithParam<NamedFactor> {};
 
