@@ -125,28 +125,17 @@ class WatchedLoss:
     def __init__(self, record: Record, schedule: Any) -> None:
         self.record, self.schedule = record, schedule
         self.microbatch: int | None = None  # whose forward has just run on the last stage
-        self.inner: Any = None  # the function that is wrapped
         self.watched: Any = None
-        record._undo.append(self.undo)
 
     def watch(self) -> None:
         """Again before each forward of the last stage: a trainer may set another function later."""
         if not hasattr(self.schedule, "_loss_fn"):
             self.record._lacks.say("labels", missing(self.schedule, "_loss_fn"))
-            return
-        current = self.schedule._loss_fn
-        if current is None or current is self.watched:
-            return
-        inner = current
+        elif self.schedule._loss_fn is not None and self.schedule._loss_fn is not self.watched:
+            hook(self.record, self.schedule, "_loss_fn", ("losses", "labels"), after=self.computed)
+            self.watched = self.schedule._loss_fn
 
-        def loss_fn(*args: Any, **kwargs: Any) -> Any:
-            loss = inner(*args, **kwargs)
-            self.record._lacks.attempt(("losses", "labels"), self.told, loss, args, kwargs)
-            return loss
-
-        self.schedule._loss_fn, self.watched, self.inner = loss_fn, loss_fn, inner
-
-    def told(self, loss: Any, args: Any, kwargs: Any) -> None:
+    def computed(self, begun: Any, loss: Any, args: Any, kwargs: Any) -> None:
         microbatch, self.microbatch = self.microbatch, None
         if microbatch is None or not self.record.in_step:
             return
@@ -160,10 +149,6 @@ class WatchedLoss:
         now = self.record._now
         if loss is not None and now is not None and microbatch not in now.losses:
             self.record._set_loss(loss, microbatch)
-
-    def undo(self) -> None:
-        if self.watched is not None and getattr(self.schedule, "_loss_fn", None) is self.watched:
-            self.schedule._loss_fn = self.inner
 
 
 class WatchedStage:

@@ -344,6 +344,7 @@ class Record:
             machine.write(self._rows.folder, training.versions())
         except Exception as error:
             self._lacks.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
+        self._lacks.attempt("norm", clipping.watch, self)
         self._lacks.attempt("parameters", self._parameters, -1)
         self._guarded(self._rows.end_step, "initial")
 
@@ -371,7 +372,6 @@ class Record:
         self._notice_replaced(f"after step {self._next_step - 1}" if self._next_step else "before step 0")
         self._now = StepInHand(self._next_step, time.monotonic(), inputs, targets)
         self._lacks.attempt(("inputs", "labels"), self._feed, self._now)
-        self._now.unwatch = self._lacks.attempt("norm", clipping.watch, self) or self._now.unwatch
         return True
 
     def _feed(self, now: StepInHand) -> None:
@@ -380,7 +380,6 @@ class Record:
 
     def _leave(self) -> None:
         if self._now is not None:
-            self._now.unwatch()
             self._end_step(self._now)
             self._next_step += 1
         self._now, self._passed_over = None, False
@@ -527,8 +526,6 @@ class Record:
             return None
 
     def _stop_watching(self) -> None:
-        if self._now is not None:
-            self._now.unwatch()
         self._now, self._passed_over = None, False
 
     def _failed(self, error: BaseException) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -33,7 +34,7 @@ class StepInHand:
     update: list[Any] | None = None  # the row of its STEP, where an optimiser is watched
     fed: dict[int, list[Any]] = field(default_factory=dict)  # inputs and targets that a rank was seen to be fed
     counts: Counts = field(default_factory=Counts)
-    unwatch: Callable[[], None] = lambda: None
+    thread: int = field(default_factory=threading.get_ident)
 
     def microbatch(self, number: int) -> data.Microbatch:
         return self.microbatches[number] if number < len(self.microbatches) else data.UNKNOWN

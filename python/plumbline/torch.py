@@ -104,6 +104,8 @@ class _Calls:
             first.register_hook(guarded(self.record, "actions", functools.partial(self._backward, self.microbatch)))
 
     def _backward(self, microbatch: int, gradient: torch.Tensor) -> None:
+        if self.record._finished:
+            return
         row = self.record._lacks.attempt("actions", self.record._begin_action, 0, "B", microbatch)
         if row is not None:  # of its issue: where the backward pass ends is not seen
             self.record._lacks.attempt("actions", self.record._end_action, row)
