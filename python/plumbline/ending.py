@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from .digests import hash_hex
-from .lacks import Lacks, tell, words_of
+from .lacks import Lacks, warn, words_of
 
 if TYPE_CHECKING:
     from .rows import Rows
@@ -35,7 +35,7 @@ class Ending:
             self.rows.close()
         except Exception as error:
             status, code, where = "error", 1, where or unusable_words(error)
-            tell(where)
+            warn(where)
         ended = {"rank": self.rank, "status": status, "code": code, "signal": None, "last_action": self.rows.last_action or None}
         ended["data_digest"] = hash_hex("".join(self.data_digests)) if self.data_digests and all(self.data_digests) else None
         if where is not None:
@@ -52,7 +52,7 @@ class Ending:
         try:
             self.write("error", 1, f"the program ended after {self.steps} of {self.run_steps} steps")
         except Exception as error:
-            tell(f"{self.rows.folder}: no exit.json could be written: {words_of(error)}")
+            warn(f"{self.rows.folder}: no exit.json could be written: {words_of(error)}")
 
 
 def unusable_words(error: BaseException) -> str:
@@ -63,7 +63,7 @@ def unusable_words(error: BaseException) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """The line in which it arose, and behind it the one within the trainer's `with record.step(...)`."""
+    """The line that raised it, and the one within the trainer's `with record.step(...)`."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
     if not frames:
         return f"unknown: {type(error).__name__}: {error}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .settings import Settings
 
 Function = Callable[..., Any]
 
@@ -43,7 +43,7 @@ class Unshared:
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
-def guarded(record: Record, what: str | Iterable[str], function: Function) -> Function:
+def guarded(record: Settings, what: str | Iterable[str], function: Function) -> Function:
     """The same function, that raises nothing and gives None where it fails: then the record lacks `what`."""
     kinds = (what,) if isinstance(what, str) else tuple(what)
 
@@ -76,7 +76,7 @@ _lock = threading.RLock()  # several ranks may be threads of one process
 
 
 def hook(
-    record: Record,
+    record: Settings,
     owner: Any,
     name: str,
     what: str | Iterable[str],

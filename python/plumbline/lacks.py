@@ -7,7 +7,7 @@ import sys
 from typing import Any, Callable, Iterable
 
 
-def tell(words: str) -> None:
+def warn(words: str) -> None:
     """On stderr, where that can be written to."""
     try:
         print(f"plumbline: {words}", file=sys.stderr, flush=True)
@@ -25,7 +25,7 @@ class Lacks:
     def __init__(self) -> None:
         self.entries: list[dict[str, str]] = []
         self.notes: list[str] = []  # what else people should know of the record
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def __contains__(self, what: str) -> bool:
         return what in self.kinds()
@@ -43,26 +43,26 @@ class Lacks:
         self.entries += [entry for entry in entries if entry["what"] in new]
         listed = ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else new[0]
         uncounted = len(new) == 1 and not new[0].endswith("s")
-        tell(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
+        warn(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
 
-    def tell_once(self, words: str) -> None:
-        """What the record lacks nothing by."""
-        if words not in self._told:
-            self._told.add(words)
-            tell(words)
+    def warn_once(self, words: str) -> None:
+        """What happened, although the record lacks nothing."""
+        if words not in self._warned:
+            self._warned.add(words)
+            warn(words)
 
     def note(self, words: str) -> None:
-        """The same, and the record says it."""
+        """The same, also in the record."""
         if words not in self.notes:
             self.notes.append(words)
-            tell(words)
+            warn(words)
 
-    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
-        """Calls `tell`, unless these kinds are no longer recorded. Where it raises, they are not from now on, and None is returned."""
+    def attempt(self, what: str | tuple[str, ...], work: Callable[..., Any], *args: Any) -> Any:
+        """Returns work(*args). Where it raises, these kinds are not recorded from now on; then, and from then on, None."""
         if ({what} if isinstance(what, str) else set(what)) <= self.kinds():
             return None
         try:
-            return tell(*args)
+            return work(*args)
         except Exception as error:
             self.say(what, words_of(error))
             return None

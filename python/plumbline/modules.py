@@ -160,8 +160,7 @@ def watch_parameters(
             except AttributeError:
                 continue  # a name of the whole model's, where the stage has another
         found = chosen
-    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of)
-    record.stages[-1].again = named
+    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of, named)
     watch_order(record, number, found)
     return found
 

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Optimisers of torch are watched: the rates that are applied, the time that it takes, and where nothing is clipped, the gradients."""
+"""Watches torch's optimisers and clipping functions: rates, the time of the update, gradients before clipping, and their norm."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Callable
 
-from .hooks import guarded
-from .steps import apply_rates
+from . import clipping, meshes
+from .hooks import guarded, hook
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .events import Events
 
 KINDS = ("gradients", "rates", "actions")
 
 
-def watch(record: Record, optimizer: Any) -> None:
+def watch(record: Events, optimizer: Any) -> None:
     if not hasattr(optimizer, "register_step_pre_hook"):
         return
 
@@ -29,7 +31,7 @@ def watch(record: Record, optimizer: Any) -> None:
             )
             lacks.say(("gradients", "norm"), f"step {now.number}: {words}")
         lacks.attempt("gradients", record.gradients)
-        lacks.attempt("rates", apply_rates, now, optimizer)
+        lacks.attempt("rates", now.apply_rates, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
             now.update = lacks.attempt("actions", record._begin_action, min((stage.number for stage in record.stages), default=0), "STEP")
 
@@ -39,3 +41,30 @@ def watch(record: Record, optimizer: Any) -> None:
 
     for register, watching in ((optimizer.register_step_pre_hook, before), (optimizer.register_step_post_hook, after)):
         record._undo.append(register(guarded(record, KINDS, watching)).remove)
+
+
+def watch_clipping(record: Events) -> None:
+    """torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ tell the record what they do, also where a script calls them as
+    torch.nn.utils.clip_grad.*. A name that was imported before is not seen: record.gradients() says so."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+
+    def before(args: Any, kwargs: Any) -> Any:
+        if record._now is None or record._now.thread != threading.get_ident():  # other threads may train other ranks
+            return None
+        record._lacks.attempt("gradients", record.gradients)
+        return True
+
+    def norm_from(place: int) -> Callable[..., None]:
+        def after(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
+            limit = args[1] if len(args) > 1 else kwargs["max_norm"]
+            norm = meshes.local(result if place < 0 else args[place] if len(args) > place else kwargs["total_norm"])
+            record.norm(norm, clipping.coefficient(norm, limit, clipping.TORCH_EPSILON))
+
+        return after
+
+    for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+        for name, after in (("clip_grad_norm_", norm_from(-1)), ("clip_grads_with_norm_", norm_from(2))):
+            if hasattr(owner, name):
+                hook(record, owner, name, "norm", before, after)

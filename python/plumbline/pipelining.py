@@ -8,7 +8,7 @@ have stands in the record as not recorded, and the trainer goes on.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 

@@ -26,11 +26,11 @@ def watch(record: Record, group: Any = None) -> None:
         known = [peer for peer in waited_for if peer >= 0]
         if not known or not record.in_step:
             return None
-        record._waits_for(known[0])
+        record._heartbeat(peer=known[0])
         return known
 
     def waited(known: Any, result: Any, args: Any, kwargs: Any) -> None:
-        record._waits_for(-1)
+        record._heartbeat()
 
     def begins(args: Any, kwargs: Any) -> Any:
         ops = args[0] if args else next(iter(kwargs.values()))

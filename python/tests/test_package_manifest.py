@@ -99,10 +99,10 @@ class ManifestTest(unittest.TestCase):
         self.assertEqual(self.written("none", stages=[{}])["dtype"], "float32")
 
     def test_groups_of_another_rank_alone_are_told(self):
-        from plumbline.manifest import Told
+        from plumbline.manifest import RankSummary
         from plumbline.training import together
 
-        told = [Told((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
+        told = [RankSummary((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
         self.assertEqual(together([one.optimizer for one in told]), {"name": "sgd", "groups": 6})
         self.assertEqual(together([None, told[0].optimizer, {}]), {"name": "sgd"})
         self.assertIsNone(together([None]))

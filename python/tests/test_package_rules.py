@@ -50,7 +50,7 @@ class RulesTest(unittest.TestCase):
     def test_stages_are_told_before_the_first_step(self):
         record = self.record(steps=2)
         self.step(record)
-        with self.assertRaisesRegex(RuntimeError, "stages are told before the first step"):
+        with self.assertRaisesRegex(RuntimeError, r"record.stage\(\) is called before the first step"):
             record.stage(1, ["second"], {})
         self.step(record)
 
@@ -95,10 +95,10 @@ class RulesTest(unittest.TestCase):
         for name, options, told, what, words in (
             ("some", {}, {"losses": (1,)}, "losses", r"step 0: losses of microbatches \[0\], of 2 that there are"),
             ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|losses of microbatches \[0, 1, 2\], of 4"),
-            ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was told; call record.loss"),
+            ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was recorded; call record.loss"),
             ("rate", {}, {"rate": None}, "rates", r"step 0: no optimiser stepped; call record.learning_rate"),
             ("infinite", {}, {"rate": float("inf")}, "rates", r"step 0: the learning rate is inf"),
-            ("norm", {"clip_norm": 2.5}, {}, "norm", r"step 0: clip_norm is 2.5, yet no norm was seen"),
+            ("norm", {"clip_norm": 2.5}, {}, "norm", r"step 0: clip_norm is 2.5, but no norm was seen"),
         ):
             with self.subTest(name):
                 said = self.said(lambda name=name, options=options, told=told: self.step(self.record(name, **options), **told))
@@ -123,7 +123,7 @@ class RulesTest(unittest.TestCase):
             "learning_rate": lambda: record.learning_rate(1), "computed": lambda: record.computed("first", "forward", 0, one),
             "sent": lambda: record.sent(0, 1, one), "received": lambda: record.received(1, 0, one),
         }.items():
-            words = f"plumbline: record.{name}() counts within `with record.step(...)` alone, and was called outside of it\n"
+            words = f"plumbline: record.{name}() counts only within `with record.step(...)`, and was called outside of it\n"
             self.assertEqual(self.said(lambda tell=tell: (tell(), tell())), words)
         self.assertFalse(record.in_step)
 
@@ -262,7 +262,7 @@ class RulesTest(unittest.TestCase):
 
         def gather(mine):
             asked.append(mine)
-            return [mine] if len(asked) > 1 else [manifest.Told(mine.settings, [(0, ["before"])], [], [], {"name": "sgd"}), mine]
+            return [mine] if len(asked) > 1 else [manifest.RankSummary(mine.settings, [(0, ["before"])], [], [], {"name": "sgd"}), mine]
 
         record = plumbline.Record(self.folder / "two", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER, rank=1, world_size=2, gather=gather)
         record.stage(1, ["behind"], {})

@@ -474,7 +474,7 @@ class TorchTest(unittest.TestCase):
         model["head"].weight = model["embed"].weight
         record = recorded(self.folder / "one", torch.optim.SGD(model.parameters(), lr=0.1))
         plumbline.torch.watch_model(record, model)
-        self.assertEqual(plumbline.manifest.tied_in(record.stages[0].parameters), [["embed.weight", "head.weight"]])
+        self.assertEqual(plumbline.stages.tied_in(record.stages[0].parameters), [["embed.weight", "head.weight"]])
 
 
 if __name__ == "__main__":
