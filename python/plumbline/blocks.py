@@ -39,8 +39,8 @@ class ActionBlock:
             self.row = self.record._lacks.attempt("actions", self.record._begin_counted_action, *self.action)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if self.row is not None and error is None:
-            self.record._lacks.attempt("actions", self.record._end_action, self.row)
+        if error is None:
+            self.record._attempt_end(self.row)
 
 
 class WaitingBlock:

@@ -30,6 +30,14 @@ def missing(owner: Any, name: str) -> str:
     return f"torch {torch_version()} has no {name_of(owner)}.{name}"
 
 
+def argument(args: Any, kwargs: Any, place: int, name: str) -> Any:
+    return args[place] if len(args) > place else kwargs.get(name)
+
+
+def first_argument(args: Any, kwargs: Any) -> Any:
+    return args[0] if args else next(iter(kwargs.values()))
+
+
 class Unshared:
     """A hook that stays with its model: in a copy of it, or in its pickle, it does nothing and needs no plumbline to be loaded."""
 

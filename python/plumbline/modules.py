@@ -127,16 +127,19 @@ def renamed(names: Names | None, stage: int, name: str) -> str:
     return str(names(stage, name) if len(places) > 1 else names(name))
 
 
-def watch_parameters(
+def watch_stage(
     record: Record,
     number: int,
     module: torch.nn.Module,
-    units: Sequence[str] | None,
-    names: Names | None,
-    gradient_of: Callable[[Any], Any] | None,
-    master_of: Callable[[Any], Any] | None,
+    units: Sequence[str] | None = None,
+    names: Names | None = None,
+    gradient_of: Callable[[Any], Any] | None = None,
+    master_of: Callable[[Any], Any] | None = None,
 ) -> dict[str, torch.nn.Module]:
-    """Tells the record of a stage, and gives its units' modules by the names that the record has of them."""
+    """A stage of a pipeline written by hand, of which the trainer records what crosses its boundaries (record.sent, record.received): its
+    units, by the same rule as a whole model's, and its parameters. `names(name)`, or `names(stage, name)`, gives the whole model's name of a
+    parameter, where the stage counts its layers from 0, say; units that are found are named so, too. gradient_of, master_of: as of
+    watch_model. Returns the units' modules by the names in the record. Raises ValueError where two parameters get one name."""
 
     def named() -> NamedParameters:
         pairs, _ = named_parameters_of(module)

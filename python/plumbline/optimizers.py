@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import clipping, meshes
-from .hooks import guarded, hook
+from .hooks import argument, guarded, hook
 
 if TYPE_CHECKING:
     from .events import Events
@@ -33,11 +33,11 @@ def watch(record: Events, optimizer: Any) -> None:
         lacks.attempt("gradients", record.gradients)
         lacks.attempt("rates", now.apply_rates, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
-            now.update = lacks.attempt("actions", record._begin_action, min((stage.number for stage in record.stages), default=0), "STEP")
+            now.update = record._attempt_begin(min((stage.number for stage in record.stages), default=0), "STEP")
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if record._now is not None and record._now.update is not None:
-            record._lacks.attempt("actions", record._end_action, record._now.update)
+        if record._now is not None:
+            record._attempt_end(record._now.update)
 
     for register, watching in ((optimizer.register_step_pre_hook, before), (optimizer.register_step_post_hook, after)):
         record._undo.append(register(guarded(record, KINDS, watching)).remove)
@@ -56,15 +56,15 @@ def watch_clipping(record: Events) -> None:
         record._lacks.attempt("gradients", record.gradients)
         return True
 
-    def norm_from(place: int) -> Callable[..., None]:
+    def seen(norm_is_given: bool) -> Callable[..., None]:
         def after(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
-            limit = args[1] if len(args) > 1 else kwargs["max_norm"]
-            norm = meshes.local(result if place < 0 else args[place] if len(args) > place else kwargs["total_norm"])
+            limit = argument(args, kwargs, 1, "max_norm")
+            norm = meshes.local(argument(args, kwargs, 2, "total_norm") if norm_is_given else result)
             record.norm(norm, clipping.coefficient(norm, limit, clipping.TORCH_EPSILON))
 
         return after
 
     for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
-        for name, after in (("clip_grad_norm_", norm_from(-1)), ("clip_grads_with_norm_", norm_from(2))):
+        for name, after in (("clip_grad_norm_", seen(False)), ("clip_grads_with_norm_", seen(True))):
             if hasattr(owner, name):
                 hook(record, owner, name, "norm", before, after)

@@ -7,15 +7,15 @@ have stands in the record as not recorded, and the trainer goes on.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Callable, Sequence
 
 import torch
 
 from . import waits
-from .hooks import hook, missing
-from .modules import Names, as_one, tensors_in, watch_parameters
+from .hooks import argument, first_argument, hook, missing
+from .modules import Names, as_one, tensors_in, watch_stage
 from .record import Record
+from .schedules import compute_rows, declare_accumulation
 
 
 def watch_pipelining(
@@ -52,7 +52,7 @@ def watch_pipelining(
     record.schedule_rows = record._lacks.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     for stage in stages:
         number = stage.stage_index
-        watch_parameters(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
+        watch_stage(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
     loss = WatchedLoss(record, schedule)
     here = {stage.stage_index for stage in stages}
     for stage in stages:
@@ -76,47 +76,9 @@ def stages_of(schedule: Any) -> list[Any]:
     return []
 
 
-def compute_rows(schedule: Any, ranks: int) -> list[list[str]] | None:
-    """Each rank's compute actions as the schedule lists them; nothing where it follows no list. Those of one stage a
-    rank follow none: what torch 2.11 gives as the order of 1F1B names other microbatches than it runs."""
-    order = getattr(schedule, "pipeline_order", None) if hasattr(schedule, "_stages") else None
-    if not order or len(order) != ranks:
-        return None
-    kinds = {"FORWARD": "F", "FULL_BACKWARD": "B", "BACKWARD_INPUT": "I", "BACKWARD_WEIGHT": "W"}
-    rows = []
-    for rank in range(ranks):
-        actions = [part for action in order[rank] if action is not None for part in (action.sub_actions or (action,))]
-        computed = [(action, kinds[action.computation_type.name]) for action in actions if action.computation_type.name in kinds]
-        rows.append([f"{action.stage_index}{kind}{action.microbatch_index}" for action, kind in computed])
-    return rows
-
-
-def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
-    """The order in which each stage's weights receive the gradients of microbatches."""
-    order: dict[int, list[int]] = {}
-    for action in (action for row in rows or [] for action in row):
-        match = re.fullmatch(r"(\d+)([BW])(\d+)", action)
-        if match:
-            order.setdefault(int(match[1]), []).append(int(match[3]))
-    return order
-
-
-def declare_accumulation(record: Record) -> None:
-    """What torch's list makes of it; every rank has the same list."""
-    order = accumulation_of(record.schedule_rows)
-    if all(list(one) == sorted(one) for one in order.values()):
-        return
-    if order and all(list(one) == sorted(one, reverse=True) for one in order.values()):
-        record.accumulation = "descending"
-
-
 def microbatch_of(args: Any, kwargs: Any) -> int:
     """The first argument of each of a stage's functions, whatever it is called there."""
     return int(args[0] if args else next(value for name, value in kwargs.items() if name.endswith(("chunk_id", "mb_index", "microbatch_index"))))
-
-
-def argument(args: Any, kwargs: Any, place: int, name: str) -> Any:
-    return args[place] if len(args) > place else kwargs.get(name)
 
 
 class WatchedLoss:
@@ -190,11 +152,10 @@ class WatchedStage:
         return self.record._counted((self.number, kind), microbatch_of(args, kwargs), self.record.microbatches_of_a_call)
 
     def begin(self, kind: str, microbatch: int) -> tuple[int, list[Any] | None]:
-        return microbatch, self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
+        return microbatch, self.record._attempt_begin(self.number, kind, microbatch)
 
     def ended(self, begun: tuple[int, list[Any] | None], result: Any, args: Any, kwargs: Any) -> None:
-        if begun[1] is not None:
-            self.attempt("actions", self.record._end_action, begun[1])
+        self.record._attempt_end(begun[1])
 
     def forward(self, args: Any, kwargs: Any) -> tuple[int, list[Any] | None] | None:
         if not self.recording():
@@ -239,7 +200,7 @@ class WatchedStage:
                 return
             microbatch = self.counted(kind, args, kwargs)
             self.record._crossed(self.number, other, microbatch, as_one([op.tensor for op in ops]), "send")
-            self.attempt("actions", lambda: self.record._end_action(self.record._begin_action(self.number, kind, microbatch)))  # waited for elsewhere
+            self.record._attempt_end(self.record._attempt_begin(self.number, kind, microbatch))  # waited for elsewhere
 
         return sent
 
@@ -268,7 +229,7 @@ class WatchedStage:
         """From the other stage of this rank: (tensors, microbatch)."""
 
         def taken_over(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
-            tensors = list(tensors_in(args[0] if args else next(iter(kwargs.values()))))
+            tensors = list(tensors_in(first_argument(args, kwargs)))
             if tensors:
                 microbatch = self.record._counted((self.number, kind), int(argument(args, kwargs, 1, "mb_index")), self.record.microbatches_of_a_call)
                 self.receives[kind, microbatch] = (None, tensors)
@@ -278,8 +239,7 @@ class WatchedStage:
     def consume(self, kind: str, microbatch: int, other: int) -> None:
         """The receive has ended, now that its consumer starts."""
         row, tensors = self.receives.pop((kind, microbatch), (None, []))
-        if row is not None:
-            self.attempt("actions", self.record._end_action, row, True)
+        self.record._attempt_end(row, waited=True)
         if tensors:
             side = "local" if other in self.local else "receive"
             self.attempt("receives", lambda: self.record._crossed(other, self.number, microbatch, as_one(tensors), side))

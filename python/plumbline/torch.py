@@ -9,9 +9,10 @@ from typing import Any, Callable, Sequence
 import torch
 
 from .hooks import guarded
-from .modules import Names, as_one, module_at, tensors_in, units_of, watch_parameters
-from .pipelining import accumulation_of, compute_rows, watch_pipelining
+from .modules import Names, as_one, module_at, tensors_in, units_of, watch_stage
+from .pipelining import watch_pipelining
 from .record import Record
+from .schedules import accumulation_of, compute_rows
 
 __all__ = ["accumulation_of", "as_one", "compute_rows", "crossing_of", "units_of", "watch_model", "watch_pipelining", "watch_stage"]
 
@@ -44,7 +45,7 @@ def watch_model(
     """
     for unit in units or ():
         module_at(model, unit)  # one that the model does not have is refused by name
-    found = watch_parameters(record, 0, model, units, names, gradient_of, master_of)
+    found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
     calls = _Calls(record, crossing)
     handles = [
         model.register_forward_pre_hook(guarded(record, ("actions", "boundaries"), calls.begin)),
@@ -54,21 +55,6 @@ def watch_model(
         at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, unit))
         handles.append(module.register_forward_pre_hook(at_cut, with_kwargs=True))
     record._undo += [handle.remove for handle in handles]
-
-
-def watch_stage(
-    record: Record,
-    number: int,
-    module: torch.nn.Module,
-    units: Sequence[str] | None = None,
-    names: Names | None = None,
-    gradient_of: Callable[[Any], Any] | None = None,
-    master_of: Callable[[Any], Any] | None = None,
-) -> None:
-    """A stage of a pipeline written by hand, whose crossings the trainer tells itself (record.sent, record.received): its units, by the
-    same rule as a whole model's, and its parameters. `names(name)`, or `names(stage, name)`, gives the whole model's name of a parameter,
-    where the stage counts its layers from 0, say; units that are found are named so, too. gradient_of, master_of: as of watch_model."""
-    watch_parameters(record, number, module, units, names, gradient_of, master_of)
 
 
 class _Calls:
@@ -90,25 +76,21 @@ class _Calls:
             words = f"step {step}: the model is called more than the {self.record.microbatches} times that microbatches were declared"
             self.record._lacks.say(("actions", "boundaries", "losses"), words)
             return
-        self.row = self.record._lacks.attempt("actions", self.record._begin_action, 0, "F", self.microbatch)
+        self.row = self.record._attempt_begin(0, "F", self.microbatch)
 
     def end(self, module: Any, args: Any, output: Any) -> None:
         if not self.inside:
             return
         self.inside = False
         self.views = {}
-        if self.row is not None:
-            self.record._lacks.attempt("actions", self.record._end_action, self.row)
+        self.record._attempt_end(self.row)
         first = next((tensor for tensor in tensors_in(output) if tensor.requires_grad), None)
         if first is not None:
             first.register_hook(guarded(self.record, "actions", functools.partial(self._backward, self.microbatch)))
 
     def _backward(self, microbatch: int, gradient: torch.Tensor) -> None:
-        if self.record._finished:
-            return
-        row = self.record._lacks.attempt("actions", self.record._begin_action, 0, "B", microbatch)
-        if row is not None:  # of its issue: where the backward pass ends is not seen
-            self.record._lacks.attempt("actions", self.record._end_action, row)
+        if not self.record._finished:  # ends at once: the end of the backward pass is not seen
+            self.record._attempt_end(self.record._attempt_begin(0, "B", microbatch))
 
     def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         if not self.inside:
