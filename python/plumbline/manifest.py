@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -57,22 +58,17 @@ def places_of(ranks: list[RankSummary]) -> list[tuple[int, int, list[str]]]:
     return places
 
 
-def make_folder(record: Settings, ranks: list[RankSummary]) -> None:
-    folder = record.folder
+def make_folder(folder: pathlib.Path) -> None:
+    """Raises FileExistsError for one that holds anything."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: is not empty, so it may hold another run; nothing was overwritten")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(record, ranks)
 
 
-def write_again(record: Settings, ranks: list[RankSummary]) -> None:
-    """Once the first step has shown how often a pipeline is called for it."""
-    first = json.loads((record.folder / "manifest.json").read_text())
-    _write(record, ranks, {key: first[key] for key in ("run_id", "started")})
-
-
-def _write(record: Settings, ranks: list[RankSummary], kept: dict[str, Any] | None = None) -> None:
-    folder = record.folder
+def write(record: Settings, ranks: list[RankSummary]) -> None:
+    """Again once the first step has shown how often a pipeline is called for it: run_id and started stay."""
+    folder, path = record.folder, record.folder / "manifest.json"
+    kept = {key: value for key, value in json.loads(path.read_text()).items() if key in ("run_id", "started")} if path.exists() else {}
     schedule = None
     if record.schedule_rows is not None:
         starts = range(0, record.microbatches, record.microbatches_of_a_call)
@@ -83,10 +79,10 @@ def _write(record: Settings, ranks: list[RankSummary], kept: dict[str, Any] | No
     if record.accumulation == "listed":
         accumulation = "unit,microbatch\n" + "".join(f"{unit},{m}\n" for unit, m in record.accumulation_rows)
         (folder / "accumulation.csv").write_text(accumulation)
-    manifest = _manifest(record, ranks, schedule, accumulation) | (kept or {})
+    manifest = _manifest(record, ranks, schedule, accumulation) | kept
     part = folder / "manifest.json.part"
     part.write_text(json.dumps(manifest, indent=2) + "\n")
-    part.rename(folder / "manifest.json")
+    part.rename(path)
 
 
 def _manifest(

@@ -63,7 +63,8 @@ class Steps(Events):
         wrong: Exception | None = None
         try:
             if self.rank == 0:
-                manifest.make_folder(self, self._ranks)
+                manifest.make_folder(self.folder)
+                manifest.write(self, self._ranks)
         except Exception as error:
             wrong = error
         for one in self._of_all_ranks(wrong):  # so that no rank waits for one that could not begin
@@ -116,7 +117,7 @@ class Steps(Events):
         rows, ending = self._rows, self._ending
         assert rows is not None and ending is not None
         if now.number == 0 and self.microbatches != self.microbatches_of_a_call and self.rank == 0:
-            manifest.write_again(self, self._ranks)
+            manifest.write(self, self._ranks)
         if not now.microbatches or len(now.microbatches) != self.microbatches:
             self._feed(now)
         note_omissions(self, now, owns_loss=bool(self._on_rank) and self._on_rank[max(self._on_rank)] == self.rank)

@@ -7,7 +7,7 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from .digest import hash64
+from .hashes import hash64
 from .run_file import InputError
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
