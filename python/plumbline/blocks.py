@@ -36,7 +36,7 @@ class ActionBlock:
 
     def __enter__(self) -> None:
         if self.record.in_step:
-            self.row = self.record._lacks.attempt("actions", self.record._begin_counted_action, *self.action)
+            self.row = self.record._not_recorded.attempt("actions", self.record._begin_counted_action, *self.action)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is None:
@@ -55,4 +55,4 @@ class WaitingBlock:
 
     def _tell(self, peer: int) -> None:
         if self.record.in_step and self.peer >= 0:
-            self.record._lacks.attempt("waits", self.record._heartbeat, -1, peer)
+            self.record._not_recorded.attempt("waits", self.record._heartbeat, -1, peer)

@@ -15,16 +15,16 @@ from .stages import TensorRow
 
 
 def recording(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Of a method of Events that the trainer calls: what it raises ends no training, the record then lacks these kinds. Outside of a step,
+    """Of a method of Events that the trainer calls: what it raises ends no training, these kinds are then not recorded. Outside of a step,
     and in one that is not recorded, it does nothing."""
 
     def decorate(method: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(method)
         def call(self: Events, *args: Any, **kwargs: Any) -> None:
             if self._now is not None:
-                self._lacks.attempt(kinds, lambda: method(self, *args, **kwargs))
+                self._not_recorded.attempt(kinds, lambda: method(self, *args, **kwargs))
             elif not self._passed_over and not self._finished:
-                self._lacks.warn_once(f"record.{method.__name__}() counts only within `with record.step(...)`, and was called outside of it")
+                self._not_recorded.warn_once(f"record.{method.__name__}() counts only within `with record.step(...)`, and was called outside of it")
 
         return call
 
@@ -85,12 +85,12 @@ class Events(Settings):
 
     def _attempt_begin(self, stage: int, kind: str, microbatch: int | None = None) -> list[Any] | None:
         """As _begin_action, of what is watched: None where it cannot be recorded."""
-        row: list[Any] | None = self._lacks.attempt("actions", self._begin_action, stage, kind, microbatch)
+        row: list[Any] | None = self._not_recorded.attempt("actions", self._begin_action, stage, kind, microbatch)
         return row
 
     def _attempt_end(self, row: list[Any] | None, waited: bool = False) -> None:
         if row is not None:
-            self._lacks.attempt("actions", self._end_action, row, waited)
+            self._not_recorded.attempt("actions", self._end_action, row, waited)
 
     # -- tensors --------------------------------------------------------------------------------------------------
 
@@ -155,5 +155,5 @@ class Events(Settings):
     def _notice_replaced(self, when: str) -> None:
         """What is recorded is what the model computes with; whether the optimiser holds the same is the trainer's matter."""
         for stage in self.stages:
-            if self._lacks.attempt("parameters", stage.replaced):
-                self._lacks.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser made before holds the old ones")
+            if self._not_recorded.attempt("parameters", stage.replaced):
+                self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser made before holds the old ones")

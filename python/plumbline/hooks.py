@@ -52,11 +52,11 @@ class Unshared:
 
 
 def guarded(record: Settings, what: str | Iterable[str], function: Function) -> Function:
-    """The same function, that raises nothing and gives None where it fails: then the record lacks `what`."""
+    """The same function, that raises nothing and returns None where it fails: `what` is not recorded from then on."""
     kinds = (what,) if isinstance(what, str) else tuple(what)
 
     def guard(*args: Any, **kwargs: Any) -> Any:
-        return record._lacks.attempt(kinds, lambda: function(*args, **kwargs))
+        return record._not_recorded.attempt(kinds, lambda: function(*args, **kwargs))
 
     return Unshared(guard)
 
@@ -94,11 +94,11 @@ def hook(
 ) -> bool:
     """Patches owner.name until record.finish(): it calls before(args, kwargs), then the original, then after(what before returned, result,
     args, kwargs), unless `before` returned None. What `before` and `after` raise reaches no caller; what the original raises does. Where the
-    owner has no such attribute, or nobody called it although it was `due`, the record lacks `what`. Returns whether it was patched."""
+    owner has no such attribute, or nobody called it although it was `due`, `what` is not recorded. Returns whether it was patched."""
     with _lock:
         original = getattr(owner, name, None)
         if original is None:
-            record._lacks.say(what, missing(owner, name))
+            record._not_recorded.add(what, missing(owner, name))
             return False
         patch = _Patch(original, name in vars(owner))
         observers = _Observers(guarded(record, what, before) if before else None, guarded(record, what, after) if after else None)
@@ -125,7 +125,7 @@ def hook(
 
     def undo() -> None:
         if not observers.called and due():
-            record._lacks.say(what, f"torch {torch_version()} never calls {name_of(owner)}.{name}")
+            record._not_recorded.add(what, f"torch {torch_version()} never calls {name_of(owner)}.{name}")
         put_back()
 
     record._undo.append(undo)

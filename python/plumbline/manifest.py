@@ -9,9 +9,10 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import lacks, machine, training
+from . import machine, training
 from .counts import shifted
 from .digests import dtype_name, hash_hex
+from .not_recorded import merged
 from .stages import tied_in
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def summary_of(record: Settings) -> RankSummary:
         [[record.shards.name_of(name) for name in group] for group in tied_in(named)],
         training.optimizer_of_all(record._optimizers or [record._optimizer]),
         sorted(record.names_stripped),
-        record._lacks.entries,
+        record._not_recorded.entries,
         record.shards.manifest(),
     )
 
@@ -93,7 +94,7 @@ def _manifest(
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}
-    not_recorded = lacks.merged(one.not_recorded for one in ranks)
+    not_recorded = merged(one.not_recorded for one in ranks)
     return {
         "schema": "plumbline-record/2",
         "run_id": started["run_id"],

@@ -21,17 +21,17 @@ def watch(record: Events, optimizer: Any) -> None:
         return
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
-        now, lacks = record._now, record._lacks
+        now, not_recorded = record._now, record._not_recorded
         if now is None:
             return
-        if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & lacks.kinds():
+        if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & not_recorded.kinds():
             words = (
                 "the optimiser steps, and no gradients were seen before clipping: call record.gradients() and "
                 "record.norm(total_norm), or clip with torch.nn.utils.clip_grad_norm_ by that name"
             )
-            lacks.say(("gradients", "norm"), f"step {now.number}: {words}")
-        lacks.attempt("gradients", record.gradients)
-        lacks.attempt("rates", now.apply_rates, optimizer)
+            not_recorded.add(("gradients", "norm"), f"step {now.number}: {words}")
+        not_recorded.attempt("gradients", record.gradients)
+        not_recorded.attempt("rates", now.apply_rates, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
             now.update = record._attempt_begin(min((stage.number for stage in record.stages), default=0), "STEP")
 
@@ -44,8 +44,8 @@ def watch(record: Events, optimizer: Any) -> None:
 
 
 def watch_clipping(record: Events) -> None:
-    """torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ tell the record what they do, also where a script calls them as
-    torch.nn.utils.clip_grad.*. A name that was imported before is not seen: record.gradients() says so."""
+    """Records gradients and norm where torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ are called, also as
+    torch.nn.utils.clip_grad.*. A function that the trainer imported by name before is not seen."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
@@ -53,7 +53,7 @@ def watch_clipping(record: Events) -> None:
     def before(args: Any, kwargs: Any) -> Any:
         if record._now is None or record._now.thread != threading.get_ident():  # other threads may train other ranks
             return None
-        record._lacks.attempt("gradients", record.gradients)
+        record._not_recorded.attempt("gradients", record.gradients)
         return True
 
     def seen(norm_is_given: bool) -> Callable[..., None]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15 and without a question for its version.
+"""Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15. No code depends on the version.
 
-Every hook takes what crosses a public line of the stage or the schedule (docs: python/README.md, "Versions of torch"). What a torch does not
-have stands in the record as not recorded, and the trainer goes on.
+Every hook is on a function of the stage or the schedule (python/README.md, "Versions of torch"). What a torch does not have is recorded as
+not recorded, and the trainer goes on.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def watch_pipelining(
     `units(stage)` gives a stage's units where its module's children do not; `names(stage, name)` the whole model's name
     of a stage's parameter. gradient_of, master_of: as of watch_model.
 
-    A schedule that is called several times for one step of the optimiser is counted on: microbatches are those of all calls, and the record
-    may be told those of one call.
+    A schedule may be called several times for one step of the optimiser: microbatches are those of all calls, and the record may be given those
+    of one call. Raises ValueError where the record's microbatches are no multiple of the schedule's, RuntimeError for a torch without
+    torch.distributed.
     """
     if not torch.distributed.is_available():
         raise RuntimeError("this torch was built without torch.distributed, so it has no pipeline; watch_model and watch_stage work with it")
@@ -46,10 +47,10 @@ def watch_pipelining(
     stages = stages_of(schedule)
     if not stages:
         all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
-        record._lacks.say(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
+        record._not_recorded.add(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
         return
     record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
-    record.schedule_rows = record._lacks.attempt("schedule", compute_rows, schedule, stages[0].group_size)
+    record.schedule_rows = record._not_recorded.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     for stage in stages:
         number = stage.stage_index
         watch_stage(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
@@ -92,7 +93,7 @@ class WatchedLoss:
     def watch(self) -> None:
         """Again before each forward of the last stage: a trainer may set another function later."""
         if not hasattr(self.schedule, "_loss_fn"):
-            self.record._lacks.say("labels", missing(self.schedule, "_loss_fn"))
+            self.record._not_recorded.add("labels", missing(self.schedule, "_loss_fn"))
         elif self.schedule._loss_fn is not None and self.schedule._loss_fn is not self.watched:
             hook(self.record, self.schedule, "_loss_fn", ("losses", "labels"), after=self.computed)
             self.watched = self.schedule._loss_fn
@@ -101,10 +102,10 @@ class WatchedLoss:
         microbatch, self.microbatch = self.microbatch, None
         if microbatch is None or not self.record.in_step:
             return
-        self.record._lacks.attempt("losses", self.record._set_loss, loss, microbatch)
+        self.record._not_recorded.attempt("losses", self.record._set_loss, loss, microbatch)
         target = next(iter(tensors_in(argument(args, kwargs, 1, "target"))), None)
         if target is not None:
-            self.record._lacks.attempt("labels", self.record._set_fed, microbatch, 1, target)
+            self.record._not_recorded.attempt("labels", self.record._set_fed, microbatch, 1, target)
 
     def given(self, loss: Any, microbatch: int) -> None:
         """To the last stage's backward: where the function was not seen, the loss is."""
@@ -144,8 +145,8 @@ class WatchedStage:
         """In a step, and in training: an evaluation within a step has no backward."""
         return True if self.record.in_step and getattr(self.stage, "has_backward", True) else None
 
-    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
-        return self.record._lacks.attempt(what, tell, *args)
+    def attempt(self, what: str | tuple[str, ...], work: Callable[..., Any], *args: Any) -> Any:
+        return self.record._not_recorded.attempt(what, work, *args)
 
     def counted(self, kind: str, args: Any, kwargs: Any) -> int:
         """The number within the step: torch counts from 0 in each call of the schedule."""
@@ -215,14 +216,14 @@ class WatchedStage:
         return receives
 
     def skips(self, ops: Any, other: int, what: str) -> bool:
-        """A traced model may hand tensors past a stage. At the cuts between no one tensor crosses then that a reference could have."""
+        """A traced model may send tensors past a stage. Then no single tensor crosses the boundaries in between that a reference could record."""
         to = {waits.rank_of(op.peer, getattr(self.stage, "group", None)) for op in ops}
         neighbour = self.record._on_rank.get(other)
         if to <= {neighbour}:
             return False
         ranks = ", ".join(str(rank) for rank in sorted(to - {neighbour}))
-        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which is no tensor at a cut"
-        self.record._lacks.say(("sends", "receives", "boundaries"), words)
+        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which is no tensor at a stage boundary"
+        self.record._not_recorded.add(("sends", "receives", "boundaries"), words)
         return True
 
     def taking_over(self, kind: str) -> Callable[..., None]:

@@ -11,7 +11,7 @@ import struct
 import time
 
 PAGE_BYTES = 4096
-_VALUES = struct.Struct("<qqiiQQi64s4x64s")  # from offset 16 on; the host stands at 128
+_VALUES = struct.Struct("<qqiiQQi64s4x64s")  # from offset 16 on; the host is at 128
 
 
 class ProgressPage:

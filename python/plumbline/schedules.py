@@ -35,7 +35,7 @@ def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
 
 
 def declare_accumulation(record: Record) -> None:
-    """What torch's list makes of it; every rank has the same list."""
+    """As torch's list orders it; every rank has the same list."""
     order = accumulation_of(record.schedule_rows)
     if all(list(one) == sorted(one) for one in order.values()):
         return

@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable, Sequence
 
 from . import meshes, training
-from .lacks import Lacks
+from .not_recorded import NotRecorded
 from .shards import Shards
 from .stages import Stage
 
@@ -98,7 +98,7 @@ class Settings:
         self._optimizers = [one for one in several if one is not None and not isinstance(one, dict)]
         self._tied = [list(names) for names in tied]
         self.stages: list[Stage] = []
-        self._lacks = Lacks()  # what could not be recorded: it ends no training
+        self._not_recorded = NotRecorded()  # what could not be recorded: it ends no training
         self._undo: list[Callable[[], None]] = []  # each takes away what watches the trainer
         self._watch_optimizers()
 

@@ -2,7 +2,7 @@
 """The steps of a record: the first begins it, each ends with rows in the tables, the last or a failure ends it.
 
 What is wrong with a record's set-up is raised at the latest where the first step begins. From then on the record ends no training and changes
-none: what it cannot write it lacks, and says so.
+nothing: what it cannot write is not recorded, and it says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .current_step import CurrentStep
 from .digests import number_text
 from .ending import Ending, place_of, unusable_words
 from .events import Events
-from .lacks import warn, words_of
+from .not_recorded import warn, words_of
 from .omissions import note_omissions
 from .progress import ProgressPage
 from .rows import Rows
@@ -52,7 +52,7 @@ class Steps(Events):
     # -- the beginning --------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        if not self.stages and not self._lacks.entries:
+        if not self.stages and not self._not_recorded.entries:
             raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
         self._ranks = self._of_all_ranks(manifest.summary_of(self))
         places = manifest.places_of(self._ranks)
@@ -71,14 +71,14 @@ class Steps(Events):
             if one is not None:
                 raise one
         self._rows = Rows(self.folder / f"rank-{self.rank}", self.level)
-        self._ending = Ending(self.rank, self._rows, self._lacks, self.run_steps)
+        self._ending = Ending(self.rank, self._rows, self._not_recorded, self.run_steps)
         self._progress = ProgressPage(self._rows.folder / "progress")
         try:
             machine.write(self._rows.folder, training.versions())
         except Exception as error:
-            self._lacks.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
-        self._lacks.attempt("norm", optimizers.watch_clipping, self)
-        self._lacks.attempt("parameters", self._parameters, -1)
+            self._not_recorded.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
+        self._not_recorded.attempt("norm", optimizers.watch_clipping, self)
+        self._not_recorded.attempt("parameters", self._parameters, -1)
         self._guarded(self._rows.end_step, "initial")
 
     # -- each step ------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class Steps(Events):
         if self._finished or self._now is not None:
             done = self._run_step >= self.run_steps
             why = f"the record was made for {self.run_steps} steps" if done else "the record has ended" if self._finished else "a step has not ended"
-            self._lacks.warn_once(f"{why}, and this is one more: it is not recorded")
+            self._not_recorded.warn_once(f"{why}, and this is one more: it is not recorded")
             return False
         if self._rows is None:
             return False
@@ -100,7 +100,7 @@ class Steps(Events):
         return True
 
     def _feed(self, now: CurrentStep) -> None:
-        self._lacks.attempt(("inputs", "labels"), now.feed, self.microbatches, self.microbatches_of_a_call)
+        self._not_recorded.attempt(("inputs", "labels"), now.feed, self.microbatches, self.microbatches_of_a_call)
 
     def _leave(self) -> None:
         if self._now is not None:
@@ -121,11 +121,11 @@ class Steps(Events):
         if not now.microbatches or len(now.microbatches) != self.microbatches:
             self._feed(now)
         note_omissions(self, now, owns_loss=bool(self._on_rank) and self._on_rank[max(self._on_rank)] == self.rank)
-        self._lacks.attempt("parameters", self._parameters, now.number)
-        self._lacks.attempt("moments", self._moments, now.number)
+        self._not_recorded.attempt("parameters", self._parameters, now.number)
+        self._not_recorded.attempt("moments", self._moments, now.number)
         whole = sorted(now.losses) == list(range(self.microbatches))
         total: Any = numpy.float32(0)
-        fed = [self._lacks.attempt("inputs", now.really_fed, m) or now.microbatch(m) for m in range(self.microbatches)]
+        fed = [self._not_recorded.attempt("inputs", now.really_fed, m) or now.microbatch(m) for m in range(self.microbatches)]
         for m, one in enumerate(fed):
             ending.data_digests.append(one.digest)
             loss = numpy.float32(now.losses[m]) if whole else None

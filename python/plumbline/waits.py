@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whom a rank waits for stands on its progress page: torch's schedules begin transfers, and wait for them, in functions of their module."""
+"""The heartbeat shows whom a rank waits for: torch's schedules begin transfers, and wait for them, in functions of their module."""
 
 from __future__ import annotations
 

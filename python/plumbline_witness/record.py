@@ -11,7 +11,7 @@ import transformers
 from plumbline import machine, training
 from plumbline.digests import hash_hex
 from plumbline.ending import Ending, place_of
-from plumbline.lacks import Lacks
+from plumbline.not_recorded import NotRecorded
 from plumbline.manifest import make_folder
 from plumbline.rows import COLUMNS, Rows
 
@@ -34,7 +34,7 @@ class Recorder:
         (folder / "manifest.json").write_text(json.dumps(manifest(run, units, batches, schedule), indent=2) + "\n")
         columns = {table: names for table, names in COLUMNS.items() if table != "steps"}
         self.rows = Rows(folder / "rank-0", run.level, columns | (EVALUATION if run.evaluation else {}) | STEPS)
-        self.ending = Ending(0, self.rows, Lacks(), run.steps)
+        self.ending = Ending(0, self.rows, NotRecorded(), run.steps)
         self.index = 0
 
     @contextlib.contextmanager

@@ -15,7 +15,7 @@ from .training import clip_coefficient, gradient_norm, make_optimizer, moments, 
 
 
 def live_tokens(data):
-    """Distinct ids that stand, in some row, at a position with a valid label at or after it."""
+    """The number of distinct ids at positions, in any row, with a valid label at or after them."""
     live = set()
     for microbatch in data:
         for ids, labels in zip(microbatch.ids.tolist(), microbatch.labels.tolist()):
@@ -24,7 +24,7 @@ def live_tokens(data):
     return len(live)
 
 
-def train(run, folder, tell):
+def train(run, folder, show):
     set_deterministic(run.threads)
     model = Model(run)
     if run.weights:
@@ -45,7 +45,7 @@ def train(run, folder, tell):
     try:
         for step in range(run.steps):
             place["step"] = step
-            train_step(run, step, model, optimizer, batches, recorder, place, tell)
+            train_step(run, step, model, optimizer, batches, recorder, place, show)
             if evaluates_after(run, step):
                 evaluate(step, model, evaluated, recorder)
             recorder.end_step(step)
@@ -80,7 +80,7 @@ def evaluate(step, model, batches, recorder):
     recorder.rows.add("evaluation", step, "", sum(microbatch.tokens for microbatch in data), valid_tokens, number_text(total), "")
 
 
-def train_step(run, step, model, optimizer, batches, recorder, place, tell):
+def train_step(run, step, model, optimizer, batches, recorder, place, show):
     begin = time.monotonic()
     data = batches.step(step)
     valid_tokens = sum(microbatch.valid_tokens for microbatch in data)
@@ -112,4 +112,4 @@ def train_step(run, step, model, optimizer, batches, recorder, place, tell):
     numbers = [number_text(value) for value in (step_loss, norm, coefficient, rate)]
     counts = [sum(microbatch.tokens for microbatch in data), valid_tokens, live_tokens(data)]
     recorder.rows.add("steps", step, *numbers, *counts, number_text(time.monotonic() - begin))
-    tell(f"step {step + 1}/{run.steps}  loss {step_loss:.6f}  gradient norm {norm:.6f}  clip {coefficient:.6f}  rate {rate:g}")
+    show(f"step {step + 1}/{run.steps}  loss {step_loss:.6f}  gradient norm {norm:.6f}  clip {coefficient:.6f}  rate {rate:g}")

@@ -72,7 +72,7 @@ class RulesTest(unittest.TestCase):
 
     def test_a_batch_of_other_microbatches_is_said(self):
         for inputs, targets, why in (
-            (None, None, "every rank gives the step its batch, also one that is fed none of it: sizes are told by all"),
+            (None, None, "give the step its batch on every rank, also where the rank reads none of it: every rank records sizes"),
             ([numpy.ones(1)] * 3, None, "the step was given 3 microbatches, and the record was made for 2"),
             ([numpy.ones(1)] * 2, (numpy.ones(1),), "the step was given 1 microbatches, and the record was made for 2"),
         ):

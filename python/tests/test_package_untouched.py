@@ -11,6 +11,7 @@ import json
 import pathlib
 import pickle
 import tempfile
+import threading
 import traceback
 import types
 import unittest
@@ -303,6 +304,19 @@ class UntouchedTest(unittest.TestCase):
                 self.quietly(lambda: trainers[order[1]].train(STEPS - 1))
                 self.assertEqual(len({row["gradient_norm"] for row in plumbline.read(self.folder / f"{order}-{order[1]}").steps} - {None}), STEPS)
                 self.assertEqual(functions(), before)
+
+    def test_clipping_in_another_thread_is_of_another_rank(self):
+        def clips_twice(step, trainer):
+            other = torch.nn.Parameter(torch.zeros(1))
+            other.grad = torch.tensor([7.0])
+            found.append(float(torch.nn.utils.clip_grad_norm_(trainer.model.parameters(), 1.0)))
+            thread = threading.Thread(target=torch.nn.utils.clip_grad_norm_, args=([other], 1.0))
+            thread.start(), thread.join(), trainer.optimizer.step()
+            return "no update"
+
+        found, trainer = [], Trainer(clips_twice).recorded(self.folder / "one", clip_norm=1.0)
+        trainer.train()
+        self.assertEqual([row["gradient_norm"] for row in plumbline.read(self.folder / "one").steps], found)
 
     def test_a_block_of_a_record_says_how_it_was_left(self):
         trainer = Trainer()

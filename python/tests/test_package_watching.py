@@ -96,7 +96,7 @@ class WatchingTest(unittest.TestCase):
         self.assertIs(plumbline.torch.as_one(one), one)
         self.assertIs(plumbline.torch.as_one([None, one, 3]), one)
         self.assertEqual(plumbline.torch.as_one((one, None, two)).tolist(), [0, 2, 1, 3, 9])
-        with self.assertRaisesRegex(TypeError, "no tensor crosses the cut"):
+        with self.assertRaisesRegex(TypeError, "no tensor crosses the boundary"):
             plumbline.torch.as_one([None])
 
     def test_what_crosses_carries_a_gradient_and_is_no_parameter(self):
@@ -133,7 +133,7 @@ class WatchingTest(unittest.TestCase):
             loss = model(torch.ones(1, 2)).sum()
             record.loss(loss), loss.backward(), optimizer.step()
         lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
-        self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor, so there is none at its cut"}])
+        self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor, so there is none at its boundary"}])
 
     def test_integers_at_a_cut_have_no_way_back(self):
         model = torch.nn.ModuleDict({"empty": torch.nn.Linear(1, 1), "embed": torch.nn.Embedding(4, 2)})

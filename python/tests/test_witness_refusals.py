@@ -33,8 +33,8 @@ class RunFile(unittest.TestCase):
             ("[train]", '[train]\ndecay = "none"', "train.decay 'none' is unknown"),
             ("[train]", '[train]\nrecompute = "all"', "train.recompute 'all' is unknown"),
             ("[train]", '[pipeline]\ngranularity = "third"\n[train]', "pipeline.granularity 'third' is unknown"),
-            ("[train]", '[pipeline]\ngranularity = "half"\n[train]\nrecompute = "layer"', "are not witnessed together"),
-            ("[train]", '[train]\nprecision = "float32"', "train.precision has its old name"),
+            ("[train]", '[pipeline]\ngranularity = "half"\n[train]\nrecompute = "layer"', "are not cross-checked together"),
+            ("[train]", '[train]\nprecision = "float32"', "train.precision and train.dtype, its old name"),
             ('optimizer = "sgd"', 'optimizer = "adam"', "train.optimizer 'adam' is unknown"),
             ("[train]", "[train", "run.toml: "),
         ):
@@ -108,7 +108,7 @@ class TokensTest(unittest.TestCase):
 
 class Training(unittest.TestCase):
     def test_what_is_not_witnessed_is_refused(self):
-        with self.assertRaisesRegex(InputError, "float64 is not witnessed"):
+        with self.assertRaisesRegex(InputError, "float64 is not cross-checked"):
             Model(run_with("sgd-untied", 'dtype = "float32"', 'dtype = "float64"'))
         model = Model(run_with("sgd-untied"))
         with tempfile.TemporaryDirectory() as folder:

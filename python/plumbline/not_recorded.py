@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a record could not be given, and why. The trainer goes on; its record and one line on stderr say so."""
+"""What is not recorded, and why. The trainer goes on; its record and one line on stderr say so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable
 
 
 def warn(words: str) -> None:
-    """On stderr, where that can be written to."""
+    """Prints one line on stderr. Raises nothing."""
     try:
         print(f"plumbline: {words}", file=sys.stderr, flush=True)
     except Exception:
@@ -19,12 +19,12 @@ def words_of(error: BaseException) -> str:
     return (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
 
 
-class Lacks:
+class NotRecorded:
     """Of one rank. `entries` is `not_recorded` of exit.json and, with all ranks' together, of the manifest."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, str]] = []
-        self.notes: list[str] = []  # what else people should know of the record
+        self.notes: list[str] = []  # of exit.json
         self._warned: set[str] = set()
 
     def __contains__(self, what: str) -> bool:
@@ -33,7 +33,7 @@ class Lacks:
     def kinds(self) -> set[str]:
         return {entry["what"] for entry in self.entries}
 
-    def say(self, what: str | Iterable[str], why: str) -> None:
+    def add(self, what: str | Iterable[str], why: str) -> None:
         """From now on nothing of these kinds is recorded."""
         kinds = [what] if isinstance(what, str) else list(what)
         entries = [{"what": kind, "why": why} for kind in kinds]
@@ -46,7 +46,7 @@ class Lacks:
         warn(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
 
     def warn_once(self, words: str) -> None:
-        """What happened, although the record lacks nothing."""
+        """What happened, although nothing is missing in the record."""
         if words not in self._warned:
             self._warned.add(words)
             warn(words)
@@ -64,7 +64,7 @@ class Lacks:
         try:
             return work(*args)
         except Exception as error:
-            self.say(what, words_of(error))
+            self.add(what, words_of(error))
             return None
 
 
