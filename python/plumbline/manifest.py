@@ -66,8 +66,8 @@ def make_folder(folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def write(record: Settings, ranks: list[RankSummary]) -> None:
-    """Again once the first step has shown how often a pipeline is called for it: run_id and started stay."""
+def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | None = None) -> None:
+    """`more`: keys besides the package's, or in their place. Written again once the first step has shown how often a pipeline is called for it: run_id and started stay."""
     folder, path = record.folder, record.folder / "manifest.json"
     kept = {key: value for key, value in json.loads(path.read_text()).items() if key in ("run_id", "started")} if path.exists() else {}
     schedule = None
@@ -80,7 +80,7 @@ def write(record: Settings, ranks: list[RankSummary]) -> None:
     if record.accumulation == "listed":
         accumulation = "unit,microbatch\n" + "".join(f"{unit},{m}\n" for unit, m in record.accumulation_rows)
         (folder / "accumulation.csv").write_text(accumulation)
-    manifest = _manifest(record, ranks, schedule, accumulation) | kept
+    manifest = _manifest(record, ranks, schedule, accumulation) | (more or {}) | kept
     part = folder / "manifest.json.part"
     part.write_text(json.dumps(manifest, indent=2) + "\n")
     part.rename(path)

@@ -122,10 +122,6 @@ def trained(rank, folder, way=None, whom=None, name=None):
                 optimizer.step()
             optimizer.zero_grad()
             found += [loss.item() for loss in losses]
-    if way is not None:  # put back
-        assert not any(hasattr(function, "__wrapped__") for function in (schedules._batch_p2p, schedules._wait_batch_p2p))
-        assert not any(hook in vars(part) for part in parts for hook in ("forward_one_chunk", "get_fwd_send_ops", "set_local_bwd_input"))
-        assert schedule._loss_fn is torch.nn.functional.mse_loss
     return found, [plumbline.digest(parameter) for module in modules for parameter in module.parameters()]
 
 

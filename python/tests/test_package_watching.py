@@ -149,7 +149,10 @@ class WatchingTest(unittest.TestCase):
     def test_moments_are_told_by_their_kind(self):
         for name, make, expected in (
             ("adamw", lambda p: torch.optim.AdamW(p, amsgrad=True), {"moment1": "exp_avg", "moment2": "exp_avg_sq"}),
+            ("adam", torch.optim.Adam, {"moment1": "exp_avg", "moment2": "exp_avg_sq"}),
             ("sgd", lambda p: torch.optim.SGD(p, momentum=0.9), {"moment1": "momentum_buffer"}),
+            ("plain", lambda p: torch.optim.SGD(p, lr=0.1), {}),
+            ("rmsprop", torch.optim.RMSprop, {}),
         ):
             model = chain()
             optimizer = make(model.parameters())
@@ -182,6 +185,9 @@ class WatchingTest(unittest.TestCase):
         for make in (torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD):
             self.assertEqual(optimizer_of(make(parameters, weight_decay=0.0))["weight_decay"], 0.0)
         self.assertEqual(optimizer_of(torch.optim.Rprop(parameters, lr=0.25)), {"name": "rprop", "learning_rate": 0.25, "implementation": "single_tensor"})  # pairs are no numbers
+        for own, number in (({"weight_decay": 0.0}, 2), ({"lr": 0.5}, 2), ({}, None)):
+            groups = [{"params": parameters[:1]}, {"params": parameters[1:]} | own]
+            self.assertEqual(optimizer_of(torch.optim.AdamW(groups, lr=0.01)).get("groups"), number, own)
         torch.optim.lr_scheduler.LambdaLR(sgd, lambda step: 0.5)  # sets every group's rate: no numbers of its own
         self.assertNotIn("groups", optimizer_of(sgd))
 
@@ -329,7 +335,7 @@ class WatchingTest(unittest.TestCase):
         from plumbline.digests import number_text, statistics
 
         infinity, nothing = float("inf"), float("nan")
-        for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300], [3e30, -4e30]):
+        for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300], [3e30, -4e30], [0.0, -0.0], [nothing, 1.0], [infinity, 2.0]):
             tensor = torch.tensor(values, dtype=torch.float64)
             with self.subTest(values), warnings.catch_warnings():
                 warnings.simplefilter("error")  # nor is a word said of what float32 has not
