@@ -83,10 +83,9 @@ class Events(Settings):
         assert self._rows is not None
         self._rows.end_action(row, waited)
 
-    def _attempt_begin(self, stage: int, kind: str, microbatch: int | None = None) -> list[Any] | None:
-        """As _begin_action, of what is watched: None where it cannot be recorded."""
-        row: list[Any] | None = self._not_recorded.attempt("actions", self._begin_action, stage, kind, microbatch)
-        return row
+    def _attempt_begin(self, stage: int, kind: str, microbatch: int | None = None) -> Any:
+        """Its row, or None where it cannot be recorded."""
+        return self._not_recorded.attempt("actions", self._begin_action, stage, kind, microbatch)
 
     def _attempt_end(self, row: list[Any] | None, waited: bool = False) -> None:
         if row is not None:
@@ -94,7 +93,7 @@ class Events(Settings):
 
     # -- tensors --------------------------------------------------------------------------------------------------
 
-    def _counted_crossing(self, from_stage: int, to_stage: int, microbatch: Any, tensor: Any, side: str, here: int) -> None:
+    def _counted_crossing(self, from_stage: int, to_stage: int, microbatch: Any, tensor: Any, side: str) -> None:
         if tensor is None:
             microbatch, tensor = None, microbatch
         number = self._counted((side, from_stage, to_stage), microbatch)

@@ -91,15 +91,15 @@ def hook(
     before: Callable[[Any, Any], Any] | None = None,
     after: Callable[[Any, Any, Any, Any], None] | None = None,
     due: Callable[[], bool] = lambda: False,
-) -> bool:
+) -> None:
     """Patches owner.name until record.finish(): it calls before(args, kwargs), then the original, then after(what before returned, result,
     args, kwargs), unless `before` returned None. What `before` and `after` raise reaches no caller; what the original raises does. Where the
-    owner has no such attribute, or nobody called it although it was `due`, `what` is not recorded. Returns whether it was patched."""
+    owner has no such attribute, or nobody called it although it was `due`, `what` is not recorded."""
     with _lock:
         original = getattr(owner, name, None)
         if original is None:
             record._not_recorded.add(what, missing(owner, name))
-            return False
+            return
         patch = _Patch(original, name in vars(owner))
         observers = _Observers(guarded(record, what, before) if before else None, guarded(record, what, after) if after else None)
         watching = weakref.ref(observers)
@@ -129,7 +129,6 @@ def hook(
         put_back()
 
     record._undo.append(undo)
-    return True
 
 
 def _put_back(owner: Any, name: str, patch: _Patch) -> None:

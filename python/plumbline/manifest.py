@@ -34,7 +34,7 @@ class RankSummary:
 
 
 def summary_of(record: Settings) -> RankSummary:
-    named = record.named
+    named = [pair for stage in record.stages for pair in stage.parameters]
     return RankSummary(
         (record.run_steps, record.every, record.microbatches, record.level),
         [(stage.number, stage.units) for stage in record.stages],

@@ -119,6 +119,7 @@ class WatchedStage:
 
     def __init__(self, record: Record, stage: Any, here: set[int], loss: WatchedLoss) -> None:
         self.record, self.stage, self.loss, self.number = record, stage, loss, stage.stage_index
+        self.attempt = record._not_recorded.attempt
         self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # under way: action's row, tensors
         before, after = self.number - 1, self.number + 1
         self.local = {other for other in (before, after) if other in here}
@@ -144,9 +145,6 @@ class WatchedStage:
     def recording(self, *call: Any) -> bool | None:
         """In a step, and in training: an evaluation within a step has no backward."""
         return True if self.record.in_step and getattr(self.stage, "has_backward", True) else None
-
-    def attempt(self, what: str | tuple[str, ...], work: Callable[..., Any], *args: Any) -> Any:
-        return self.record._not_recorded.attempt(what, work, *args)
 
     def counted(self, kind: str, args: Any, kwargs: Any) -> int:
         """The number within the step: torch counts from 0 in each call of the schedule."""
@@ -197,7 +195,7 @@ class WatchedStage:
 
     def sending(self, kind: str, other: int) -> Callable[..., None]:
         def sent(begun: Any, ops: Any, args: Any, kwargs: Any) -> None:
-            if not ops or self.skips(ops, other, "sends"):
+            if not ops or self.skips(ops, other):
                 return
             microbatch = self.counted(kind, args, kwargs)
             self.record._crossed(self.number, other, microbatch, as_one([op.tensor for op in ops]), "send")
@@ -207,7 +205,7 @@ class WatchedStage:
 
     def receiving(self, kind: str, other: int) -> Callable[..., None]:
         def receives(begun: Any, ops: Any, args: Any, kwargs: Any) -> None:
-            if not ops or self.skips(ops, other, "receives"):
+            if not ops or self.skips(ops, other):
                 return
             microbatch = self.counted(kind, args, kwargs)
             _, row = self.begin(kind, microbatch)
@@ -215,7 +213,7 @@ class WatchedStage:
 
         return receives
 
-    def skips(self, ops: Any, other: int, what: str) -> bool:
+    def skips(self, ops: Any, other: int) -> bool:
         """A traced model may send tensors past a stage. Then no single tensor crosses the boundaries in between that a reference could record."""
         to = {waits.rank_of(op.peer, getattr(self.stage, "group", None)) for op in ops}
         neighbour = self.record._on_rank.get(other)

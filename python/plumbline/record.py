@@ -69,17 +69,17 @@ class Record(Steps):
     def sent(self, stage: int, to_stage: int, microbatch: Any = None, tensor: Any = None) -> None:
         """Of a hand-written pipeline: the tensor that was given to the transport, an activation where to_stage is the later stage, else a
         gradient. Without a number, record.sent(stage, to_stage, tensor), it is the next microbatch's."""
-        self._counted_crossing(stage, to_stage, microbatch, tensor, "send", stage)
+        self._counted_crossing(stage, to_stage, microbatch, tensor, "send")
 
     @recording("receives")
     def received(self, stage: int, from_stage: int, microbatch: Any = None, tensor: Any = None) -> None:
         """The same at the other end. Call it when the tensor's consumer starts, not when the transfer ends."""
-        self._counted_crossing(from_stage, stage, microbatch, tensor, "receive", stage)
+        self._counted_crossing(from_stage, stage, microbatch, tensor, "receive")
 
     @recording("receives")
     def handed_over(self, from_stage: int, to_stage: int, microbatch: Any = None, tensor: Any = None) -> None:
         """Between two stages of this rank. Call it when the consumer starts."""
-        self._counted_crossing(from_stage, to_stage, microbatch, tensor, "local", to_stage)
+        self._counted_crossing(from_stage, to_stage, microbatch, tensor, "local")
 
     @recording("boundaries")
     def computed(self, cut: str, direction: str, microbatch: int, tensor: Any) -> None:

@@ -36,8 +36,6 @@ def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
 
 def declare_accumulation(record: Record) -> None:
     """As torch's list orders it; every rank has the same list."""
-    order = accumulation_of(record.schedule_rows)
-    if all(list(one) == sorted(one) for one in order.values()):
-        return
-    if order and all(list(one) == sorted(one, reverse=True) for one in order.values()):
+    orders = accumulation_of(record.schedule_rows).values()
+    if any(one != sorted(one) for one in orders) and all(one == sorted(one, reverse=True) for one in orders):
         record.accumulation = "descending"

@@ -105,10 +105,6 @@ class Settings:
     def _watch_optimizers(self) -> None:
         """Before the first step, so that hooks that the trainer adds later run later."""
 
-    @property
-    def named(self) -> list[tuple[str, Any]]:
-        return [pair for stage in self.stages for pair in stage.parameters]
-
     def _place(self, rank: int | None, world_size: int | None) -> tuple[int, int]:
         if rank is not None and world_size is not None:
             return rank, world_size

@@ -105,7 +105,7 @@ class _Calls:
             return None
 
         def record_gradients(gradients: Sequence[torch.Tensor | None]) -> None:
-            self.record._not_recorded.attempt("boundaries", self._gradient, unit, microbatch, gradients)
+            self.record._not_recorded.attempt("boundaries", lambda: self.record.computed(unit, "backward", microbatch, as_one(gradients)))
 
         if not torch.is_grad_enabled():  # within a reentrant checkpoint, which builds the graph later: views would not be part of it
             torch.autograd.graph.register_multi_grad_hook(carrying, record_gradients)
@@ -117,9 +117,6 @@ class _Calls:
             self.views[id(tensor)] = (tensor, view)  # keeps the tensor, so that its id stays its own
             places.setdefault(id(tensor), []).append(view)
         return _replaced(args, places), _replaced(kwargs, places)
-
-    def _gradient(self, unit: str, microbatch: int, gradients: Sequence[torch.Tensor | None]) -> None:
-        self.record.computed(unit, "backward", microbatch, as_one(gradients))
 
     def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """Of a tensor that also crossed an earlier boundary, and was passed on around the unit there: a view of the view there."""

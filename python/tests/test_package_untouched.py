@@ -87,12 +87,7 @@ class Stage:
         return []
 
     get_fwd_send_ops = get_bwd_send_ops = get_fwd_recv_ops = get_bwd_recv_ops = no_operations
-    backward_one_chunk = backward_weight_one_chunk = no_operations
-
-    def set_local_fwd_input(self, tensor, mb_index):
-        pass
-
-    set_local_bwd_input = set_local_fwd_input
+    backward_one_chunk = backward_weight_one_chunk = set_local_fwd_input = set_local_bwd_input = no_operations
 
 
 class PipelineTrainer(Trainer):
