@@ -67,7 +67,8 @@ def make_folder(folder: pathlib.Path) -> None:
 
 
 def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | None = None) -> None:
-    """`more`: keys besides the package's, or in their place. Written again once the first step has shown how often a pipeline is called for it: run_id and started stay."""
+    """`more`: keys in addition to the package's, or in their place. It is written again once the first step has shown how often a pipeline is
+    called for it; run_id and started stay."""
     folder, path = record.folder, record.folder / "manifest.json"
     kept = {key: value for key, value in json.loads(path.read_text()).items() if key in ("run_id", "started")} if path.exists() else {}
     schedule = None
@@ -89,8 +90,9 @@ def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | Non
 def _manifest(
     record: Settings, ranks: list[RankSummary], schedule: str | None, accumulation: str | None
 ) -> dict[str, Any]:
-    stage, first = next(((stage, parameter) for stage in record.stages for _, parameter in stage.parameters), (None, None))
-    first = first if stage is None else stage.master(first)
+    held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
+    first = held[0][0].master(held[0][1]) if held else None
+    dtype = "mixed" if any(stage.has_copy(parameter) for stage, parameter in held) else "float32" if first is None else dtype_name(first)
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}
@@ -102,7 +104,7 @@ def _manifest(
         "command": list(sys.argv),
         "model": record._model,
         "seed": record.seed,
-        "dtype": "float32" if first is None else "mixed" if any(stage.has_copy(parameter) for stage in record.stages for _, parameter in stage.parameters) else dtype_name(first),
+        "dtype": dtype,
         "device": record.device or str(getattr(first, "device", "cpu")),
         "world_size": record.world_size,
         "steps": record.steps,

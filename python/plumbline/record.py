@@ -13,8 +13,8 @@ from .steps import Steps
 
 
 class Record(Steps):
-    """What a trainer records of one rank. `Record(...)` takes the settings of `plumbline.settings.Settings`, `watch_model` and the like of
-    plumbline.torch call most of its methods, and those of a trainer's own call the others.
+    """What a trainer records of one rank. plumbline.torch.watch_model, watch_stage and watch_pipelining call most of its methods, the trainer
+    the others. What the arguments are: help(plumbline.Record.__init__).
 
     `with plumbline.Record(...) as record:` undoes at its end all that watches the trainer, as record.finish() does.
     """
@@ -39,8 +39,8 @@ class Record(Steps):
     ) -> None:
         """A stage that this rank holds: its units in the model's order and its parameters by the model's names. Called before the first step.
         `gradient_of(parameter)` gives a gradient that lies elsewhere than in .grad, `master_of(parameter)` what the optimiser updates in
-        the parameter's place; `again()` the parameters as they are now, where their objects may be replaced. Raises ValueError for a parameter that is a part nobody can
-        place, RuntimeError after the first step has begun."""
+        the parameter's place; `again()` the parameters as they are now, where their objects may be replaced. Raises ValueError for a part of
+        a parameter that cannot be placed in the whole, RuntimeError after the first step has begun."""
         if self._rows is not None:
             raise RuntimeError("record.stage() is called before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)

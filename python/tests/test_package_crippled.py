@@ -66,7 +66,7 @@ NOTHING = [("pipelining", "stages_of", [{"sends", "receives", "actions", "losses
 
 
 def hiding(kind, hidden):
-    """A class whose objects have no attribute of the name that stands in `hidden`."""
+    """A class whose objects have no attribute of the name in `hidden`."""
 
     class Hiding(kind):
         def __getattribute__(self, name):
@@ -155,7 +155,7 @@ def in_a_process(rank, folder):
 class CrippledPipelinesTest(unittest.TestCase):
     maxDiff = None
 
-    def test_a_hook_that_is_missing_or_fails_ends_no_training_and_stands_in_the_record(self):
+    def test_a_hook_that_is_missing_or_fails_ends_no_training_and_is_not_recorded(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         folder = pathlib.Path(scratch.name)
@@ -223,7 +223,7 @@ class CrippledModelsTest(unittest.TestCase):
             optimizer.zero_grad()
         return found, [plumbline.digest(parameter) for parameter in whole.parameters()]
 
-    def test_a_hook_that_fails_ends_no_training_and_stands_in_the_record(self):
+    def test_a_hook_that_fails_ends_no_training_and_is_not_recorded(self):
         plain = self.trained()
         for name, crossing, lacking in (
             (None, None, set()), ("_begin_action", None, {"actions"}), ("_end_action", None, {"actions"}), ("computed", None, {"boundaries"}),

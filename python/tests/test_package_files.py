@@ -56,7 +56,7 @@ class StatisticsTest(unittest.TestCase):
 
 
 class ProgressTest(unittest.TestCase):
-    def test_every_field_stands_at_its_place(self):
+    def test_every_field_is_at_its_offset(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "progress"
             page = progress.ProgressPage(path)

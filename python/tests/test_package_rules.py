@@ -47,7 +47,7 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(self.record("tenth", every=10).steps, 1)
         self.assertEqual(self.record("tenth", steps=11, every=10, level="full").steps, 2)
 
-    def test_stages_are_told_before_the_first_step(self):
+    def test_stages_are_given_before_the_first_step(self):
         record = self.record(steps=2)
         self.step(record)
         with self.assertRaisesRegex(RuntimeError, r"record.stage\(\) is called before the first step"):
@@ -61,7 +61,7 @@ class RulesTest(unittest.TestCase):
             work()
         return said.getvalue()
 
-    def test_one_step_more_than_was_told_is_trained_and_not_recorded(self):
+    def test_a_step_beyond_the_declared_ones_is_trained_and_not_recorded(self):
         record = self.record(steps=2, every=2)
         self.step(record)
         self.step(record)
@@ -91,7 +91,7 @@ class RulesTest(unittest.TestCase):
             record.loss(1), record.loss(1), record.learning_rate(RATE)
         self.assertEqual([row["batch"] for row in plumbline.read(self.folder / "lists").microbatches], [1, 5])
 
-    def test_what_a_step_was_not_told_is_named_and_ends_no_training(self):
+    def test_what_a_step_did_not_record_is_named_and_ends_no_training(self):
         for name, options, told, what, words in (
             ("some", {}, {"losses": (1,)}, "losses", r"step 0: losses of microbatches \[0\], of 2 that there are"),
             ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|losses of microbatches \[0, 1, 2\], of 4"),
@@ -200,7 +200,7 @@ class RulesTest(unittest.TestCase):
             self.assertEqual([(row["microbatch"], row["loss"], row["batch"]) for row in found.microbatches], [(m, m % 2, 1) for m in range(4)] * 2)
             self.assertEqual((found.manifest["data"]["microbatches"], found.exits[0].get("not_recorded")), (4, None))
 
-    def test_variables_that_steer_libraries_are_told(self):
+    def test_variables_that_steer_libraries_are_recorded(self):
         with mock.patch.dict("os.environ", {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": "no"}):
             self.step(self.record())
         told = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
@@ -271,7 +271,7 @@ class RulesTest(unittest.TestCase):
                 pass
         self.assertFalse((self.folder / "two").exists())
 
-    def test_the_place_of_a_rank_is_what_was_told_or_what_torch_says(self):
+    def test_the_number_of_a_rank_is_given_or_that_of_torch(self):
         distributed = types.SimpleNamespace(
             is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda group: group[0], get_world_size=lambda group: group[1]
         )

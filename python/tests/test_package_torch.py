@@ -120,7 +120,7 @@ class TorchTest(unittest.TestCase):
         record = plumbline.read(on_one_device(self.folder / "one", made(), torch.bfloat16))
         self.assertEqual({row["dtype"] for row in record.tensors}, {"bfloat16"})
 
-    def test_all_that_is_handed_on_counts_and_its_gradient_is_of_what_lies_behind_the_cut(self):
+    def test_all_tensors_that_cross_count_and_gradients_are_of_their_uses_after_the_boundary(self):
         class Block(torch.nn.Module):  # the sum uses x in the block that made it and, at the cut, behind it
             def __init__(self):
                 super().__init__()
@@ -200,7 +200,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(rows[0], rows[1])
         self.assertEqual(rows[0], rows[2])
 
-    def test_a_tensor_that_a_unit_is_handed_twice_counts_as_often_as_it_is_sent(self):
+    def test_a_tensor_that_a_unit_gets_twice_counts_as_often_as_it_is_sent(self):
         class Gate(torch.nn.Module):
             def __init__(self):
                 super().__init__()
@@ -239,7 +239,7 @@ class TorchTest(unittest.TestCase):
             rows = {row["direction"]: row["digest"] for row in plumbline.read(self.folder / name).boundaries}
             self.assertEqual(rows, dict(zip(("forward", "backward"), map(plumbline.digest, expected))), name)
 
-    def test_a_mesh_says_which_ranks_stand_in_which_pipeline(self):
+    def test_a_mesh_has_the_ranks_of_each_pipeline(self):
         from plumbline.meshes import place_of
 
         class Mesh:  # what torch's DeviceMesh says of itself, without four processes
@@ -348,7 +348,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
         self.assertIn("HOLDS, but not recorded: moments, gradients", str(untold))
 
-    def test_units_are_the_modules_between_cuts(self):
+    def test_units_are_the_modules_between_boundaries(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
         blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})
         self.assertEqual(plumbline.torch.units_of(blocks), ["body.blocks.0"])
@@ -365,7 +365,7 @@ class TorchTest(unittest.TestCase):
             self.assertEqual(optimizer_of(optimizer), numbers)
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
-    def test_convolutions_cut_in_two_hold_and_a_narrowed_cut_does_not(self):
+    def test_convolutions_in_two_stages_hold_and_a_narrowed_boundary_does_not(self):
         reference = on_one_device(self.folder / "one", made())
         right = plumbline.compare(reference, cut_in_two(self.folder / "two", made()))
         self.assertTrue(right.holds, str(right))
@@ -397,7 +397,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual([entry["what"] for entry in ended["not_recorded"]], ["gradients", "norm"])
         self.assertIn("call record.gradients() and record.norm", ended["not_recorded"][0]["why"])
 
-    def test_whom_a_rank_waits_for_stands_on_its_page(self):
+    def test_the_heartbeat_shows_whom_a_rank_waits_for(self):
         from torch.distributed.pipelining import schedules
 
         seen = []

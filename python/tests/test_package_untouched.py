@@ -181,7 +181,7 @@ class UntouchedTest(unittest.TestCase):
                 self.assertRegex(ended["where"], r"^the recorder itself failed, and the record is unusable: .*OSError: no space left")
         self.assertEqual(self.said.getvalue().count("the recorder itself failed"), len(self.UNUSABLE))
 
-    def test_the_trainers_own_exception_passes_whatever_fails_beside_it(self):
+    def test_the_trainers_own_exception_passes_whatever_else_fails(self):
         error = ZeroDivisionError("its own")
 
         def fails(step, trainer):
@@ -214,7 +214,7 @@ class UntouchedTest(unittest.TestCase):
         self.assertEqual(values[0], values[1])
         self.assertNotEqual(values[1], values[2])
 
-    def test_parameters_that_are_replaced_are_recorded_and_told(self):
+    def test_parameters_that_are_replaced_are_recorded_and_noted(self):
         def replaces(step, trainer):
             if step == 1:
                 trainer.model.load_state_dict({name: value.clone() for name, value in trainer.model.state_dict().items()}, assign=True)

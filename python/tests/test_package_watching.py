@@ -62,7 +62,7 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(self.cells("boundaries", "step", "microbatch", "direction", "cut", "side", "from_stage", "to_stage", "peer"), crossings)
         self.assertEqual(self.cells("steps", "learning_rate", "gradient_norm", "clip_coefficient"), [("0.5", "", "")] * 2)
 
-    def test_units_that_are_named_are_the_cuts(self):
+    def test_named_units_are_the_boundaries(self):
         model = torch.nn.ModuleDict({"body": chain()})
         model.forward = lambda x: model["body"](x)
         record = self.record(torch.optim.SGD(model.parameters(), lr=0.5), microbatches=1)
@@ -91,7 +91,7 @@ class WatchingTest(unittest.TestCase):
         whole.model, whole.head = body, torch.nn.Linear(1, 2)
         self.assertEqual(plumbline.torch.units_of(whole), ["model.embed", "model.layers.0", "model.layers.1", "model.norm", "head"])
 
-    def test_several_tensors_are_one_behind_the_other(self):
+    def test_several_tensors_are_concatenated(self):
         one, two = torch.arange(4.0).reshape(2, 2).t(), torch.tensor([9.0])
         self.assertIs(plumbline.torch.as_one(one), one)
         self.assertIs(plumbline.torch.as_one([None, one, 3]), one)
@@ -135,7 +135,7 @@ class WatchingTest(unittest.TestCase):
         lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
         self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor, so there is none at its boundary"}])
 
-    def test_integers_at_a_cut_have_no_way_back(self):
+    def test_integers_at_a_boundary_have_no_gradient(self):
         model = torch.nn.ModuleDict({"empty": torch.nn.Linear(1, 1), "embed": torch.nn.Embedding(4, 2)})
         model.forward = lambda ids: model["embed"](ids)
         record = self.record(torch.optim.SGD(model.parameters(), lr=0.5), microbatches=1)
@@ -146,7 +146,7 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(self.cells("boundaries", "direction", "dtype", "shape", "bytes"), [("forward", "int64", "1x2", "16")])
         self.assertEqual({row["name"] for row in rows(self.folder / "one", "tensors") if row["kind"] == "gradient"}, {"embed.weight"})
 
-    def test_moments_are_told_by_their_kind(self):
+    def test_moments_have_kinds(self):
         for name, make, expected in (
             ("adamw", lambda p: torch.optim.AdamW(p, amsgrad=True), {"moment1": "exp_avg", "moment2": "exp_avg_sq"}),
             ("adam", torch.optim.Adam, {"moment1": "exp_avg", "moment2": "exp_avg_sq"}),
@@ -165,7 +165,7 @@ class WatchingTest(unittest.TestCase):
             found = {row["kind"]: row["digest"] for row in rows(self.folder / name, "tensors") if row["name"] == "1.weight" and row["kind"].startswith("moment")}
             self.assertEqual(found, {kind: plumbline.digest(state[key]) for kind, key in expected.items()})
 
-    def test_an_optimiser_is_told_by_its_numbers(self):
+    def test_an_optimiser_is_described_by_its_numbers(self):
         from plumbline.training import optimizer_of
 
         parameters = list(chain().parameters())
@@ -223,7 +223,7 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual({row["step"]: row["learning_rate"] for row in rows(self.folder / "one", "tensors") if row["kind"] == "parameter"}, {"-1": "", "0": "0.5", "1": "0.25", "2": "0.125"})
         self.assertEqual(plumbline.read(self.folder / "one").manifest["optimizer"]["learning_rate"], 0.5)
 
-    def test_the_rate_of_each_group_stands_with_its_parameters(self):
+    def test_parameters_have_the_rate_of_their_group(self):
         model = chain()
         groups = [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.25}]
         optimizers = [torch.optim.SGD(groups, lr=0.5), torch.optim.SGD(model[2].parameters(), lr=0.125)]
@@ -246,7 +246,7 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(optimizer_of_all(kinds[:1] * 2), alike)
         self.assertEqual(optimizer_of_all([kinds[0], torch.optim.SGD(two, lr=0.25)]), alike | {"groups": 2})
 
-    def test_the_step_stands_under_the_lowest_stage(self):
+    def test_the_update_is_an_action_of_the_lowest_stage(self):
         model = chain()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
         record = self.record(optimizer, microbatches=1)
@@ -311,7 +311,7 @@ class WatchingTest(unittest.TestCase):
         for table in ("tensors", "boundaries"):
             self.assertEqual(rows(self.folder / "plain", table), rows(self.folder / "wrapped", table))
 
-    def test_what_computes_is_told_by_its_versions(self):
+    def test_libraries_are_described_by_their_versions(self):
         from plumbline.training import is_newer, onednn_of, versions
 
         class Torch:
@@ -367,7 +367,7 @@ class WatchingTest(unittest.TestCase):
             self.assertEqual(plumbline.digest(part), plumbline.digest(part.detach().numpy()))
             self.assertEqual(plumbline.digests.size_in_bytes(part), part.detach().numpy().nbytes)
 
-    def test_a_dump_holds_what_was_there_when_it_was_told(self):
+    def test_a_dump_holds_values_as_they_were_recorded(self):
         from test_package_tables import tensors
 
         record = self.record({"name": "sgd", "learning_rate": 1, "momentum": 0, "weight_decay": 0}, microbatches=1, level="dump")

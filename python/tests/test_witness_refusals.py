@@ -149,7 +149,7 @@ class Program(unittest.TestCase):
             self.assertEqual((ended.returncode, ended.stdout), (2, ""))
             self.assertRegex(ended.stderr, r"^plumbline-witness: .*none.toml: .*\n$")
 
-    def test_options_stand_in_place_of_the_run_files(self):
+    def test_options_override_the_run_file(self):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
             ended = self.ended(FIXTURES / "sgd-untied.toml", "--record", out, "--level", "summary", "--quiet")
