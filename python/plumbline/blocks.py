@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The `with` blocks of a record. They raise nothing of their own within a training, and hold back nothing of the trainer's."""
+"""The `with` blocks of a record. They raise nothing of their own during the training, and let all that the trainer raises pass."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .steps import Steps
 
 
 class StepBlock:
     """A step of the training. What is wrong with the set-up is raised where the first one begins."""
 
-    def __init__(self, record: Record, inputs: Any, targets: Any) -> None:
+    def __init__(self, record: Steps, inputs: Any, targets: Any) -> None:
         self.record, self.inputs, self.targets = record, inputs, targets
         self.entered = False
 
@@ -31,20 +31,20 @@ class StepBlock:
 
 
 class ActionBlock:
-    def __init__(self, record: Record, stage: int, kind: str, microbatch: int | None, peer: int) -> None:
-        self.record, self.told, self.row = record, (stage, kind, microbatch, peer), None
+    def __init__(self, record: Steps, stage: int, kind: str, microbatch: int | None, peer: int) -> None:
+        self.record, self.action, self.row = record, (stage, kind, microbatch, peer), None
 
     def __enter__(self) -> None:
         if self.record.in_step:
-            self.row = self.record._lacks.attempt("actions", self.record._begin_counted_action, *self.told)
+            self.row = self.record._not_recorded.attempt("actions", self.record._begin_counted_action, *self.action)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if self.row is not None and error is None:
-            self.record._lacks.attempt("actions", self.record._end_action, self.row)
+        if error is None:
+            self.record._attempt_end(self.row)
 
 
 class WaitingBlock:
-    def __init__(self, record: Record, peer: int) -> None:
+    def __init__(self, record: Steps, peer: int) -> None:
         self.record, self.peer = record, peer
 
     def __enter__(self) -> None:
@@ -55,4 +55,4 @@ class WaitingBlock:
 
     def _tell(self, peer: int) -> None:
         if self.record.in_step and self.peer >= 0:
-            self.record._lacks.attempt("waits", self.record._waits_for, peer)
+            self.record._not_recorded.attempt("waits", self.record._heartbeat, -1, peer)

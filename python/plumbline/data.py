@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a microbatch is fed, as microbatches.csv says it."""
+"""The inputs and labels of microbatches, as rows of microbatches.csv."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ UNKNOWN = Microbatch(1, 1, 1, 1, "")
 
 
 def parts(inputs: Any, targets: Any, microbatches: int, of_a_call: int) -> list[tuple[Any, Any]]:
-    """Of a batch that is split first by the calls of a pipeline, and then by the microbatches of each."""
+    """(inputs, targets) of each microbatch. A whole batch is split by the calls of a pipeline, then by the microbatches of each call. Raises
+    ValueError for no inputs, and for a list of another length."""
     if inputs is None:
-        raise ValueError("every rank gives the step its batch, also one that is fed none of it: sizes are told by all")
+        raise ValueError("give the step its batch on every rank, also where the rank reads none of it: every rank records sizes")
 
     def of(batch: Any) -> list[Any]:
         if batch is None:
@@ -65,7 +66,7 @@ def _ids_and_labels(inputs: Any, targets: Any) -> bool:
 
 
 def microbatch(inputs: Any, targets: Any) -> Microbatch:
-    """Of ids and labels alike in shape, one digest of both; of other inputs a digest of their digests."""
+    """Of int64 ids and labels of the same shape [rows, length], one digest of both; of other inputs a digest of their digests."""
     inputs, targets = local(inputs), local(targets)
     batch = int(inputs.shape[0]) if len(inputs.shape) else 1
     if _ids_and_labels(inputs, targets):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digests of tensors and what the tables say beside them (docs/record-format.md, "Digests")."""
+"""Digests of tensors and their statistics (docs/record-format.md, "Digests")."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def pieces(tensor: Any) -> Iterator[memoryview]:
 
 
 def through_the_host(flat: Any, chunk_bytes: int) -> Iterator[memoryview]:
-    """Of bytes on another device. Each piece lies where the next one will."""
+    """Pieces of a uint8 tensor on another device. Each is valid until the next one is asked for."""
     import torch
 
     pinned = torch.empty(min(chunk_bytes, max(flat.numel(), 1)), dtype=torch.uint8, pin_memory=flat.device.type == "cuda")
@@ -86,7 +86,7 @@ class Statistics:
 
 
 def statistics(tensor: Any) -> Statistics:
-    """What a row of tensors.csv says beside the digest; sums in float64."""
+    """For a row of tensors.csv; sums in float64. A tensor of numpy or torch, of any shape and dtype."""
     if is_torch(tensor):
         return _of_torch(tensor.detach())
     values = numpy.asarray(tensor, dtype=numpy.float64)

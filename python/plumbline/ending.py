@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a rank ended: exit.json, also of a program that leaves early, without a hold on the trainer's model."""
+"""How a rank ended: exit.json, also of a program that exits early. It refers to no record, so that the trainer's model can be freed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from .digests import hash_hex
-from .lacks import Lacks, tell, words_of
+from .not_recorded import NotRecorded, warn, words_of
 
 if TYPE_CHECKING:
     from .rows import Rows
@@ -19,10 +19,10 @@ PACKAGE = str(pathlib.Path(__file__).parent)
 
 
 class Ending:
-    """Of a record that has begun. The process knows it, and not the record, until it is written."""
+    """Of a record that has begun."""
 
-    def __init__(self, rank: int, rows: Rows, lacks: Lacks, run_steps: int) -> None:
-        self.rank, self.rows, self.lacks, self.run_steps = rank, rows, lacks, run_steps
+    def __init__(self, rank: int, rows: Rows, not_recorded: NotRecorded, run_steps: int) -> None:
+        self.rank, self.rows, self.not_recorded, self.run_steps = rank, rows, not_recorded, run_steps
         self.steps = 0  # of the run, that have ended
         self.data_digests: list[str] = []
         self.written = False
@@ -35,15 +35,15 @@ class Ending:
             self.rows.close()
         except Exception as error:
             status, code, where = "error", 1, where or unusable_words(error)
-            tell(where)
+            warn(where)
         ended = {"rank": self.rank, "status": status, "code": code, "signal": None, "last_action": self.rows.last_action or None}
         ended["data_digest"] = hash_hex("".join(self.data_digests)) if self.data_digests and all(self.data_digests) else None
         if where is not None:
             ended["where"] = where
-        if self.lacks.entries:
-            ended["not_recorded"] = self.lacks.entries
-        if self.lacks.notes:
-            ended["notes"] = self.lacks.notes
+        if self.not_recorded.entries:
+            ended["not_recorded"] = self.not_recorded.entries
+        if self.not_recorded.notes:
+            ended["notes"] = self.not_recorded.notes
         (self.rows.folder / "exit.json").write_text(json.dumps(ended) + "\n")
 
     def left(self) -> None:
@@ -52,7 +52,7 @@ class Ending:
         try:
             self.write("error", 1, f"the program ended after {self.steps} of {self.run_steps} steps")
         except Exception as error:
-            tell(f"{self.rows.folder}: no exit.json could be written: {words_of(error)}")
+            warn(f"{self.rows.folder}: no exit.json could be written: {words_of(error)}")
 
 
 def unusable_words(error: BaseException) -> str:
@@ -63,7 +63,7 @@ def unusable_words(error: BaseException) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """The line in which it arose, and behind it the one within the trainer's `with record.step(...)`."""
+    """The line that raised it, and the one within the trainer's `with record.step(...)`."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
     if not frames:
         return f"unknown: {type(error).__name__}: {error}"

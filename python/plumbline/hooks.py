@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of torch's objects and modules that are wrapped while a record is written, and put back when it is finished."""
+"""Patches functions of torch's objects and modules while a record is written."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import sys
+import threading
 import types
+import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .settings import Settings
 
 Function = Callable[..., Any]
 
@@ -27,6 +30,14 @@ def missing(owner: Any, name: str) -> str:
     return f"torch {torch_version()} has no {name_of(owner)}.{name}"
 
 
+def argument(args: Any, kwargs: Any, place: int, name: str) -> Any:
+    return args[place] if len(args) > place else kwargs.get(name)
+
+
+def first_argument(args: Any, kwargs: Any) -> Any:
+    return args[0] if args else next(iter(kwargs.values()))
+
+
 class Unshared:
     """A hook that stays with its model: in a copy of it, or in its pickle, it does nothing and needs no plumbline to be loaded."""
 
@@ -40,59 +51,96 @@ class Unshared:
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
-def guarded(record: Record, what: str | Iterable[str], function: Function) -> Function:
-    """The same function, that raises nothing and gives None where it fails: then the record lacks `what`."""
+def guarded(record: Settings, what: str | Iterable[str], function: Function) -> Function:
+    """The same function, that raises nothing and returns None where it fails: `what` is not recorded from then on."""
     kinds = (what,) if isinstance(what, str) else tuple(what)
 
     def guard(*args: Any, **kwargs: Any) -> Any:
-        return record._lacks.attempt(kinds, lambda: function(*args, **kwargs))
+        return record._not_recorded.attempt(kinds, lambda: function(*args, **kwargs))
 
     return Unshared(guard)
 
 
+@dataclass(eq=False)
+class _Patch:
+    """What a patched function has as its attribute `plumbline`, until it has `ended`."""
+
+    original: Function
+    own: bool  # an attribute of the owner itself, not of its class
+    function: Function | None = None  # a wrapper of others copies its attributes
+    ended: bool = False
+
+
+@dataclass(eq=False)
+class _Observers:
+    """What a patched function calls. The record alone holds them: a record that is dropped is collected, and its patches are undone."""
+
+    before: Function | None
+    after: Function | None
+    called: bool = False
+
+
+_lock = threading.RLock()  # several ranks may be threads of one process
+
+
 def hook(
-    record: Record,
+    record: Settings,
     owner: Any,
     name: str,
     what: str | Iterable[str],
     before: Callable[[Any, Any], Any] | None = None,
     after: Callable[[Any, Any, Any, Any], None] | None = None,
     due: Callable[[], bool] = lambda: False,
-) -> bool:
-    """Until record.finish() owner.name calls before(args, kwargs), then the original, as it was called, then after(what before gave, result,
-    args, kwargs): what goes wrong in ours reaches nobody, and what the original raises passes. Where before gives None, after is not
-    called. Where owner has no such attribute, or nobody has called it by then although it was `due`, the record lacks `what`."""
-    original = getattr(owner, name, None)
-    if original is None:
-        record._lacks.say(what, missing(owner, name))
-        return False
-    own = name in vars(owner)  # of the object itself, and not its class'
-    parts = [guarded(record, what, before) if before else None, guarded(record, what, after) if after else None]
-    called = False
+) -> None:
+    """Patches owner.name until record.finish(): it calls before(args, kwargs), then the original, then after(what before returned, result,
+    args, kwargs), unless `before` returned None. What `before` and `after` raise reaches no caller; what the original raises does. Where the
+    owner has no such attribute, or nobody called it although it was `due`, `what` is not recorded."""
+    with _lock:
+        original = getattr(owner, name, None)
+        if original is None:
+            record._not_recorded.add(what, missing(owner, name))
+            return
+        patch = _Patch(original, name in vars(owner))
+        observers = _Observers(guarded(record, what, before) if before else None, guarded(record, what, after) if after else None)
+        watching = weakref.ref(observers)
 
-    @functools.wraps(original)
-    def new(*args: Any, **kwargs: Any) -> Any:
-        nonlocal called
-        called = True
-        first, last = parts
-        begun = first(args, kwargs) if first else True
-        result = original(*args, **kwargs)
-        if last and begun is not None:
-            last(begun, result, args, kwargs)
-        return result
+        @functools.wraps(original)
+        def new(*args: Any, **kwargs: Any) -> Any:
+            ours = None if patch.ended else watching()
+            if ours is None:
+                return original(*args, **kwargs)
+            ours.called = True
+            begun = ours.before(args, kwargs) if ours.before else True
+            result = original(*args, **kwargs)
+            if ours.after and begun is not None:
+                ours.after(begun, result, args, kwargs)
+            return result
 
-    setattr(owner, name, new)
+        patch.function = new
+        vars(new)["plumbline"] = patch
+        setattr(owner, name, new)
+    put_back = functools.partial(_put_back, owner, name, patch)
+    if isinstance(owner, types.ModuleType):  # it outlives the record
+        weakref.finalize(observers, put_back).atexit = False
 
     def undo() -> None:
-        if not called and due():
-            record._lacks.say(what, f"torch {torch_version()} never calls {name_of(owner)}.{name}")
-        parts[:] = [None, None]  # where somebody has wrapped it in turn, it only calls the original from now on
-        if getattr(owner, name, None) is not new:
-            return
-        if own:
-            setattr(owner, name, original)
-        else:
-            delattr(owner, name)
+        if not observers.called and due():
+            record._not_recorded.add(what, f"torch {torch_version()} never calls {name_of(owner)}.{name}")
+        put_back()
 
     record._undo.append(undo)
-    return True
+
+
+def _put_back(owner: Any, name: str, patch: _Patch) -> None:
+    """Where somebody has patched the function in turn, that patch stays, and ours only calls the original. Of several records that patched
+    it, the last to end puts the original back."""
+    with _lock:
+        patch.ended = True
+        if getattr(owner, name, None) is not patch.function:
+            return
+        while isinstance(below := getattr(patch.original, "plumbline", None), _Patch) and below.function is patch.original and below.ended:
+            patch = below
+        if patch.own:
+            setattr(owner, name, patch.original)
+        else:
+            delattr(owner, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What decides the last bits beside the program: a rank's processor, its GPUs, and the switches of the libraries that compute."""
+"""What decides the last bits, besides the program: a rank's processor, its GPUs, and the switches of the libraries that compute."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def environment() -> dict[str, Any]:
 
 
 def write(folder: pathlib.Path, versions: dict[str, str]) -> None:
-    """Each rank's own: of rank 0 the manifest says it, too."""
-    told = {"machine": machine(), "environment": environment(), "versions": versions}
-    (folder / "machine.json").write_text(json.dumps(told, indent=2) + "\n")
+    """machine.json of a rank; the manifest has the same of rank 0."""
+    written = {"machine": machine(), "environment": environment(), "versions": versions}
+    (folder / "machine.json").write_text(json.dumps(written, indent=2) + "\n")
 
 
 def _cpuinfo() -> dict[str, str]:

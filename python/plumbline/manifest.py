@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all ranks tell each other before the first step, and the manifest that rank 0 writes of it."""
+"""What all ranks exchange before the first step, and the manifest that rank 0 writes of it."""
 
 from __future__ import annotations
 
 import json
+import pathlib
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import lacks, machine, training
+from . import machine, training
 from .counts import shifted
 from .digests import dtype_name, hash_hex
+from .not_recorded import merged
+from .stages import tied_in
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .settings import Settings
 
 
 @dataclass
-class Told:
-    """What one rank tells of itself."""
+class RankSummary:
+    """What one rank contributes to the manifest."""
 
     settings: tuple[int, int, int, str]
     stages: list[tuple[int, list[str]]]  # number, units
@@ -30,48 +33,44 @@ class Told:
     sharded: dict[str, Any] = field(default_factory=dict)
 
 
-def told_by(record: Record) -> Told:
-    named = _named(record)
-    return Told(
+def summary_of(record: Settings) -> RankSummary:
+    named = [pair for stage in record.stages for pair in stage.parameters]
+    return RankSummary(
         (record.run_steps, record.every, record.microbatches, record.level),
         [(stage.number, stage.units) for stage in record.stages],
         [record.shards.name_of(name) for name, parameter in named if not getattr(parameter, "requires_grad", True)],
         [[record.shards.name_of(name) for name in group] for group in tied_in(named)],
         training.optimizer_of_all(record._optimizers or [record._optimizer]),
         sorted(record.names_stripped),
-        record._lacks.entries,
+        record._not_recorded.entries,
         record.shards.manifest(),
     )
 
 
-def places_of(everyone: list[Told]) -> list[tuple[int, int, list[str]]]:
+def places_of(ranks: list[RankSummary]) -> list[tuple[int, int, list[str]]]:
     """Of all stages in their order: number, rank, units."""
-    for rank, told in enumerate(everyone):
-        if told.settings != everyone[0].settings:
-            raise ValueError(f"rank {rank} records (steps, every, microbatches, level) {told.settings}, rank 0 {everyone[0].settings}")
-    places = sorted((number, rank, units) for rank, told in enumerate(everyone) for number, units in told.stages)
+    for rank, one in enumerate(ranks):
+        if one.settings != ranks[0].settings:
+            raise ValueError(f"rank {rank} records (steps, every, microbatches, level) {one.settings}, rank 0 {ranks[0].settings}")
+    places = sorted((number, rank, units) for rank, one in enumerate(ranks) for number, units in one.stages)
     numbers = [number for number, _, _ in places]
     if numbers != list(range(len(numbers))):
         raise ValueError(f"the ranks' stages together are {numbers}, not each number from 0 once")
     return places
 
 
-def make_folder(record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]]) -> None:
-    folder = record.folder
+def make_folder(folder: pathlib.Path) -> None:
+    """Raises FileExistsError for one that holds anything."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: is not empty, so it may hold another run; nothing was overwritten")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(record, everyone, places)
 
 
-def write_again(record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]]) -> None:
-    """Once the first step has shown how often a pipeline is called for it."""
-    first = json.loads((record.folder / "manifest.json").read_text())
-    _write(record, everyone, places, {key: first[key] for key in ("run_id", "started")})
-
-
-def _write(record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]], kept: dict[str, Any] | None = None) -> None:
-    folder = record.folder
+def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | None = None) -> None:
+    """`more`: keys in addition to the package's, or in their place. It is written again once the first step has shown how often a pipeline is
+    called for it; run_id and started stay."""
+    folder, path = record.folder, record.folder / "manifest.json"
+    kept = {key: value for key, value in json.loads(path.read_text()).items() if key in ("run_id", "started")} if path.exists() else {}
     schedule = None
     if record.schedule_rows is not None:
         starts = range(0, record.microbatches, record.microbatches_of_a_call)
@@ -82,21 +81,22 @@ def _write(record: Record, everyone: list[Told], places: list[tuple[int, int, li
     if record.accumulation == "listed":
         accumulation = "unit,microbatch\n" + "".join(f"{unit},{m}\n" for unit, m in record.accumulation_rows)
         (folder / "accumulation.csv").write_text(accumulation)
-    manifest = _manifest(record, everyone, places, schedule, accumulation) | (kept or {})
-    beside = folder / "manifest.json.part"
-    beside.write_text(json.dumps(manifest, indent=2) + "\n")
-    beside.rename(folder / "manifest.json")
+    manifest = _manifest(record, ranks, schedule, accumulation) | (more or {}) | kept
+    part = folder / "manifest.json.part"
+    part.write_text(json.dumps(manifest, indent=2) + "\n")
+    part.rename(path)
 
 
 def _manifest(
-    record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]], schedule: str | None, accumulation: str | None
+    record: Settings, ranks: list[RankSummary], schedule: str | None, accumulation: str | None
 ) -> dict[str, Any]:
-    stage, first = next(((stage, parameter) for stage in record.stages for _, parameter in stage.parameters), (None, None))
-    first = first if stage is None else stage.master(first)
-    stripped = sorted({name for told in everyone for name in told.names_stripped})
+    held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
+    first = held[0][0].master(held[0][1]) if held else None
+    dtype = "mixed" if any(stage.has_copy(parameter) for stage, parameter in held) else "float32" if first is None else dtype_name(first)
+    stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
-    sharded = {name: one for told in everyone for name, one in told.sharded.items()}
-    not_recorded = lacks.merged(told.not_recorded for told in everyone)
+    sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}
+    not_recorded = merged(one.not_recorded for one in ranks)
     return {
         "schema": "plumbline-record/2",
         "run_id": started["run_id"],
@@ -104,24 +104,24 @@ def _manifest(
         "command": list(sys.argv),
         "model": record._model,
         "seed": record.seed,
-        "dtype": "float32" if first is None else "mixed" if _has_copies(record) else dtype_name(first),
+        "dtype": dtype,
         "device": record.device or str(getattr(first, "device", "cpu")),
         "world_size": record.world_size,
         "steps": record.steps,
         "data": {"source": record.data_source, "microbatches": record.microbatches},
         "schedule": {
             "name": "by hand" if record.schedule_name == "sequential" and record.world_size > 1 else record.schedule_name,
-            "chunks_per_rank": max([record.chunks_per_rank, *(len(told.stages) for told in everyone)]),
+            "chunks_per_rank": max([record.chunks_per_rank, *(len(one.stages) for one in ranks)]),
             "microbatches": record.microbatches,
             "digest": None if schedule is None else hash_hex(schedule),
             "accumulation": record.accumulation,
             "accumulation_digest": None if accumulation is None else hash_hex(accumulation),
         },
-        "stages": [{"stage": number, "rank": rank, "units": units} for number, rank, units in places],
-        "tied": _tied(record._tied, everyone),
-        "frozen": [name for told in everyone for name in told.frozen],
+        "stages": [{"stage": number, "rank": rank, "units": units} for number, rank, units in places_of(ranks)],
+        "tied": _tied(record._tied, ranks),
+        "frozen": [name for one in ranks for name in one.frozen],
         "loss_scaling": record.loss_scaling,
-        "optimizer": training.together([told.optimizer for told in everyone]) or {"name": "none", "learning_rate": 0.0},
+        "optimizer": training.together([one.optimizer for one in ranks]) or {"name": "none", "learning_rate": 0.0},
         "clip_norm": record.clip_norm,
         "norm_order": record.norm_order if record.clip_norm is not None else "canonical",
         "clip_epsilon": record.clip_epsilon if record.clip_norm is not None else 0,
@@ -137,27 +137,6 @@ def _manifest(
     }
 
 
-def _tied(given: list[list[str]], everyone: list[Told]) -> list[list[str]]:
-    """What the trainer said, and what ranks found beside it."""
-    return given + [group for told in everyone for group in told.tied if not any(set(group) <= set(names) for names in given)]
-
-
-def _named(record: Record) -> list[tuple[str, Any]]:
-    return [pair for stage in record.stages for pair in stage.parameters]
-
-
-def has_copy(parameter: Any, master: Any) -> bool:
-    """Whether the model computes with a bfloat16 copy of what the optimiser updates in float32: mixed precision."""
-    return master is not parameter and (dtype_name(master), dtype_name(parameter)) == ("float32", "bfloat16")
-
-
-def _has_copies(record: Record) -> bool:
-    return any(has_copy(parameter, stage.master(parameter)) for stage in record.stages for _, parameter in stage.parameters)
-
-
-def tied_in(named: list[tuple[str, Any]]) -> list[list[str]]:
-    """Names of one parameter."""
-    names: dict[int, list[str]] = {}
-    for name, parameter in named:
-        names.setdefault(id(parameter), []).append(name)
-    return [group for group in names.values() if len(group) > 1]
+def _tied(given: list[list[str]], ranks: list[RankSummary]) -> list[list[str]]:
+    """What the trainer gave, and what else ranks found."""
+    return given + [group for one in ranks for group in one.tied if not any(set(group) <= set(names) for names in given)]

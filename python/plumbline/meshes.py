@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One pipeline of several that train side by side: where its record goes, and what the manifest says of the others."""
+"""One of several pipelines that train together: where its record goes, and what the manifest says of the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Iterable
 
 
 def place_of(mesh: Any, pipeline: str, group: Any) -> tuple[dict[str, Any] | None, Any]:
-    """The manifest's `mesh`, and the group of this pipeline's ranks."""
+    """The manifest's `mesh`, and the group of this pipeline's ranks. Raises ValueError for a mesh that has no axis of that name."""
     if mesh is None or isinstance(mesh, dict):
         return mesh, group
     if group is not None:
@@ -37,8 +37,8 @@ def folder_of(mesh: dict[str, Any] | None) -> str:
 
 
 def refuse_marked(named: Iterable[tuple[str, Any]], pipeline_ranks: int = 1) -> None:
-    """Megatron marks a parameter of which a rank holds a part, and does not say which part. Over axes of size 1 every tensor is whole: it
-    marks each parameter so."""
+    """Raises ValueError where Megatron marks a parameter of which a rank holds a part: it does not say which part. It marks every parameter,
+    so with a tensor parallel size of 1 none is refused."""
     marked = [name for name, parameter in named if getattr(parameter, "tensor_model_parallel", False)]
     if marked and tensor_parallel_size(pipeline_ranks) != 1:
         raise ValueError(
@@ -48,7 +48,7 @@ def refuse_marked(named: Iterable[tuple[str, Any]], pipeline_ranks: int = 1) -> 
 
 
 def tensor_parallel_size(pipeline_ranks: int) -> int | None:
-    """1 where all ranks of the run are this pipeline's, or Megatron says so; None where nobody knows."""
+    """1 where all ranks of the run are this pipeline's, or Megatron says so; None where it is unknown."""
     state = sys.modules.get("megatron.core.parallel_state")
     if state is not None and state.model_parallel_is_initialized():
         return int(state.get_tensor_model_parallel_world_size())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules and tensors of torch: which modules are a model's units, by which names, and which tensors stand in a call.
+"""Modules and tensors of torch: which modules are a model's units, by which names, and which tensors a call has.
 
-A *unit* is a module that stands between two cuts; `units_of` finds them: the children of a model, and in place of a
+A *unit* is a module between two stage boundaries; `units_of` finds them: the children of a model, and in place of a
 child that is a list of modules, or holds one, the children of that. Pass `units` to choose others.
 
 Names are the model's own: what torch's wrappers put into them (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
@@ -65,7 +65,7 @@ def named_parameters_of(module: torch.nn.Module) -> tuple[NamedParameters, set[s
         without = plain.get(path, path)
         short = f"{without}.{leaf}" if without else leaf
         if short in own and own[short] != name:
-            raise ValueError(f"parameters {own[short]} and {name} are both {short} without the names of wrappers: give names= to tell them apart")
+            raise ValueError(f"parameters {own[short]} and {name} are both {short} without the names of wrappers: give names= to distinguish them")
         own[short] = name
         if short != name:
             stripped |= {f"{part}." for part in path.split(".") if part in (*WRAPPED, "module") and part not in without.split(".")}
@@ -127,16 +127,19 @@ def renamed(names: Names | None, stage: int, name: str) -> str:
     return str(names(stage, name) if len(places) > 1 else names(name))
 
 
-def watch_parameters(
+def watch_stage(
     record: Record,
     number: int,
     module: torch.nn.Module,
-    units: Sequence[str] | None,
-    names: Names | None,
-    gradient_of: Callable[[Any], Any] | None,
-    master_of: Callable[[Any], Any] | None,
+    units: Sequence[str] | None = None,
+    names: Names | None = None,
+    gradient_of: Callable[[Any], Any] | None = None,
+    master_of: Callable[[Any], Any] | None = None,
 ) -> dict[str, torch.nn.Module]:
-    """Tells the record of a stage, and gives its units' modules by the names that the record has of them."""
+    """A stage of a pipeline written by hand, of which the trainer records what crosses its boundaries (record.sent, record.received): its
+    units, by the same rule as a whole model's, and its parameters. `names(name)`, or `names(stage, name)`, gives the whole model's name of a
+    parameter, where the stage counts its layers from 0, say; units that are found are named so, too. gradient_of, master_of: as of
+    watch_model. Returns the units' modules by the names in the record. Raises ValueError where two parameters get one name."""
 
     def named() -> NamedParameters:
         pairs, _ = named_parameters_of(module)
@@ -160,8 +163,7 @@ def watch_parameters(
             except AttributeError:
                 continue  # a name of the whole model's, where the stage has another
         found = chosen
-    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of)
-    record.stages[-1].again = named
+    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of, named)
     watch_order(record, number, found)
     return found
 
@@ -171,13 +173,13 @@ def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[s
     first = next((name for name in parameters if name.startswith(unit + ".")), None)
     if names is None or first is None:
         return unit
-    behind = first.removeprefix(unit)
+    rest = first.removeprefix(unit)
     new = renamed(names, stage, first)
-    return new.removesuffix(behind) if new.endswith(behind) else unit
+    return new.removesuffix(rest) if new.endswith(rest) else unit
 
 
 def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -> None:
-    """The list of units is held against the order in which they run in the first step: modules are registered in any."""
+    """Compares the list of units with the order in which they run in the first step: modules may be registered in any order."""
     called: list[str] = []
     handles: list[Any] = []
 
@@ -197,7 +199,7 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
         stop()
         if called != list(units):
             listed = ", ".join(units)
-            record._lacks.note(f"the units of stage {stage} run in the order {', '.join(called)}, and are listed as {listed}: give units={called!r}")
+            record._not_recorded.note(f"the units of stage {stage} run in the order {', '.join(called)}, and are listed as {listed}: give units={called!r}")
 
     def stop() -> None:
         while handles:
@@ -210,14 +212,15 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
 
 
 def as_one(tensors: Any) -> torch.Tensor:
-    """Of several tensors that cross a cut together, one: their elements behind each other."""
+    """Of several tensors of any shapes that cross a boundary together, one of one dimension: their elements in order. Raises TypeError where
+    there is none."""
     if isinstance(tensors, torch.Tensor):
         return tensors
     several = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
     if len(several) == 1:
         return several[0]
     if not several:
-        raise TypeError("no tensor crosses the cut")
+        raise TypeError("no tensor crosses the boundary")
     return torch.cat([local(tensor).reshape(-1) for tensor in several])
 
 

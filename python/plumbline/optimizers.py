@@ -1,41 +1,70 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Optimisers of torch are watched: the rates that are applied, the time that it takes, and where nothing is clipped, the gradients."""
+"""Watches torch's optimisers and clipping functions: rates, the time of the update, gradients before clipping, and their norm."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Callable
 
-from .hooks import guarded
-from .steps import apply_rates
+from . import clipping, meshes
+from .hooks import argument, guarded, hook
 
 if TYPE_CHECKING:
-    from .record import Record
+    from .events import Events
 
 KINDS = ("gradients", "rates", "actions")
 
 
-def watch(record: Record, optimizer: Any) -> None:
+def watch(record: Events, optimizer: Any) -> None:
     if not hasattr(optimizer, "register_step_pre_hook"):
         return
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
-        now, lacks = record._now, record._lacks
+        now, not_recorded = record._now, record._not_recorded
         if now is None:
             return
-        if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & lacks.kinds():
+        if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & not_recorded.kinds():
             words = (
                 "the optimiser steps, and no gradients were seen before clipping: call record.gradients() and "
                 "record.norm(total_norm), or clip with torch.nn.utils.clip_grad_norm_ by that name"
             )
-            lacks.say(("gradients", "norm"), f"step {now.number}: {words}")
-        lacks.attempt("gradients", record.gradients)
-        lacks.attempt("rates", apply_rates, now, optimizer)
+            not_recorded.add(("gradients", "norm"), f"step {now.number}: {words}")
+        not_recorded.attempt("gradients", record.gradients)
+        not_recorded.attempt("rates", now.apply_rates, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
-            now.update = lacks.attempt("actions", record._begin_action, min((stage.number for stage in record.stages), default=0), "STEP")
+            now.update = record._attempt_begin(min((stage.number for stage in record.stages), default=0), "STEP")
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if record._now is not None and record._now.update is not None:
-            record._lacks.attempt("actions", record._end_action, record._now.update)
+        if record._now is not None:
+            record._attempt_end(record._now.update)
 
     for register, watching in ((optimizer.register_step_pre_hook, before), (optimizer.register_step_post_hook, after)):
         record._undo.append(register(guarded(record, KINDS, watching)).remove)
+
+
+def watch_clipping(record: Events) -> None:
+    """Records gradients and norm where torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ are called, also as
+    torch.nn.utils.clip_grad.*. A function that the trainer imported by name before is not seen."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+
+    def before(args: Any, kwargs: Any) -> Any:
+        if record._now is None or record._now.thread != threading.get_ident():  # other threads may train other ranks
+            return None
+        record._not_recorded.attempt("gradients", record.gradients)
+        return True
+
+    def seen(norm_is_given: bool) -> Callable[..., None]:
+        def after(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
+            limit = argument(args, kwargs, 1, "max_norm")
+            norm = meshes.local(argument(args, kwargs, 2, "total_norm") if norm_is_given else result)
+            record.norm(norm, clipping.coefficient(norm, limit, clipping.TORCH_EPSILON))
+
+        return after
+
+    for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+        for name, after in (("clip_grad_norm_", seen(False)), ("clip_grads_with_norm_", seen(True))):
+            if hasattr(owner, name):
+                hook(record, owner, name, "norm", before, after)

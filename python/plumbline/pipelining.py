@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15 and without a question for its version.
+"""Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15. No code depends on the version.
 
-Every hook takes what crosses a public line of the stage or the schedule (docs: python/README.md, "Versions of torch"). What a torch does not
-have stands in the record as not recorded, and the trainer goes on.
+Every hook is on a function of the stage or the schedule (python/README.md, "Versions of torch"). What a torch does not have is recorded as
+not recorded, and the trainer goes on.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 
 from . import waits
-from .hooks import hook, missing
-from .modules import Names, as_one, tensors_in, watch_parameters
+from .hooks import argument, first_argument, hook, missing
+from .modules import Names, as_one, tensors_in, watch_stage
 from .record import Record
+from .schedules import compute_rows, declare_accumulation
 
 
 def watch_pipelining(
@@ -31,8 +31,9 @@ def watch_pipelining(
     `units(stage)` gives a stage's units where its module's children do not; `names(stage, name)` the whole model's name
     of a stage's parameter. gradient_of, master_of: as of watch_model.
 
-    A schedule that is called several times for one step of the optimiser is counted on: microbatches are those of all calls, and the record
-    may be told those of one call.
+    A schedule may be called several times for one step of the optimiser: microbatches are those of all calls, and the record may be given those
+    of one call. Raises ValueError where the record's microbatches are no multiple of the schedule's, RuntimeError for a torch without
+    torch.distributed.
     """
     if not torch.distributed.is_available():
         raise RuntimeError("this torch was built without torch.distributed, so it has no pipeline; watch_model and watch_stage work with it")
@@ -46,13 +47,13 @@ def watch_pipelining(
     stages = stages_of(schedule)
     if not stages:
         all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
-        record._lacks.say(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
+        record._not_recorded.add(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
         return
     record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
-    record.schedule_rows = record._lacks.attempt("schedule", compute_rows, schedule, stages[0].group_size)
+    record.schedule_rows = record._not_recorded.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     for stage in stages:
         number = stage.stage_index
-        watch_parameters(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
+        watch_stage(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
     loss = WatchedLoss(record, schedule)
     here = {stage.stage_index for stage in stages}
     for stage in stages:
@@ -76,47 +77,9 @@ def stages_of(schedule: Any) -> list[Any]:
     return []
 
 
-def compute_rows(schedule: Any, ranks: int) -> list[list[str]] | None:
-    """Each rank's compute actions as the schedule lists them; nothing where it follows no list. Those of one stage a
-    rank follow none: what torch 2.11 gives as the order of 1F1B names other microbatches than it runs."""
-    order = getattr(schedule, "pipeline_order", None) if hasattr(schedule, "_stages") else None
-    if not order or len(order) != ranks:
-        return None
-    kinds = {"FORWARD": "F", "FULL_BACKWARD": "B", "BACKWARD_INPUT": "I", "BACKWARD_WEIGHT": "W"}
-    rows = []
-    for rank in range(ranks):
-        actions = [part for action in order[rank] if action is not None for part in (action.sub_actions or (action,))]
-        computed = [(action, kinds[action.computation_type.name]) for action in actions if action.computation_type.name in kinds]
-        rows.append([f"{action.stage_index}{kind}{action.microbatch_index}" for action, kind in computed])
-    return rows
-
-
-def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
-    """The order in which each stage's weights receive the gradients of microbatches."""
-    order: dict[int, list[int]] = {}
-    for action in (action for row in rows or [] for action in row):
-        match = re.fullmatch(r"(\d+)([BW])(\d+)", action)
-        if match:
-            order.setdefault(int(match[1]), []).append(int(match[3]))
-    return order
-
-
-def declare_accumulation(record: Record) -> None:
-    """What torch's list makes of it; every rank has the same list."""
-    order = accumulation_of(record.schedule_rows)
-    if all(list(one) == sorted(one) for one in order.values()):
-        return
-    if order and all(list(one) == sorted(one, reverse=True) for one in order.values()):
-        record.accumulation = "descending"
-
-
 def microbatch_of(args: Any, kwargs: Any) -> int:
     """The first argument of each of a stage's functions, whatever it is called there."""
     return int(args[0] if args else next(value for name, value in kwargs.items() if name.endswith(("chunk_id", "mb_index", "microbatch_index"))))
-
-
-def argument(args: Any, kwargs: Any, place: int, name: str) -> Any:
-    return args[place] if len(args) > place else kwargs.get(name)
 
 
 class WatchedLoss:
@@ -125,35 +88,24 @@ class WatchedLoss:
     def __init__(self, record: Record, schedule: Any) -> None:
         self.record, self.schedule = record, schedule
         self.microbatch: int | None = None  # whose forward has just run on the last stage
-        self.inner: Any = None  # the function that is wrapped
         self.watched: Any = None
-        record._undo.append(self.undo)
 
     def watch(self) -> None:
         """Again before each forward of the last stage: a trainer may set another function later."""
         if not hasattr(self.schedule, "_loss_fn"):
-            self.record._lacks.say("labels", missing(self.schedule, "_loss_fn"))
-            return
-        current = self.schedule._loss_fn
-        if current is None or current is self.watched:
-            return
-        inner = current
+            self.record._not_recorded.add("labels", missing(self.schedule, "_loss_fn"))
+        elif self.schedule._loss_fn is not None and self.schedule._loss_fn is not self.watched:
+            hook(self.record, self.schedule, "_loss_fn", ("losses", "labels"), after=self.computed)
+            self.watched = self.schedule._loss_fn
 
-        def loss_fn(*args: Any, **kwargs: Any) -> Any:
-            loss = inner(*args, **kwargs)
-            self.record._lacks.attempt(("losses", "labels"), self.told, loss, args, kwargs)
-            return loss
-
-        self.schedule._loss_fn, self.watched, self.inner = loss_fn, loss_fn, inner
-
-    def told(self, loss: Any, args: Any, kwargs: Any) -> None:
+    def computed(self, begun: Any, loss: Any, args: Any, kwargs: Any) -> None:
         microbatch, self.microbatch = self.microbatch, None
         if microbatch is None or not self.record.in_step:
             return
-        self.record._lacks.attempt("losses", self.record._set_loss, loss, microbatch)
+        self.record._not_recorded.attempt("losses", self.record._set_loss, loss, microbatch)
         target = next(iter(tensors_in(argument(args, kwargs, 1, "target"))), None)
         if target is not None:
-            self.record._lacks.attempt("labels", self.record._set_fed, microbatch, 1, target)
+            self.record._not_recorded.attempt("labels", self.record._set_fed, microbatch, 1, target)
 
     def given(self, loss: Any, microbatch: int) -> None:
         """To the last stage's backward: where the function was not seen, the loss is."""
@@ -161,16 +113,13 @@ class WatchedLoss:
         if loss is not None and now is not None and microbatch not in now.losses:
             self.record._set_loss(loss, microbatch)
 
-    def undo(self) -> None:
-        if self.watched is not None and getattr(self.schedule, "_loss_fn", None) is self.watched:
-            self.schedule._loss_fn = self.inner
-
 
 class WatchedStage:
     """One stage of this rank: its actions, what it sends and what it receives."""
 
     def __init__(self, record: Record, stage: Any, here: set[int], loss: WatchedLoss) -> None:
         self.record, self.stage, self.loss, self.number = record, stage, loss, stage.stage_index
+        self.attempt = record._not_recorded.attempt
         self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # under way: action's row, tensors
         before, after = self.number - 1, self.number + 1
         self.local = {other for other in (before, after) if other in here}
@@ -197,19 +146,15 @@ class WatchedStage:
         """In a step, and in training: an evaluation within a step has no backward."""
         return True if self.record.in_step and getattr(self.stage, "has_backward", True) else None
 
-    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
-        return self.record._lacks.attempt(what, tell, *args)
-
     def counted(self, kind: str, args: Any, kwargs: Any) -> int:
         """The number within the step: torch counts from 0 in each call of the schedule."""
         return self.record._counted((self.number, kind), microbatch_of(args, kwargs), self.record.microbatches_of_a_call)
 
     def begin(self, kind: str, microbatch: int) -> tuple[int, list[Any] | None]:
-        return microbatch, self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
+        return microbatch, self.record._attempt_begin(self.number, kind, microbatch)
 
     def ended(self, begun: tuple[int, list[Any] | None], result: Any, args: Any, kwargs: Any) -> None:
-        if begun[1] is not None:
-            self.attempt("actions", self.record._end_action, begun[1])
+        self.record._attempt_end(begun[1])
 
     def forward(self, args: Any, kwargs: Any) -> tuple[int, list[Any] | None] | None:
         if not self.recording():
@@ -250,17 +195,17 @@ class WatchedStage:
 
     def sending(self, kind: str, other: int) -> Callable[..., None]:
         def sent(begun: Any, ops: Any, args: Any, kwargs: Any) -> None:
-            if not ops or self.skips(ops, other, "sends"):
+            if not ops or self.skips(ops, other):
                 return
             microbatch = self.counted(kind, args, kwargs)
             self.record._crossed(self.number, other, microbatch, as_one([op.tensor for op in ops]), "send")
-            self.attempt("actions", lambda: self.record._end_action(self.record._begin_action(self.number, kind, microbatch)))  # waited for elsewhere
+            self.record._attempt_end(self.record._attempt_begin(self.number, kind, microbatch))  # waited for elsewhere
 
         return sent
 
     def receiving(self, kind: str, other: int) -> Callable[..., None]:
         def receives(begun: Any, ops: Any, args: Any, kwargs: Any) -> None:
-            if not ops or self.skips(ops, other, "receives"):
+            if not ops or self.skips(ops, other):
                 return
             microbatch = self.counted(kind, args, kwargs)
             _, row = self.begin(kind, microbatch)
@@ -268,22 +213,22 @@ class WatchedStage:
 
         return receives
 
-    def skips(self, ops: Any, other: int, what: str) -> bool:
-        """A traced model may hand tensors past a stage. At the cuts between no one tensor crosses then that a reference could have."""
+    def skips(self, ops: Any, other: int) -> bool:
+        """A traced model may send tensors past a stage. Then no single tensor crosses the boundaries in between that a reference could record."""
         to = {waits.rank_of(op.peer, getattr(self.stage, "group", None)) for op in ops}
         neighbour = self.record._on_rank.get(other)
         if to <= {neighbour}:
             return False
         ranks = ", ".join(str(rank) for rank in sorted(to - {neighbour}))
-        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which is no tensor at a cut"
-        self.record._lacks.say(("sends", "receives", "boundaries"), words)
+        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which is no tensor at a stage boundary"
+        self.record._not_recorded.add(("sends", "receives", "boundaries"), words)
         return True
 
     def taking_over(self, kind: str) -> Callable[..., None]:
         """From the other stage of this rank: (tensors, microbatch)."""
 
         def taken_over(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
-            tensors = list(tensors_in(args[0] if args else next(iter(kwargs.values()))))
+            tensors = list(tensors_in(first_argument(args, kwargs)))
             if tensors:
                 microbatch = self.record._counted((self.number, kind), int(argument(args, kwargs, 1, "mb_index")), self.record.microbatches_of_a_call)
                 self.receives[kind, microbatch] = (None, tensors)
@@ -293,8 +238,7 @@ class WatchedStage:
     def consume(self, kind: str, microbatch: int, other: int) -> None:
         """The receive has ended, now that its consumer starts."""
         row, tensors = self.receives.pop((kind, microbatch), (None, []))
-        if row is not None:
-            self.attempt("actions", self.record._end_action, row, True)
+        self.record._attempt_end(row, waited=True)
         if tensors:
             side = "local" if other in self.local else "receive"
             self.attempt("receives", lambda: self.record._crossed(other, self.number, microbatch, as_one(tensors), side))

@@ -22,7 +22,7 @@ class RecordTables:
     exits: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> list[dict[str, Any]]:
-        tables = self.__dict__.get("tables", {})  # none yet while a copy is made
+        tables = self.__dict__.get("tables", {})  # none while a copy is made
         if name not in tables:
             raise AttributeError(f"{self.__dict__.get('folder')}: no table {name}.csv; there are {', '.join(sorted(tables))}")
         return tables[name]

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of one rank's tables, and at level dump the tensors themselves."""
+"""The tables of one rank, and at level dump the tensors themselves. Rows of a step are written at its end, those of steps.csv after all others."""
 
 from __future__ import annotations
 
+import csv
 import pathlib
 import time
-from typing import Any
+from typing import Any, TextIO
 
 import numpy
 
 from .digests import digest, dtype_name, number_text, shape_text, size_in_bytes, statistics
 from .dumps import write_dump
 from .meshes import local
-from .tables import Tables
+
+COLUMNS = {
+    "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
+    "tensors": "step,kind,name,stage,dtype,shape,digest,l2,max_abs,nonzero,nonzero_rows,nan,inf,learning_rate",
+    "boundaries": "step,microbatch,direction,cut,from_stage,to_stage,side,peer,dtype,shape,digest,bytes",
+    "actions": "step,index,action,stage,microbatch,start_ns,end_ns,wait_ns",
+    "memory": "step,peak_bytes,parameter_bytes,gradient_bytes,optimizer_bytes,activation_peak_bytes,buffer_bytes,process_peak_bytes",
+    "steps": "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,valid_tokens,seconds",
+}
 
 
 def _cell(value: Any) -> Any:
@@ -20,23 +29,33 @@ def _cell(value: Any) -> Any:
 
 
 class Rows:
-    def __init__(self, folder: pathlib.Path, level: str) -> None:
+    def __init__(self, folder: pathlib.Path, level: str, columns: dict[str, str] = COLUMNS) -> None:
+        """`columns`: of each table; that of steps.csv comes last."""
         folder.mkdir()
         self.folder, self.level = folder, level
         self.last_action = ""
-        self._tables = Tables(folder, level)
+        self._tables: dict[str, list[list[Any]]] = {}  # rows of this step
+        self._files: dict[str, TextIO] = {}
+        for table, names in columns.items():
+            if level == "summary" and table in ("tensors", "boundaries"):
+                continue
+            self._tables[table] = []
+            self._files[table] = open(folder / f"{table}.csv", "w", newline="", encoding="utf-8")
+            self._files[table].write(names + "\n")
         self._origin = time.monotonic_ns()
         self._dump: dict[str, Any] = {}
 
-    def add(self, table: str, *values: Any) -> None:
-        self._tables.add(table, *values)
+    def add(self, table: str, *cells: Any) -> list[Any]:
+        row = list(map(_cell, cells))
+        self._tables[table].append(row)
+        return row
 
     def begin_action(self, step: int, index: int, name: str, stage: int, microbatch: int | None) -> list[Any]:
         self.last_action = name
         began = self._clock()
-        return self._tables.add("actions", step, index, name, stage, _cell(microbatch), began, began, 0)
+        return self.add("actions", step, index, name, stage, microbatch, began, began, 0)
 
-    def end_action(self, row: list[Any], waited: bool) -> None:
+    def end_action(self, row: list[Any], waited: bool = False) -> None:
         row[6] = self._clock()
         if waited:
             row[7] = row[6] - row[5]
@@ -45,13 +64,13 @@ class Rows:
         return time.monotonic_ns() - self._origin
 
     def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None) -> None:
-        """`rate`: of a parameter, that its group was updated by."""
+        """`rate`: the learning rate that a parameter was updated with."""
         if self.level == "summary":
             return
         tensor = local(tensor)
         found = statistics(tensor)
-        said = [number_text(found.l2), number_text(found.max_abs), found.nonzero, _cell(found.nonzero_rows), found.nan, found.inf]
-        self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *said, number_text(rate))
+        numbers = [number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf]
+        self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *numbers, number_text(rate))
         self._keep(f"{kind}/{name}", tensor)
 
     def boundary(
@@ -61,7 +80,7 @@ class Rows:
             return
         tensor = local(tensor)
         form = [dtype_name(tensor), shape_text(tensor.shape), digest(tensor), size_in_bytes(tensor)]
-        self.add("boundaries", step, microbatch, direction, cut, _cell(from_stage), _cell(to_stage), side, _cell(peer), *form)
+        self.add("boundaries", step, microbatch, direction, cut, from_stage, to_stage, side, peer, *form)
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)
 
     def _keep(self, key: str, tensor: Any) -> None:
@@ -69,12 +88,16 @@ class Rows:
             self._dump[key] = tensor.detach().clone().cpu() if hasattr(tensor, "detach") else numpy.array(tensor)
 
     def end_step(self, name: str) -> None:
-        """Writes what has come together; `name` is the dump's: the step's number, or `initial`."""
+        """Writes the rows that were added; `name` is the dump's: the step's number, or `initial`."""
         if self.level == "dump":
             (self.folder / "dumps").mkdir(exist_ok=True)
             write_dump(self.folder / "dumps" / f"step-{name}.safetensors", self._dump)
             self._dump = {}
-        self._tables.write()
+        for table, file in self._files.items():
+            csv.writer(file, lineterminator="\n").writerows(self._tables[table])
+            file.flush()
+            self._tables[table] = []
 
     def close(self) -> None:
-        self._tables.close()
+        for file in self._files.values():
+            file.close()

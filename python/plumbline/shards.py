@@ -30,7 +30,7 @@ class Sharding:
 
 
 def parts_of(size: int, among: int) -> list[list[int]]:
-    """As torch.chunk cuts: equal parts, the last ones smaller or empty.
+    """As torch.chunk splits: equal parts, the last ones smaller or empty.
 
     >>> parts_of(5, 4)
     [[0, 2], [2, 4], [4, 5], [5, 5]]
@@ -57,10 +57,10 @@ def sharding_of(name: str, parameter: Any, mesh: dict[str, Any] | None) -> Shard
     axes = [(axis, one) for axis, one in enumerate(parameter.placements) if not one.is_replicate() and parameter.device_mesh.size(axis) > 1]
     placement = axes[0][1]
     if len(axes) > 1 or type(placement).__name__ != "Shard":
-        raise ValueError(f"{name} lies as {parameter.placements}: a parameter is recorded where it is cut along one axis of the mesh")
+        raise ValueError(f"{name} has the placements {parameter.placements}: a parameter is recorded where it is split along one axis of the mesh")
     axis = (parameter.device_mesh.mesh_dim_names or [None] * (axes[0][0] + 1))[axes[0][0]]
     if mesh is None or axis not in mesh["axes"] or axis == mesh["pipeline"]:
-        raise ValueError(f"{name} is cut along the mesh's axis {axis!r}: give Record(mesh=) the whole DeviceMesh, in which that axis has this name")
+        raise ValueError(f"{name} is split along the mesh's axis {axis!r}: give Record(mesh=) the whole DeviceMesh, in which that axis has this name")
     dimension = placement.dim % len(parameter.shape)
     where, size = coordinates(mesh, axis), parameter.shape[dimension]
     parts = parts_of(size, mesh["axes"][axis])
@@ -81,12 +81,12 @@ class Shards:
         self.found: dict[str, Sharding] = {}
         if slices is None:
             return
-        told = json.loads(pathlib.Path(slices).read_text()).get("mesh", {}).get("sharded")
-        if not told:
+        sharded = json.loads(pathlib.Path(slices).read_text()).get("mesh", {}).get("sharded")
+        if not sharded:
             raise ValueError(f"{slices}: is no manifest of a record with sharded parameters")
-        if mesh is None or len(mesh["replicas"]) != len(next(iter(told.values()))["parts"]):
+        if mesh is None or len(mesh["replicas"]) != len(next(iter(sharded.values()))["parts"]):
             raise ValueError(f"{slices}: is of another number of replicas; give the reference's mesh= as many")
-        self._asked = {name: Sharding(**one) for name, one in told.items()}
+        self._asked = {name: Sharding(**one) for name, one in sharded.items()}
 
     def add(self, named: Iterable[tuple[str, Any]]) -> None:
         for name, parameter in named:

@@ -1,99 +1,169 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A step while it is under way, and what it must have been told by its end."""
+"""The steps of a record: the first begins it, each ends with rows in the tables, the last or a failure ends it.
+
+What is wrong with a record's set-up is raised at the latest where the first step begins. From then on the record ends no training and changes
+nothing: what it cannot write is not recorded, and it says so.
+"""
 
 from __future__ import annotations
 
-import functools
-import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
+import time
+from typing import Any, Callable
 
-from . import data, training
-from .counts import Counts
+import numpy
 
-if TYPE_CHECKING:
-    from .record import Record
+from . import machine, manifest, optimizers, training
+from .current_step import CurrentStep
+from .digests import number_text
+from .ending import Ending, place_of, unusable_words
+from .events import Events
+from .not_recorded import warn, words_of
+from .omissions import note_omissions
+from .progress import ProgressPage
+from .rows import Rows
+from .stages import require_updated
 
 
-@dataclass
-class StepInHand:
-    number: int
-    began: float
-    inputs: Any
-    targets: Any
-    given: list[tuple[Any, Any]] = field(default_factory=list)  # to the step, by microbatch
-    microbatches: list[data.Microbatch] = field(default_factory=list)
-    losses: dict[int, Any] = field(default_factory=dict)
-    gradients_taken: bool = False
-    norm: float | None = None
-    coefficient: float | None = None
-    learning_rate: float | None = None
-    rates: dict[int, float] = field(default_factory=dict)  # of each parameter that an optimiser holds, by its id
-    index: int = 0  # of the next action
-    update: list[Any] | None = None  # the row of its STEP, where an optimiser is watched
-    fed: dict[int, list[Any]] = field(default_factory=dict)  # inputs and targets that a rank was seen to be fed
-    counts: Counts = field(default_factory=Counts)
-    unwatch: Callable[[], None] = lambda: None
+class Steps(Events):
+    _next_step = 0  # of the record
+    _ending: Ending | None = None
+    _ranks: list[manifest.RankSummary]  # from the first step on
 
-    def microbatch(self, number: int) -> data.Microbatch:
-        return self.microbatches[number] if number < len(self.microbatches) else data.UNKNOWN
+    def _watch_optimizers(self) -> None:
+        for one in self._optimizers:
+            optimizers.watch(self, one)
 
-    def really_fed(self, number: int) -> data.Microbatch | None:
-        if number not in self.fed:
+    def finish(self, status: str = "ok", code: int = 0, where: str | None = None) -> None:
+        """Undoes all that watches the trainer and writes exit.json. Called after the last step, and where an exception leaves a step."""
+        while self._undo:
+            undo = self._undo.pop()
+            try:
+                undo()
+            except Exception as error:
+                warn(f"what watched the trainer could not be undone: {words_of(error)}")
+        self._now, finished, self._finished = None, self._finished, True
+        if finished or self._ending is None:
+            return
+        try:
+            self._ending.write(status, code, where)
+        except Exception as error:
+            warn(f"{self.folder}: no exit.json could be written, so the record is unusable: {words_of(error)}")
+
+    # -- the beginning --------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if not self.stages and not self._not_recorded.entries:
+            raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
+        self._ranks = self._of_all_ranks(manifest.summary_of(self))
+        places = manifest.places_of(self._ranks)
+        self._on_rank = {number: rank for number, rank, _ in places}
+        self._boundary_before, following = {}, None
+        for number, _, units in reversed(places):
+            self._boundary_before[number] = following = units[0] if units else following
+        wrong: Exception | None = None
+        try:
+            if self.rank == 0:
+                manifest.make_folder(self.folder)
+                manifest.write(self, self._ranks)
+        except Exception as error:
+            wrong = error
+        for one in self._of_all_ranks(wrong):  # so that no rank waits for one that could not begin
+            if one is not None:
+                raise one
+        self._rows = Rows(self.folder / f"rank-{self.rank}", self.level)
+        self._ending = Ending(self.rank, self._rows, self._not_recorded, self.run_steps)
+        self._progress = ProgressPage(self._rows.folder / "progress")
+        try:
+            machine.write(self._rows.folder, training.versions())
+        except Exception as error:
+            self._not_recorded.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
+        self._not_recorded.attempt("norm", optimizers.watch_clipping, self)
+        self._not_recorded.attempt("parameters", self._parameters, -1)
+        self._guarded(self._rows.end_step, "initial")
+
+    # -- each step ------------------------------------------------------------------------------------------------
+
+    def _enter(self, inputs: Any, targets: Any) -> bool:
+        if self._finished or self._now is not None:
+            done = self._run_step >= self.run_steps
+            why = f"the record was made for {self.run_steps} steps" if done else "the record has ended" if self._finished else "a step has not ended"
+            self._not_recorded.warn_once(f"{why}, and this is one more: it is not recorded")
+            return False
+        if self._rows is None:
+            return False
+        self._progress.write(self._run_step, 0, "")
+        self._passed_over = self._run_step % self.every != 0
+        if not self._passed_over:
+            self._notice_replaced(f"after step {self._next_step - 1}" if self._next_step else "before step 0")
+            self._now = CurrentStep(self._next_step, time.monotonic(), inputs, targets)
+            self._feed(self._now)
+        return True
+
+    def _feed(self, now: CurrentStep) -> None:
+        self._not_recorded.attempt(("inputs", "labels"), now.feed, self.microbatches, self.microbatches_of_a_call)
+
+    def _leave(self) -> None:
+        if self._now is not None:
+            self._end_step(self._now)
+            self._next_step += 1
+        self._now, self._passed_over = None, False
+        self._run_step += 1
+        assert self._ending is not None
+        self._ending.steps = self._run_step
+        if self._run_step == self.run_steps:
+            self.finish()
+
+    def _end_step(self, now: CurrentStep) -> None:
+        rows, ending = self._rows, self._ending
+        assert rows is not None and ending is not None
+        if now.number == 0 and self.microbatches != self.microbatches_of_a_call and self.rank == 0:
+            manifest.write(self, self._ranks)
+        if not now.microbatches or len(now.microbatches) != self.microbatches:
+            self._feed(now)
+        note_omissions(self, now, owns_loss=bool(self._on_rank) and self._on_rank[max(self._on_rank)] == self.rank)
+        self._not_recorded.attempt("parameters", self._parameters, now.number)
+        self._not_recorded.attempt("moments", self._moments, now.number)
+        whole = sorted(now.losses) == list(range(self.microbatches))
+        total: Any = numpy.float32(0)
+        fed = [self._not_recorded.attempt("inputs", now.really_fed, m) or now.microbatch(m) for m in range(self.microbatches)]
+        for m, one in enumerate(fed):
+            ending.data_digests.append(one.digest)
+            loss = numpy.float32(now.losses[m]) if whole else None
+            total = None if loss is None else numpy.float32(total + loss)
+            sizes = [one.sequence_length, one.batch, one.tokens, one.valid_tokens]
+            rows.add("microbatches", now.number, m, *sizes, number_text(loss), one.digest)
+        rows.add("memory", now.number, *[""] * 7)
+        tokens = [sum(getattr(now.microbatch(m), key) for m in range(self.microbatches)) for key in ("tokens", "valid_tokens")]
+        numbers = [number_text(value) for value in (total, now.norm, now.coefficient, now.learning_rate)]
+        rows.add("steps", now.number, *numbers, *tokens, number_text(time.monotonic() - now.began))
+        rows.end_step(str(now.number))
+
+    def _parameters(self, step: int) -> None:
+        for stage in self.stages:
+            self._write_tensors(step, stage.parameter_rows({} if self._now is None else self._now.rates))
+
+    def _moments(self, step: int) -> None:
+        require_updated(self.stages, self._optimizers)
+        for stage in self.stages:
+            self._write_tensors(step, stage.moment_rows(self._optimizers))
+
+    # -- failures -------------------------------------------------------------------------------------------------
+
+    def _guarded(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Where this fails the record is unusable, and the trainer goes on."""
+        try:
+            return work(*args)
+        except Exception as error:
+            where = unusable_words(error)
+            if not self._finished:
+                warn(f"{where}; the training goes on")
+            self._abort(where)
             return None
-        given = self.given[number] if number < len(self.given) else (None, None)
-        inputs, targets = (theirs if mine is None else mine for mine, theirs in zip(self.fed[number], given))
-        return data.microbatch(inputs, targets)
 
+    def _failed(self, error: BaseException) -> None:
+        """Of the trainer's own, which goes on its way."""
+        self._abort(place_of(error))
 
-def told(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """What a trainer tells its record ends no training: what cannot be written the record lacks. Outside of a step, and in one that is
-    passed over, nothing is looked at."""
-
-    def decorate(tell: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(tell)
-        def telling(self: Record, *args: Any, **kwargs: Any) -> None:
-            if self._now is not None:
-                self._lacks.attempt(kinds, lambda: tell(self, *args, **kwargs))
-            elif not self._passed_over and not self._finished:
-                self._lacks.tell_once(f"record.{tell.__name__}() counts within `with record.step(...)` alone, and was called outside of it")
-
-        return telling
-
-    return decorate
-
-
-def say_what_is_missing(record: Record, now: StepInHand, owns_loss: bool) -> None:
-    """What the trainer's own lines forgot, and how it is told. No training is ended for it: the record lacks it."""
-    lacks, microbatches = record._lacks, record.microbatches
-
-    def demand(what: str, there: bool, words: str) -> None:
-        if not there and what not in lacks:
-            lacks.say(what, f"step {now.number}: {words}")
-
-    all_or_none = not now.losses or sorted(now.losses) == list(range(microbatches))
-    demand("losses", all_or_none, f"losses of microbatches {sorted(now.losses)}, of {microbatches} that there are")
-    demand("losses", bool(now.losses) or not owns_loss, "no loss was told; call record.loss(loss) after each microbatch's")
-    trained = [pair for stage in record.stages for pair in stage.parameters if getattr(pair[1], "requires_grad", True)]
-    if not trained:
-        return
-    stepped = now.learning_rate is not None
-    if not now.gradients_taken and record._optimizers:
-        seen = any(stage.gradient(parameter) is not None for stage in record.stages for _, parameter in stage.parameters)
-        demand("gradients", seen, "no optimiser stepped, and at the step's end there were no gradients; call record.gradients() where they are complete")
-        lacks.attempt("gradients", record.gradients)
-    demand("norm", record.clip_norm is None or now.norm is not None, f"clip_norm is {record.clip_norm}, yet no norm was seen; call record.norm(total_norm)")
-    if not stepped and record._optimizers:  # left out in this step: what parameters and moments do shows it
-        lacks.tell_once("a step ended without a step of its optimiser: the rate is written that the optimiser would have applied")
-        for optimizer in record._optimizers:
-            lacks.attempt("rates", apply_rates, now, optimizer)
-    rate = now.learning_rate
-    demand("rates", rate is not None, "no optimiser stepped; call record.learning_rate(rate) for one of your own")
-    demand("rates", rate is None or math.isfinite(rate), f"the learning rate is {rate}")
-
-
-def apply_rates(now: StepInHand, optimizer: Any) -> None:
-    """The step's rate is the largest of its groups'."""
-    rates = training.rates_of(optimizer)
-    now.rates |= rates
-    now.learning_rate = max(now.rates.values(), default=None)
+    def _abort(self, where: str) -> None:
+        self._now, self._passed_over = None, False
+        self.finish("error", 1, where)

@@ -9,16 +9,17 @@ from typing import Any, Callable, Sequence
 import torch
 
 from .hooks import guarded
-from .modules import Names, as_one, module_at, tensors_in, units_of, watch_parameters
-from .pipelining import accumulation_of, compute_rows, watch_pipelining
+from .modules import Names, as_one, module_at, tensors_in, units_of, watch_stage
+from .pipelining import watch_pipelining
 from .record import Record
+from .schedules import accumulation_of, compute_rows
 
 __all__ = ["accumulation_of", "as_one", "compute_rows", "crossing_of", "units_of", "watch_model", "watch_pipelining", "watch_stage"]
 
 
 def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """What of a unit's call a pipeline would send over the cut before it: the tensors that carry a gradient and are no parameters,
-    so no masks and no tables; where none does, the first. One that is handed over twice, as query and as key say, is sent once."""
+    """The tensors of a unit's call that a pipeline would send over the boundary before it: those that carry a gradient and are no parameters,
+    so no masks and no tables; where none does, the first. One that is passed twice, as query and as key say, is sent once."""
     tensors = list({id(tensor): tensor for tensor in tensors_in((*args, *kwargs.values()))}.values())
     carrying = [tensor for tensor in tensors if tensor.requires_grad and not isinstance(tensor, torch.nn.Parameter)]
     return carrying or tensors[:1]
@@ -33,18 +34,18 @@ def watch_model(
     gradient_of: Callable[[Any], Any] | None = None,
     master_of: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Of a run on one device: every call of the model with gradients is a microbatch, its cuts are before its units.
+    """Of a run on one device: every call of the model with gradients is a microbatch, with a boundary before each unit but the first.
 
-    What stands at a cut is what `crossing(unit, args, kwargs)` gives of the unit's call; several tensors count as one, as where they
-    are sent together. The unit is handed views of them, whose gradients are what a pipeline sends back: a tensor's own gradient would
-    count its uses before the cut too.
+    The boundary tensor is what `crossing(unit, args, kwargs)` returns of the unit's call, tensors of any shape and dtype; several count as one,
+    as where they are sent together. The unit is given views of them, whose gradients are what a pipeline sends back: a tensor's own
+    gradient would include its uses before the boundary.
 
     `names(name)` gives the record's name of a parameter. `gradient_of(parameter)` gives a gradient that lies elsewhere than in .grad, and
-    `master_of(parameter)` what the optimiser updates in the parameter's place.
+    `master_of(parameter)` what the optimiser updates in the parameter's place. Raises AttributeError for a unit that the model does not have.
     """
     for unit in units or ():
         module_at(model, unit)  # one that the model does not have is refused by name
-    found = watch_parameters(record, 0, model, units, names, gradient_of, master_of)
+    found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
     calls = _Calls(record, crossing)
     handles = [
         model.register_forward_pre_hook(guarded(record, ("actions", "boundaries"), calls.begin)),
@@ -56,27 +57,12 @@ def watch_model(
     record._undo += [handle.remove for handle in handles]
 
 
-def watch_stage(
-    record: Record,
-    number: int,
-    module: torch.nn.Module,
-    units: Sequence[str] | None = None,
-    names: Names | None = None,
-    gradient_of: Callable[[Any], Any] | None = None,
-    master_of: Callable[[Any], Any] | None = None,
-) -> None:
-    """A stage of a pipeline written by hand, whose crossings the trainer tells itself (record.sent, record.received): its units, by the
-    same rule as a whole model's, and its parameters. `names(name)`, or `names(stage, name)`, gives the whole model's name of a parameter,
-    where the stage counts its layers from 0, say; units that are found are named so, too. gradient_of, master_of: as of watch_model."""
-    watch_parameters(record, number, module, units, names, gradient_of, master_of)
-
-
 class _Calls:
     """The model's calls within a step, counted."""
 
     def __init__(self, record: Record, crossing: Callable[[str, Any, Any], list[torch.Tensor]]) -> None:
         self.record, self.crossing, self.step, self.microbatch = record, crossing, -1, 0
-        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call: what has crossed a cut, and its latest view
+        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call: what has crossed a boundary, and its latest view
         self.row: list[Any] | None = None
         self.inside = False
 
@@ -88,64 +74,59 @@ class _Calls:
         self.step, self.inside = step, self.microbatch < self.record.microbatches
         if not self.inside:
             words = f"step {step}: the model is called more than the {self.record.microbatches} times that microbatches were declared"
-            self.record._lacks.say(("actions", "boundaries", "losses"), words)
+            self.record._not_recorded.add(("actions", "boundaries", "losses"), words)
             return
-        self.row = self.record._lacks.attempt("actions", self.record._begin_action, 0, "F", self.microbatch)
+        self.row = self.record._attempt_begin(0, "F", self.microbatch)
 
     def end(self, module: Any, args: Any, output: Any) -> None:
         if not self.inside:
             return
         self.inside = False
         self.views = {}
-        if self.row is not None:
-            self.record._lacks.attempt("actions", self.record._end_action, self.row)
+        self.record._attempt_end(self.row)
         first = next((tensor for tensor in tensors_in(output) if tensor.requires_grad), None)
         if first is not None:
             first.register_hook(guarded(self.record, "actions", functools.partial(self._backward, self.microbatch)))
 
     def _backward(self, microbatch: int, gradient: torch.Tensor) -> None:
-        row = self.record._lacks.attempt("actions", self.record._begin_action, 0, "B", microbatch)
-        if row is not None:  # of its issue: where the backward pass ends is not seen
-            self.record._lacks.attempt("actions", self.record._end_action, row)
+        if not self.record._finished:  # ends at once: the end of the backward pass is not seen
+            self.record._attempt_end(self.record._attempt_begin(0, "B", microbatch))
 
     def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         if not self.inside:
             return None
         tensors = self.crossing(unit, args, kwargs)
         if not tensors:
-            raise TypeError(f"unit {unit} is called without a tensor, so there is none at its cut")
+            raise TypeError(f"unit {unit} is called without a tensor, so there is none at its boundary")
         microbatch = self.microbatch
         self.record.computed(unit, "forward", microbatch, as_one(tensors))
         carrying = [tensor for tensor in tensors if tensor.requires_grad]
         if not carrying:
             return None
 
-        def tell(gradients: Sequence[torch.Tensor | None]) -> None:
-            self.record._lacks.attempt("boundaries", self._gradient, unit, microbatch, gradients)
+        def record_gradients(gradients: Sequence[torch.Tensor | None]) -> None:
+            self.record._not_recorded.attempt("boundaries", lambda: self.record.computed(unit, "backward", microbatch, as_one(gradients)))
 
-        if not torch.is_grad_enabled():  # within a reentrant checkpoint, which builds the graph later: there are no views of it yet
-            torch.autograd.graph.register_multi_grad_hook(carrying, tell)
+        if not torch.is_grad_enabled():  # within a reentrant checkpoint, which builds the graph later: views would not be part of it
+            torch.autograd.graph.register_multi_grad_hook(carrying, record_gradients)
             return None
         views = [self._view_of(tensor) for tensor in carrying]
-        torch.autograd.graph.register_multi_grad_hook(views, tell)
+        torch.autograd.graph.register_multi_grad_hook(views, record_gradients)
         places: dict[int, list[torch.Tensor]] = {}
         for tensor, view in zip(carrying, views):
             self.views[id(tensor)] = (tensor, view)  # keeps the tensor, so that its id stays its own
             places.setdefault(id(tensor), []).append(view)
         return _replaced(args, places), _replaced(kwargs, places)
 
-    def _gradient(self, unit: str, microbatch: int, gradients: Sequence[torch.Tensor | None]) -> None:
-        self.record.computed(unit, "backward", microbatch, as_one(gradients))
-
     def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Of a tensor that crossed an earlier cut too, and was handed on past the unit there: a view of the one that stood there."""
+        """Of a tensor that also crossed an earlier boundary, and was passed on around the unit there: a view of the view there."""
         _, latest = self.views.get(id(tensor), (tensor, tensor))
         return latest.view_as(latest)
 
 
 def _replaced(values: Any, places: dict[int, list[torch.Tensor]]) -> Any:
-    """The same, with views in place of the tensors of these ids: where one stands several times and crosses as often, each
-    time another."""
+    """The same, with views in place of the tensors of these ids: a tensor that occurs several times and crosses as often gets another view each
+    time."""
     if isinstance(values, torch.Tensor):
         views = places.get(id(values), [values])
         return views.pop(0) if len(views) > 1 else views[0]

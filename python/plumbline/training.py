@@ -21,13 +21,13 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     if isinstance(optimizer, dict):
         return optimizer
     groups = getattr(optimizer, "param_groups", [])
-    told = [_numbers(group) | {"lr": float(group.get("initial_lr", group["lr"]))} for group in groups]
-    differ = any(one != told[0] for one in told)
+    numbers = [_numbers(group) | {"lr": float(group.get("initial_lr", group["lr"]))} for group in groups]
+    differ = any(one != numbers[0] for one in numbers)
     values = dict(optimizer.defaults)
-    for one in told:  # torchtitan gives its numbers to a single group, and none to the optimiser
+    for one in numbers:  # torchtitan gives its numbers to a single group, and none to the optimiser
         values |= one
     if differ:
-        values |= {key: max(one[key] for one in told) for key in ("lr", "weight_decay") if key in values}  # as many ranks as there are
+        values |= {key: max(one[key] for one in numbers) for key in ("lr", "weight_decay") if key in values}  # as many ranks as there are
     name = type(optimizer).__name__.lower()
     known: dict[str, Any] = {"name": name, "learning_rate": float(values.pop("lr"))}
     if name in ("adamw", "adam"):
@@ -52,10 +52,10 @@ def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
     return together([optimizer_of(one) for one in optimizers if one is not None])
 
 
-def together(told: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+def together(optimizers: list[dict[str, Any] | None]) -> dict[str, Any] | None:
     """Of several optimisers, or of all ranks', the same whoever holds which: where numbers differ they are groups of one, and the largest
-    rate and decay stand for all; of several kinds the name has each."""
-    every = [one for one in told if one]
+    rate and decay are given for all; of several kinds the name has each."""
+    every = [one for one in optimizers if one]
     if not every:
         return None
     first, names = every[0], sorted({str(one["name"]) for one in every})
@@ -98,7 +98,7 @@ def rates_of(optimizer: Any) -> dict[int, float]:
 
 
 def _numbers(group: dict[str, Any]) -> dict[str, Any]:
-    """What the step's formula is made of, beside the rate, which a scheduler sets."""
+    """The numbers of the step's formula, without the rate, which a scheduler sets."""
     return {key: value for key, value in group.items() if key not in ("params", "param_names", "initial_lr", "lr")}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 class CheckVerdict:
     name: str
     outcome: str  # holds, fails, not_run, not_triggered, not_applicable
-    requirement: str  # required, told, not_applicable
+    requirement: str  # required, told (informational), not_applicable
     reason: str
 
 
@@ -67,8 +67,8 @@ def compare(
     replica: int | None = None,
     program: str | None = None,
 ) -> Comparison:
-    """Of two records; where several pipelines trained side by side of all of them, or of this replica. Raises ValueError with the judge's own
-    words for what is no record."""
+    """Judges two records. Where several pipelines trained together, each replica's, or the one of number `replica`. Raises ValueError with the
+    judge's message for what is no record, FileNotFoundError where there is no program."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whom a rank waits for stands on its progress page: torch's schedules begin transfers, and wait for them, in functions of their module."""
+"""The heartbeat shows whom a rank waits for: torch's schedules begin transfers, and wait for them, in functions of their module."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .hooks import hook
+from .hooks import first_argument, hook
 from .record import Record
 
 
@@ -16,24 +16,24 @@ def watch(record: Record, group: Any = None) -> None:
     peers: dict[int, int] = {}  # of transfers under way, by the object that is waited for
 
     def begun(started: Any, works: list[Any], args: Any, kwargs: Any) -> None:
-        ops = args[0] if args else next(iter(kwargs.values()))
+        ops = first_argument(args, kwargs)
         if len({id(getattr(op, "group", None)) for op in ops}) == 1:  # else torch calls this function again for each group's
             peers.update((id(work), rank_of(op.peer, group)) for work, op in zip(works, ops))
 
     def waits(args: Any, kwargs: Any) -> Any:
-        work = args[0] if args else next(iter(kwargs.values()))
+        work = first_argument(args, kwargs)
         waited_for = [peers.pop(id(one), -1) for one in work]
         known = [peer for peer in waited_for if peer >= 0]
         if not known or not record.in_step:
             return None
-        record._waits_for(known[0])
+        record._heartbeat(peer=known[0])
         return known
 
     def waited(known: Any, result: Any, args: Any, kwargs: Any) -> None:
-        record._waits_for(-1)
+        record._heartbeat()
 
     def begins(args: Any, kwargs: Any) -> Any:
-        ops = args[0] if args else next(iter(kwargs.values()))
+        ops = first_argument(args, kwargs)
         return True if record.in_step and ops else None
 
     hook(record, schedules, "_batch_p2p", "waits", begins, begun)

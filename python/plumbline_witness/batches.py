@@ -4,8 +4,9 @@
 from dataclasses import dataclass
 
 import torch
+from plumbline import digest
 
-from .digest import digest, hash64
+from .hashes import hash64
 from .run_file import InputError
 from .tokens import Tokens
 

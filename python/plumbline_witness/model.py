@@ -7,7 +7,7 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from .digest import hash64
+from .hashes import hash64
 from .run_file import InputError
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -35,7 +35,7 @@ class Model:
         self.halves = run.halves
         dtype = torch.bfloat16 if self.mixed else getattr(torch, run.dtype)
         if dtype == torch.float64:
-            raise InputError("float64 is not witnessed: transformers computes its norms in float32")
+            raise InputError("float64 is not cross-checked: transformers computes its norms in float32")
         for parameter in self.module.parameters():
             # Not module.to(dtype), which would round RoPE's frequencies as well.
             parameter.data = parameter.data.to(dtype)
@@ -50,7 +50,7 @@ class Model:
 
     @property
     def copies(self):
-        """What is computed with: the parameters themselves, but in mixed precision."""
+        """What the model computes with: in mixed precision bfloat16 copies, else the parameters themselves."""
         return list(self.module.named_parameters())
 
     def round_masters(self):
@@ -101,7 +101,7 @@ class Model:
         self.round_masters()
 
     def watch_cuts(self, observe):
-        """Calls observe(direction, cut, tensor) for what crosses each cut. A cut bears the name of the unit after it."""
+        """Calls observe(direction, cut, tensor) for what crosses each stage boundary. A boundary has the name of the unit after it."""
         body = self.module.model
 
         def see(tensor, cut):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class InputError(Exception):
-    """What a person can mend: told in one line, exit code 2."""
+    """What a user can mend: one line on stderr, exit code 2."""
 
 
 TABLES = {
@@ -125,7 +125,7 @@ def read_run(path):
             run = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
         refuse(path, error)
-    # How a pipeline is cut is no matter of one process, but for the units that both record.
+    # One process has no stages, but it records the same units.
     granularity = run.pop("pipeline", {}).get("granularity", "layer")
     if granularity not in ("layer", "half"):
         refuse(path, f"pipeline.granularity {granularity!r} is unknown; there are layer and half")
@@ -136,12 +136,12 @@ def read_run(path):
     model, train = run["model"], run["train"]
     dtype = train.get("precision", train.get("dtype", "float32"))
     if {"precision", "dtype"} <= set(train):
-        refuse(path, "train.precision has its old name train.dtype beside it")
+        refuse(path, "train.precision and train.dtype, its old name, are both given")
     recompute = train.get("recompute", "none")
     if recompute not in ("none", "layer"):
         refuse(path, f"train.recompute {recompute!r} is unknown here; there are none and layer")
     if recompute != "none" and granularity == "half":
-        refuse(path, 'train.recompute and pipeline.granularity = "half" are not witnessed together; leave one out, the bits are the same')
+        refuse(path, 'train.recompute and pipeline.granularity = "half" are not cross-checked together; leave one out, the bits are the same')
     config_path = path.parent / model["config"]
     try:
         config = json.loads(config_path.read_text(encoding="utf-8"))

@@ -25,7 +25,7 @@ def text_files(source):
 
 
 def id_files(source):
-    """What one entry of data.tokens stands for, in name order, an index standing for its .bin."""
+    """The files of one entry of data.tokens, in name order, an .idx replaced by its .bin."""
     names = [source] if source.exists() else [type(source)(name) for name in glob.glob(str(source), include_hidden=False)]
     files = {name.with_suffix(".bin") if name.suffix == ".idx" else name for name in names}
     if not files:

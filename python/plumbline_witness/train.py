@@ -5,16 +5,17 @@ import time
 
 import numpy
 import torch
+from plumbline.digests import number_text
 
 from .batches import NO_LABEL, Batches
 from .model import Model, set_deterministic
-from .record import Recorder, number
+from .record import Recorder
 from .run_file import InputError
 from .training import clip_coefficient, gradient_norm, make_optimizer, moments, scale_gradients, update
 
 
 def live_tokens(data):
-    """Distinct ids that stand, in some row, at a position with a valid label at or after it."""
+    """The number of distinct ids at positions, in any row, with a valid label at or after them."""
     live = set()
     for microbatch in data:
         for ids, labels in zip(microbatch.ids.tolist(), microbatch.labels.tolist()):
@@ -23,7 +24,7 @@ def live_tokens(data):
     return len(live)
 
 
-def train(run, folder, tell):
+def train(run, folder, show):
     set_deterministic(run.threads)
     model = Model(run)
     if run.weights:
@@ -44,11 +45,12 @@ def train(run, folder, tell):
     try:
         for step in range(run.steps):
             place["step"] = step
-            train_step(run, step, model, optimizer, batches, recorder, place, tell)
+            train_step(run, step, model, optimizer, batches, recorder, place, show)
             if evaluates_after(run, step):
                 evaluate(step, model, evaluated, recorder)
-    except Exception:
-        recorder.finish("error", 1)
+            recorder.end_step(step)
+    except Exception as error:
+        recorder.finish(error)
         raise
     recorder.finish()
 
@@ -74,11 +76,11 @@ def evaluate(step, model, batches, recorder):
     for m, microbatch in enumerate(data):
         loss = numpy.float32(model.loss(microbatch, valid_tokens).item())
         total = numpy.float32(total + loss)
-        recorder.evaluation([step, m, microbatch.tokens, microbatch.valid_tokens, number(loss), microbatch.data_digest])
-    recorder.evaluation([step, "", sum(microbatch.tokens for microbatch in data), valid_tokens, number(total), ""])
+        recorder.rows.add("evaluation", step, m, microbatch.tokens, microbatch.valid_tokens, number_text(loss), microbatch.data_digest)
+    recorder.rows.add("evaluation", step, "", sum(microbatch.tokens for microbatch in data), valid_tokens, number_text(total), "")
 
 
-def train_step(run, step, model, optimizer, batches, recorder, place, tell):
+def train_step(run, step, model, optimizer, batches, recorder, place, show):
     begin = time.monotonic()
     data = batches.step(step)
     valid_tokens = sum(microbatch.valid_tokens for microbatch in data)
@@ -86,31 +88,28 @@ def train_step(run, step, model, optimizer, batches, recorder, place, tell):
     step_loss = numpy.float32(0)
     for m, microbatch in enumerate(data):
         place["m"] = m
-        start = recorder.now()
-        loss = model.loss(microbatch, valid_tokens)
-        recorder.action(step, f"0F{m}", m, start)
-        start = recorder.now()
-        loss.backward()
-        model.take_gradients()
-        recorder.action(step, f"0B{m}", m, start)
+        with recorder.action(step, "F", m):
+            loss = model.loss(microbatch, valid_tokens)
+        with recorder.action(step, "B", m):
+            loss.backward()
+            model.take_gradients()
         value = numpy.float32(loss.item())
         step_loss = numpy.float32(step_loss + value)
-        recorder.microbatch(step, m, microbatch, value)
+        recorder.microbatch(step, m, microbatch, number_text(value))
 
-    start = recorder.now()
-    model.add_tied_uses()
-    for name, parameter in model.named:
-        recorder.tensor(step, "gradient", name, parameter.grad)
-    norm = gradient_norm(model.counted)
-    coefficient = clip_coefficient(norm, run.clip_norm)
-    scale_gradients(model.named, coefficient)
-    rate = update(run, step, optimizer)
-    model.round_masters()
-    record_parameters(model, recorder, step)
-    for kind, name, value in moments(optimizer, model.named):
-        recorder.tensor(step, kind, name, value)
-    recorder.action(step, "0STEP", None, start)
-    row = [step_loss, norm, coefficient, rate]
+    with recorder.action(step, "STEP"):
+        model.add_tied_uses()
+        for name, parameter in model.named:
+            recorder.tensor(step, "gradient", name, parameter.grad)
+        norm = gradient_norm(model.counted)
+        coefficient = clip_coefficient(norm, run.clip_norm)
+        scale_gradients(model.named, coefficient)
+        rate = update(run, step, optimizer)
+        model.round_masters()
+        record_parameters(model, recorder, step)
+        for kind, name, value in moments(optimizer, model.named):
+            recorder.tensor(step, kind, name, value)
+    numbers = [number_text(value) for value in (step_loss, norm, coefficient, rate)]
     counts = [sum(microbatch.tokens for microbatch in data), valid_tokens, live_tokens(data)]
-    recorder.end_step(step, [*map(number, row), *counts, number(time.monotonic() - begin)])
-    tell(f"step {step + 1}/{run.steps}  loss {step_loss:.6f}  gradient norm {norm:.6f}  clip {coefficient:.6f}  rate {rate:g}")
+    recorder.rows.add("steps", step, *numbers, *counts, number_text(time.monotonic() - begin))
+    show(f"step {step + 1}/{run.steps}  loss {step_loss:.6f}  gradient norm {norm:.6f}  clip {coefficient:.6f}  rate {rate:g}")

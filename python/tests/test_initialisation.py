@@ -5,8 +5,8 @@ import unittest
 
 import numpy
 import torch
-
-from plumbline_witness.digest import digest, hash64
+from plumbline import digest
+from plumbline_witness.hashes import hash64
 
 # seed, name, shape, hash64, first values, digest where the processor has AVX2 or AVX-512
 VECTORS = [

@@ -66,7 +66,7 @@ NOTHING = [("pipelining", "stages_of", [{"sends", "receives", "actions", "losses
 
 
 def hiding(kind, hidden):
-    """A class whose objects have no attribute of the name that stands in `hidden`."""
+    """A class whose objects have no attribute of the name in `hidden`."""
 
     class Hiding(kind):
         def __getattribute__(self, name):
@@ -122,10 +122,6 @@ def trained(rank, folder, way=None, whom=None, name=None):
                 optimizer.step()
             optimizer.zero_grad()
             found += [loss.item() for loss in losses]
-    if way is not None:  # put back
-        assert not any(hasattr(function, "__wrapped__") for function in (schedules._batch_p2p, schedules._wait_batch_p2p))
-        assert not any(hook in vars(part) for part in parts for hook in ("forward_one_chunk", "get_fwd_send_ops", "set_local_bwd_input"))
-        assert schedule._loss_fn is torch.nn.functional.mse_loss
     return found, [plumbline.digest(parameter) for module in modules for parameter in module.parameters()]
 
 
@@ -159,7 +155,7 @@ def in_a_process(rank, folder):
 class CrippledPipelinesTest(unittest.TestCase):
     maxDiff = None
 
-    def test_a_hook_that_is_missing_or_fails_ends_no_training_and_stands_in_the_record(self):
+    def test_a_hook_that_is_missing_or_fails_ends_no_training_and_is_not_recorded(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         folder = pathlib.Path(scratch.name)
@@ -227,7 +223,7 @@ class CrippledModelsTest(unittest.TestCase):
             optimizer.zero_grad()
         return found, [plumbline.digest(parameter) for parameter in whole.parameters()]
 
-    def test_a_hook_that_fails_ends_no_training_and_stands_in_the_record(self):
+    def test_a_hook_that_fails_ends_no_training_and_is_not_recorded(self):
         plain = self.trained()
         for name, crossing, lacking in (
             (None, None, set()), ("_begin_action", None, {"actions"}), ("_end_action", None, {"actions"}), ("computed", None, {"boundaries"}),

@@ -56,23 +56,22 @@ class StatisticsTest(unittest.TestCase):
 
 
 class ProgressTest(unittest.TestCase):
-    def test_every_field_stands_at_its_place(self):
+    def test_every_field_is_at_its_offset(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "progress"
             page = progress.ProgressPage(path)
             self.assertEqual((path.stat().st_size, path.read_bytes()[:16]), (4096, b"PLMBPRG1" + bytes(8)))
             before = time.monotonic_ns()
-            page.tell(5, 6, "a" * 80, 7, 8, 1 << 40)
+            page.write(5, 6, "a" * 80, 7, 8, 1 << 40)
             text = path.read_bytes()
             sequence, step, index, peer, microbatch, size, clock, process = struct.unpack_from("<QqqiiQQi", text, 8)
             self.assertEqual((sequence, step, index, peer, microbatch, size, process), (2, 5, 6, 7, 8, 1 << 40, os.getpid()))
             self.assertTrue(before <= clock <= time.monotonic_ns())
             self.assertEqual((text[60:124], text[128:192].rstrip(b"\0")), (b"a" * 63 + b"\0", socket.gethostname().encode()[:63]))
-            page.tell(9, 0, "")
+            page.write(9, 0, "")
             text = path.read_bytes()
             self.assertEqual(struct.unpack_from("<QqqiiQ", text, 8), (4, 9, 0, -1, -1, 0))
             self.assertEqual(text[60:124], bytes(64))
-            page.close()
 
     def test_a_reader_that_comes_between_sees_that_it_does(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -85,16 +84,14 @@ class ProgressTest(unittest.TestCase):
                     real.pack_into(memory, *values)
 
             with mock.patch.object(progress, "_VALUES", Slow()):
-                page.tell(0, 0, ""), page.tell(0, 1, "")
-            page.close()
+                page.write(0, 0, ""), page.write(0, 1, "")
         self.assertEqual(seen, [1, 3])
 
     def test_a_long_host_name_keeps_its_end(self):
         with tempfile.TemporaryDirectory() as folder, mock.patch("socket.gethostname", lambda: "h" * 80):
             path = pathlib.Path(folder) / "progress"
             page = progress.ProgressPage(path)
-            page.tell(0, 0, "")
-            page.close()
+            page.write(0, 0, "")
             self.assertEqual(path.read_bytes()[128:200], b"h" * 63 + bytes(9))
 
 

@@ -47,7 +47,7 @@ class ManifestTest(unittest.TestCase):
             "clip_norm": None, "norm_order": "canonical", "clip_epsilon": 0, "level": "full",
         })
 
-    def test_what_was_told_of_the_run_stands_in_it(self):
+    def test_settings_of_the_run_are_its_keys(self):
         mesh = {"axes": {"dp": 1, "pp": 1}, "pipeline": "pp", "replicas": [[0]], "replica": 0}
         told = {"seed": 7, "device": "abacus", "data_source": "noise", "loss_scaling": "after", "clip_norm": 0.5, "level": "summary", "every": 3, "mesh": mesh}
         record = plumbline.Record(self.folder / "meshed", model={}, steps=7, microbatches=1, optimizer=OPTIMIZER, **told)
@@ -64,7 +64,7 @@ class ManifestTest(unittest.TestCase):
     def test_two_runs_are_two(self):
         self.assertNotEqual(self.written("one")["run_id"], self.written("two")["run_id"])
 
-    def test_orders_that_were_told_stand_beside_it_with_their_digests(self):
+    def test_given_orders_are_files_next_to_it_with_their_digests(self):
         def change(record):
             record.schedule_rows, record.schedule_name, record.chunks_per_rank = [["0F0", "0F1", "0B1", "0B0"]], "mine", 2
             record.accumulation_rows = [("unit0", 1), ("unit0", 0)]
@@ -81,7 +81,7 @@ class ManifestTest(unittest.TestCase):
         found = plumbline.read(Pipeline(self.folder / "two", 2).run()).manifest
         self.assertEqual((found["world_size"], found["steps"], found["schedule"]["name"]), (2, STEPS, "by hand"))
 
-    def test_weights_that_are_one_are_found_beside_those_that_were_told(self):
+    def test_tied_weights_are_found_in_addition_to_those_given(self):
         one, two = weights()
         here = {"a": one, "b": two, "c": one, "d": two, "e": weights()[0]}
         self.assertEqual(self.written("found", stages=[here])["tied"], [["a", "c"], ["b", "d"]])
@@ -98,11 +98,11 @@ class ManifestTest(unittest.TestCase):
         self.assertEqual(self.written("wide", stages=[{}, {"a": half}, {"b": weights()[0]}])["dtype"], "float16")
         self.assertEqual(self.written("none", stages=[{}])["dtype"], "float32")
 
-    def test_groups_of_another_rank_alone_are_told(self):
-        from plumbline.manifest import Told
+    def test_groups_of_one_rank_alone_are_written(self):
+        from plumbline.manifest import RankSummary
         from plumbline.training import together
 
-        told = [Told((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
+        told = [RankSummary((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
         self.assertEqual(together([one.optimizer for one in told]), {"name": "sgd", "groups": 6})
         self.assertEqual(together([None, told[0].optimizer, {}]), {"name": "sgd"})
         self.assertIsNone(together([None]))

@@ -129,7 +129,7 @@ class NamesTest(unittest.TestCase):
         self.assertEqual({row["cut"] for row in found.boundaries}, {"layers.1"})
         self.assertTrue(all(row["name"].startswith("model.") for row in found.tensors))
 
-    def test_units_that_run_in_another_order_than_they_are_listed_are_told(self):
+    def test_units_that_run_in_another_order_than_listed_are_noted(self):
         for name, registered, units, told in (
             ("as listed", ("embed", "layers", "head"), None, False),
             ("apart", ("embed", "head", "layers"), None, True),

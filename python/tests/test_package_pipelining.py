@@ -87,7 +87,7 @@ def rank_of_two(rank, folder, name, calls, microbatches):
     record = record_of(folder / "two", optimizer, microbatches=microbatches)
     named = {"units": units.get, "names": lambda stage, name: units[stage][int(name[0])] + name[1:]} if other_names else {}
     plumbline.torch.watch_pipelining(record, made, **named)
-    assert hasattr(schedules._wait_batch_p2p, "__wrapped__")  # test_package_torch: whom a rank waits for stands on its page
+    assert hasattr(schedules._wait_batch_p2p, "__wrapped__")  # test_package_torch: the heartbeat shows whom a rank waits for
     for inputs, targets in batches():
         first, last = 0 in mine, stages - 1 in mine
         x, y = next(zip(inputs.chunk(calls), targets.chunk(calls)))

@@ -216,7 +216,7 @@ class RecordTest(unittest.TestCase):
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
-    def test_what_another_rank_alone_knows_stands_in_the_manifest(self):
+    def test_what_only_another_rank_knows_is_in_the_manifest(self):
         one, two = Pipeline(self.folder / "one", 1, frozen=True).run(), Pipeline(self.folder / "two", 2, frozen=True).run()
         self.assertEqual(plumbline.read(two).manifest["frozen"], ["second.weight"])
         found = plumbline.compare(one, two)
@@ -282,7 +282,7 @@ class RecordTest(unittest.TestCase):
         with self.assertRaisesRegex(FileExistsError, "is not empty"):
             Pipeline(self.folder / "two", 2).run()
 
-    def test_a_folder_that_cannot_be_made_is_told_on_every_rank(self):
+    def test_a_folder_that_cannot_be_made_is_an_error_on_every_rank(self):
         (self.folder / "file").write_text("")
         with self.assertRaises(NotADirectoryError):
             Pipeline(self.folder / "file" / "two", 2).run()

@@ -47,10 +47,10 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(self.record("tenth", every=10).steps, 1)
         self.assertEqual(self.record("tenth", steps=11, every=10, level="full").steps, 2)
 
-    def test_stages_are_told_before_the_first_step(self):
+    def test_stages_are_given_before_the_first_step(self):
         record = self.record(steps=2)
         self.step(record)
-        with self.assertRaisesRegex(RuntimeError, "stages are told before the first step"):
+        with self.assertRaisesRegex(RuntimeError, r"record.stage\(\) is called before the first step"):
             record.stage(1, ["second"], {})
         self.step(record)
 
@@ -61,7 +61,7 @@ class RulesTest(unittest.TestCase):
             work()
         return said.getvalue()
 
-    def test_one_step_more_than_was_told_is_trained_and_not_recorded(self):
+    def test_a_step_beyond_the_declared_ones_is_trained_and_not_recorded(self):
         record = self.record(steps=2, every=2)
         self.step(record)
         self.step(record)
@@ -72,7 +72,7 @@ class RulesTest(unittest.TestCase):
 
     def test_a_batch_of_other_microbatches_is_said(self):
         for inputs, targets, why in (
-            (None, None, "every rank gives the step its batch, also one that is fed none of it: sizes are told by all"),
+            (None, None, "give the step its batch on every rank, also where the rank reads none of it: every rank records sizes"),
             ([numpy.ones(1)] * 3, None, "the step was given 3 microbatches, and the record was made for 2"),
             ([numpy.ones(1)] * 2, (numpy.ones(1),), "the step was given 1 microbatches, and the record was made for 2"),
         ):
@@ -91,14 +91,14 @@ class RulesTest(unittest.TestCase):
             record.loss(1), record.loss(1), record.learning_rate(RATE)
         self.assertEqual([row["batch"] for row in plumbline.read(self.folder / "lists").microbatches], [1, 5])
 
-    def test_what_a_step_was_not_told_is_named_and_ends_no_training(self):
+    def test_what_a_step_did_not_record_is_named_and_ends_no_training(self):
         for name, options, told, what, words in (
             ("some", {}, {"losses": (1,)}, "losses", r"step 0: losses of microbatches \[0\], of 2 that there are"),
             ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|losses of microbatches \[0, 1, 2\], of 4"),
-            ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was told; call record.loss"),
+            ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was recorded; call record.loss"),
             ("rate", {}, {"rate": None}, "rates", r"step 0: no optimiser stepped; call record.learning_rate"),
             ("infinite", {}, {"rate": float("inf")}, "rates", r"step 0: the learning rate is inf"),
-            ("norm", {"clip_norm": 2.5}, {}, "norm", r"step 0: clip_norm is 2.5, yet no norm was seen"),
+            ("norm", {"clip_norm": 2.5}, {}, "norm", r"step 0: clip_norm is 2.5, but no norm was seen"),
         ):
             with self.subTest(name):
                 said = self.said(lambda name=name, options=options, told=told: self.step(self.record(name, **options), **told))
@@ -123,7 +123,7 @@ class RulesTest(unittest.TestCase):
             "learning_rate": lambda: record.learning_rate(1), "computed": lambda: record.computed("first", "forward", 0, one),
             "sent": lambda: record.sent(0, 1, one), "received": lambda: record.received(1, 0, one),
         }.items():
-            words = f"plumbline: record.{name}() counts within `with record.step(...)` alone, and was called outside of it\n"
+            words = f"plumbline: record.{name}() counts only within `with record.step(...)`, and was called outside of it\n"
             self.assertEqual(self.said(lambda tell=tell: (tell(), tell())), words)
         self.assertFalse(record.in_step)
 
@@ -200,7 +200,7 @@ class RulesTest(unittest.TestCase):
             self.assertEqual([(row["microbatch"], row["loss"], row["batch"]) for row in found.microbatches], [(m, m % 2, 1) for m in range(4)] * 2)
             self.assertEqual((found.manifest["data"]["microbatches"], found.exits[0].get("not_recorded")), (4, None))
 
-    def test_variables_that_steer_libraries_are_told(self):
+    def test_variables_that_steer_libraries_are_recorded(self):
         with mock.patch.dict("os.environ", {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": "no"}):
             self.step(self.record())
         told = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
@@ -262,7 +262,7 @@ class RulesTest(unittest.TestCase):
 
         def gather(mine):
             asked.append(mine)
-            return [mine] if len(asked) > 1 else [manifest.Told(mine.settings, [(0, ["before"])], [], [], {"name": "sgd"}), mine]
+            return [mine] if len(asked) > 1 else [manifest.RankSummary(mine.settings, [(0, ["before"])], [], [], {"name": "sgd"}), mine]
 
         record = plumbline.Record(self.folder / "two", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER, rank=1, world_size=2, gather=gather)
         record.stage(1, ["behind"], {})
@@ -271,7 +271,7 @@ class RulesTest(unittest.TestCase):
                 pass
         self.assertFalse((self.folder / "two").exists())
 
-    def test_the_place_of_a_rank_is_what_was_told_or_what_torch_says(self):
+    def test_the_number_of_a_rank_is_given_or_that_of_torch(self):
         distributed = types.SimpleNamespace(
             is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda group: group[0], get_world_size=lambda group: group[1]
         )

@@ -15,7 +15,7 @@ from test_package_record import OPTIMIZER, RATE, Pipeline, Weight, batch, weight
 
 
 def rows(folder, table, rank=0):
-    """As they stand in the file: texts."""
+    """Cells of the file, as text."""
     with open(folder / f"rank-{rank}" / f"{table}.csv", newline="", encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
@@ -66,7 +66,7 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(rows(self.folder / "one", "steps")[0]["loss"], "0.7")
         self.assertEqual([numpy.float32(row["loss"]) for row in rows(self.folder / "one", "microbatches")], losses)
 
-    def test_a_coefficient_is_what_was_told_or_what_torch_makes_of_the_norm(self):
+    def test_a_coefficient_is_given_or_what_torch_computes_from_the_norm(self):
         for clip_norm, told, expected in ((3.0, 0.75, "0.75"), (3.0, None, "0.5"), (9.0, None, "1.0"), (None, None, ""), (None, 0.125, "0.125")):
             record = self.record(f"{clip_norm} {told}", clip_norm=clip_norm, clip_epsilon=0.0)
             with record.step(*batch(0)):
@@ -115,7 +115,7 @@ class TablesTest(unittest.TestCase):
         empty = microbatch(ids[:, :0], ids[:, :0])
         self.assertEqual((empty.batch, empty.sequence_length, empty.tokens, empty.valid_tokens), (2, 1, 0, 0))
 
-    def test_actions_stand_in_their_order_with_times(self):
+    def test_actions_are_in_their_order_with_times(self):
         before = time.monotonic_ns()
         record = self.record(steps=2)
         for step in range(2):
@@ -152,7 +152,7 @@ class TablesTest(unittest.TestCase):
             for row in (there, back):
                 self.assertEqual((row["cut"], row["dtype"], row["shape"], row["bytes"]), ("second", "float32", "1x4", "16"))
 
-    def test_losses_stand_on_the_rank_that_owns_them(self):
+    def test_losses_are_on_the_rank_of_the_last_stage(self):
         two = Pipeline(self.folder / "two", 2).run()
         for rank, blank in ((0, True), (1, False)):
             for table in ("steps", "microbatches"):

@@ -6,11 +6,14 @@ import copy
 import gc
 import importlib.util
 import io
+import itertools
 import json
 import pathlib
 import pickle
 import tempfile
+import threading
 import traceback
+import types
 import unittest
 import weakref
 from unittest import mock
@@ -21,6 +24,7 @@ from plumbline.rows import Rows
 if importlib.util.find_spec("torch") is None:
     raise unittest.SkipTest("torch is not here")
 import torch
+from torch.distributed.pipelining import schedules
 
 STEPS, MICROBATCHES = 3, 2
 
@@ -30,33 +34,117 @@ def raising(*args, **kwargs):
 
 
 class Trainer:
-    """Two layers and Adam; `spoil(step, self)` stands where a trainer has its own faults."""
+    """Two layers and Adam; `spoil(step, self)` is called after each step's microbatches, `between()` before each backward pass."""
 
     def __init__(self, spoil=lambda step, trainer: None):
         torch.manual_seed(3)
         self.model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.1)
-        self.record, self.spoil = None, spoil
+        self.record, self.spoil, self.between = None, spoil, lambda: None
+        self.patched = []  # objects of which functions may be patched
 
     def recorded(self, folder, **more):
         self.record = plumbline.Record(folder, **({"model": {}, "steps": STEPS, "microbatches": MICROBATCHES, "optimizer": self.optimizer} | more))
-        plumbline.torch.watch_model(self.record, self.model)
+        self.watch()
         return self
 
-    def train(self):
-        for step in range(STEPS):
+    def watch(self):
+        plumbline.torch.watch_model(self.record, self.model)
+
+    def microbatch(self, number, x):
+        loss = self.model(x).square().mean()
+        if self.record:
+            self.record.loss(loss)
+        return loss
+
+    def train(self, steps=STEPS):
+        for step in range(steps):
             inputs = torch.arange(4.0 * MICROBATCHES).reshape(-1, 2) + step
             with self.record.step(inputs) if self.record else contextlib.nullcontext():
-                for x in inputs.chunk(MICROBATCHES):
-                    loss = self.model(x).square().mean()
-                    if self.record:
-                        self.record.loss(loss)
+                for number, x in enumerate(inputs.chunk(MICROBATCHES)):
+                    loss = self.microbatch(number, x)
+                    self.between()
                     loss.backward()
                 if self.spoil(step, self) != "no update":
                     torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
                     self.optimizer.step()
                 self.optimizer.zero_grad()
         return [plumbline.digest(parameter) for parameter in self.model.parameters()]
+
+
+class Stage:
+    """The functions of torch's stage, of a pipeline of two stages on one rank."""
+
+    num_stages, group_size = 2, 1
+
+    def __init__(self, module, index):
+        self.submod, self.stage_index, self.is_first, self.is_last = module, index, index == 0, index == 1
+
+    def forward_one_chunk(self, chunk_id, args):
+        return self.submod(*args)
+
+    def no_operations(self, mb_index, *args, **kwargs):
+        return []
+
+    get_fwd_send_ops = get_bwd_send_ops = get_fwd_recv_ops = get_bwd_recv_ops = no_operations
+    backward_one_chunk = backward_weight_one_chunk = set_local_fwd_input = set_local_bwd_input = no_operations
+
+
+class PipelineTrainer(Trainer):
+    def __init__(self):
+        super().__init__()
+        modules = [torch.nn.Sequential(layer) for layer in self.model]
+        self.schedule = types.SimpleNamespace(_stages=[Stage(*one) for one in zip(modules, range(2))], _n_microbatches=MICROBATCHES, _loss_fn=lambda y, target: y.square().mean())
+        self.patched = [self.schedule, *self.schedule._stages]
+
+    def watch(self):
+        plumbline.torch.watch_pipelining(self.record, self.schedule, names=lambda stage, name: f"{stage}.{name}")
+
+    def microbatch(self, number, x):
+        first, last = self.schedule._stages
+        h = first.forward_one_chunk(number, (x,))
+        last.set_local_fwd_input(h.detach(), number)
+        loss = self.schedule._loss_fn(last.forward_one_chunk(number, (h,)), None)
+        last.backward_one_chunk(number, loss=loss)
+        first.set_local_bwd_input(h.detach(), number)
+        first.backward_one_chunk(number)
+        return loss
+
+
+CLIPPING = {"utils.clip_grad_norm_", "utils.clip_grads_with_norm_", "clip_grad.clip_grad_norm_"}
+OPTIMIZER = {"AdamW._optimizer_step_pre_hooks", "AdamW._optimizer_step_post_hooks"}
+# All that a record hooks or patches, by the kind of trainer.
+WATCHED = {
+    Trainer: {"Sequential._forward_hooks", "Sequential._forward_pre_hooks", "Linear._forward_pre_hooks", "Linear._forward_pre_hooks_with_kwargs"} | CLIPPING | OPTIMIZER,
+    PipelineTrainer: {"Linear._forward_pre_hooks", "SimpleNamespace._loss_fn", "schedules._batch_p2p", "schedules._wait_batch_p2p"} | CLIPPING | OPTIMIZER | {
+        f"Stage.{name}" for name in vars(Stage) if name.startswith(("forward_", "backward_", "get_", "set_"))
+    },
+}
+
+
+def functions():
+    """Of torch's modules, by name."""
+    owners = (torch.nn.utils, torch.nn.utils.clip_grad, schedules)
+    return {f"{owner.__name__.rpartition('.')[2]}.{name}": function for owner in owners for name, function in vars(owner).items() if callable(function)}
+
+
+def places(trainer):
+    """What may be hooked or patched, of the trainer's objects and of torch, by name."""
+    found = functions()
+    for one in (*trainer.model.modules(), trainer.optimizer, *(one.submod for one in trainer.patched[1:])):
+        for name, value in vars(one).items():
+            if "hook" in name and hasattr(value, "__len__"):
+                found.setdefault(f"{type(one).__name__}.{name}", []).extend(value)
+    for one in trainer.patched:
+        for name in dir(one):
+            if not name.startswith("__"):
+                found.setdefault(f"{type(one).__name__}.{name}", []).append((name in vars(one), getattr(one, name)))
+    return found
+
+
+def changed(trainer, before):
+    now = places(trainer)
+    return {name for name in now | before if now.get(name) != before.get(name)}
 
 
 class UntouchedTest(unittest.TestCase):
@@ -93,7 +181,7 @@ class UntouchedTest(unittest.TestCase):
                 self.assertRegex(ended["where"], r"^the recorder itself failed, and the record is unusable: .*OSError: no space left")
         self.assertEqual(self.said.getvalue().count("the recorder itself failed"), len(self.UNUSABLE))
 
-    def test_the_trainers_own_exception_passes_whatever_fails_beside_it(self):
+    def test_the_trainers_own_exception_passes_whatever_else_fails(self):
         error = ZeroDivisionError("its own")
 
         def fails(step, trainer):
@@ -126,7 +214,7 @@ class UntouchedTest(unittest.TestCase):
         self.assertEqual(values[0], values[1])
         self.assertNotEqual(values[1], values[2])
 
-    def test_parameters_that_are_replaced_are_recorded_and_told(self):
+    def test_parameters_that_are_replaced_are_recorded_and_noted(self):
         def replaces(step, trainer):
             if step == 1:
                 trainer.model.load_state_dict({name: value.clone() for name, value in trainer.model.state_dict().items()}, assign=True)
@@ -152,22 +240,78 @@ class UntouchedTest(unittest.TestCase):
 
         self.assertEqual(said.getvalue(), "")
 
-    def test_nothing_stays_behind(self):
-        for way, leave in {
-            "all steps": lambda trainer: trainer.train(), "finish": lambda trainer: trainer.record.finish(),
-            "with": lambda trainer: trainer.record.__exit__(None, None, None), "dropped": lambda trainer: None,
-        }.items():
-            with self.subTest(way):
-                clip, trainer = torch.nn.utils.clip_grad_norm_, Trainer().recorded(self.folder / way)
-                leave(trainer)
-                if way != "dropped":
-                    self.assertEqual([len(trainer.model._forward_hooks), len(trainer.optimizer._optimizer_step_pre_hooks)], [0, 0])
-                    self.assertEqual([len(unit._forward_pre_hooks) for unit in trainer.model], [0, 0])
-                    self.assertIs(torch.nn.utils.clip_grad_norm_, clip)
-                held = [weakref.ref(one) for one in (trainer.record, trainer.model, trainer.optimizer)]
+    def test_every_hook_and_patch_is_undone(self):
+        def raises():
+            raise ZeroDivisionError("its own")
+
+        def train_with(trainer, between):
+            trainer.between = between
+            with contextlib.suppress(ZeroDivisionError):
+                trainer.train()
+
+        def in_the_records_block(trainer):
+            with contextlib.suppress(ZeroDivisionError), trainer.record:
+                trainer.train(1)
+                raises()
+
+        ways = {
+            "before the first step": lambda trainer: trainer.record.finish(),
+            "after the last step": lambda trainer: trainer.train(),
+            "between steps": lambda trainer: (trainer.train(1), trainer.record.finish()),
+            "within a step": lambda trainer: train_with(trainer, trainer.record.finish),
+            "the trainer raises within a step": lambda trainer: train_with(trainer, raises),
+            "the trainer raises between steps": in_the_records_block,
+        }
+        for number, (kind, (way, leave)) in enumerate(itertools.product(WATCHED, ways.items())):
+            with self.subTest(kind=kind.__name__, way=way):
+                trainer = kind()
+                before = places(trainer)
+                trainer.recorded(self.folder / str(number))
+                during = changed(trainer, before)
+                trainer.spoil = lambda step, trainer: during.update(changed(trainer, before))
+                self.quietly(lambda: leave(trainer))
+                self.assertEqual(changed(trainer, before), set())
+                if way == "after the last step":
+                    self.assertEqual(during, WATCHED[kind])
+        self.assertNotIn("are not recorded", self.said.getvalue())
+
+    def test_a_record_that_is_dropped_is_collected_and_its_patches_are_undone(self):
+        for number, (kind, steps) in enumerate(itertools.product(WATCHED, (0, 1))):
+            with self.subTest(kind=kind.__name__, steps=steps):
+                before, trainer = functions(), kind()
+                trainer.recorded(self.folder / str(number)).train(steps)
+                held, ending = [weakref.ref(one) for one in (trainer.record, trainer.model, trainer.optimizer)], trainer.record._ending
                 del trainer
                 gc.collect()
                 self.assertEqual([one() for one in held], [None] * 3)
+                self.assertEqual(functions(), before)
+                if ending:
+                    ending.left()  # as the process does at its end
+
+    def test_of_several_records_the_last_to_end_puts_functions_back(self):
+        for order in ((0, 1), (1, 0)):
+            with self.subTest(order=order):
+                before = functions()
+                trainers = [PipelineTrainer().recorded(self.folder / f"{order}-{number}", clip_norm=1.0) for number in range(2)]
+                for trainer in trainers:
+                    self.quietly(lambda: trainer.train(1))
+                trainers[order[0]].record.finish()
+                self.quietly(lambda: trainers[order[1]].train(STEPS - 1))
+                self.assertEqual(len({row["gradient_norm"] for row in plumbline.read(self.folder / f"{order}-{order[1]}").steps} - {None}), STEPS)
+                self.assertEqual(functions(), before)
+
+    def test_clipping_in_another_thread_is_of_another_rank(self):
+        def clips_twice(step, trainer):
+            other = torch.nn.Parameter(torch.zeros(1))
+            other.grad = torch.tensor([7.0])
+            found.append(float(torch.nn.utils.clip_grad_norm_(trainer.model.parameters(), 1.0)))
+            thread = threading.Thread(target=torch.nn.utils.clip_grad_norm_, args=([other], 1.0))
+            thread.start(), thread.join(), trainer.optimizer.step()
+            return "no update"
+
+        found, trainer = [], Trainer(clips_twice).recorded(self.folder / "one", clip_norm=1.0)
+        trainer.train()
+        self.assertEqual([row["gradient_norm"] for row in plumbline.read(self.folder / "one").steps], found)
 
     def test_a_block_of_a_record_says_how_it_was_left(self):
         trainer = Trainer()

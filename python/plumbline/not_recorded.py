@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a record could not be given, and why. The trainer goes on; its record and one line on stderr say so."""
+"""What is not recorded, and why. The trainer goes on; its record and one line on stderr say so."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 from typing import Any, Callable, Iterable
 
 
-def tell(words: str) -> None:
-    """On stderr, where that can be written to."""
+def warn(words: str) -> None:
+    """Prints one line on stderr. Raises nothing."""
     try:
         print(f"plumbline: {words}", file=sys.stderr, flush=True)
     except Exception:
@@ -19,13 +19,13 @@ def words_of(error: BaseException) -> str:
     return (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
 
 
-class Lacks:
+class NotRecorded:
     """Of one rank. `entries` is `not_recorded` of exit.json and, with all ranks' together, of the manifest."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, str]] = []
-        self.notes: list[str] = []  # what else people should know of the record
-        self._told: set[str] = set()
+        self.notes: list[str] = []  # of exit.json
+        self._warned: set[str] = set()
 
     def __contains__(self, what: str) -> bool:
         return what in self.kinds()
@@ -33,7 +33,7 @@ class Lacks:
     def kinds(self) -> set[str]:
         return {entry["what"] for entry in self.entries}
 
-    def say(self, what: str | Iterable[str], why: str) -> None:
+    def add(self, what: str | Iterable[str], why: str) -> None:
         """From now on nothing of these kinds is recorded."""
         kinds = [what] if isinstance(what, str) else list(what)
         entries = [{"what": kind, "why": why} for kind in kinds]
@@ -43,28 +43,28 @@ class Lacks:
         self.entries += [entry for entry in entries if entry["what"] in new]
         listed = ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else new[0]
         uncounted = len(new) == 1 and not new[0].endswith("s")
-        tell(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
+        warn(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
 
-    def tell_once(self, words: str) -> None:
-        """What the record lacks nothing by."""
-        if words not in self._told:
-            self._told.add(words)
-            tell(words)
+    def warn_once(self, words: str) -> None:
+        """What happened, although nothing is missing in the record."""
+        if words not in self._warned:
+            self._warned.add(words)
+            warn(words)
 
     def note(self, words: str) -> None:
-        """The same, and the record says it."""
+        """The same, also in the record."""
         if words not in self.notes:
             self.notes.append(words)
-            tell(words)
+            warn(words)
 
-    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
-        """Calls `tell`, unless these kinds are no longer recorded. Where it raises, they are not from now on, and None is returned."""
+    def attempt(self, what: str | tuple[str, ...], work: Callable[..., Any], *args: Any) -> Any:
+        """Returns work(*args). Where it raises, these kinds are not recorded from now on; then, and from then on, None."""
         if ({what} if isinstance(what, str) else set(what)) <= self.kinds():
             return None
         try:
-            return tell(*args)
+            return work(*args)
         except Exception as error:
-            self.say(what, words_of(error))
+            self.add(what, words_of(error))
             return None
 
 

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stages that a rank holds, and their tensors as rows of tensors.csv."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator
+
+from . import training
+from .digests import dtype_name
+
+Named = list[tuple[str, Any]]
+TensorRow = tuple[str, str, int, Any, float | None]  # kind, name, stage, tensor, learning rate
+
+
+@dataclass
+class Stage:
+    """A part of the model that this rank holds."""
+
+    number: int
+    units: list[str]
+    parameters: Named  # by the names that the whole model gives them
+    gradient_of: Callable[[Any], Any] | None = None
+    master_of: Callable[[Any], Any] | None = None
+    again: Callable[[], Named] | None = None  # gives the parameters as they are now
+
+    @property
+    def trained(self) -> list[Any]:
+        return [parameter for _, parameter in self.parameters if getattr(parameter, "requires_grad", True)]
+
+    def master(self, parameter: Any) -> Any:
+        """What the optimiser updates in the parameter's place; the parameter itself where nothing does."""
+        master = self.master_of(parameter) if self.master_of else None
+        return parameter if master is None else master
+
+    def gradient(self, parameter: Any) -> Any:
+        if self.gradient_of:
+            return self.gradient_of(parameter)
+        gradient = getattr(parameter, "grad", None)
+        return getattr(self.master(parameter), "grad", None) if gradient is None else gradient
+
+    def has_copy(self, parameter: Any) -> bool:
+        """Whether the model computes with a bfloat16 copy of what the optimiser updates in float32: mixed precision."""
+        master = self.master(parameter)
+        return master is not parameter and (dtype_name(master), dtype_name(parameter)) == ("float32", "bfloat16")
+
+    def replaced(self) -> bool:
+        """Whether the parameters are other objects now; these are recorded from now on."""
+        now = self.again() if self.again else self.parameters
+        if [(name, id(one)) for name, one in now] == [(name, id(one)) for name, one in self.parameters]:
+            return False
+        self.parameters = now
+        return True
+
+    def parameter_rows(self, rates: dict[int, float]) -> Iterator[TensorRow]:
+        """`rates`: of each parameter that an optimiser holds, by its id."""
+        for name, parameter in self.parameters:
+            master = self.master(parameter)
+            yield "parameter", name, self.number, master, rates.get(id(master))
+            if self.has_copy(parameter):
+                yield "copy", name, self.number, parameter, None
+
+    def gradient_rows(self) -> Iterator[TensorRow]:
+        for name, parameter in self.parameters:
+            gradient = self.gradient(parameter)
+            if gradient is not None:
+                yield "gradient", name, self.number, gradient, None
+
+    def moment_rows(self, optimizers: list[Any]) -> Iterator[TensorRow]:
+        for name, parameter in self.parameters:
+            for kind, moment in training.moments_of(optimizers, self.master(parameter)):
+                yield kind, name, self.number, moment, None
+
+
+def require_updated(stages: list[Stage], optimizers: list[Any]) -> None:
+    """Raises LookupError where the optimisers update other tensors than those that are recorded."""
+    held = set().union(*(training.rates_of(one) for one in optimizers if hasattr(one, "param_groups")))
+    updated = {id(stage.master(parameter)) for stage in stages for parameter in stage.trained}
+    if held and updated and not held & updated:
+        raise LookupError("no optimiser holds a parameter of this rank; where it updates others in their place, give master_of=")
+
+
+def tied_in(named: Named) -> list[list[str]]:
+    """Names of one parameter."""
+    names: dict[int, list[str]] = {}
+    for name, parameter in named:
+        names.setdefault(id(parameter), []).append(name)
+    return [group for group in names.values() if len(group) > 1]
