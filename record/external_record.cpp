@@ -14,6 +14,7 @@
 #include "support/elements.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/ignored_label.hpp"
 
 namespace plumbline {
 namespace {
@@ -99,11 +100,10 @@ std::filesystem::path begun(const std::filesystem::path& folder, const ExternalR
 
 ExternalMicrobatch microbatch_of_tokens(std::int64_t batch, std::int64_t length, const std::int64_t* ids,
                                         const std::int64_t* labels) {
-  constexpr std::int64_t ignored = -100;
   const auto count = static_cast<std::size_t>(batch * length);
   std::vector<std::int64_t> both(ids, ids + count);
   both.insert(both.end(), labels, labels + count);
-  const auto valid = std::count_if(labels, labels + count, [](std::int64_t label) { return label != ignored; });
+  const auto valid = std::count_if(labels, labels + count, [](std::int64_t label) { return label != ignored_label; });
   return {batch, length, valid, digest_of({"int64", {2, batch, length}, both.data()})};
 }
 

@@ -20,6 +20,7 @@
 #include "model/unit.hpp"
 #include "record/digest.hpp"
 #include "support/error.hpp"
+#include "support/ignored_label.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
@@ -92,7 +93,7 @@ at::Tensor read_tokens(const SafetensorsFile& file, const std::string& name, std
   }
   const auto* values = tokens.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < tokens.numel(); ++i) {
-    if (!(values[i] >= 0 && values[i] < vocab_size) && !(labels && values[i] == -100)) {
+    if (!(values[i] >= 0 && values[i] < vocab_size) && !(labels && values[i] == ignored_label)) {
       throw InputError(where + " holds " + std::to_string(values[i]) + ", beyond vocab_size " +
                        std::to_string(vocab_size));
     }
@@ -109,9 +110,9 @@ at::Tensor read_shifted_labels(const SafetensorsFile& file, const LlamaConfig& c
                      shape_text(ids.sizes().vec()) + "]");
   }
   if (!shifted) {  // as transformers does: pad by one, then drop the first
-    labels = at::constant_pad_nd(labels, {0, 1}, -100).slice(1, 1).contiguous();
+    labels = at::constant_pad_nd(labels, {0, 1}, ignored_label).slice(1, 1).contiguous();
   }
-  if (labels.ne(-100).sum().item<std::int64_t>() == 0) {
+  if (labels.ne(ignored_label).sum().item<std::int64_t>() == 0) {
     throw InputError(file.path().string() + ": no position has a label: there is no loss to compare");
   }
   return labels;
@@ -141,7 +142,7 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   for (std::int64_t unit = 0; unit < model.units().end; ++unit) logits = model.forward_unit(unit, logits);
   const at::Tensor scored =
       std::exchange(logits, logits.detach().clone());  // a clone, because the loss reuses the logits' memory
-  const at::Tensor loss = token_weighted_loss(scored, labels, labels.ne(-100).sum().item<std::int64_t>());
+  const at::Tensor loss = token_weighted_loss(scored, labels, labels.ne(ignored_label).sum().item<std::int64_t>());
   GraphEnd(loss).backward();
   OptimizerSettings stateless;
   stateless.name = "sgd";

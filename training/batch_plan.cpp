@@ -9,6 +9,7 @@
 #include <span>
 
 #include "support/hash.hpp"
+#include "support/ignored_label.hpp"
 #include "support/machine_memory.hpp"
 #include "training/memory_meter.hpp"
 #include "training/token_source.hpp"
@@ -19,7 +20,6 @@ namespace plumbline {
 namespace {
 
 constexpr std::int64_t padding_id = 0;
-constexpr std::int64_t no_label = -100;
 
 at::Tensor as_tensor(std::span<const std::int64_t> numbers, std::int64_t batch, std::int64_t sequence) {
   const MemoryScope scope(MemoryOwner::data);
@@ -103,7 +103,7 @@ std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t ind
   const auto half = static_cast<std::size_t>(std::ssize(rows(index)) * sequence);
   std::vector<std::int64_t> both(2 * half, padding_id);
   const std::span labels = std::span(both).subspan(half);
-  std::ranges::fill(labels, no_label);
+  std::ranges::fill(labels, ignored_label);
   const std::vector<std::int64_t> begins = positions(step, index);
   std::vector<std::int64_t> read;
   for (std::size_t row = 0; row < begins.size(); ++row) {

@@ -20,13 +20,13 @@
 #include <vector>
 
 #include "model/graph_node.hpp"
+#include "support/ignored_label.hpp"
 
 namespace plumbline {
 namespace {
 
 using torch::autograd::variable_list;
 
-constexpr std::int64_t no_label = -100;
 /// Rows are processed in chunks of this many elements, at least one row: 8 MiB of float32.
 constexpr std::int64_t elements_at_a_time = std::int64_t{1} << 21;
 
@@ -55,7 +55,7 @@ struct LossBackward final : torch::autograd::Node {
     in_chunks(kept, [&](std::int64_t begin, std::int64_t rows) {
       const at::Tensor part = kept.narrow(0, begin, rows);
       at::Tensor gradient = at::nll_loss_backward(gradients[0], part, labels_.narrow(0, begin, rows), {},
-                                                  at::Reduction::Sum, no_label, weight_);
+                                                  at::Reduction::Sum, ignored_label, weight_);
       // Row by row: sums the incoming elements, then computes each element, which may overwrite its input.
       at::_log_softmax_backward_data_out(gradient, gradient, part, 1, part.scalar_type());
       made.narrow(0, begin, rows).copy_(gradient);
@@ -103,7 +103,7 @@ at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& label
     // Reduction "sum" and one division have transformers' bits; a sum of separate losses does not. Without valid labels
     // the sum is 0 with zero gradients, where a mean would be 0/0.
     std::tie(sum, weight) =
-        at::nll_loss_forward(of_labels, label_of_row.clamp_max(0), {}, at::Reduction::Sum, no_label);
+        at::nll_loss_forward(of_labels, label_of_row.clamp_max(0), {}, at::Reduction::Sum, ignored_label);
   }
   if (with_graph) {
     const auto node = make_graph_node<LossBackward>();

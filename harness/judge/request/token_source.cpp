@@ -9,13 +9,12 @@
 #include "record/digest.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/ignored_label.hpp"
 
 namespace plumbline::judging {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t no_label = -100;
 
 std::int64_t size_of(const fs::path& file, std::int64_t asked) {
   std::error_code error;
@@ -96,7 +95,7 @@ std::string TokenSource::data_digest(std::int64_t step, std::int64_t microbatch)
   const auto sequence = std::ranges::max(asked.lengths);
   const auto half = static_cast<std::size_t>(batch * sequence);
   std::vector<std::int64_t> numbers(half, 0);  // padding has id 0
-  numbers.resize(2 * half, no_label);
+  numbers.resize(2 * half, ignored_label);
   std::int64_t before = 0;
   for (std::int64_t row = 0; row < batch; ++row) {
     const std::int64_t length = asked.lengths[static_cast<std::size_t>(row)];
