@@ -6,12 +6,34 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
+
+namespace {
+
+/// Of the MPI that is loaded; empty if unknown.
+std::filesystem::path library_path() {
+  Dl_info library{};
+  const bool known = dladdr(dlsym(RTLD_DEFAULT, "MPI_Init_thread"), &library) != 0 && library.dli_fname != nullptr;
+  return known ? library.dli_fname : "";
+}
+
+/// A wheel's Open MPI is not where it was built for. Its mpirun sets OPAL_PREFIX; a process without mpirun would fail
+/// in MPI_Init_thread.
+void find_relocated_open_mpi() {
+  std::error_code absent;
+  const auto prefix = std::filesystem::canonical(library_path(), absent).parent_path().parent_path();
+  const bool whole = std::filesystem::exists(prefix / "bin" / "orted", absent) &&
+                     std::filesystem::exists(prefix / "share" / "openmpi", absent);
+  if (whole) ::setenv("OPAL_PREFIX", prefix.c_str(), 0);
+}
+
+}  // namespace
 
 void check_mpi(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -31,6 +53,7 @@ bool initialise_mpi() {
   if (ended != 0) throw SystemError("MPI has ended in this process and cannot be started again");
   int provided = MPI_THREAD_SINGLE;
   if (started == 0) {
+    find_relocated_open_mpi();
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   } else {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
@@ -78,12 +101,11 @@ std::optional<ForeignLauncher> foreign_launcher(int world_size) {
     const auto size = number(each.size);
     if (size == 1) return std::nullopt;  // the other variables belong to an outer launcher
     if (!size || *size < 1 || found) continue;
-    Dl_info library{};
-    dladdr(dlsym(RTLD_DEFAULT, "MPI_Init_thread"), &library);
+    const std::string library = library_path().string();
     found = {number(each.rank).value_or(0),
              each.launcher + (" started " + std::to_string(*size)) +
                  " processes that know nothing of each other, each alone in its MPI world: they run with " +
-                 mpi_version() + " (" + (library.dli_fname != nullptr ? library.dli_fname : "no path") +
+                 mpi_version() + " (" + (library.empty() ? "no path" : library) +
                  "), to which this launcher does not belong. Start them with the mpirun of that MPI" +
                  (each.launcher == std::string("srun") ? ", or try srun --mpi=pmix or --mpi=pmi2" : "") +
                  " (in a sweep: its path in the key launcher), or build for the launcher's MPI (-DMPI_HOME=DIR)"};
