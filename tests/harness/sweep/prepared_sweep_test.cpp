@@ -42,7 +42,7 @@ TEST_F(PrepareSweep, OfAShardKnowsTheCellsOfTheOthers) {
 TEST_F(PrepareSweep, RefusesAPatternThatMatchesNothing) {
   options_.cells = {"*-w9"};
 
-  expect_refused_alike<InputError>("\"*-w9\" matches no cell");
+  expect_refused_alike<InputError>("\"*-w9\" matches no case");
 }
 
 TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
@@ -62,10 +62,10 @@ TEST_F(PrepareSweep, RefusesWhereTheReferenceIsMissing) {
 
 TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   folder_.file("out/notes.txt", "mine");
-  expect_refused_alike<InputError>("holds files already");
+  expect_refused_alike<InputError>("already holds files");
 
   options_.resume = true;
-  expect_refused_alike<InputError>("holds no sweep to go on with");
+  expect_refused_alike<InputError>("holds no sweep to resume");
 
   options_.out.reset();
   expect_refused_alike<InputError>("--resume: needs --out");

@@ -128,7 +128,7 @@ TEST_F(ReadSweepFile, ReplicasAreTakenFromOneOn) {
   EXPECT_THAT(read(matrix + "replicas = [2, 1]\n").replicas, ElementsAre(2, 1));
   EXPECT_EQ(read(cell + "replicas = 2\n").cells.front().changes.replicas, 2);
   EXPECT_THAT(refusal(matrix + "replicas = [0]\n"), HasSubstr("0 is no number of pipelines"));
-  EXPECT_THAT(refusal(matrix + "replicas = [2, 2]\n"), HasSubstr("the same value stands there twice"));
+  EXPECT_THAT(refusal(matrix + "replicas = [2, 2]\n"), HasSubstr("holds the same value twice"));
 }
 
 TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
@@ -151,7 +151,7 @@ TEST_F(ReadSweepFile, UnknownWordsAreRefusedWithTheKnownOnes) {
 
 TEST_F(ReadSweepFile, AuditedValuesNeedTheCheckThatLooksAtThem) {
   EXPECT_THAT(refusal(matrix + "audit = true\nchecks = [\"loss\"]\n"),
-              AllOf(HasSubstr("key audit"), HasSubstr("checks leaves that check out")));
+              AllOf(HasSubstr("key audit"), HasSubstr("checks omits that check")));
   EXPECT_TRUE(read(matrix + "audit = true\n").audit) << "without checks, all are asked for";
 }
 
@@ -256,7 +256,7 @@ TEST_F(ReadSweepFile, SameValueTwiceIsRefused) {
   for (const std::string values :
        {"schedules = [\"afab\", \"afab\"]", "in_turn = [\"afab\", \"afab\"]", "optimizers = [\"sgd\", \"sgd\"]",
         "checks = [\"loss\", \"loss\"]", "repeat = [\"a-1f1b-w1\", \"a-1f1b-w1\"]"}) {
-    EXPECT_THAT(refusal(matrix + values + "\n"), HasSubstr("stands there twice")) << values;
+    EXPECT_THAT(refusal(matrix + values + "\n"), HasSubstr("the same value twice")) << values;
   }
 }
 
