@@ -108,7 +108,7 @@ TEST(LauncherFault, OneProcessInPlaceOfSeveral) {
 TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
   LauncherSight alone = sight();
   alone.world_size = 1;
-  EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that know nothing of"),
+  EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that do not form"),
                                   HasSubstr("world size 1, where 3 were asked for"), HasSubstr("another MPI")));
 
   alone.world_size.reset();
@@ -142,7 +142,7 @@ TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
                     HasSubstr("on one or more nodes."), Not(HasSubstr("----"))));
 
   none.timed_out = true;
-  EXPECT_THAT(fault(none), HasSubstr("started nothing in the time that a run is given"));
+  EXPECT_THAT(fault(none), HasSubstr("started nothing within the time limit"));
 }
 
 TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
