@@ -97,12 +97,12 @@ class ParameterUpdate {
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
       audit_.findings.push_back(at_tensor(place_, "parameter " + place_.row->name,
                                           "a gradient, or its name in `frozen`", "neither",
-                                          "nothing says how it was updated"));
+                                          "how it was updated is unknown"));
     }
-    report("parameter", moved, "it is frozen, and moved");
+    report("parameter", moved, "it is frozen, but changed");
     for (const char* kind : moment_kinds) {
       report(kind, difference(dumped_values(kind, step_before_), dumped_values(kind, numbers_.step)),
-             "its parameter has no gradient in this step, and it moved");
+             "its parameter has no gradient in this step, but it changed");
     }
   }
 

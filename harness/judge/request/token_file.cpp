@@ -48,8 +48,7 @@ void TokenFile::set_type_by_index(const fs::path& index) {
   std::array<char, 18> head{};
   const bool whole = read_file_at(index, 0, head) == head.size();
   const auto type = whole ? types.find(static_cast<unsigned char>(head[17])) : types.end();
-  if (type == types.end())
-    throw InputError(index.string() + ": is no index that says what " + path_.string() + " holds");
+  if (type == types.end()) throw InputError(index.string() + ": is no index of " + path_.string());
   std::tie(width_, signed_) = type->second;
 }
 

@@ -438,7 +438,7 @@ TEST(Judge, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
     const CellVerdict verdict = cell.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("as_asked", "completion"));
-    EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, asked for was 7"));
+    EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, requested was 7"));
     EXPECT_EQ(verdict.checks.size(), check_names().size());
     EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
   }

@@ -49,10 +49,9 @@ TEST_P(Untrained, WithoutAGradientAndNotFrozenIsRedInEachStep) {
   const Audit found = audit_record(write());
 
   ASSERT_THAT(found.findings, SizeIs(synthetic_steps));
-  EXPECT_THAT(
-      words_of(found.findings[0]),
-      AllOf(StartsWith(line() + ": step 0, stage 1, rank 1, parameter model.norm.weight: nothing says how it was"),
-            EndsWith("(expected a gradient, or its name in `frozen`, got neither)")));
+  EXPECT_THAT(words_of(found.findings[0]),
+              AllOf(StartsWith(line() + ": step 0, stage 1, rank 1, parameter model.norm.weight: how it was updated"),
+                    EndsWith("(expected a gradient, or its name in `frozen`, got neither)")));
 }
 
 /// One that no loss of the step depends on is passed over by others' optimisers.

@@ -212,7 +212,7 @@ std::int64_t buffer_bound_told(bool tied) {
 TEST(Memory, BuffersOfOneByteBeyondTheBound) {
   SyntheticCell cell;
   for (auto& rank : cell.candidate.ranks) rank.memory[1].buffer_bytes = buffer_bound_told(true) + 1;
-  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("beyond every message"));
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("exceed all messages"));
 }
 
 TEST(Memory, ReduceHoldsTheTiedGradientThatComesInAndTheOneThatGoesOut) {
