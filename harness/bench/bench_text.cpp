@@ -81,7 +81,7 @@ void add_rounds(Json& benchmarks, const std::string& name, std::int64_t world, c
 
 std::string bench_text(const BenchResult& result) {
   std::string text = preface(result) +
-                     "| cell | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
+                     "| case | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
                      "|---|---|---|---|---|---|\n";
   for (const BenchReference& reference : result.references)
     text += "| " + reference.id + " (reference) | " + interval_text(reference.step_ms, "%.1f") + " | 1 | - | - | - |\n";

@@ -67,7 +67,7 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
     if (difference) cell.values = find_fingerprints(*cell.first_divergence, reference, candidate);
     if (difference) size += (size.empty() ? "" : "; ") + to_text(*difference);
   } catch (const InputError& error) {
-    size += (size.empty() ? "" : "; ") + std::string("no element can be named: ") + error.what();
+    size += (size.empty() ? "" : "; ") + std::string("no element is known: ") + error.what();
   }
 }
 
@@ -151,7 +151,7 @@ std::string comparison_text(const Verdict& verdict) {
   if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
-  for (const auto& left_out : not_shown_of(cell)) text += "\nnot shown: " + left_out;
+  for (const auto& left_out : not_shown_of(cell)) text += "\nnot covered: " + left_out;
   if (cell.first_divergence) {
     text += "\nfirst divergence (" + cell.first_divergence->level + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
@@ -171,7 +171,7 @@ void write_comparison(const std::filesystem::path& folder, const std::filesystem
   namespace fs = std::filesystem;
   const bool was_there = path_exists(folder);
   if (was_there && !fs::is_empty(folder))
-    throw InputError(folder.string() + ": is there and not empty; the page needs a folder of its own");
+    throw InputError(folder.string() + ": exists and is not empty; the page needs a new folder");
   const fs::path one = fs::canonical(reference), other = fs::canonical(candidate);
   try {
     make_folder(folder / "references");

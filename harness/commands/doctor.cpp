@@ -60,7 +60,7 @@ void flatten(const Json& value, const std::string& indent, std::string& text) {
   }
 }
 
-const Json no_trainer = {{"missing", "is not here"}};
+const Json no_trainer = {{"missing", "is not installed here"}};
 
 /// The field of a trainer's answer, or null.
 Json of_gpu(const Json& answer, const std::string& key) {
@@ -93,10 +93,10 @@ Json examine_gpus(const Json& trainers) {
   }
   if (pipeline == Json(no_trainer)) {
     why.push_back(
-        "the trainers are asked what they can do on GPUs, and there are none here; commands of your own use "
-        "what they use");
+        "the trainers report what they can do on GPUs, and there are none here; commands of your own use "
+        "what they choose");
   } else if (of_gpu(pipeline, "built") != true) {
-    why.push_back("these programs are a CPU build; make cuda builds others, in build/cuda/bin, that use GPUs");
+    why.push_back("these programs are a CPU build; make cuda builds those that use GPUs, in build/cuda/bin");
   } else if (of_gpu(pipeline, "usable") != true) {
     why.push_back(of_gpu(pipeline, "why_not"));
   } else {
@@ -126,7 +126,7 @@ Json examine_gpus(const Json& trainers) {
     for (std::size_t index = 1; index < count; ++index) {
       if (devices.at(index).at("name") == devices.at(0).at("name")) continue;
       why.push_back("GPUs 0 and " + std::to_string(index) +
-                    " are of different models: the same bits cannot be promised between them (--mixed-gpus)");
+                    " are different models, whose bits may differ (--mixed-gpus)");
       break;
     }
   }
@@ -187,8 +187,8 @@ Json examine_machine(const fs::path& trainers) {
     if (ranks.at("why_not").is_null()) {
       can.push_back("sweep over MPI processes on the CPU");
     } else {
-      missing.push_back("of two ranks that were started " + std::to_string(ranks.at("arrived").get<int>()) +
-                        " arrived: " + ranks.at("why_not").get<std::string>());
+      missing.push_back(std::to_string(ranks.at("arrived").get<int>()) +
+                        " of two ranks started: " + ranks.at("why_not").get<std::string>());
     }
   }
   can.push_back("sweep over commands of your own");
@@ -205,10 +205,10 @@ std::string doctor_text(const Json& findings) {
   std::string text;
   if (findings.at("judge_alone") == true) {
     text = std::string("USABLE: records can be judged, and sweeps of commands of your own run, here\n") +
-           "  Plumbline's own trainers are not beside this program: their sweeps need " + reference_program +
+           "  Plumbline's trainers are not in this program's folder: their sweeps need " + reference_program +
            " and\n  " + pipeline_program + " (make build, or the folder that holds them with --trainers)\n";
   } else if (findings.at("missing").empty()) {
-    text = "USABLE: a sweep can run here; of two ranks that were started both arrived\n";
+    text = "USABLE: a sweep can run here; both of two ranks started\n";
   } else {
     text = "NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands of your own can\n";
     for (const Json& why : findings.at("missing")) text += "  " + why.get<std::string>() + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine offers a sweep, and what stands in the way.
+// What this machine offers a sweep, and what is missing.
 #pragma once
 
 #include <filesystem>

@@ -32,8 +32,8 @@ Json to_json(const Finding& finding) {
 
 std::string power_text(const std::map<std::string, auditing::Power>& kinds) {
   std::string text =
-      "  What it could see: of the elements of each kind of parameter, in all steps, those in which a\n"
-      "  mistake of the optimiser's step would show.\n";
+      "  Coverage: of the elements of each kind of parameter, in all steps, those in which a\n"
+      "  mistake of the optimiser's step is detected.\n";
   for (const auto& [kind, power] : kinds) {
     std::vector<std::string> parts;
     for (const auto& [mistake, tells] : power.tells) parts.push_back(mistake + " " + std::to_string(tells));
@@ -77,10 +77,10 @@ std::string to_text(const RecordCheck& check) {
     text += "  " + words_of(audit.findings[i]) + "\n";
   }
   if (audit.findings.size() > most_shown) {
-    text += "  and " + std::to_string(audit.findings.size() - most_shown) + " more (--json names them all)\n";
+    text += "  and " + std::to_string(audit.findings.size() - most_shown) + " more (--json lists them all)\n";
   }
-  for (const auto& what : audit.not_audited) text += "  not audited: " + what + "\n";
-  for (const auto& what : auditing::what_it_cannot_see(audit)) text += "  cannot be seen here: " + what + "\n";
+  for (const auto& what : audit.not_audited) text += "  not recomputed: " + what + "\n";
+  for (const auto& what : auditing::what_it_cannot_see(audit)) text += "  not covered here: " + what + "\n";
   if (!audit.power.empty()) text += power_text(audit.power);
   return text + (check.holds() ? "HOLDS" : "DOES NOT HOLD") + "\n";
 }

@@ -69,7 +69,7 @@ Schedule load(const Options& options) {
   const auto findings = check_imported(imported, ExecutionModel::buffered);
   if (!findings.empty()) {
     throw InputError(options.schedule + ": " + to_text(findings.front()) + " (plumbline schedule check " +
-                     options.schedule + " tells all)");
+                     options.schedule + " lists all)");
   }
   return imported.schedule;
 }
@@ -244,10 +244,10 @@ int check(const Options& options) {
           << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
     if (const auto runs = model_that_runs(imported); !findings.empty() && runs) {
       words << "note: it holds under the model " << *runs << ": --model " << *runs
-            << (*runs == name(ExecutionModel::buffered) ? ", that of the transports mpi and threads" : "") << "\n";
+            << (*runs == name(ExecutionModel::buffered) ? ", which the transports mpi and threads follow" : "") << "\n";
     }
     if (findings.empty() && !ascending) {
-      words << "note: gradients are not summed in ascending microbatch order; a reference must be told the order\n";
+      words << "note: gradients are not summed in ascending microbatch order; a reference needs --accumulation\n";
     }
     print_text(words.str());
   }
@@ -268,9 +268,10 @@ int convert(const Options& options) {
 const std::vector<std::string> dialect_words = {"plumbline", "torch", "torch-old"};
 
 void add_reading(CLI::App& command, Options& options) {
-  command.add_option("--dialect", options.dialect, "Dialect of the file (default: told by its cells)")
+  command.add_option("--dialect", options.dialect, "Dialect of the file (default: detected from its fields)")
       ->check(CLI::IsMember(dialect_words));
-  command.add_option("--placement", options.placement, "Where stages lie in the file (default: told by its rows)")
+  command
+      .add_option("--placement", options.placement, "Where stages lie in the file (default: detected from its rows)")
       ->check(CLI::IsMember({"loop", "v"}));
 }
 
@@ -306,7 +307,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   schedule->footer(help_end({"plumbline schedule list", "plumbline schedule show --schedule 1f1b"},
                             {.one = "check: does not hold"}));
 
-  auto* list_command = schedule->add_subcommand("list", "The schedules that can be made");
+  auto* list_command = schedule->add_subcommand("list", "List the available schedules");
   list_command->add_flag("--json", options->json, "Print them as JSON");
   list_command->footer(help_end({"plumbline schedule list"}));
 

@@ -30,7 +30,7 @@ transport = "mpi"
 
 void write_run(const fs::path& folder) {
   write_file(folder / "run.toml", run);
-  write_file(folder / "text.txt", "two ranks arrive, or one says why it could not");
+  write_file(folder / "text.txt", "text for a run of two ranks");
   write_json(folder / "model.json", {{"model_type", "llama"},
                                      {"vocab_size", 256},
                                      {"hidden_size", 8},
@@ -81,7 +81,7 @@ Json start_two_ranks(const fs::path& trainers, StopSignals& signals) {
     found["why_not"] = error.what();
   }
   if (found["why_not"].is_null() && found["arrived"] != ranks) {
-    found["why_not"] = "the run ended with code 0, but not every rank left the word that it ended well";
+    found["why_not"] = "the run ended with code 0, but not every rank recorded that it ended well";
   }
   return found;
 }

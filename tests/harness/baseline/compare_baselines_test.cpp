@@ -121,13 +121,13 @@ TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
 
 TEST(CompareBaselines, WhatIsNotRunOrNotShownAnyMoreIsAChange) {
   EXPECT_THAT(told(after([](Baseline& now) { now.cells.clear(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before and is not now"));
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before but not now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes["memory"] = "not run"; })),
               ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes.erase("loss"); })),
               ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].ranks.pop_back(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has another number of ranks"));
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, BitsOfAnotherCodePathAreNotComparedAndBytesAre) {
@@ -284,7 +284,7 @@ TEST(CompareBaselines, AUnitThatKeepsNothingAnyMoreAndARankMoreAreChanges) {
   EXPECT_THAT(told(after([](Baseline& now) {
                 now.cells[0].ranks.push_back({2, {}, ""});
               })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has another number of ranks"));
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, APeakIsToldWithItsActionAndAnotherOnlyWhereItIs) {

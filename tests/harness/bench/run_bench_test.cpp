@@ -144,7 +144,7 @@ TEST_F(RunBench, ARecordThatSaysNoCoresIsRefused) {
   manifest["machine"].erase("cores");
   write_json(folder_ / "of-reference/manifest.json", manifest);
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("does not say how many cores there are"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("lacks the number of cores"));
 }
 
 TEST_F(RunBench, OneRoundIsRefused) {

@@ -65,7 +65,7 @@ TEST_F(BaselineCommand, IsKeptOnceAndListed) {
   EXPECT_THAT(run("list").said, HasSubstr("no baseline in "));
   const Result saved = of_release("save");
   EXPECT_EQ(saved.code, 0) << saved.said;
-  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 references and 1 cells of sweep kept"));
+  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 references and 1 cases of sweep kept"));
 
   const Result again = of_release("save");
   EXPECT_EQ(again.code, 2);
@@ -135,7 +135,7 @@ TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
 
 TEST_F(BaselineCommand, CellsAndReferencesAreCountedAndAllBaselinesListedByName) {
   add_cell();
-  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 references and 2 cells of sweep kept, "));
+  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 references and 2 cases of sweep kept, "));
   run("save before " + out_.string());
   folder_.file("kept/README.md", "what these are");
 
