@@ -80,7 +80,7 @@ double parse_time(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= longest_duration)) {
-    throw InputError(where + ": \"" + text + "\" is no duration; give a number from 0 to 1e12");
+    throw InputError(where + ": \"" + text + "\" is not a duration; give a number from 0 to 1e12");
   }
   return value;
 }
@@ -99,7 +99,7 @@ Durations durations_of(const Options& options) {
   Durations durations;
   if (!(options.communication >= 0 && options.communication <= longest_duration)) {
     throw InputError("--communication " + to_text(options.communication) +
-                     ": is no duration; give a number from 0 to 1e12");
+                     ": is not a duration; give a number from 0 to 1e12");
   }
   durations.edges = {options.communication};
   if (options.times.find(',') == std::string::npos) {

@@ -304,12 +304,12 @@ class Sweep {
       if (verdict.holds || verdict.second_run) continue;
       const auto cell =
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
-      check_stop(verdict.id + " was run once more");
+      check_stop(verdict.id + " was run again");
       second_runs_.run(*cell, *references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
       const std::string like = looks_like(verdict);
-      progress_.line(verdict.id + " once more: " +
+      progress_.line(verdict.id + " second run: " +
                      (again                ? "fails again"
                       : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
                                            : "not done\n  " + verdict.second_run->words) +

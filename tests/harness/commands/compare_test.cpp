@@ -87,7 +87,7 @@ TEST(Compare, WhereEveryTenthStepIsRecordedTheStepOfTheRunIsTold) {
 
   const std::string text = comparison_text(compare_records(cell.write_reference(), cell.write_candidate()));
 
-  EXPECT_THAT(text, HasSubstr("not shown: steps in between: one of 10 was recorded, so step i here is step 10 i of"));
+  EXPECT_THAT(text, HasSubstr("not covered: steps in between: one of 10 was recorded, so step i here is step 10 i of"));
   EXPECT_THAT(text, HasSubstr("step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
   EXPECT_THAT(text, HasSubstr("(step 10 of the run)\n"));
 }
@@ -102,7 +102,7 @@ TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_EQ(verdict.variant, "replica 1 of 2");
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("not shown: other pipelines of the mesh: this is replica 1 of 2"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other pipelines of the mesh: this is replica 1 of 2"));
 }
 
 TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
@@ -345,7 +345,7 @@ TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
   const std::string text = comparison_text(cell);
 
   EXPECT_THAT(text,
-              HasSubstr("HOLDS, 2 checks could not be run or were not triggered\nnot shown: the other replicas\n"));
+              HasSubstr("HOLDS, 2 checks could not be run or were not triggered\nnot covered: the other replicas\n"));
   EXPECT_EQ(text.find("not covered: "), text.rfind("not covered: "));
 }
 

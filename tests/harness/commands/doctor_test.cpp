@@ -283,7 +283,8 @@ TEST(Doctor, GpusAreCountedAsCudaShowsThemElseByTheVariable) {
   EXPECT_EQ(no_driver.why_none, "there is no driver");
   EXPECT_EQ(counted("0,1", cpu_build).count, 2);
   EXPECT_THAT(counted("", cpu_build).why_none, HasSubstr("CUDA_VISIBLE_DEVICES names no GPU"));
-  EXPECT_THAT(testing::error_of<InputError>([&] { counted("1,1", machine({gpu("a")})); }), HasSubstr("GPU 1 stands"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { counted("1,1", machine({gpu("a")})); }),
+              HasSubstr("it names GPU 1 twice"));
 }
 
 TEST(Doctor, AWrongVariableIsToldAloneAndASliceIsNoSecondGpu) {

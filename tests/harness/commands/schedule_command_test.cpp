@@ -87,7 +87,7 @@ TEST_F(ScheduleCommand, ChecksGoodBadAndUnreadable) {
   EXPECT_EQ(run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement v --model stream").code, 0);
   const Result wrong_placement = run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement loop");
   EXPECT_EQ(wrong_placement.code, 1);
-  EXPECT_THAT(wrong_placement.out, HasSubstr("lies on rank"));
+  EXPECT_THAT(wrong_placement.out, HasSubstr("is on rank"));
   EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n")).code, 2);  // either dialect
   EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n") + " --dialect torch-old").code, 0);
   EXPECT_EQ(run("check " + file("0F0,0B0junk\n")).code, 2);

@@ -232,7 +232,7 @@ TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
   const CellVerdict cell = judge_cell({}, reference_, candidate_);
 
   EXPECT_THAT(result_of(cell, "completion").reason,
-              HasSubstr("replica-1: is not there, yet by the mesh of the others 3"));
+              HasSubstr("replica-1: does not exist, but by the mesh of the others 3"));
   EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }), HasSubstr("replica-1: is not"));
 }
 

@@ -125,7 +125,7 @@ TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
   EXPECT_TRUE(cell.unstable());
   EXPECT_EQ(result.verdict.counts.at("cells_unstable"), 1);
   EXPECT_THAT(cell.second_run->words, HasSubstr("completion did not fail in the second run"));
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("a-1f1b-w2 once more: UNSTABLE"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("a-1f1b-w2 second run: UNSTABLE"));
   EXPECT_TRUE(read_verdict(folder_ / "out/verdict.json").cells[1].unstable());
 }
 
