@@ -50,21 +50,21 @@ std::string claim_of_holding(const Verdict& verdict) {
   const std::string cells = count_text(std::ssize(verdict.cells), "case");
   const std::string of_all = verdict.selection.cells < verdict.selection.of_cells
                                  ? " These are " + grouped(verdict.selection.cells) + " of the sweep's " +
-                                       grouped(verdict.selection.of_cells) + " cases; the others were not asked for."
+                                       grouped(verdict.selection.of_cells) + " cases; the others were not requested."
                                  : "";
   const auto not_shown = comparisons_not_shown(verdict);
   if (not_shown.empty()) {
     return (verdict.tier == Tier::calibrated
                 ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not "
                   "compared: "
-                : "Every pipeline run computed the same bits as the single device, in all that was to hold: ") +
+                : "Every pipeline run computed the same bits as the single device, in everything that was required: ") +
            cells + "." + of_all;
   }
   const auto holding = holding_checks(verdict);
   return "In " + cells + (holding.empty() ? " no check" : " " + join(holding, ", ")) +
          (holding.size() == 1 || holding.empty() ? " holds" : " hold") + "." + of_all +
-         " That the runs computed the same is not shown: " + join(not_shown, ", ") +
-         (not_shown.size() == 1 ? " was" : " were") + " not asked for or could not be run.";
+         " It is not shown that the runs computed the same: " + join(not_shown, ", ") +
+         (not_shown.size() == 1 ? " was" : " were") + " not requested or could not be run.";
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::string claim(const Verdict& verdict) {
   const std::string missing = not_recorded_words(verdict);
   if (verdict.holds)
     return claim_of_holding(verdict) +
-           (missing.empty() ? "" : " What needs more than the recorder could see was not judged: " + missing + ".");
+           (missing.empty() ? "" : " Checks of what the recorder could not see were not judged: " + missing + ".");
   const auto cells = std::ssize(verdict.cells);
   const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
   if (failing > 0) {

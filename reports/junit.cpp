@@ -110,7 +110,7 @@ std::string failure_text(const CheckResult& check, const std::string& command) {
     if (!divergence.words.empty()) text += divergence.words + "\n";
     if (!divergence.size.empty()) text += "size: " + divergence.size + "\n";
   }
-  if (!command.empty()) text += "run this cell again: " + command + "\n";
+  if (!command.empty()) text += "run this case again: " + command + "\n";
   return text;
 }
 
@@ -146,13 +146,13 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
   if (cell.second_run) {
     const std::string words = cell.second_run->words;
     if (cell.unstable()) {
-      suite.fail("second_run", "unstable", "unstable: failed, and held when it was run once more", words);
+      suite.fail("second_run", "unstable", "unstable: failed, but held when it was run again", words);
     } else {
       suite.property("second_run", to_text(cell.second_run->outcome) + ": " + words);
     }
   }
   if (!cell.holds && !suite.red()) {
-    suite.fail("cell", "does_not_hold", "the cell does not hold", "run this cell again: " + cell.command);
+    suite.fail("cell", "does_not_hold", "the case does not hold", "run this case again: " + cell.command);
   }
   suite.standard_error(output_of(launches, cell.id));
   return suite;

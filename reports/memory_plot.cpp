@@ -43,7 +43,7 @@ std::string bar(const plot::Panel& panel, const Slot& at, double from, double to
 }
 
 plot::Axis group_axis(const std::vector<std::string>& names) {
-  plot::Axis axis{-0.6, static_cast<double>(names.size()) - 0.4, {}, "world size P, one bar a rank"};
+  plot::Axis axis{-0.6, static_cast<double>(names.size()) - 0.4, {}, "world size P, one bar per rank"};
   for (std::size_t i = 0; i < names.size(); ++i) axis.ticks.push_back({static_cast<double>(i), names[i]});
   return axis;
 }
@@ -107,7 +107,7 @@ std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::
   const ByteUnit unit = unit_for(largest);
   std::vector<plot::LegendEntry> legend{{swatch(measured_look), "measured"}};
   if (predicted) legend.push_back({plot::line(0, 6, 24, 6, law_look), "predicted from the reference"});
-  if (reference_peak) legend.push_back({plot::line(0, 6, 24, 6, reference_look), "the reference, alone"});
+  if (reference_peak) legend.push_back({plot::line(0, 6, 24, 6, reference_look), "the reference on one device"});
   std::string svg = plot::draw_legend(70, 4, 900, legend);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const double left = 70 + distance * static_cast<double>(i % in_a_row);

@@ -30,7 +30,7 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
   if ((check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) || check.margin)
     add("measured: ", check.measured);
   if (check.margin) add("margin: ", short_number(*check.margin));
-  add("not shown: ", join(usual.unusual_not_shown(check), "; "));
+  add("not covered: ", join(usual.unusual_not_shown(check), "; "));
   return without_digests(join(texts, "; "));
 }
 
@@ -115,7 +115,7 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
     if (!holds) ++red;
   }
   return count == 0 ? PageData(false)
-                    : subject_data("The references, each trained alone on one device", lines, count, red, "reference");
+                    : subject_data("The references, each trained on one device", lines, count, red, "reference");
 }
 
 }  // namespace

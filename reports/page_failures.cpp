@@ -106,7 +106,8 @@ PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room
   PageData data;
   data.set("alike", cells.size() == 1
                         ? PageData(false)
-                        : PageData("text", page_text(count_text(std::ssize(cells), "case") + " that begin alike: " +
+                        : PageData("text", page_text(count_text(std::ssize(cells), "case") +
+                                                     " with the same first divergence: " +
                                                      cause_words(beginning_of(verdict.cells[cells.front()])))));
   data.set("lines", fault_lines(verdict, cells, 0, shown));
   PageData more(false);
@@ -186,13 +187,13 @@ std::string second_run_text(const SecondRun& second) {
                            : ": " + without_digests(second.words.substr(0, second.words.find(" First divergence: ")));
   switch (second.outcome) {
     case SecondRun::Outcome::fails_again:
-      return "it fails again" + words;
+      return "it failed again" + words;
     case SecondRun::Outcome::holds:
       return "it held. The case is unstable" + words;
     case SecondRun::Outcome::not_done:
       break;
   }
-  return "this was not done" + words;
+  return "it was not repeated" + words;
 }
 
 PageData environment_data(const std::vector<MachineDifference>& differences) {
@@ -238,8 +239,7 @@ PageData values_data(const CellVerdict& cell) {
     entry.set("suggests", page_text(found.suggests));
     fingerprints.push_back(entry);
   }
-  data.set("heading",
-           values.fingerprints.size() > 1 ? "What it looks like; several causes fit:" : "What it looks like:");
+  data.set("heading", values.fingerprints.size() > 1 ? "Looks like (several causes fit):" : "Looks like:");
   data.set("when", values.step < 0 ? "before the first step" : "step " + std::to_string(values.step));
   data.set("fingerprints", fingerprints);
   data.set("otherwise", values.fingerprints.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));

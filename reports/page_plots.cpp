@@ -68,9 +68,9 @@ class Comparisons {
                                 " differ from the reference's, the largest by " + short_number(total_.largest) + ".");
     }
     if (norms_ > 0 && unlike_ == 0)
-      texts.push_back("Norms of gradients: all " + count_text(norms_, "value") + " equal the reference's.");
+      texts.push_back("Gradient norms: all " + count_text(norms_, "value") + " equal the reference's.");
     if (unlike_ > 0)
-      texts.push_back("Norms of gradients: other than the reference's in " + count_text(unlike_, "case") + ".");
+      texts.push_back("Gradient norms: different from the reference's in " + count_text(unlike_, "case") + ".");
     return texts;
   }
 
@@ -112,7 +112,7 @@ class Comparisons {
     if (shown.empty()) return;
     const bool all = static_cast<std::int64_t>(shown.size()) == unlike;
     pictures_.push_back(picture(
-        draw_gradient_ratios(shown, "Norms of gradients, " + title),
+        draw_gradient_ratios(shown, "Gradient norms, " + title),
         title + ", of " + (all ? "" : "the first " + grouped(std::ssize(shown)) + " of ") + count_text(unlike, "case") +
             ": the norm of each parameter's gradient over the reference's, less 1; the smallest and the "
             "largest of all steps. 0 is right."));
@@ -166,7 +166,7 @@ PageData memory_pictures(std::vector<MemoryFigure> figures) {
   for (const MemoryFigure& figure : figures) {
     const std::string title = "Peak activations, " + training_title(figure.model, join(figure.optimizers, " and "));
     pictures.push_back(picture(draw_activations(figure.panels, figure.peak, largest, title),
-                               title + ". A bar a rank, the first to the left; one scale for all."));
+                               title + ". One bar per rank, the first on the left; one scale for all."));
   }
   return pictures;
 }

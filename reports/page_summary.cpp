@@ -57,9 +57,9 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
       grouped(holding) + " / " + grouped(cells),
       "cases hold" + (selection.cells < selection.of_cells ? ", of " + grouped(selection.of_cells) + " in the sweep"
                                                            : std::string())));
-  list.push_back(tile(
-      grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
-      "checks hold" + (tally.not_asked > 0 ? ", " + grouped(tally.not_asked) + " were not asked for" : std::string())));
+  list.push_back(
+      tile(grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
+           "checks hold" + (tally.not_asked > 0 ? ", " + grouped(tally.not_asked) + " not requested" : std::string())));
   for (const auto& [what, label] : {std::pair{"tensors", "tensors compared"}, {"elements", "elements compared"}}) {
     const auto count = verdict.compared.find(what);
     list.push_back(tile(grouped(count == verdict.compared.end() ? 0 : count->second), label));
