@@ -46,14 +46,14 @@ TEST_F(ManifestRules, AModelHasNoMoreLayersThanTheStagesHaveUnits) {
   json_["model"]["num_hidden_layers"] = 4;
   EXPECT_NO_THROW(read()) << "as many as units";
   json_["model"]["num_hidden_layers"] = 5;
-  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, yet the stages list 4 units"));
+  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, but the stages list 4 units"));
   json_["role"] = "external";
   EXPECT_THAT(refusal(), HasSubstr("num_hidden_layers")) << "whoever names units as ours are";
 
   json_["stages"][0]["units"] = {"first_half"};
   EXPECT_NO_THROW(read()) << "a unit of someone else's may hold several layers";
   json_["role"] = "pipeline";
-  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, yet the stages list 3 units"));
+  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, but the stages list 3 units"));
 }
 
 TEST_F(ManifestRules, AModelMayCountItsLayersOtherwise) {
@@ -139,7 +139,7 @@ TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
 TEST_F(ManifestRules, StagesOfSomeoneElsesNeedNotFillTheRanksEvenly) {
   json_["world_size"] = 2;
   json_["stages"][2]["rank"] = 0;
-  EXPECT_THAT(refusal(), HasSubstr("key stages: are 3, yet world_size x"));
+  EXPECT_THAT(refusal(), HasSubstr("key stages: are 3, but world_size x"));
   json_["role"] = "external";
   EXPECT_EQ(read().stages.size(), 3U);
 }

@@ -159,7 +159,7 @@ TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {
 TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
   Json json = sample_manifest();
   json["first_step"] = 1;
-  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, yet no resumed_from says which run"));
+  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, but there is no resumed_from"));
   json["resumed_from"] = {{"run_id", "the one before"}, {"step", 1}};
   EXPECT_EQ(parse(json).first_step, 1);
   EXPECT_EQ(parse(json).resumed_from->run_id, "the one before");
@@ -170,7 +170,7 @@ TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
   EXPECT_THAT(refusal(json), HasSubstr("key resumed_from.step: 2 is not between 1 and 1")) << "no step would be left";
   json["resumed_from"]["step"] = 1;
   json.erase("first_step");
-  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 0, yet resumed_from.step is 1"));
+  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 0, but resumed_from.step is 1"));
   EXPECT_EQ(parse(sample_manifest()).first_step, 0);
 }
 
@@ -178,16 +178,16 @@ TEST(Manifest, NumbersThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refusal(with("/schedule/microbatches", 3)),
               HasSubstr("key schedule.microbatches: is not data.microbatches, 1"));
   EXPECT_THAT(refusal(with("/clock_skew_ns", -1)), HasSubstr("key clock_skew_ns: is negative"));
-  EXPECT_THAT(refusal(with("/schedule/chunks_per_rank", 2)), HasSubstr("key stages: are 3, yet world_size x"));
+  EXPECT_THAT(refusal(with("/schedule/chunks_per_rank", 2)), HasSubstr("key stages: are 3, but world_size x"));
 }
 
 TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
-  EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, yet a reference is one device"));
+  EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, but a reference is one device"));
 
   Json json = with("/role", "reference");
   json["world_size"] = 1;
   json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', yet a reference's is 'sequential'"));
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', but a reference's is 'sequential'"));
   json["schedule"]["name"] = "sequential";
   EXPECT_NO_THROW(parse(json));
 }
