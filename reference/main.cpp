@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
   app.add_option("RUN.toml", options.run_file, "Run file: model, data, training");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data")->type_name("FILE");
+  app.add_option("--text", options.text, "Train on this UTF-8 file instead of the run file's data")->type_name("FILE");
   app.add_option("--accumulation", options.accumulation,
                  "CSV (unit, microbatch[, group]): sum gradients in this order instead of ascending")
       ->type_name("FILE.csv");
@@ -93,12 +93,12 @@ int run(int argc, char** argv) {
   app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")
       ->type_name("DIR")
       ->expected(1, -1);
-  app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
+  app.add_flag("--plan", plan, "Train nothing: print the memory that the run needs on one device and on 1 to 8 ranks");
   auto* checks =
       app.add_flag("--check", check, "Train nothing: say whether the run can begin here, and what it would do");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
+  app.add_flag("--quiet", quiet, "Print no settings and no progress");
   try {
     plumbline::read_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {

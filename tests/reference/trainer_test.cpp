@@ -313,7 +313,7 @@ TEST(ReferenceTrainer, MixedPrecisionHasNoFloat64Reference) {
   const testing::TemporaryFolder folder;
   EXPECT_THAT(testing::error_of<InputError>(
                   [&] { train_variant(folder / "record", {}, true, PLUMBLINE_FIXTURES "/runs/mixed-tied.toml"); }),
-              HasSubstr("key train.precision: mixed has no shadow"));
+              HasSubstr("key train.precision: mixed has no float64 reference"));
 }
 
 TEST(ReferenceTrainer, StartsFromAnotherRecordsStart) {
