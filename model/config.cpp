@@ -37,7 +37,7 @@ std::optional<std::int64_t> read_pad_token(const ConfigReader& reader, std::int6
   }
   if (value < 0 || value >= vocab_size) {
     throw reader.wrong("pad_token_id",
-                       "is no token below vocab_size = " + std::to_string(vocab_size) + ": use null for none");
+                       "is not a token below vocab_size = " + std::to_string(vocab_size) + ": use null for none");
   }
   return value.get<std::int64_t>();
 }

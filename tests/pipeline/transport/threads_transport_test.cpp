@@ -180,7 +180,7 @@ TEST(ThreadsTransport, AnEarlyExitReleasesTheOthers) {
   });
 
   EXPECT_LT(std::chrono::steady_clock::now() - before, patient.timeout) << "not the deadline";
-  EXPECT_THAT(errors[0], HasSubstr("rank 2 ended the run: it left without a clean end"));
+  EXPECT_THAT(errors[0], HasSubstr("rank 2 ended the run: it ended without finishing"));
   EXPECT_THAT(errors[1], HasSubstr("rank 2 ended the run"));
 }
 
