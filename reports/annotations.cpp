@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_annotations = 10;
 
-/// As GitHub's runner reads it back; of a property colons and commas too.
+/// Escapes text for GitHub's workflow commands; in a property also colons and commas.
 std::string command_text(const std::string& text, bool property) {
   std::string out;
   for (const char c : printable(text)) {

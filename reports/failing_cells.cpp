@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-/// More of them are on the page.
+/// The page has all of them.
 constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
 
 std::string cause_of(const CellVerdict& cell) {

@@ -26,7 +26,7 @@ constexpr std::string_view measured_look = " fill=\"#9cc3e0\" stroke=\"#1b3a5c\"
 constexpr std::string_view law_look = " stroke=\"#d1580f\" stroke-width=\"3\"";
 constexpr std::string_view reference_look = " stroke=\"currentColor\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"";
 
-/// The ranks of a group stand side by side around the group's place on the x axis.
+/// The bars of a group are next to each other around the group's place on the x axis.
 struct Slot {
   double low, high;
 };
@@ -73,7 +73,7 @@ std::string draw_panel(const MemoryPanel& drawn, const plot::Panel& panel, const
       }
     }
   }
-  // The look is said once for all of a kind: there are hundreds on a page.
+  // One attribute for all elements of a kind: there are hundreds on a page.
   if (!bars.empty()) bars = std::string("<g").append(measured_look) + ">\n" + bars + "</g>\n";
   if (!laws.empty()) laws = plot::path(laws, std::string(" fill=\"none\"").append(law_look));
   if (!reference_peak) return bars + laws;

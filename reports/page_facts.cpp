@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of which commit, when, on what, how much of it, and compared with what: what a reader asks first.
+// Commit, time, machine, selection, and baseline of a sweep.
 #include <algorithm>
 #include <map>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was executed when, above what was planned, of the slowest case.
+// Timelines of the slowest case, measured above planned.
 #include <algorithm>
 
 #include "reports/page_parts.hpp"

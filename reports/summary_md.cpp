@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_lines = 40;
 
-/// Text that stays text in Markdown and in the HTML that it may hold, on one line.
+/// Escapes Markdown and HTML, on one line.
 std::string md_text(const std::string& text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -31,7 +31,7 @@ std::string md_text(const std::string& text) {
   return out;
 }
 
-/// A code span that the text cannot end; in a table's cell a bar stays a bar.
+/// A code span that the text cannot end; a bar does not end a table's field.
 std::string md_code(const std::string& text) {
   std::string line;
   for (const char c : printable(text))
