@@ -37,7 +37,7 @@ std::string text_or(const Json& json, const char* key, const std::string& fallba
   return found != json.end() && found->is_string() ? found->get<std::string>() : fallback;
 }
 
-/// What the user calls it, whether it was given as `.`, through a link or with a slash at its end.
+/// The folder's name, also if it was given as `.`, through a link or with a trailing slash.
 std::string name_of_folder(const std::filesystem::path& folder, const std::string& otherwise) {
   const std::string name = std::filesystem::canonical(folder).filename().string();
   return name.empty() ? otherwise : name;
@@ -58,7 +58,7 @@ CellPlan plan_of(const Manifest& candidate, bool whole_mesh) {
   return plan;
 }
 
-/// How far apart the two tensors of the first divergence are, where both records dumped them.
+/// The difference of the two tensors of the first divergence, if both records dumped them.
 void say_size(const std::filesystem::path& reference, const std::filesystem::path& candidate, CellVerdict& cell) {
   if (!cell.first_divergence) return;
   std::string& size = cell.first_divergence->size;
@@ -71,7 +71,7 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
   }
 }
 
-/// Each said once, though several checks have it.
+/// Each one once, also if several checks have it.
 std::vector<std::string> not_shown_of(const CellVerdict& cell) {
   std::vector<std::string> lines;
   for (const auto& check : cell.checks) {
@@ -98,7 +98,7 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   plan.command = shell_command(words);
   plan.calibration = calibration;
   if (request) plan.request = read_request(*request);
-  // Whoever compares two records is told what is wrong with one as with any other input.
+  // An unreadable record is bad input here, not a failed check.
   CellVerdict verdict = judging::judge_pipelines(plan, pipelines, judging::Unreadable::thrown);
   say_size(reference, candidate, verdict);
   return verdict;
@@ -180,7 +180,7 @@ void write_comparison(const std::filesystem::path& folder, const std::filesystem
     fs::create_directory_symlink(other, folder / "cells" / verdict.cells.front().id);
     write_verdict(folder / "verdict.json", verdict);
     write_reports(folder);
-  } catch (...) {  // the next call finds it as this one did
+  } catch (...) {  // leave no half-made folder for the next call
     std::error_code ignored;
     fs::remove_all(folder, ignored);
     if (was_there) fs::create_directory(folder, ignored);

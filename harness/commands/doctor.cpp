@@ -62,7 +62,7 @@ void flatten(const Json& value, const std::string& indent, std::string& text) {
 
 const Json no_trainer = {{"missing", "is not installed here"}};
 
-/// The field of a trainer's answer, or null.
+/// A field of a trainer's answer, or null.
 Json of_gpu(const Json& answer, const std::string& key) {
   if (!answer.contains("gpu") || !answer.at("gpu").contains(key)) return nullptr;
   return answer.at("gpu").at(key);
@@ -88,7 +88,7 @@ Json examine_gpus(const Json& trainers) {
   Json can = Json::array(), why = Json::array(), devices = Json::array();
   try {
     visible_gpus();
-  } catch (const InputError& error) {  // CUDA says of it that there is no GPU
+  } catch (const InputError& error) {  // an invalid variable, with which CUDA shows no GPU
     return {{"can", can}, {"why_not_more", Json::array({error.what()})}, {"devices", devices}};
   }
   if (pipeline == Json(no_trainer)) {
@@ -105,7 +105,7 @@ Json examine_gpus(const Json& trainers) {
     can.push_back("train on one GPU (--device cuda), the pipeline with all stages on it (--transport threads)");
     if (names_transport(pipeline, "nccl")) {
       if (count > 1) can.push_back("train over NCCL with a GPU a rank, up to " + std::to_string(count) + " ranks here");
-      // It comes without a second GPU too, for two ranks, where this is empty.
+      // If this is empty, two ranks can share one GPU.
       const Json sharing = of_gpu(pipeline, "why_not_two_ranks_on_one_gpu");
       if (sharing.is_string()) {
         why.push_back(sharing);
@@ -157,7 +157,7 @@ Json ctest_resources(std::size_t count) {
 
 Json examine_machine(const fs::path& trainers) {
   StopSignals signals;
-  Json findings = {{"usable", false}};  // first: what most want to know
+  Json findings = {{"usable", false}};  // first, because most readers want it
   Json can = Json::array(), missing = Json::array();
   const bool alone = judge_alone(trainers);
   bool all_trainers = !alone;
@@ -166,7 +166,7 @@ Json examine_machine(const fs::path& trainers) {
     if (!alone && answer.contains("missing")) {
       all_trainers = false;
       const bool said =
-          std::ranges::find(missing, answer.at("missing")) != missing.end();  // of both trainers one cause
+          std::ranges::find(missing, answer.at("missing")) != missing.end();  // one cause for both trainers
       if (!said) missing.push_back(answer.at("missing"));
     }
     findings["trainers"][name] = answer;
@@ -177,7 +177,7 @@ Json examine_machine(const fs::path& trainers) {
   } catch (const SystemError& error) {
     has_mpirun = false;
     findings["programs"][mpirun] = nullptr;
-    if (!alone) missing.push_back(error.what());  // commands of one's own say themselves what starts them
+    if (!alone) missing.push_back(error.what());  // users' commands name their own launcher
   }
   findings["cores"] = std::thread::hardware_concurrency();
   findings["two_ranks"] = nullptr;

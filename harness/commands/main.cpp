@@ -39,7 +39,7 @@ Json harness_json() {
   return {{"version", project_version()}, {"commit", source_commit().empty() ? Json(nullptr) : Json(source_commit())}};
 }
 
-/// Of the judge alone (make judge, the wheel) it is said first what it does not bring.
+/// If the trainers are absent (make judge, the wheel), the help begins with that.
 std::string beside_text(const fs::path& folder) {
   if (!judge_alone(folder)) return "";
   return "Plumbline's trainers are not in this program's folder: it judges records, and sweeps commands of your own\n"

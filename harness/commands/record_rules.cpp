@@ -34,7 +34,7 @@ std::string behind_norm(const judging::CheckDescriptor& check) {
   return "all";
 }
 
-/// Columns as wide as what they hold.
+/// Pads columns to the width of their widest entry.
 std::string table_text(const Rows& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
@@ -63,7 +63,7 @@ void add_columns(std::string& text) {
   if (!values.empty()) text += "  " + table.file + ", values: " + join(values, ", ") + "\n";
 }
 
-/// Of each kind of rows the checks that cannot be run without it.
+/// For each kind of rows the checks that cannot be run without it.
 void add_not_recorded(std::string& text) {
   text +=
       "\nWhat its recorder may list as not recorded (not_recorded), and the checks that are then not run and not "

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-/// What was read of one rank.
+/// Counts of one rank.
 struct Shown {
   std::map<std::string, std::int64_t> rows;   ///< by table
   std::map<std::string, std::int64_t> kinds;  ///< of tensors, and sides of boundaries

@@ -36,7 +36,7 @@ ValuesCompared compare_values(const fs::path& before, const fs::path& now) {
   }
 }
 
-/// The sweep's own page, as a link of the page `out`.
+/// The sweep's own page, as a link relative to the page `out`.
 std::string link_to(const fs::path& sweep, const fs::path& out) {
   const fs::path page = sweep / "report.html";
   return path_exists(page) ? fs::absolute(page).lexically_relative(fs::absolute(out).parent_path()).generic_string()

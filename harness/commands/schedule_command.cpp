@@ -31,12 +31,12 @@
 namespace plumbline {
 namespace {
 
-/// What all of the commands take; each uses its part.
+/// Options of all commands; each uses some.
 struct Options {
   std::string schedule = "1f1b";  // a name or a CSV file
   std::int32_t ranks = 4;
   std::int32_t microbatches = 8;
-  std::int32_t chunks = 0;  // 0: as the schedule is made for
+  std::int32_t chunks = 0;  // 0: the schedule's default
   std::string dialect;
   std::string placement;
   std::string model = "blocking";
@@ -49,7 +49,7 @@ struct Options {
   std::optional<std::int64_t> step;
   std::string out;
   std::string to = "torch";
-  std::size_t columns = 0;  // 0: as many as the terminal has
+  std::size_t columns = 0;  // 0: the terminal's width
 };
 
 ImportOptions import_options(const Options& options) {
@@ -146,7 +146,7 @@ int list_schedules(const Options& options) {
   return 0;
 }
 
-/// "rank 12 ", in front of a row; a drawing that is piped is as wide as a usual terminal.
+/// Width of "rank 12 " before a row. Piped drawings have the width of a usual terminal.
 constexpr std::size_t rank_label = 8, piped_width = 80;
 
 void draw(const Options& options, const std::vector<Timeline>& timelines) {
@@ -176,7 +176,7 @@ int simulate_schedule(const Options& options) {
   const Schedule schedule = load(options);
   const Durations durations = durations_of(options);
   const Simulation simulation = simulate(schedule, durations);
-  // Unequal stages and messages that take time have no closed form.
+  // There is no closed form for unequal stages or messages that take time.
   std::optional<double> closed;
   if (durations.stages.size() == 1 && options.communication == 0 && !names_schedule_file(options.schedule)) {
     closed = closed_form_bubble(schedule.name, schedule.placement.ranks, schedule.microbatches, durations.stages[0]);

@@ -44,7 +44,7 @@ SweepServices services() {
   return {judge_cell, write_reports, judge_reference};
 }
 
-/// The last lines of a sweep: the verdict, what its data could not show, where the page is.
+/// The last lines of a sweep: the verdict, gaps of its data coverage, the path of the page.
 void say(const Verdict& verdict, const fs::path& folder) {
   std::string line = headline(verdict);
   const std::string word = verdict_word(verdict);
@@ -81,7 +81,7 @@ int ended_with(const Verdict& verdict) {
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
-/// Says which runs the trainers would refuse, and why. The exit code: 2 where it is for what the user gave, else 3.
+/// Prints the runs that the trainers would refuse, and why. Returns exit code 2 for the user's input, else 3.
 int ask_about_runs(const PreparedSweep& prepared, const SweepOptions& options) {
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   const Preflight preflight =
@@ -122,15 +122,14 @@ int sweep(const SweepOptions& options) {
   return ended_with(verdict);
 }
 
-/// The last time's sweep; what else lies there is left for the sweep to refuse.
+/// Removes the previous sweep. Other contents are kept, and the sweep refuses the folder.
 void remove_earlier_sweep(const fs::path& folder) {
   if (!path_exists(folder / "sweep.json")) return;
   const FolderLock lock(folder);
   fs::remove_all(folder);
 }
 
-/// As a test of CTest: on the GPUs that it assigned, in a folder that is made anew, the numbers where it looks for
-/// them.
+/// Runs as a test of CTest: on the GPUs that it assigned, in a new folder, with measurements in its format.
 int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
   constexpr int skipped = 77;
   take_assigned_gpus();
@@ -189,7 +188,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           "--cells", options.cells,
           "Run only these cases: ids, or patterns with * and ? in quotes; commas between several, or given again")
       ->type_name("PATTERNS")
-      ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
+      ->allow_extra_args(false);  // one value per option, because the next argument may be the sweep file
   auto* list = command->add_flag("--list", given->list,
                                  "Print the cases' ids and train nothing; refuses what the sweep would refuse, and "
                                  "asks the trainers to check each run");

@@ -49,7 +49,7 @@ std::int64_t arrived_in(const fs::path& record) {
     try {
       const auto ended = read_exit_file(record / rank_folder(rank) / "exit.json");
       if (ended && ended->status == "ok") ++arrived;
-    } catch (const InputError&) {  // what it left is broken
+    } catch (const InputError&) {  // the record is damaged
     }
   }
   return arrived;
