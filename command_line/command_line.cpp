@@ -103,7 +103,7 @@ void add_color_option(CLI::App& app) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   for (CLI::App* command : commands) add_color_option(*command);
   if (!commands.empty()) return;
-  app.add_option_function<std::string>("--color", choose_colours_by, "Whether verdicts are coloured")
+  app.add_option_function<std::string>("--color", choose_colours_by, "Whether to colour verdicts")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->default_str("auto");
 }

@@ -46,7 +46,7 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
     if (known.empty()) continue;
     const std::string name = word.substr(0, word.find('='));
     const auto nearest = nearest_word(name, known);
-    told = name + " is no " + (option ? "option" : "command") + " of " + join(called, " ") +
+    told = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;
   }

@@ -38,7 +38,7 @@ std::string digest_of(const TensorView& tensor) {
 
 Json object_of(const std::string& text, const char* what) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw InputError(std::string("ExternalRun::").append(what) + " is no JSON object: " + text);
+  if (!json.is_object()) throw InputError(std::string("ExternalRun::").append(what) + " is not a JSON object: " + text);
   return json;
 }
 

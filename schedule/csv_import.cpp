@@ -109,8 +109,7 @@ class Importer {
         read_cell(table_.rows[row_].cells[column_]);
     }
     for (const auto& [word, count] : ignored_) {
-      result_.notes.push_back(std::to_string(count) + " " + word +
-                              " left out: parameters are whole on their rank here");
+      result_.notes.push_back(std::to_string(count) + " " + word + " ignored: parameters are whole on their rank here");
     }
     set_sizes(options);
     return std::move(result_);

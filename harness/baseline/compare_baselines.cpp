@@ -124,7 +124,7 @@ class Comparing {
       else if (run.asked.empty() || found->second->asked.empty())
         result_.not_compared.push_back(run.id + ": its verdict lacks the request (plumbline judge adds it)");
       else if (run.asked != found->second->asked)
-        result_.not_compared.push_back(run.id + ": another run was asked for under this name" +
+        result_.not_compared.push_back(run.id + ": another run was requested under this name" +
                                        differing_keys(run.request, found->second->request));
       else
         compare(run, *found->second);

@@ -117,7 +117,7 @@ class Bench {
     progress_.end();
     if (finding.exit_code != 0 || finding.timed_out) {
       const std::string said = last_words(folder_.launch(id) / "stderr.txt", reference_program);
-      const std::string words = id + " did not end well: " + (said.empty() ? finding.words : said);
+      const std::string words = id + " failed: " + (said.empty() ? finding.words : said);
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) throw InputError(words);
       throw RunError(words);
     }

@@ -38,7 +38,7 @@ fs::path file_of(const BaselineOptions& options) {
                      });
   if (!plain)
     throw InputError("\"" + options.name +
-                     "\" is no name of a baseline: give letters, digits, dots, dashes, underscores");
+                     "\" is not a name of a baseline: give letters, digits, dots, dashes, underscores");
   return options.folder / (options.name + ".json");
 }
 
@@ -78,7 +78,7 @@ int list(const BaselineOptions& options) {
   if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
   for (const fs::path& file : files) {
     const Baseline baseline = read_baseline(file);
-    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << baseline.cells.size() << " cells, "
+    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << baseline.cells.size() << " cases, "
               << baseline.taken << ", commit " << baseline.commit << "\n";
     for (const AcceptedChange& change : baseline.accepted)
       std::cout << "  accepted at " << change.commit << ": " << change.reason << " (" << change.changes.size()

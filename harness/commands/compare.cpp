@@ -28,7 +28,7 @@ namespace {
 
 void need_folder(const std::filesystem::path& path, const std::string& whose) {
   if (!std::filesystem::is_directory(path)) {
-    throw InputError(path.string() + " (the " + whose + ") is no folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + " (the " + whose + ") is not a folder; give the folder that holds manifest.json");
   }
 }
 

@@ -46,7 +46,7 @@ std::string power_text(const std::map<std::string, auditing::Power>& kinds) {
 
 RecordCheck check_record(const std::filesystem::path& path, const auditing::AuditOptions& options) {
   if (!std::filesystem::is_directory(path)) {
-    throw InputError(path.string() + ": is no folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
   }
   const Manifest manifest = read_manifest(path);
   RecordCheck check;
@@ -70,7 +70,7 @@ std::string to_text(const RecordCheck& check) {
   const auto& audit = check.audit;
   std::vector<std::string> counts;
   for (const auto& [what, number] : audit.recomputed) counts.push_back(std::to_string(number) + " " + what);
-  text += std::string("audit, from ") + (audit.from_values ? "tables and dumped values" : "the tables alone") + ": " +
+  text += std::string("audit, from ") + (audit.from_values ? "tables and dumped values" : "tables only") + ": " +
           (counts.empty() ? "nothing" : join(counts, ", ")) + " recomputed, " + std::to_string(audit.findings.size()) +
           " findings\n";
   for (std::size_t i = 0; i < audit.findings.size() && i < most_shown; ++i) {

@@ -70,7 +70,7 @@ int write_trace(const TraceOptions& options) {
 
 std::function<int()> add_record_command(CLI::App& app) {
   const auto options = std::make_shared<CheckOptions>();
-  auto* record = app.add_subcommand("record", "Run records alone: check, show, trace one; the rules for them");
+  auto* record = app.add_subcommand("record", "Check, show or trace one run record; print the rules for records");
   record->require_subcommand(1);
   record->footer(help_end({"plumbline record check reports/runs/latest/references/stories260k-adamw"},
                           {.one = "check: something was found"}));

@@ -97,7 +97,7 @@ std::string rank_text(const RankRecord& rank, const Shown& shown) {
 
 std::string shown_record(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path))
-    throw InputError(path.string() + ": is no folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
   RecordStream stream(path);
   const Record& record = stream.record();
   const Manifest& manifest = record.manifest;

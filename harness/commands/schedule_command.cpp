@@ -271,7 +271,8 @@ void add_reading(CLI::App& command, Options& options) {
   command.add_option("--dialect", options.dialect, "Dialect of the file (default: detected from its fields)")
       ->check(CLI::IsMember(dialect_words));
   command
-      .add_option("--placement", options.placement, "Where stages lie in the file (default: detected from its rows)")
+      .add_option("--placement", options.placement,
+                  "Placement of the stages in the file (default: detected from its rows)")
       ->check(CLI::IsMember({"loop", "v"}));
 }
 

@@ -62,7 +62,8 @@ void need_name(const TomlTable& table, const std::string& key) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
   if (!plain)
-    throw InputError(table.where(key) + ": \"" + key + "\" is no placeholder's name; small letters, digits and _ are");
+    throw InputError(table.where(key) + ": \"" + key +
+                     "\" is not a placeholder name; use lower-case letters, digits and _");
   if (is_asked_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
     throw InputError(table.where(key) + ": " + key + " is reserved by plumbline; choose another name for your value");
 }
@@ -114,7 +115,7 @@ class CommandReader {
     if (!table) return;
     for (const auto& name : table->keys()) {
       if (name.empty() || name.find('=') != std::string::npos)
-        throw InputError(table->where(name) + ": \"" + name + "\" is no variable name");
+        throw InputError(table->where(name) + ": \"" + name + "\" is not a variable name");
       commands_.environment[name] = *table->scalar_as_text(name);
     }
   }
@@ -148,7 +149,7 @@ class CommandReader {
   CommandCell cell_of(const TomlTable& table, const std::string& key, std::int64_t world,
                       const std::optional<std::string>& schedule) const {
     if (world < 1 || world > largest_world) {
-      throw InputError(table.where(key) + ": " + to_text(world) + " is no world size; it must be between 1 and " +
+      throw InputError(table.where(key) + ": " + to_text(world) + " is not a world size; it must be between 1 and " +
                        to_text(largest_world));
     }
     CommandCell cell;
@@ -238,7 +239,7 @@ class CommandReader {
       auto names = names_in(cell.candidate);
       for (const auto& [variable, value] : commands_.environment) names.merge(names_in({value}));
       if (names.contains("world") || is_one_of(launcher_word, cell.candidate)) continue;
-      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks could be asked for");
+      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks can be requested");
     }
   }
 

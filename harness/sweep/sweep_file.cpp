@@ -38,12 +38,12 @@ void need_known_all(const TomlTable& table, const std::string& key, const std::v
 void need_replicas(const TomlTable& table, std::int64_t replicas) {
   if (replicas >= 1 && replicas <= largest_world) return;
   throw InputError(table.where("replicas") + ": " + std::to_string(replicas) +
-                   " is no number of pipelines; it must be between 1 and " + std::to_string(largest_world));
+                   " is not a number of pipelines; it must be between 1 and " + std::to_string(largest_world));
 }
 
 void need_world(const TomlTable& table, const std::string& key, std::int64_t world) {
   if (world >= 1 && world <= largest_world) return;
-  throw InputError(table.where(key) + ": " + std::to_string(world) + " is no world size; it must be between 1 and " +
+  throw InputError(table.where(key) + ": " + std::to_string(world) + " is not a world size; it must be between 1 and " +
                    std::to_string(largest_world));
 }
 
@@ -208,7 +208,7 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   }
   sweep.launcher = named ? *named : default_launcher();
   if (sweep.launcher.find("{world}") == std::string::npos) {
-    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +
+    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks can be requested; \"" +
                      default_launcher() + "\" is the default");
   }
 }

@@ -53,7 +53,7 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
 
 void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {
   const bool is_there = path_exists(path);
-  if (is_there && !folder_exists(path)) throw InputError(path.string() + ": is no folder; choose another --out");
+  if (is_there && !folder_exists(path)) throw InputError(path.string() + ": is not a folder; choose another --out");
   const bool holds_sweep = is_there && path_exists(path / "sweep.json");
   if (resume && !holds_sweep) {
     throw InputError(path.string() + ": holds no sweep to resume; omit --resume to start one");

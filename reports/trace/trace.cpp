@@ -48,7 +48,7 @@ PlacedAction placed(const Record& record, std::int64_t rank, const ActionRow& ro
   const std::string where = record.path.string() + ": rank " + std::to_string(rank) + ", step " +
                             std::to_string(row.step) + ", action " + row.action;
   const auto action = parse_action(row.action);
-  if (!action) throw InputError(where + ": is no action");
+  if (!action) throw InputError(where + ": is not an action");
   if (row.start_ns < 0 || row.end_ns < row.start_ns || row.wait_ns < 0 || row.wait_ns > row.end_ns - row.start_ns)
     throw InputError(where + ": its clock ran backwards (start " + std::to_string(row.start_ns) + ", end " +
                      std::to_string(row.end_ns) + ", wait " + std::to_string(row.wait_ns) + " ns)");

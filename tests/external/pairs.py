@@ -158,7 +158,7 @@ WRONG = [
     bad_habit("a step skipped by the scaler", "gradients", "step 1", "infinite"),
     bad_habit("steps begin with 1", "refused", "step"),
     bad_habit("microbatches begin with 1", "refused", "microbatch"),
-    bad_habit("names of a stage's own module", "census", "0.weight is no parameter of this model"),
+    bad_habit("names of a stage's own module", "census", "0.weight is not a parameter of this model"),
     bad_habit("losses of five digits", "loss", "step 0", "microbatch 0"),
     bad_habit("digests in capitals", "refused", "tensors.csv", "digest"),
     bad_habit("the coefficient is not told", "gradient_norm", "coefficient", clip=0.4),

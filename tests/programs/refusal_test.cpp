@@ -97,8 +97,8 @@ TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
 
   EXPECT_EQ(ended.code, 3);
   EXPECT_THAT(ended.said,
-              SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes that know nothing of each "
-                       "other, each alone in its MPI world: they run with "));
+              SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes, each alone in its MPI world: "
+                       "they run with "));
   EXPECT_TRUE(record_is_free());
 }
 

@@ -94,7 +94,7 @@ TEST(ExternalRecord, RefusesWhatNoReaderWouldTake) {
     ExternalRecord(folder / "refused", run);
   };
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.optimizer = "sgd"; }); },
-              ThrowsMessage<InputError>(HasSubstr("optimizer is no JSON object")));
+              ThrowsMessage<InputError>(HasSubstr("optimizer is not a JSON object")));
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.stages.clear(); }); },
               ThrowsMessage<InputError>(HasSubstr("rank 0 has no stage")));
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.steps = 0; }); }, ThrowsMessage<InputError>(HasSubstr("steps")));

@@ -243,8 +243,8 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "all"; }),
               HasSubstr("key cells[0].checks[0].compared: must be an object of whole numbers"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["requirement"] = "wished"; }),
-              HasSubstr("cells[0].checks[0].requirement: `wished` is no requirement"));
-  EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }), HasSubstr("`both` is no tier"));
+              HasSubstr("cells[0].checks[0].requirement: `wished` is not a known requirement"));
+  EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }), HasSubstr("`both` is not a known tier"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["second_run"]["outcome"] = "fine"; }),
               HasSubstr("cells[0].second_run.outcome"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["values"].erase("step"); }), HasSubstr("cells[0].values"));

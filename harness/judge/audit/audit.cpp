@@ -143,7 +143,7 @@ Audit RecordAudit::conclude() {
     not_audited(removed.append(removed_dumps_name).append(" says"));
   }
   if (manifest.level == RecordLevel::dump && record_.in_part())
-    not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were left out");
+    not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were skipped");
   if (manifest.level == RecordLevel::dump && manifest.every > 1)
     not_audited("values: one step of " + std::to_string(manifest.every) +
                 " was recorded, and an update follows from the step before it");

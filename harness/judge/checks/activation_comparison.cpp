@@ -123,7 +123,7 @@ class SavedBytesPart : public MemoryPart {
       : evidence_(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
         recompute_(evidence.reference.manifest.recompute),
-        no_form_(!evidence.model.llama              ? "the model is no Llama"
+        no_form_(!evidence.model.llama              ? "the model is not a Llama"
                  : recomputes_attention(recompute_) ? ""
                                                     : why_no_layer_form(evidence.model, kernel_)) {
     if (!no_form_.empty()) judgement_.leave_out("the closed form of the bytes that a layer keeps (" + no_form_ + ")");

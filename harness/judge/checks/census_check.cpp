@@ -89,7 +89,7 @@ class CensusCheck : public StepCheck {
     for (const auto& unit : listed) {
       if (!evidence_.model.unit_position(unit))
         report(unit, 0, {}, "a unit of the model", unit,
-               whose + ": " + unit + " is no unit of this model" + names_hint(manifest));
+               whose + ": " + unit + " is not a unit of this model" + names_hint(manifest));
     }
     if (!judgement_.diverged() && listed != model) {
       report("stages", 0, {}, join(model, ", "), join(listed, ", "),
@@ -136,7 +136,7 @@ class CensusCheck : public StepCheck {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(row.name, 0, placed.rank, "no such parameter", row.name,
-             whose + ": " + row.name + " is no parameter of this model" + names_hint(manifest));
+             whose + ": " + row.name + " is not a parameter of this model" + names_hint(manifest));
     }
     if (matched == 0)
       report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
@@ -146,7 +146,7 @@ class CensusCheck : public StepCheck {
     for (const auto& name : manifest.frozen) {
       if (!evidence_.model.parameter_position(name))
         report(name, evidence_.model.units.size(), {}, "a parameter", name,
-               "frozen in manifest.json: " + name + " is no parameter of this model");
+               "frozen in manifest.json: " + name + " is not a parameter of this model");
     }
   }
 

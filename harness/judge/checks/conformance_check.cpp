@@ -132,8 +132,7 @@ class ConformanceCheck : public StepCheck {
       const auto rank = list.placement.rank_of(static_cast<std::int32_t>(stage.stage));
       if (rank != stage.rank) {
         structure("stage " + std::to_string(stage.stage), "rank " + std::to_string(rank),
-                  "rank " + std::to_string(stage.rank),
-                  "the stage lies on another rank than the schedule places it on");
+                  "rank " + std::to_string(stage.rank), "the stage is on another rank than the schedule places it on");
       }
     }
   }

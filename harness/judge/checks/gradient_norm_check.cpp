@@ -92,7 +92,7 @@ class GradientNormCheck : public StepCheck {
     if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
     return judgement_.conclude(
         by_rank_ ? "the norms of " + steps_words() +
-                       " lie within the roundings of their sums, and each coefficient is that of its record's norm"
+                       " are within the roundings of their sums, and each coefficient is that of its record's norm"
                  : "norm and clip coefficient of " + steps_words() + " are " + agreement(evidence_),
         {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
   }

@@ -18,7 +18,7 @@ std::string why_not(const CellEvidence& evidence) {
   const auto environment = manifest.json.find("environment");
   if (environment != manifest.json.end() && environment->is_object() &&
       !environment->value("sanitizer", Json(nullptr)).is_null())
-    return "a sanitizer keeps memory of its own";
+    return "a sanitizer keeps its own memory";
   return "";
 }
 

@@ -73,7 +73,7 @@ class ReplicaComparison {
     if (!sharded().empty())
       words = std::to_string(sharded().size()) + " parameters are complete in the parts of " +
               std::to_string(records_.size()) + " replicas, and the norm covers all parts";
-    return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed data of its own"),
+    return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed its own data"),
                                {{sharded().empty() ? "tensors" : "parts", 1}});
   }
 

@@ -181,7 +181,7 @@ void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kin
     const TensorRow& row = *placed.row;
     if (row.kind != kind || now.cell.model.parameter_position(row.name)) continue;
     judgement.diverge(tensor_point(now.step, kind, 0, row.stage),
-                      extra_row("reference", placed, "no parameter of this model"));
+                      extra_row("reference", placed, "not a parameter of this model"));
   }
 }
 

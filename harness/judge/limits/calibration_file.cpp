@@ -38,7 +38,7 @@ LimitBy parse_reason(const JsonKeys& keys) {
 
 double amount(const JsonKeys& keys, const char* key) {
   const double value = keys.number(key);
-  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is no number from 0 up");
+  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is not a number from 0 up");
   return value;
 }
 

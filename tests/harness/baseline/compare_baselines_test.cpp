@@ -164,7 +164,7 @@ TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
   });
 
   EXPECT_THAT(found.not_compared,
-              Contains("tiny-sgd: another run was asked for under this name: clip_norm absent before, 1 now; "
+              Contains("tiny-sgd: another run was requested under this name: clip_norm absent before, 1 now; "
                        "optimizer/learning_rate 0.001 before, 0.002 now"));
 }
 
@@ -321,7 +321,7 @@ TEST(CompareBaselines, OfARequestThatWasNotKeptNoKeysAreNamed) {
     (earlier ? before : now).references[0].request.clear();
 
     EXPECT_THAT(compare_baselines(before, now).not_compared,
-                Contains("tiny-sgd: another run was asked for under this name"));
+                Contains("tiny-sgd: another run was requested under this name"));
   }
 }
 

@@ -117,14 +117,14 @@ TEST_F(BaselineCommand, ANameThatIsNoneAndABaselineThatIsNotThereAreRefused) {
   const Result path = run("save ../release " + out_.string()), none = of_release("compare");
 
   EXPECT_EQ(path.code, 2);
-  EXPECT_THAT(path.said, HasSubstr("\"../release\" is no name of a baseline"));
+  EXPECT_THAT(path.said, HasSubstr("\"../release\" is not a name of a baseline"));
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.said, HasSubstr("there is no such baseline"));
 }
 
 TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
   for (const std::string name : {"a/../../b", "a/b", ".hidden", "a:b", "caf\xc3\xa9"}) {
-    EXPECT_THAT(run("save " + name + " " + out_.string()).said, EndsWith("\" is no name of a baseline: give letters, "
+    EXPECT_THAT(run("save " + name + " " + out_.string()).said, EndsWith("\" is not a name of a baseline: give letters, "
                                                                          "digits, dots, dashes, underscores"))
         << name;
   }

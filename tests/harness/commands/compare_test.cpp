@@ -325,9 +325,9 @@ TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
   const auto reference = cell.write_reference();
 
   EXPECT_THAT(error_of<InputError>([&] { compare(reference, cell.folder / "nothing", false); }),
-              HasSubstr("nothing (the candidate) is no folder"));
+              HasSubstr("nothing (the candidate) is not a folder"));
   EXPECT_THAT(error_of<InputError>([&] { compare(cell.folder / "nothing", reference, false); }),
-              HasSubstr("nothing (the reference) is no folder"));
+              HasSubstr("nothing (the reference) is not a folder"));
 }
 
 TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {

@@ -96,7 +96,7 @@ TEST(RecordCheck, ARecordThatCannotBeReadIsAnInputError) {
 
   EXPECT_THROW(check_record(path), InputError);
   EXPECT_THAT(testing::error_of<InputError>([&] { check_record(folder / "nothing"); }),
-              HasSubstr("nothing: is no folder; give the folder that holds manifest.json"));
+              HasSubstr("nothing: is not a folder; give the folder that holds manifest.json"));
 }
 
 TEST(RecordCheck, CountsTheStepsThatARunWentOnWith) {

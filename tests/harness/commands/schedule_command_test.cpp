@@ -206,7 +206,8 @@ TEST_F(ScheduleCommand, BadSizesAndTimesAreInputErrors) {
   EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,inf").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,1e13").code, 2);
   EXPECT_THAT(run("simulate --schedule 1f1b --times 1,2,3,4,5").out, HasSubstr("5 times; give T_F,T_B,T_W"));
-  EXPECT_THAT(run("simulate --schedule 1f1b --communication -1").out, HasSubstr("--communication -1: is no duration"));
+  EXPECT_THAT(run("simulate --schedule 1f1b --communication -1").out,
+              HasSubstr("--communication -1: is not a duration"));
   EXPECT_EQ(run("simulate --schedule 1f1b --communication 1e13").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f2b").code, 2);
   EXPECT_EQ(run("").code, 2);

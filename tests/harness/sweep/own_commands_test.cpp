@@ -85,7 +85,7 @@ TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAno
     how("right", std::string("echo '# edited' >> ") + script + "; cp -r prepared/w$world $record");
     const std::string command = std::string(R"(["./train.sh", "{world}", "{record}", "right", ")") + script + "\"]";
     sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", command, command);
-    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(std::string(script) + " is no longer what it was"));
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(std::string(script) + " changed after the sweep began"));
   }
 }
 

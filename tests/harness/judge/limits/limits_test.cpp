@@ -257,8 +257,8 @@ TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers give"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
-  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }), HasSubstr("own: is no number from 0 up"));
-  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is no number from 0 up"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }), HasSubstr("own: is not a number from 0 up"));
+  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is not a number from 0 up"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
   EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));
   EXPECT_THAT(refusal([](Json& json) { json.erase("factor"); }), HasSubstr("factor"));
