@@ -138,7 +138,7 @@ TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
       id.wait();
       ADD_FAILURE() << "nobody sends";
     } catch (const DeadlineError& error) {
-      const std::string end = "rank 2 has not said that it waits";
+      const std::string end = "rank 2 has not reported that it waits";
       if (t.rank() == 1) {
         EXPECT_THAT(error.what(), HasSubstr("; " + end));
         EXPECT_THAT(error.waited_for, ElementsAre(2));
