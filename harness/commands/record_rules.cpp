@@ -99,10 +99,9 @@ std::string rules_text() {
                      table_text(held);
   text +=
       "\nlevel: what both records must have.\nnorm per_rank: how far values are compared in bits where the two records "
-      "clip by "
-      "coefficients that differ as "
-      "roundings do.\n\nWhat a record of role external may lack, and is then reported as not inspected:\n"
-      "  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the rows of actions.csv\n";
+      "clip by coefficients that differ as roundings do.\n\nWhat a record of role external may lack, and is then "
+      "reported as not inspected:\n  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the "
+      "rows of actions.csv\n";
   add_columns<StepRow>(text);
   add_columns<TensorRow>(text);
   add_columns<ActionRow>(text);

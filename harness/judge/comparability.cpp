@@ -341,8 +341,7 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
     if (device_kind(one) != device_kind(other) || other_models) {
       differences.words.push_back(
           "different devices give different bits: `plumbline calibrate` measures limits for such a comparison, and "
-          "`plumbline "
-          "compare --calibration` uses them");
+          "`plumbline compare --calibration` uses them");
     }
   }
   compare_starts(reference, candidate, tier, differences);

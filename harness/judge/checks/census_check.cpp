@@ -58,8 +58,7 @@ class CensusCheck : public StepCheck {
   /// Normalises names that differ by wrapped modules, or that count from 0 in each stage.
   static std::string names_hint(const Manifest& manifest) {
     return !manifest.traits.own ? "; if only the names differ, give the whole model's by names= (and units=) of "
-                                  "watch_model, watch_stage or "
-                                  "watch_pipelining"
+                                  "watch_model, watch_stage or watch_pipelining"
                                 : "";
   }
 

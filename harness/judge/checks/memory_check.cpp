@@ -21,8 +21,7 @@ namespace {
 std::string limit_words(const CellEvidence& evidence) {
   std::string words =
       "equal to the byte: model state by shapes, activations by the activation memory model, bytes alive at the end of "
-      "each step "
-      "by owner; transport buffers at most all messages of a step that can be in flight; tables at most the "
+      "each step by owner; transport buffers at most all messages of a step that can be in flight; tables at most the "
       "reference's for each stage, data and other bytes at most the reference's";
   if (evidence.candidate.manifest.device != "cpu")
     words += "; the GPU allocator's own count equal to the byte where a process is one rank";
@@ -79,9 +78,8 @@ CheckDescriptor memory_check() {
           .place = 15,
           .claims =
               "bytes of parameters, gradients and optimiser state follow from shapes; activations equal the activation "
-              "memory "
-              "model in every action, to the byte; nothing is kept from step to step; no rank holds bytes without an "
-              "owner.",
+              "memory model in every action, to the byte; nothing is kept from step to step; no rank holds bytes "
+              "without an owner.",
           .needs_in_words =
               "level summary. Of external records, only the rules between their own numbers apply "
               "([rules](record-format.md#memorycsv)).",

@@ -36,10 +36,9 @@ CheckDescriptor replicas_check() {
   return {.name = "replicas",
           .place = 18,
           .claims =
-              "pipelines that train in parallel have the same start, the same reduced gradients, and after "
-              "each step the same parameters and moments, and each is fed its own data; of Plumbline's replicas the "
-              "loss and "
-              "the tokens of a step are the sums over all.",
+              "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
+              "the same parameters and moments, and each is fed its own data; of Plumbline's replicas the loss and the "
+              "tokens of a step are the sums over all.",
           .needs_in_words =
               "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
               "folder. It does not apply to a single pipeline; for one selected of several it is not run "
