@@ -182,7 +182,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
                       "Folder for the results (default: reports/runs/<date>-<time>-<name>)")
                   ->type_name("DIR");
   auto* resume = command->add_flag("--resume", options.resume, "Continue the sweep in --out: finished cases are kept");
-  command->add_flag("--again", options.again, "With --resume: run cases that do not hold again")->needs(resume);
+  command->add_flag("--again", options.again, "With --resume: rerun cases that do not hold")->needs(resume);
   command
       ->add_option(
           "--cells", options.cells,

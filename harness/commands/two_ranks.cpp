@@ -30,7 +30,7 @@ transport = "mpi"
 
 void write_run(const fs::path& folder) {
   write_file(folder / "run.toml", run);
-  write_file(folder / "text.txt", "text for a run of two ranks");
+  write_file(folder / "text.txt", "the text of a run of two ranks, one step long");
   write_json(folder / "model.json", {{"model_type", "llama"},
                                      {"vocab_size", 256},
                                      {"hidden_size", 8},

@@ -282,7 +282,7 @@ std::string calibration_text(const Calibration& calibration, const fs::path& fol
                      short_text(calibration.left_out) + " x beyond all the others\n");
   if (at_ceiling > 0) {
     text += std::to_string(at_ceiling) + " limits are " + short_text(limit_ceiling) +
-            ", the largest limit there is: this run amplifies rounding so far there that they can detect little\n";
+            ", the largest limit there is: there this run amplifies rounding so much that little can be detected\n";
   }
   if (beyond > 0) {
     text += "DOES NOT HOLD: in " + std::to_string(beyond) +
