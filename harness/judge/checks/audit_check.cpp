@@ -135,7 +135,7 @@ CheckDescriptor audit_check() {
       .claims =
           "code that both trainers share is correct: norm, clip coefficient, optimiser step and counts are recomputed "
           "from the record by the judge's own formulas; at level dump element by element. Without dumps, "
-          "a tensor is found that a step must change and does not.",
+          "a tensor that a step must change but leaves unchanged is found.",
       .needs_in_words =
           "level full; single elements need level dump in both records, as in the cases that a sweep file's key "
           "`audit` adds. Without dumps (a sweep removes them when all holds, `--keep-dumps` keeps them) only "
