@@ -49,8 +49,8 @@ std::string asked_value(const TomlTable& table, const AskedKey& asked) {
   if (asked.words.empty()) {
     const auto number = *table.integer(asked.key);
     if (number >= asked.least && number <= 1'000'000'000) return to_text(number);
-    throw InputError(table.where(asked.key) + ": " + to_text(number) + " is not possible; it is a whole number from " +
-                     to_text(asked.least) + " to a milliard");
+    throw InputError(table.where(asked.key) + ": " + to_text(number) + " is not possible; it must be an integer from " +
+                     to_text(asked.least) + " to 1000000000");
   }
   const auto word = *table.text(asked.key);
   if (is_one_of(word, asked.words)) return word;

@@ -109,7 +109,7 @@ TEST_F(CheckpointRules, NamesAFolderThatIsNotACheckpoint) {
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 0; }), HasSubstr(lacks));
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 1.5; }), HasSubstr(lacks));
   EXPECT_THAT(refused([](Json& json) { json["digests"]["model.norm.weight"] = 7; }),
-              HasSubstr("digest of model.norm.weight is not a text"));
+              HasSubstr("digest of model.norm.weight is not a string"));
   fs::remove(file);
   EXPECT_THAT(error_of<InputError>([&] { read_checkpoint_file(folder_ / "c/latest"); }),
               HasSubstr("it is an incomplete checkpoint, or none"));

@@ -283,7 +283,7 @@ TEST_F(Checkpointing, RefusesPartialAndNewerCheckpoints) {
     Json damaged = file;
     damaged["written_by"] = written_by;
     write_json(whole / "checkpoint.json", damaged);
-    EXPECT_THAT(refused(), HasSubstr("written_by is not an object, or its run_id not a text"));
+    EXPECT_THAT(refused(), HasSubstr("written_by is not an object, or its run_id not a string"));
   }
   file["schema"] = "plumbline-checkpoint/2";
   write_json(whole / "checkpoint.json", file);

@@ -97,7 +97,7 @@ TEST_F(ManifestRules, ARunThatWasGoneOnWithHasAStepOfItsOwn) {
 
 TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {
   json_["evaluation"] = {{"every", 2}, {"microbatches", 3}, {"source", 4}};
-  EXPECT_THAT(refusal(), HasSubstr("key evaluation.source: must be a text"));
+  EXPECT_THAT(refusal(), HasSubstr("key evaluation.source: must be a string"));
   json_["evaluation"]["source"] = "held out";
   EXPECT_EQ(read().evaluation.value().microbatches, 3);
 }
@@ -145,10 +145,10 @@ TEST_F(ManifestRules, StagesOfSomeoneElsesNeedNotFillTheRanksEvenly) {
 }
 
 TEST_F(ManifestRules, KeysThatMayBeAbsentAreOfTheirKindWhereTheyStand) {
-  EXPECT_THAT(refusal_with("/command", "train"), HasSubstr("key command: must be a list of texts"));
+  EXPECT_THAT(refusal_with("/command", "train"), HasSubstr("key command: must be a list of strings"));
   for (const char* key : {"versions", "machine", "environment"})
     EXPECT_THAT(refusal_with(std::string("/") + key, "x"), HasSubstr(std::string("key ") + key + ": must be a JSON"));
-  EXPECT_THAT(refusal_with("/environment/attention", 1), HasSubstr("key environment.attention: must be a text"));
+  EXPECT_THAT(refusal_with("/environment/attention", 1), HasSubstr("key environment.attention: must be a string"));
   EXPECT_THAT(refusal_with("/clock_skew_ns", "1"), HasSubstr("key clock_skew_ns: must be a number"));
 
   json_["environment"] = {{"attention", nullptr}};

@@ -125,7 +125,7 @@ TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/0")), HasSubstr("is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-verdict/1")), HasSubstr("schema 'plumbline-verdict/1' is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/x")), HasSubstr("is not known"));
-  EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a text"));
+  EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a string"));
 }
 
 TEST(Manifest, TheFirstSchemaHasTheDataDigestAndNoScheduleOfTheLearningRate) {
@@ -198,8 +198,8 @@ TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/dtype", "float8")),
               HasSubstr("key dtype: 'float8' is not known; known: float32, float64, bfloat16, float16, mixed"));
   EXPECT_THAT(refusal(with("/world_size", 0)), HasSubstr("key world_size: 0 is not between 1"));
-  EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be a whole number"));
-  EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be a whole number"));
+  EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be an integer"));
+  EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be an integer"));
   EXPECT_THAT(refusal(with("/seed", 18446744073709551615u)),
               HasSubstr("key seed: 18446744073709551615 is not between"));
   EXPECT_THAT(refusal(with("/model", "llama")), HasSubstr("key model: must be a JSON object"));
@@ -211,14 +211,14 @@ TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/schedule/accumulation", "random")), HasSubstr("key schedule.accumulation"));
   EXPECT_THAT(refusal(with("/optimizer/eps", "1e-8")), HasSubstr("key optimizer.eps: must be a number"));
   EXPECT_THAT(refusal(with("/loss_scaling", "never")), HasSubstr("key loss_scaling"));
-  EXPECT_THAT(refusal(with("/frozen", "none")), HasSubstr("key frozen: must be a list of texts"));
+  EXPECT_THAT(refusal(with("/frozen", "none")), HasSubstr("key frozen: must be a list of strings"));
   EXPECT_THAT(refusal(Json::array()), HasSubstr("must be a JSON object"));
 }
 
 TEST(Manifest, StagesStandInOrderOnRanksThatExist) {
   EXPECT_THAT(refusal(with("/stages/1/stage", 2)), HasSubstr("key stages[1].stage: is 2 where 1 comes next"));
   EXPECT_THAT(refusal(with("/stages/1/rank", 3)), HasSubstr("key stages[1].rank: 3 is not between 0 and 2"));
-  EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of texts"));
+  EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of strings"));
   EXPECT_THAT(refusal(with("/stages", Json::array())), HasSubstr("key stages: must list at least one"));
 }
 
@@ -232,7 +232,7 @@ TEST(Manifest, AListedAccumulationNamesItsList) {
 
 TEST(Manifest, OnlySomeoneElsesTrainerMayHaveNoSchedule) {
   Json json = with("/schedule/digest", nullptr);
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: must be a text"));
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: must be a string"));
 
   json["role"] = "external";
   EXPECT_EQ(parse(json).schedule_digest, "");

@@ -205,7 +205,7 @@ TEST(ExitFile, IsReadStrictly) {
               HasSubstr("exit.json: key status: 'fine' is not known"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok"})"), HasSubstr("key code: is missing"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": 9})"),
-              HasSubstr("key signal: must be a text"));
+              HasSubstr("key signal: must be a string"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": "SIGSEGV"})"),
               HasSubstr("key signal: must be null where status is 'ok'"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "data_digest": "0123"})"),

@@ -110,9 +110,9 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   file.training = json["training"];
   file.written_by = json.value("written_by", Json::object());
   if (!file.written_by.is_object() || !file.written_by.value("run_id", Json("")).is_string())
-    fail("written_by is not an object, or its run_id not a text");
+    fail("written_by is not an object, or its run_id not a string");
   for (const auto& [name, digest] : json["digests"].items()) {
-    if (!digest.is_string()) fail("digest of " + name + " is not a text");
+    if (!digest.is_string()) fail("digest of " + name + " is not a string");
     file.digests[name] = digest.get<std::string>();
   }
   return file;

@@ -22,7 +22,7 @@ Integer whole(const Json& json) {
   const bool fits = whole && (json.is_number_unsigned() ? std::in_range<Integer>(json.get<std::uint64_t>())
                                                         : std::in_range<Integer>(json.get<std::int64_t>()));
   if (!fits)
-    throw InputError(json_text(json) + " is not a whole number from " +
+    throw InputError(json_text(json) + " is not an integer from " +
                      std::to_string(std::numeric_limits<Integer>::min()) + " to " +
                      std::to_string(std::numeric_limits<Integer>::max()));
   return json.get<Integer>();

@@ -94,7 +94,7 @@ TEST_F(PrepareSweep, RefusesAModelThatIsMissingOrBroken) {
 TEST_F(PrepareSweep, RefusesARunFileWithValuesOfAnotherType) {
   folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[train]\nsteps = \"two\"\n");
 
-  expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be a whole number");
+  expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be an integer");
 }
 
 // The reference does not read the table [pipeline]: it would be run in vain.

@@ -126,8 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
     Files, UserCommandsThatCannotBe,
     ::testing::Values(
         RefusedFile{"world_sizes = [2]\nsteps = 1000000001\n", "1000000001 is not possible"},
-        RefusedFile{"world_sizes = [2]\nseed = -1\n", "a whole number from 0 to a milliard"},
-        RefusedFile{"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it is a whole number from 1"},
+        RefusedFile{"world_sizes = [2]\nseed = -1\n", "an integer from 0 to 1000000000"},
+        RefusedFile{"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it must be an integer from 1"},
         RefusedFile{"world_sizes = [2]\ndevice = \"tpu\"\n", "\"tpu\" is not known; give cpu, cuda"},
         RefusedFile{"world_sizes = [2]\nlevel = \"none\"\n", "give summary, full, dump"},
         RefusedFile{"world_sizes = [0]\n", "0 is not a world size"},
