@@ -113,7 +113,7 @@ void ListRules::check_compute(std::int32_t rank, std::size_t position, const Act
 void ListRules::check_message(std::int32_t rank, std::size_t position, const Action& action) {
   const Action other = partner(action);
   if (other.stage < 0 || other.stage >= placement_.stages() || placement_.rank_of(other.stage) == rank) {
-    findings_.add(Rule::message, rank, position, action, "the message's other end is on the same rank; remove it");
+    findings_.add(Rule::message, rank, position, action, "no other rank takes part in this message; remove it");
     return;
   }
   const std::size_t direction = direction_of(action.type) == Direction::forward ? 0 : 1;

@@ -123,9 +123,9 @@ TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
   json_["norm_order"] = "canonical";
   json_["clip_epsilon"] = 0;
   EXPECT_NO_THROW(read());
-  EXPECT_THAT(refusal_with("/norm_order", "per_rank"), HasSubstr("key norm_order: is 'per_rank', which an external"));
+  EXPECT_THAT(refusal_with("/norm_order", "per_rank"), HasSubstr("key norm_order: is 'per_rank', which is allowed"));
   EXPECT_THAT(refusal_with("/norm_order", "any"), HasSubstr("key norm_order: 'any' is not known"));
-  EXPECT_THAT(refusal_with("/clip_epsilon", 1e-6), HasSubstr("key clip_epsilon: is not 0, which an external"));
+  EXPECT_THAT(refusal_with("/clip_epsilon", 1e-6), HasSubstr("key clip_epsilon: is not 0, which is allowed"));
   EXPECT_THAT(refusal_with("/clip_epsilon", -1e-6), HasSubstr("key clip_epsilon: is negative"));
 
   json_["role"] = "external";

@@ -146,7 +146,7 @@ TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
   const auto words = [](auto use) { return error_of<InputError>(use); };
 
   EXPECT_THAT(words([&] { read_manifest(run); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
-  EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: is not there"));
+  EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: does not exist"));
   EXPECT_THAT(words([&] { replica_folder(run, 1); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
   EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 of 2, not replica 1"));
 }

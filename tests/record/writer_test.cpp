@@ -116,7 +116,7 @@ TEST(RecordWriter, TouchesNoTableOfAnotherRun) {
 
   RecordWriter(folder.path(), 1, RecordLevel::none, false).finish(good_exit(1));
   EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 1, RecordLevel::none, false); }),
-              HasSubstr("exit.json: exists already"));
+              HasSubstr("exit.json: already exists"));
 }
 
 TEST(RecordWriter, AnyTableOfAnotherRunIsEnoughToRefuse) {
@@ -125,7 +125,7 @@ TEST(RecordWriter, AnyTableOfAnotherRunIsEnoughToRefuse) {
     const TemporaryFolder folder;
     folder.file(std::string("rank-0/") + name, "of a run that was killed\n");
     EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 0, RecordLevel::none, false); }),
-                HasSubstr(std::string(name) + ": exists already"));
+                HasSubstr(std::string(name) + ": already exists"));
   }
 }
 

@@ -56,7 +56,8 @@ TEST(PageCases, TheCommandIsSaidOnceAndWhereItIsAnother) {
 
   const std::string text = cases_of(verdict);
 
-  EXPECT_THAT(text, HasSubstr("with its id for CELL:</p><pre>plumbline sweep sweeps/default.toml --cells CELL</pre>"));
+  EXPECT_THAT(text,
+              HasSubstr("put its id in place of CELL:</p><pre>plumbline sweep sweeps/default.toml --cells CELL</pre>"));
   EXPECT_THAT(text, Not(HasSubstr("--cells " + verdict.cells[2].id)));
   EXPECT_THAT(line_of(verdict, 3), HasSubstr("<pre>" + verdict.cells[3].command + "</pre>"));
 }

@@ -57,7 +57,7 @@ TEST(PageSummary, AllCountsAreBelow) {
 }
 
 TEST(PageSummary, ThatAllWasRunIsSaidOnlyWhereItWas) {
-  const std::string all = "Everything that was planned was run";
+  const std::string all = "Every planned case was run";
   Verdict verdict = testing::sample_verdict(1);
   EXPECT_THAT(testing::rendered_page(verdict), HasSubstr(all));
 

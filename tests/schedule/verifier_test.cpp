@@ -37,7 +37,7 @@ TEST(VerifyComplete, AcceptsFullAndSplitBackward) {
 TEST(VerifyComplete, NamesRankPositionActionAndRemedy) {
   EXPECT_THAT(complete_fault("0F0 0F1 0B0", good1),
               AllOf(HasSubstr("rank 0, position 3, 0B1"), HasSubstr("missing from the list")));
-  EXPECT_THAT(complete_fault("0F0 0B0 0B1", good1), HasSubstr("rank 0, position 2, 0B1: its forward has not run yet"));
+  EXPECT_THAT(complete_fault("0F0 0B0 0B1", good1), HasSubstr("rank 0, position 2, 0B1: its forward has not run"));
   EXPECT_THAT(complete_fault("0F0 0F0 0F1 0B0 0B1", good1),
               AllOf(HasSubstr("rank 0, position 1, 0F0"), HasSubstr("remove one")));
   EXPECT_THAT(complete_fault(good0, "1F0 1B0 1B0 1F1 1B1"), HasSubstr("rank 1, position 2, 1B0"));
@@ -116,10 +116,10 @@ TEST(VerifyBlocking, FindsASendBeforeItsCompute) {
 
 TEST(VerifyBlocking, FindsAMessageWithoutAPeer) {
   EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1SEND_F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
-              HasSubstr("no other rank at the message's other end"));
+              HasSubstr("no other rank takes part in this message"));
   const Schedule own{"test", {1, 2}, 1, {actions("0F0 0SEND_F0 1RECV_F0 1F0 1B0 0B0")}};
   EXPECT_THAT(message_of<InputError>([&] { verify_blocking(own); }),
-              AllOf(HasSubstr("0SEND_F0"), HasSubstr("no other rank at the message's other end")));
+              AllOf(HasSubstr("0SEND_F0"), HasSubstr("no other rank takes part in this message")));
 }
 
 TEST(VerifyBlocking, FindsALostCompute) {

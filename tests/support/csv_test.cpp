@@ -66,7 +66,7 @@ TEST_F(Csv, WhatIsNoTextIsRefusedWithItsPlace) {
 
 TEST_F(Csv, ATruncatedFileIsRefused) {
   EXPECT_THAT(refusal("a,b\n1,2\n3,4"), EndsWith("t.csv:3: the file ends without a line break; it is truncated"));
-  EXPECT_THAT(refusal("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: the quoted cell"));
+  EXPECT_THAT(refusal("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: the quoted field"));
   EXPECT_THAT(refusal(""), HasSubstr("t.csv:1: the file is empty"));
 }
 

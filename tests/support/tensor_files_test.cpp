@@ -50,7 +50,7 @@ TEST_F(TensorFilesTest, AnIndexNamesFilesOfItsOwnFolder) {
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "../other.safetensors"}})");
   EXPECT_THAT(refusal_of_model(), HasSubstr("tensor a: names no file of this folder"));
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "other.safetensors"}})");
-  EXPECT_THAT(refusal_of_model(), HasSubstr("is to lie in other.safetensors, which is missing"));
+  EXPECT_THAT(refusal_of_model(), HasSubstr("should be in other.safetensors, which is missing"));
 }
 
 TEST_F(TensorFilesTest, APickleIsNotRead) {

@@ -226,8 +226,8 @@ TEST(LoadTokens, RefusesAnEmptyShardAndMixedWidths) {
   folder.file("2.bin", testing::llmc_header(20240801, 7, 1) + testing::numbers<std::uint32_t>({5}));
 
   EXPECT_THAT(empty, HasSubstr("2.bin: the file holds no tokens"));
-  EXPECT_THAT(refusal(folder / "*.bin"), HasSubstr("2.bin: holds uint32, and " + (folder / "1.bin").string() +
-                                                   " uint16; the files of one source"));
+  EXPECT_THAT(refusal(folder / "*.bin"),
+              HasSubstr("2.bin: holds uint32, and " + (folder / "1.bin").string() + " uint16; all files of a source"));
 }
 
 TEST(Tokens, WrapAroundAcrossUnalignedFiles) {

@@ -246,8 +246,9 @@ TEST(RunFile, EvaluatesAtTheEndByDefault) {
 
 TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   const TemporaryFolder folder;
-  const auto path = folder.file(
-      "run.toml", std::string(model) + data + train + "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\n");
+  const auto path =
+      folder.file("run.toml", std::string(model) + data + train +
+                                  "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\n");
 
   const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
 
@@ -300,7 +301,7 @@ TEST(RunFile, RefusesAStepBeyondTheSource) {
 
 TEST(RunFile, RefusesALongStepWithAMissingSource) {
   EXPECT_THAT(error_of<InputError>([] { with_data("text = \"a.txt\"\nlengths = [8, 4]\nbatch = 1000000000"); }),
-              HasSubstr("key data.lengths: asks for 2 microbatches of 1000000000 rows, and the file with their tokens "
+              HasSubstr("key data.lengths: asks for 2 microbatches of 1000000000 rows, but the file with their tokens "
                         "cannot be read"));
 }
 

@@ -180,7 +180,7 @@ TEST(CompareBaselines, OfManyKeysTheFirstAreNamed) {
 TEST(CompareBaselines, WhereNobodySaidWhatWasAskedNothingIsCompared) {
   const BaselineComparison found = after([](Baseline& now) { now.cells[0].asked.clear(); });
 
-  EXPECT_THAT(found.not_compared, Contains(HasSubstr("tiny-sgd-1f1b-w2: its verdict does not say what was asked for")));
+  EXPECT_THAT(found.not_compared, Contains(HasSubstr("tiny-sgd-1f1b-w2: its verdict lacks the request")));
   EXPECT_EQ(found.runs, 1);
 }
 
@@ -311,7 +311,7 @@ TEST(CompareBaselines, ARunThatIsNewOrOfWhichNothingWasAskedBeforeIsNotCompared)
   Baseline before = baseline();
   before.references[0].asked.clear();
   EXPECT_THAT(compare_baselines(before, baseline()).not_compared,
-              Contains(HasSubstr("tiny-sgd: its verdict does not say what was asked for")));
+              Contains(HasSubstr("tiny-sgd: its verdict lacks the request")));
 }
 
 TEST(CompareBaselines, OfARequestThatWasNotKeptNoKeysAreNamed) {

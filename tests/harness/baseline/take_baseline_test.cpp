@@ -150,7 +150,7 @@ TEST_F(TakeBaseline, OfACellKeepsOnlyWhatIsNotItsReferences) {
 TEST_F(TakeBaseline, OfNoCellIsRefused) {
   verdict_.cells.clear();
 
-  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("no cell was run"));
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("no case was run"));
 }
 
 TEST_F(TakeBaseline, ReadsBackAsItWasWritten) {

@@ -157,7 +157,7 @@ TEST_F(RunBench, OneRoundIsRefused) {
 TEST_F(RunBench, ARunWithoutATimedStepIsRefused) {
   record("of-reference", synthetic_reference({}), 0);
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("has no step but the first"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("has only the first step"));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_F(ScheduleCommand, CheckPrintsFindingsAsJson) {
   EXPECT_EQ(json.at("holds"), false);
   EXPECT_EQ(json.at("findings").at(0).at("rule"), "deadlock");
   EXPECT_EQ(json.at("findings").at(0).at("action"), "0B0");
-  EXPECT_THAT(json.at("findings").at(0).at("text").get<std::string>(), HasSubstr("in a circle"));
+  EXPECT_THAT(json.at("findings").at(0).at("text").get<std::string>(), HasSubstr("in a cycle"));
 }
 
 TEST_F(ScheduleCommand, ConvertsThereAndBack) {

@@ -151,7 +151,7 @@ TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
 TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
   request.loosest_loss = 10;
 
-  EXPECT_THAT(judge().reason, HasSubstr("should lie 100 apart"));
+  EXPECT_THAT(judge().reason, HasSubstr("should differ by 100"));
 }
 
 TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {

@@ -309,7 +309,7 @@ TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
   for (const auto& check : verdict.checks) {
     const bool of_completion = check.name == "completion";
     EXPECT_EQ(
-        std::ranges::count_if(check.not_shown, [](const auto& line) { return line.starts_with("steps between"); }),
+        std::ranges::count_if(check.not_shown, [](const auto& line) { return line.starts_with("steps in between"); }),
         of_completion ? 1 : 0)
         << check.name;
   }
@@ -454,7 +454,7 @@ TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_applicable);
-  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("this reference ran on 2 ranks"));
+  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("this one ran on 2 ranks"));
 }
 
 /// The candidate, or the reference, sums its norm rank by rank, and in this step the two clip by other coefficients.

@@ -124,7 +124,7 @@ TEST(Diagnosis, OfThoseThatLeftTheFirstIsBlamedAndNoneWhereTwoLeftAtOnce) {
   EXPECT_EQ(diagnose({later, earlier}, std::nullopt).culprit, 1);
 
   later.gone_order = 1;
-  EXPECT_THAT(diagnose({later, earlier}, std::nullopt).words, HasSubstr("rank 1 did not go on"));
+  EXPECT_THAT(diagnose({later, earlier}, std::nullopt).words, HasSubstr("rank 1 made no progress"));
 }
 
 TEST(Diagnosis, APeerThatIsNoRankIsWaitedForByNobody) {
@@ -290,7 +290,7 @@ TEST(Diagnosis, ARankThatGaveUpMayBeTheOneThatHeldTheOthersUp) {
   const auto diagnosis = diagnose({sight(0, "0RECV_B0", 1), gave_up}, std::nullopt);
 
   EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("a deadline passed: rank 1 did not go on"));
+  EXPECT_THAT(diagnosis.words, HasSubstr("a deadline passed: rank 1 made no progress"));
 }
 
 TEST(Diagnosis, NoDeadlinePassedWhereNoneWasTold) {

@@ -238,7 +238,7 @@ TEST_F(LauncherOfAProgram, ThatStartedNothingIsToBlame) {
   EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
                                                  HasSubstr("no process of rank was seen of the 2 asked for")));
   EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
-              AllOf(HasSubstr("ended with code 5 and started nothing"), HasSubstr("it said: no such host"),
+              AllOf(HasSubstr("ended with code 5 and started nothing"), HasSubstr("it printed: no such host"),
                     HasSubstr(in("command.txt"))));
   EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing within the time limit"));
 }

@@ -47,7 +47,8 @@ TEST_F(LauncherThat, StartsNothingAndEndsWell) {
 }
 
 TEST_F(LauncherThat, OnlyEndsWithCodeOne) {
-  EXPECT_THAT(fault_of("exit 1"), AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("said nothing")));
+  EXPECT_THAT(fault_of("exit 1"),
+              AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("printed nothing")));
 }
 
 TEST_F(RunSweep, AMachineThatWasPutRightLetsASweepGoOnWhereItStopped) {

@@ -85,7 +85,8 @@ TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAno
     how("right", std::string("echo '# edited' >> ") + script + "; cp -r prepared/w$world $record");
     const std::string command = std::string(R"(["./train.sh", "{world}", "{record}", "right", ")") + script + "\"]";
     sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", command, command);
-    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(std::string(script) + " changed after the sweep began"));
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+                HasSubstr(std::string(script) + " changed after the sweep began"));
   }
 }
 
@@ -179,7 +180,7 @@ TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
               HasSubstr("the candidate: world_size is 4, requested was 2"));
   options_.out = folder_ / "one-missing";
   fs::remove_all(place_ / "prepared/mesh-w4/replica-1");
-  EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: is not there"));
+  EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: does not exist"));
 }
 
 TEST_F(OwnCommands, ARecordOfAnotherWorldIsRed) {
@@ -279,7 +280,7 @@ TEST_F(OwnCommands, FilesThatCannotBeMeantAreRefused) {
   EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + cells, right), AllOf(HasSubstr("key run"), HasSubstr("keep one")));
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\n", right),
               AllOf(HasSubstr("cell[0].run"), HasSubstr("keep one")));
-  EXPECT_THAT(refusal(cells + "tier = \"calibrated\"\n", right), HasSubstr("tier: goes with run files"));
+  EXPECT_THAT(refusal(cells + "tier = \"calibrated\"\n", right), HasSubstr("tier: needs run files"));
   EXPECT_THAT(refusal(cells + "launcher = \"srun -n {world}\"\n", right), HasSubstr("no command holds {launcher}"));
   EXPECT_THAT(refusal("", right), HasSubstr("nothing to run"));
   EXPECT_THAT(refusal(cells, "[]"), HasSubstr("names no program"));

@@ -125,7 +125,7 @@ TEST_F(PlannedSizes, DumpsOfAnAuditThatAreTooLargeAreToldInGib) {
 
   const auto made = plan("audit = true\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
 
-  EXPECT_THAT(made.not_applicable, ElementsAre(HasSubstr("would take about 10.0 GiB; at most 1 GiB")));
+  EXPECT_THAT(made.not_applicable, ElementsAre(HasSubstr("would take about 10.0 GiB; the limit is 1 GiB")));
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST_F(ReadUserCommands, KeysOfEitherKindOfSweepAreRefusedInTheOther) {
   }
   for (const std::string key : {"in_turn = [\"1f1b\"]", "optimizers = [\"sgd\"]", "clipping = true", "bench = true",
                                 "audit = true", "tier = \"bits\"", "mixed_gpus = true"}) {
-    EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("goes with run files of Plumbline's own")) << key;
+    EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("needs run files of Plumbline's trainers")) << key;
   }
 }
 

@@ -241,14 +241,14 @@ TEST(ThreadsTransport, StartUpHasItsOwnLimit) {
     t.barrier();
     t.start_steps();
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.gather(""); }),
-                HasSubstr("from rank 1, 0.1 s: that is the time limit; if the other rank is only slow, raise "
+                HasSubstr("from rank 1, 0.1 s: this exceeds the time limit; if the other rank is only slow, raise "
                           "pipeline.timeout_ms"));
   });
   constexpr TransportSettings hasty_start{.timeout = 60s, .start_timeout = 100ms, .starting = true};
   ThreadRanks<2>::run(hasty_start, Ending::broken, [](Transport& t) {
     if (t.rank() == 1) return;
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.barrier(); }),
-                HasSubstr("0.1 s: that is the time limit for start-up; if the other rank is only slow, raise "
+                HasSubstr("0.1 s: this exceeds the time limit for start-up; if the other rank is only slow, raise "
                           "pipeline.start_timeout_ms"));
   });
 }

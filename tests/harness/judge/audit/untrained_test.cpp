@@ -39,8 +39,7 @@ TEST_P(Untrained, FrozenAndMovedIsRedWhereItMoved) {
 
     expect_one(write(), auditing::part::parameter,
                "rank-1/dumps/step-1.safetensors: step 1, stage 1, rank 1, parameter model.norm.weight, element 3: it "
-               "is frozen, "
-               "and moved, in 1 of 4 elements",
+               "is frozen, but changed, in 1 of 4 elements",
                "(expected 1, got 1.25)");
   }
 }
@@ -120,7 +119,7 @@ TEST_P(Idle, KeepsItsMoments) {
   EXPECT_THAT(
       words_of(found.findings[0]),
       StartsWith("rank-1/dumps/step-1.safetensors: step 1, stage 1, rank 1, moment1 model.norm.weight, element 3: its "
-                 "parameter has no gradient in this step, and it moved, in 1 of 4 elements"));
+                 "parameter has no gradient in this step, but it changed, in 1 of 4 elements"));
   EXPECT_EQ(found.findings.back().item.substr(0, 7), std::string(GetParam()) == "adamw" ? "moment2" : "moment1");
 }
 

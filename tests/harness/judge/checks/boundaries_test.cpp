@@ -145,7 +145,7 @@ TEST(Boundaries, OneRowTooMany) {
   const auto found = expect_boundaries_red(cell, {1, 1, "forward", "layers.1"});
 
   EXPECT_EQ(found.rank, 1);
-  EXPECT_THAT(found.words, HasSubstr("one too many"));
+  EXPECT_THAT(found.words, HasSubstr("or a duplicate"));
 }
 
 TEST(Boundaries, TheSameRowTwiceIsNotEvenRead) {

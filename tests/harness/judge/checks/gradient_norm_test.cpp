@@ -52,7 +52,7 @@ TEST(GradientNorm, LimitThatNeverBitIsNotTriggered) {
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(result_of(verdict, "gradient_norm").outcome, Outcome::not_triggered);
-  EXPECT_THAT(result_of(verdict, "gradient_norm").reason, HasSubstr("never bit"));
+  EXPECT_THAT(result_of(verdict, "gradient_norm").reason, HasSubstr("never acted"));
 }
 
 TEST(GradientNorm, LimitThatBitInEveryStepIsNotTriggeredEither) {

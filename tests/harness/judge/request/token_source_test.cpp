@@ -225,8 +225,8 @@ TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
   empty.sizes.clear();
 
   EXPECT_THAT(refusal(gone), HasSubstr("gone.bin: the data cannot be read again"));
-  EXPECT_THAT(refusal(grown), HasSubstr("has 4 bytes, and had 5"));
-  EXPECT_THAT(refusal(shrunk), HasSubstr("has 4 bytes, and had 3"));
+  EXPECT_THAT(refusal(grown), HasSubstr("has 4 bytes, but had 5"));
+  EXPECT_THAT(refusal(shrunk), HasSubstr("has 4 bytes, but had 3"));
   EXPECT_THAT(refusal(odd), HasSubstr("not a whole number"));
   EXPECT_THAT(refusal(empty), HasSubstr("no token"));
 }
