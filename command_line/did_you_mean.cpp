@@ -9,8 +9,7 @@
 namespace plumbline {
 namespace {
 
-/// The commands that the line got to, outermost first: the last one's subcommands and options are what the next word
-/// could have been.
+/// The parsed commands, outermost first: the next word should be a subcommand or option of the last one.
 std::vector<const CLI::App*> commands_of(const CLI::App* app) {
   std::vector<const CLI::App*> commands = {app};
   for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.back()->get_subcommands()) {
