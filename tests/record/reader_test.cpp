@@ -152,7 +152,7 @@ TEST_F(ReadRecord, ARaggedRowIsNamed) {
   const auto path = rank_file(0, "memory.csv");
   overwrite(path, bytes_of(path) + "2,1\n");
 
-  EXPECT_THAT(refusal(), HasSubstr("rank-0/memory.csv:4: the row has 2 cells"));
+  EXPECT_THAT(refusal(), HasSubstr("rank-0/memory.csv:4: the row has 2 fields"));
 }
 
 TEST_F(ReadRecord, ACellOfAnotherKindIsNamed) {

@@ -198,7 +198,7 @@ TEST(Annotations, WithoutADivergenceTheFirstCheckInTheWayIsTheReason) {
 
   EXPECT_EQ(annotations(verdict),
             "::error title=stories260k-adamw-afab-w1 is unstable::memory fails: 12 of 640 tensors differ from the "
-            "reference's%0ARun it again: plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1\n");
+            "reference's%0ARun again: plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1\n");
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST(Headline, NamesWhatTheRecorderCouldNotSee) {
   EXPECT_EQ(headline(verdict),
             "Holds, but receives were not recorded (torch 2.16.0): " + cells + " of " + cells + " cases");
   EXPECT_THAT(claim(verdict), AllOf(HasSubstr("computed the same: boundaries was"),
-                                    HasSubstr("was not judged: receives were not recorded (torch 2.16.0).")));
+                                    HasSubstr("were not judged: receives were not recorded (torch 2.16.0).")));
   EXPECT_THAT(testing::rendered_page(verdict),
               AllOf(HasSubstr("<title>Holds, but receives were not recorded (torch 2.16.0): "),
                     HasSubstr("</span>Holds, but receives were not recorded (torch 2.16.0)</h1>")));

@@ -72,9 +72,9 @@ TEST_F(Csv, ATruncatedFileIsRefused) {
 
 TEST_F(Csv, ARaggedRowIsRefused) {
   EXPECT_THAT(refusal("a,b\n1,2\n3\n"), EndsWith("t.csv:3: the row has 1 fields, the header names 2 columns"));
-  EXPECT_THAT(refusal("a,b\n1,2,3\n"), HasSubstr("t.csv:2: the row has 3 cells"));
-  EXPECT_THAT(refusal("a,b\n1,2\n\n3,4\n"), HasSubstr("t.csv:3: the row has 0 cells"));
-  EXPECT_THAT(refusal("a,b\r\n\r\n"), HasSubstr("t.csv:2: the row has 0 cells"));
+  EXPECT_THAT(refusal("a,b\n1,2,3\n"), HasSubstr("t.csv:2: the row has 3 fields"));
+  EXPECT_THAT(refusal("a,b\n1,2\n\n3,4\n"), HasSubstr("t.csv:3: the row has 0 fields"));
+  EXPECT_THAT(refusal("a,b\r\n\r\n"), HasSubstr("t.csv:2: the row has 0 fields"));
 }
 
 TEST_F(Csv, AStrayQuoteOrCarriageReturnIsRefused) {
