@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t help_width = 80, words_column = 22;
 
-/// "  --out DIR           Folder for the results"; the words of a longer name stand below it.
+/// "  --out DIR           Folder for the results"; the description of a longer name is below it.
 std::string entry(const std::string& name, const std::string& words, std::size_t width) {
   const std::size_t used = 2 + name.size();
   const std::string gap =
       used + 2 <= words_column ? std::string(words_column - used, ' ') : "\n" + std::string(words_column, ' ');
   std::string text;
-  // Wrapped as words alone, so that every line of them begins in that column.
+  // The description is wrapped by itself, so that each of its lines begins in that column.
   for (const char c : wrapped(words, width - words_column)) {
     text += c;
     if (c == '\n') text += std::string(words_column - 2, ' ');  // two are the indentation
@@ -96,14 +96,14 @@ void begin_command_line(CLI::App& app, const std::string& program, const std::st
          },
          "Print the script that completes words for this shell")
       ->check(CLI::IsMember({"bash", "zsh"}))
-      ->group("");  // for cmake --install, and not shown
+      ->group("");  // for cmake --install; hidden
 }
 
 void add_color_option(CLI::App& app) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   for (CLI::App* command : commands) add_color_option(*command);
   if (!commands.empty()) return;
-  app.add_option_function<std::string>("--color", choose_colours_by, "Whether verdicts are coloured")
+  app.add_option_function<std::string>("--color", choose_colours_by, "Whether to colour verdicts")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->default_str("auto");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command lines of all programs have in common: the form of their help, words that were probably meant, and
+// Common parts of all command lines: the form of the help, suggestions for misspelt words, and
 // tab completion. CLI11 reads them.
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace plumbline {
 
-/// First of all, so that commands take it over. `usage`: what the help says first, where CLI11 does not know what is
-/// required; else it is made of what is.
+/// To be called first, because subcommands inherit from it. `usage`: the help's first line if CLI11 does not know what
+/// is required; by default it is generated.
 void begin_command_line(CLI::App& app, const std::string& program, const std::string& usage = "");
 
-/// Adds --color to all commands that have none of their own.
+/// Adds --color to all commands that lack it.
 void add_color_option(CLI::App& app);
 
-/// As CLI::App::parse; a word that is no command or option is refused beside --help too. Throws CLI::ParseError.
+/// As CLI::App::parse, but an unknown command or option is refused also with --help. Throws CLI::ParseError.
 void read_command_line(CLI::App& app, int argc, const char* const* argv);
 
-/// What an exit code means of one command; nothing is said of those that are empty.
+/// The meaning of one command's exit codes; empty ones are not printed.
 struct ExitWords {
   std::string zero = "done";
   std::string one = {};
   std::string two = "the input or the command line is wrong";
-  std::string three = "the machine did not let us do the work";
+  std::string three = "the machine does not allow it";
 };
 /// For CLI::App::footer: commands that run as they are printed, and exit codes.
 std::string help_end(const std::vector<std::string>& examples, const ExitWords& words = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tab completion, made of what CLI11 knows of a program, so that it knows every command and option there is.
+// Tab completion generated from a program's CLI11 description, so that it has every command and option.
 #pragma once
 
 #include <CLI/CLI.hpp>

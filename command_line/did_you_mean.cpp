@@ -9,8 +9,7 @@
 namespace plumbline {
 namespace {
 
-/// The commands that the line got to, outermost first: the last one's subcommands and options are what the next word
-/// could have been.
+/// The parsed commands, outermost first: the next word should be a subcommand or option of the last one.
 std::vector<const CLI::App*> commands_of(const CLI::App* app) {
   std::vector<const CLI::App*> commands = {app};
   for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.back()->get_subcommands()) {
@@ -46,7 +45,7 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
     if (known.empty()) continue;
     const std::string name = word.substr(0, word.find('='));
     const auto nearest = nearest_word(name, known);
-    told = name + " is no " + (option ? "option" : "command") + " of " + join(called, " ") +
+    told = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command line that cannot be read, told with the words that were probably meant.
+// Error messages for command lines, with suggestions for misspelt words.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace plumbline {
 
-/// The nearest subcommand or option for the first word that is none, and then what CLI11 says of the mistake; for
+/// The nearest subcommand or option for the first unknown word, followed by CLI11's message; for
 /// CLI::App::failure_message.
 std::string told_with_near_words(const CLI::App* app, const CLI::Error& error);
 

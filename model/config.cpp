@@ -33,11 +33,11 @@ std::optional<std::int64_t> read_pad_token(const ConfigReader& reader, std::int6
   }
   const Json& value = reader.value("pad_token_id");
   if (!value.is_number_integer()) {
-    throw reader.wrong("pad_token_id", "must be a whole number or null");
+    throw reader.wrong("pad_token_id", "must be an integer or null");
   }
   if (value < 0 || value >= vocab_size) {
     throw reader.wrong("pad_token_id",
-                       "is no token below vocab_size = " + std::to_string(vocab_size) + ": use null for none");
+                       "is not a token below vocab_size = " + std::to_string(vocab_size) + ": use null for none");
   }
   return value.get<std::int64_t>();
 }

@@ -104,7 +104,7 @@ void refuse_unknown_keys(const ConfigReader& config) {
   for (const Neutral& neutral : neutral_keys()) known.insert(known.end(), neutral.keys.begin(), neutral.keys.end());
   for (const auto& [key, value] : config.json().items()) {
     if (value.is_null() || is_dropout(key) || is_ignored(key) || std::ranges::find(known, key) != known.end()) continue;
-    throw config.wrong(key, "is not known, nor what it changes; remove it where it changes nothing of a Llama" +
+    throw config.wrong(key, "is not known, and neither is its effect; remove it if it changes nothing in a Llama" +
                                 did_you_mean(key, known));
   }
 }

@@ -23,11 +23,11 @@ const Json& ConfigReader::value(const std::string& key) const {
 
 std::int64_t ConfigReader::size(const std::string& key) const {
   if (!has(key)) {
-    throw missing(key, "give it a whole number above 0");
+    throw missing(key, "give it an integer above 0");
   }
   const Json& found = value(key);
   if (!found.is_number_integer()) {
-    throw wrong(key, "must be a whole number");
+    throw wrong(key, "must be an integer");
   }
   // A product of two sizes must fit into 64 bits; an unsigned value above int64's range is read as negative.
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
@@ -74,7 +74,7 @@ std::string ConfigReader::text_or(const std::string& key, const std::string& oth
     return otherwise;
   }
   if (!value(key).is_string()) {
-    throw wrong(key, "must be a text");
+    throw wrong(key, "must be a string");
   }
   return value(key).get<std::string>();
 }

@@ -66,7 +66,7 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
     : config_(config), units_(units), options_(at::TensorOptions(dtype).device(device)) {
   if (units.first < 0 || units.first > units.end || units.end > unit_count(config)) {
     throw std::logic_error("units [" + std::to_string(units.first) + ", " + std::to_string(units.end) +
-                           ") are no part of a model of " + std::to_string(unit_count(config)) + " units");
+                           ") are not part of a model of " + std::to_string(unit_count(config)) + " units");
   }
   if (dtype != at::kFloat && dtype != at::kDouble && dtype != at::kBFloat16) {
     throw std::logic_error("a slice is float32, float64 or bfloat16, not " + std::string(c10::toString(dtype)));

@@ -73,7 +73,7 @@ void refuse_unknown_tensors(const LlamaConfig& config, const TensorFiles& files)
   for (const std::string& name : files.names()) {
     if (known.contains(name) || name.ends_with("rotary_emb.inv_freq")) continue;  // a constant in older files
     throw InputError(files.where(name) +
-                     ": the config makes no such tensor: config.json and weights are not of one model");
+                     ": the config has no such tensor: config.json and weights belong to different models");
   }
 }
 
@@ -86,7 +86,7 @@ std::string entry_name(const LlamaConfig& config, const TensorFiles& files, cons
       !std::ranges::equal(files.at(prefix + embedding_weight).bytes, files.at(prefix + head_weight).bytes)) {
     throw InputError(
         files.path().string() +
-        ": lm_head.weight differs from model.embed_tokens.weight, but the config says tie_word_embeddings");
+        ": lm_head.weight differs from model.embed_tokens.weight, but the config sets tie_word_embeddings");
   }
   return prefix + (embedding || !head ? embedding_weight : head_weight);
 }
@@ -94,8 +94,8 @@ std::string entry_name(const LlamaConfig& config, const TensorFiles& files, cons
 void require_shape(const TensorFiles& files, const std::string& name, const std::vector<std::int64_t>& shape) {
   const SafetensorsEntry& entry = files.at(name);
   if (entry.shape == shape) return;
-  throw InputError(files.where(name) + ": the config makes its shape [" + shape_text(shape) + "], found [" +
-                   shape_text(entry.shape) + "]: config.json and weights are not of one model");
+  throw InputError(files.where(name) + ": by the config its shape is [" + shape_text(shape) + "], found [" +
+                   shape_text(entry.shape) + "]: config.json and weights belong to different models");
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ void load_tensor(const TensorFiles& files, const std::string& name, at::Tensor& 
   }
   if (!at::isfinite(host).all().item<bool>()) {
     throw InputError(files.where(name) + ": holds numbers that are not finite in " +
-                     c10::toString(value.scalar_type()) + "; nothing can be trained from them");
+                     c10::toString(value.scalar_type()) + "; training cannot start from them");
   }
   if (!value.is_cpu()) value.copy_(host);
 }

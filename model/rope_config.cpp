@@ -92,7 +92,7 @@ void refuse_unknown_parts(const ConfigReader& rope, const std::string& type) {
   for (const auto& [key, value] : rope.json().items()) {
     if (value.is_null() || std::ranges::find(known, key) != known.end()) continue;
     throw rope.wrong(
-        key, "is no key of rope_type \"" + type + "\"; remove it where it changes nothing" + did_you_mean(key, known));
+        key, "is not a key of rope_type \"" + type + "\"; remove it if it changes nothing" + did_you_mean(key, known));
   }
 }
 

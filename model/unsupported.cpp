@@ -44,9 +44,9 @@ const std::vector<Family>& families() {
 std::string difference_of(const std::string& model_type) {
   static const std::map<std::string, std::string> known = {
       {"arcee", "its MLP has no gate and squares a ReLU"},
-      {"cohere", "attention and MLP of its layers run side by side"},
-      {"deepseek_v2", "its attention goes through latent vectors, and its layers have experts"},
-      {"deepseek_v3", "its attention goes through latent vectors, and its layers have experts"},
+      {"cohere", "attention and MLP of its layers run in parallel"},
+      {"deepseek_v2", "its attention uses latent vectors, and its layers have experts"},
+      {"deepseek_v3", "its attention uses latent vectors, and its layers have experts"},
       {"ernie4_5", "it rotates neighbouring pairs"},
       {"exaone4", "it normalises queries and keys"},
       {"falcon", "it has layer norms, and an MLP without a gate"},
@@ -104,7 +104,7 @@ void refuse_other_architectures(const ConfigReader& config, const Family& family
   for (const std::string& key : family.given) {
     if (config.json().contains(key)) continue;
     throw config.missing(key, "transformers gives it another default in a " + family.model_type +
-                                  " than in a llama, so write it (null for none)");
+                                  " than in a llama, so give it (null for none)");
   }
   for (const auto& [key, value] : family.only) {
     if (config.has(key) && config.value(key) != value) throw config.unsupported(key, value.dump());
@@ -144,8 +144,7 @@ void refuse_other_layers(const ConfigReader& config) {
   const bool full = types.is_array() && std::ranges::all_of(types, [](const Json& t) { return t == "full_attention"; });
   if (!full) throw config.unsupported("layer_types", "\"full_attention\" for each layer, or null");
   if (config.has("num_hidden_layers") && config.value("num_hidden_layers") != types.size()) {
-    throw config.wrong("layer_types",
-                       "names " + std::to_string(types.size()) + " layers; num_hidden_layers says another");
+    throw config.wrong("layer_types", "names " + std::to_string(types.size()) + " layers; num_hidden_layers differs");
   }
 }
 

@@ -45,7 +45,7 @@ void check_models(const std::vector<RankGpus>& ranks, const std::vector<int>& as
   }
   throw InputError(
       "the ranks have GPUs of different models: " + join(models, ", ") +
-      ". Kernels differ between them, so the same bits cannot be promised; use GPUs of one model, or give "
+      ". Kernels differ between them, so bits may differ; use GPUs of one model, or give "
       "--mixed-gpus and compare within the limits of a calibration (plumbline calibrate, plumbline compare "
       "--calibration)");
 }

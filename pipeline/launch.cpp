@@ -28,7 +28,7 @@ std::string chosen_transport(const PipelineOptions& options) {
   std::string transport =
       options.transport ? *options.transport : load_run_file(options.run_file, options.text).pipeline.transport;
   if (transport != "threads" && options.world) {
-    throw InputError("--world goes with --transport threads; with " + transport + ", mpirun -n says how many ranks");
+    throw InputError("--world needs --transport threads; with " + transport + ", mpirun -n sets the number of ranks");
   }
   const std::vector<std::string> known = transports_of_this_build();
   if (std::ranges::find(known, transport) == known.end()) {

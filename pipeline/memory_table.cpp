@@ -50,7 +50,7 @@ std::string line_of(const TrainingRun& training, int ranks_of_each) {
 }  // namespace
 
 std::string memory_table(const TrainingRun& training) {
-  std::string table = "At least, of the rank that takes most (schedule " + training.run.pipeline.schedule +
+  std::string table = "Lower bounds, for the rank that needs the most (schedule " + training.run.pipeline.schedule +
                       ", precision " + training.run.train.dtype + ", recompute " +
                       to_text(training.run.train.recompute) + "):\n";
   table += line({"", "in all", "parameters", "gradients", "optimiser", "activations", "all ranks"});
@@ -58,7 +58,7 @@ std::string memory_table(const TrainingRun& training) {
   table += line("reference", reference, reference.total());
   for (int world = 1; world <= most_ranks; ++world) table += line_of(training, world);
   return table + "Free on this machine: " + bytes_text(free_memory()) +
-         ". Beside a plan a rank takes what LibTorch and MPI need, and what kernels take while they run.\n";
+         ". In addition a rank needs memory for LibTorch, MPI and running kernels.\n";
 }
 
 }  // namespace plumbline

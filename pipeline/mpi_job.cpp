@@ -185,7 +185,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     if (!options.progress) return;
     tell_start(plan_text(*training, plan), *training, options.record, trainer->resumed_from());
     if (started_by_a_launcher()) return;
-    std::fprintf(stderr, "note: one rank, for no launcher started this program; mpirun -n 4 %s starts four\n",
+    std::fprintf(stderr, "note: one rank, because no launcher started this program; mpirun -n 4 %s starts four\n",
                  options.program.c_str());
   });
   if (const auto code = stopped(not_begun)) return *code;

@@ -21,7 +21,7 @@ std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
                      did_you_mean(*settings.schedule_dialect, {"torch", "torch-old", "plumbline"}));
   }
   if (!names_schedule_file(settings.schedule)) {
-    throw InputError("the schedule " + settings.schedule + " is no file and has no dialect; remove it");
+    throw InputError("the schedule " + settings.schedule + " is not a file and has no dialect; remove it");
   }
   return dialect;
 }
@@ -45,11 +45,11 @@ void check_replicas(const PipelineSettings& settings, int world) {
   const std::string replicas = "pipeline.replicas is " + std::to_string(settings.replicas);
   if (world % settings.replicas != 0) {
     throw InputError(replicas + ", which does not divide the " + std::to_string(world) + " rank" +
-                     (world == 1 ? "" : "s") + "; each replica is a pipeline of as many ranks: start a multiple of " +
+                     (world == 1 ? "" : "s") + "; all replicas have the same number of ranks: start a multiple of " +
                      std::to_string(settings.replicas));
   }
   if (settings.transport == "nccl") {
-    throw InputError(replicas + ", and over NCCL replicas do not exchange gradients yet; take transport mpi");
+    throw InputError(replicas + ", and over NCCL replicas cannot exchange gradients; use transport mpi");
   }
 }
 

@@ -38,14 +38,14 @@ int print_capabilities() {
 }  // namespace
 
 int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
-  CLI::App app("Trains a Llama on the ranks of a pipeline and records what crossed each boundary.");
+  CLI::App app("Trains a Llama on the ranks of a pipeline and records the tensors at each stage boundary.");
   app.footer(help_end(
       {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline",
        "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline",
        "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
        "/tmp/zbv",
        "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
-      {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not come"}));
+      {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not arrive"}));
   begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
@@ -58,30 +58,32 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   app.add_option("RUN.toml", options.run_file, "Run file: model, data, training, pipeline");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data")->type_name("FILE");
+  app.add_option("--text", options.text, "Train on this UTF-8 file instead of the run file's data")->type_name("FILE");
   app.add_option("--schedule", options.schedule,
-                 "Schedule in place of the run file's: " + join(schedule_names(), ", ") +
+                 "Schedule instead of the run file's: " + join(schedule_names(), ", ") +
                      ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")
       ->type_name("NAME");
-  app.add_option("--schedule-dialect", options.schedule_dialect, "Dialect of that file (default: told by its cells)")
+  app.add_option("--schedule-dialect", options.schedule_dialect,
+                 "Dialect of that file (default: detected from its fields)")
       ->type_name("torch|torch-old|plumbline");
   app.add_option("--transport", options.transport,
-                 "Transport in place of the run file's: " + join(transports_of_this_build(), ", "))
+                 "Transport instead of the run file's: " + join(transports_of_this_build(), ", "))
       ->type_name("NAME");
   app.add_option("--world", options.world, "Ranks, with --transport threads or --check")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device,
-                 "cpu, or cuda: each rank a GPU of its node; with --transport threads all ranks the first")
+                 "cpu, or cuda: each rank uses a GPU of its node; with --transport threads all ranks use the first")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_flag("--mixed-gpus", options.mixed_gpus,
-               "Take GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
-  app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
-  auto* checks = app.add_flag("--check", check,
-                              "Train nothing: say whether the run can begin here, on --world ranks, and what it would "
-                              "do");
+               "Allow GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
+  app.add_flag("--plan", plan, "Train nothing: print the memory that the run needs on one device and on 1 to 8 ranks");
+  auto* checks =
+      app.add_flag("--check", check,
+                   "Train nothing: report whether the run can begin here, on --world ranks, and what it would "
+                   "do");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
+  app.add_flag("--quiet", quiet, "Print no settings and no progress");
   try {
     read_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {

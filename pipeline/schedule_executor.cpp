@@ -120,7 +120,7 @@ void ScheduleExecutor::update(const StepAction& now) {
 
 Stage& ScheduleExecutor::stage(std::int64_t index) const {
   const auto found = std::ranges::find(parts_.stages, index, [](const auto& each) { return each->index(); });
-  if (found == parts_.stages.end()) throw std::logic_error("stage " + std::to_string(index) + " is another rank's");
+  if (found == parts_.stages.end()) throw std::logic_error("stage " + std::to_string(index) + " is on another rank");
   return **found;
 }
 

@@ -42,7 +42,7 @@ bool read_cell(const std::string& text, Shape& value) {
 }
 
 std::string kind_of_cell(const std::int64_t*) {
-  return "a whole number";
+  return "an integer";
 }
 std::string kind_of_cell(const float*) {
   return "a number of 32 bits";

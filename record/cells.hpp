@@ -21,7 +21,7 @@ bool read_cell(const std::string& text, float& value);
 bool read_cell(const std::string& text, double& value);
 bool read_cell(const std::string& text, Shape& value);
 
-/// For messages: "a whole number".
+/// For messages: "an integer".
 std::string kind_of_cell(const std::int64_t*);
 std::string kind_of_cell(const float*);
 std::string kind_of_cell(const double*);

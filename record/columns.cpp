@@ -56,8 +56,7 @@ Column<Row> text_column(std::string name, std::string Row::*field, std::string w
 
 template <typename Row>
 Column<Row> name_column(std::string name, std::string Row::*field) {
-  return text_column(std::move(name), field, "a text that is not empty",
-                     [](const std::string& text) { return !text.empty(); });
+  return text_column(std::move(name), field, "a non-empty string", [](const std::string& text) { return !text.empty(); });
 }
 
 template <typename Row>

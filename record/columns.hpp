@@ -25,7 +25,7 @@ enum class Presence {
 template <typename Row>
 struct Column {
   std::string name;
-  std::string wanted;  ///< for messages: "a whole number"
+  std::string wanted;  ///< for messages: "an integer"
   std::function<std::string(const Row&)> text;
   std::function<bool(Row&, const std::string&)> read;  ///< returns false if the text is no valid value
   Presence presence = Presence::required;

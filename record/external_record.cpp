@@ -39,7 +39,7 @@ std::string digest_of(const TensorView& tensor) {
 
 Json object_of(const std::string& text, const char* what) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw InputError(std::string("ExternalRun::").append(what) + " is no JSON object: " + text);
+  if (!json.is_object()) throw InputError(std::string("ExternalRun::").append(what) + " is not a JSON object: " + text);
   return json;
 }
 
@@ -91,7 +91,7 @@ std::filesystem::path begun(const std::filesystem::path& folder, const ExternalR
   } else if (!std::filesystem::exists(folder / "manifest.json")) {
     throw InputError(
         folder.string() +
-        ": holds no manifest.json yet; let rank 0 make its ExternalRecord first, and the others behind a barrier");
+        ": holds no manifest.json; let rank 0 create its ExternalRecord first, and the others after a barrier");
   }
   return folder;
 }
@@ -141,7 +141,7 @@ struct ExternalRecord::State {
   std::int64_t now_ns() const { return std::chrono::nanoseconds(Clock::now() - origin).count(); }
 
   void demand_step(const char* what) const {
-    if (!in_step) throw std::logic_error(std::string(what) + " is told between begin_step and end_step");
+    if (!in_step) throw std::logic_error(std::string(what) + " must be recorded between begin_step and end_step");
   }
 
   void tensor(std::int64_t number, const std::string& kind, std::int64_t stage, const std::string& name,
@@ -176,8 +176,8 @@ struct ExternalRecord::State {
   void demand_own(std::int64_t number) const {
     const std::int64_t owner = stage_of(number).rank;
     if (owner != rank)
-      throw InputError("stage " + std::to_string(number) + " is rank " + std::to_string(owner) + "'s, told by rank " +
-                       std::to_string(rank));
+      throw InputError("stage " + std::to_string(number) + " is rank " + std::to_string(owner) +
+                       "'s, but was recorded by rank " + std::to_string(rank));
   }
 
   void crossed(std::int64_t from, std::int64_t to, std::int64_t microbatch, const TensorView& value, const char* side) {
@@ -216,16 +216,16 @@ struct ExternalRecord::State {
     const std::string here = "step " + std::to_string(next_step) + ": ";
     const auto wanted = static_cast<std::size_t>(run.microbatches);
     if (fed.size() != wanted)
-      throw InputError(here + std::to_string(fed.size()) + " microbatches were told, of " + std::to_string(wanted) +
+      throw InputError(here + std::to_string(fed.size()) + " microbatches were recorded, of " + std::to_string(wanted) +
                        " that a step has");
     if (!losses.empty() &&
         (losses.size() != wanted || losses.begin()->first != 0 || losses.rbegin()->first + 1 != run.microbatches))
-      throw InputError(here + "losses of " + std::to_string(losses.size()) + " microbatches were told, of " +
+      throw InputError(here + "losses of " + std::to_string(losses.size()) + " microbatches were recorded, of " +
                        std::to_string(wanted));
     if (losses.empty() && run.stages.back().rank == rank)
-      throw InputError(here + "no loss was told; call loss() for each microbatch");
+      throw InputError(here + "no loss was recorded; call loss() for each microbatch");
     if (run.clip_norm && !step.gradient_norm)
-      throw InputError(here + "clip_norm is set, yet no norm was told; call norm(norm, coefficient)");
+      throw InputError(here + "clip_norm is set, but no norm was recorded; call norm(norm, coefficient)");
   }
 
   void write_step() {
@@ -280,15 +280,16 @@ ExternalRecord::~ExternalRecord() {
 
 void ExternalRecord::initial_parameter(std::int64_t stage, const std::string& name, const TensorView& value) {
   if (state_->next_step > 0 || state_->in_step)
-    throw std::logic_error("initial parameters are told before the first step");
+    throw std::logic_error("initial parameters must be recorded before the first step");
   state_->tensor(-1, "parameter", stage, name, value);
 }
 
 void ExternalRecord::begin_step(double learning_rate) {
   State& now = *state_;
-  if (now.in_step) throw std::logic_error("begin_step, and the step before has not ended");
+  if (now.in_step) throw std::logic_error("begin_step before the previous step has ended");
   if (now.next_step >= now.run.steps)
-    throw std::logic_error("the record was made for " + std::to_string(now.run.steps) + " steps, and this is one more");
+    throw std::logic_error("the record was made for " + std::to_string(now.run.steps) +
+                           " steps, and this one exceeds them");
   if (now.next_step == 0) now.writer.flush();
   now.in_step = true;
   now.began = Clock::now();
@@ -356,7 +357,7 @@ std::size_t ExternalRecord::begin_action(std::int64_t stage, const std::string& 
 void ExternalRecord::end_action(std::size_t action) {
   State& now = *state_;
   now.demand_step("an action");
-  if (action >= now.actions.size()) throw std::logic_error("end_action of none that was begun in this step");
+  if (action >= now.actions.size()) throw std::logic_error("end_action for an action that was not begun in this step");
   ActionRow& row = now.actions[action];
   row.end_ns = now.now_ns();
   if (row.wait_ns < 0) row.wait_ns = row.end_ns - row.start_ns;

@@ -18,7 +18,7 @@ namespace {
 void refuse_existing(const fs::path& path) {
   if (fs::exists(path))
     throw InputError(path.string() +
-                     ": exists already, so another run writes this record; give each run a folder of its own");
+                     ": already exists, so another run writes this record; give each run its own folder");
 }
 
 }  // namespace

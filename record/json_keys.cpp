@@ -27,7 +27,7 @@ const Json& JsonKeys::at(const std::string& key) const {
 
 std::string JsonKeys::text(const std::string& key) const {
   const Json& value = at(key);
-  if (!value.is_string()) fail(key, "must be a text");
+  if (!value.is_string()) fail(key, "must be a string");
   return value.get<std::string>();
 }
 
@@ -45,7 +45,7 @@ std::string JsonKeys::word(const std::string& key, const std::vector<std::string
 
 std::int64_t JsonKeys::integer(const std::string& key, std::int64_t smallest, std::int64_t largest) const {
   const Json& value = at(key);
-  if (!value.is_number_integer()) fail(key, "must be a whole number");
+  if (!value.is_number_integer()) fail(key, "must be an integer");
   const bool too_large = value.is_number_unsigned() &&
                          value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::max<std::int64_t>(largest, 0));
   const auto number = too_large ? largest : value.get<std::int64_t>();
@@ -63,7 +63,7 @@ double JsonKeys::number(const std::string& key) const {
 std::vector<std::string> JsonKeys::texts(const std::string& key) const {
   const Json& value = at(key);
   const auto is_text = [](const Json& element) { return element.is_string(); };
-  if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_text)) fail(key, "must be a list of texts");
+  if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_text)) fail(key, "must be a list of strings");
   return value.get<std::vector<std::string>>();
 }
 

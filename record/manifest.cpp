@@ -77,7 +77,7 @@ void check_layers(const JsonKeys& keys, const Manifest& manifest) {
   for (const StageEntry& stage : manifest.stages) units += stage.units.size();
   if (layers.is_number_integer() && layers > units)
     keys.fail("model.num_hidden_layers",
-              "is " + json_text(layers) + ", yet the stages list " + std::to_string(units) + " units");
+              "is " + json_text(layers) + ", but the stages list " + std::to_string(units) + " units");
 }
 
 void read_tied(const JsonKeys& keys, Manifest& manifest) {
@@ -108,7 +108,7 @@ void check_optimizer(const JsonKeys& optimizer) {
 void check_our_optimizer(const JsonKeys& optimizer) {
   optimizer.word("name", {"adamw", "sgd"});
   for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"})
-    if (optimizer.has(key)) optimizer.fail(key, "stands there, which an external record alone may say");
+    if (optimizer.has(key)) optimizer.fail(key, "is allowed only in an external record");
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
@@ -132,9 +132,10 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
   }
   const std::int64_t from = manifest.resumed_from ? manifest.resumed_from->step : 0;
   if (from != manifest.first_step)
-    keys.fail("first_step", "is " + to_text(manifest.first_step) + ", yet " +
-                                (manifest.resumed_from ? "resumed_from.step is " + to_text(from)
-                                                       : "no resumed_from says which run this one goes on with"));
+    keys.fail("first_step",
+              "is " + to_text(manifest.first_step) + ", but " +
+                  (manifest.resumed_from ? "resumed_from.step is " + to_text(from)
+                                         : "there is no resumed_from, which names the run that this one resumes"));
 }
 
 void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
@@ -148,7 +149,7 @@ void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
 /// A reference is one device.
 void read_mesh_of(const JsonKeys& keys, Manifest& manifest) {
   if (!keys.has_value("mesh")) return;
-  if (manifest.role == "reference") keys.fail("mesh", "stands there, yet a reference is one device");
+  if (manifest.role == "reference") keys.fail("mesh", "is not allowed, since a reference is one device");
   manifest.mesh = read_mesh(keys.object("mesh"), manifest.world_size);
 }
 
@@ -159,14 +160,14 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (!(manifest.clip_epsilon >= 0)) keys.fail("clip_epsilon", "is negative");
   if (!manifest.traits.own) return;
   if (manifest.norm_order != "canonical")
-    keys.fail("norm_order", "is 'per_rank', which an external record alone may say");
-  if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which an external record alone may say");
+    keys.fail("norm_order", "is 'per_rank', which is allowed only in an external record");
+  if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which is allowed only in an external record");
 }
 
 /// Our own recorders see everything.
 void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has("not_recorded") && manifest.traits.own)
-    keys.fail("not_recorded", "stands there, which an external record alone may say");
+    keys.fail("not_recorded", "is allowed only in an external record");
   manifest.not_recorded = read_not_recorded(keys);
 }
 
@@ -174,18 +175,18 @@ void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (!manifest.traits.own) return;
   check_our_optimizer(keys.object("optimizer"));
-  if (manifest.every != 1) keys.fail("every", "is not 1, which an external record alone may say");
+  if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
-    keys.fail("schedule.accumulation", "is 'descending', which an external record alone may say");
+    keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");
   const auto stages = static_cast<std::int64_t>(manifest.stages.size());
   if (manifest.role == "reference" && manifest.world_size != 1)
-    keys.fail("world_size", "is " + to_text(manifest.world_size) + ", yet a reference is one device");
+    keys.fail("world_size", "is " + to_text(manifest.world_size) + ", but a reference is one device");
   if (manifest.role == "reference" && manifest.schedule_name != "sequential")
-    keys.fail("schedule.name", "is '" + manifest.schedule_name + "', yet a reference's is 'sequential'");
+    keys.fail("schedule.name", "is '" + manifest.schedule_name + "', but a reference's is 'sequential'");
   const auto expected = manifest.world_size * manifest.chunks_per_rank;
   if (stages != expected)
     keys.fail("stages",
-              "are " + to_text(stages) + ", yet world_size x schedule.chunks_per_rank is " + to_text(expected));
+              "are " + to_text(stages) + ", but world_size x schedule.chunks_per_rank is " + to_text(expected));
 }
 
 void check_optional_kinds(const JsonKeys& keys) {
@@ -281,7 +282,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
 Manifest read_manifest(const std::filesystem::path& record) {
   const std::filesystem::path path = replica_folder(record, {}) / "manifest.json";
   if (!std::filesystem::exists(path))
-    throw InputError(record.string() + ": holds no manifest.json, so it is no run record; check the path");
+    throw InputError(record.string() + ": holds no manifest.json, so it is not a run record; check the path");
   return parse_manifest(path, read_json(path));
 }
 

@@ -48,17 +48,17 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
         keys.fail("replicas", named + " is none of the " + to_text(world) + " that the sizes of the axes multiply to");
       auto& taken = replica_of[static_cast<std::size_t>(rank)];
       if (taken)
-        keys.fail("replicas", named + " stands in replica " + to_text(*taken) + " and in replica " + to_text(number));
+        keys.fail("replicas", named + " is in replica " + to_text(*taken) + " and in replica " + to_text(number));
       taken = number;
     }
     if (std::ssize(list) != length)
-      keys.fail("replicas", "replica " + to_text(number) + " has " + to_text(std::ssize(list)) + " ranks, yet axis '" +
+      keys.fail("replicas", "replica " + to_text(number) + " has " + to_text(std::ssize(list)) + " ranks, but axis '" +
                                 mesh.pipeline + "' has " + to_text(length));
     mesh.replicas.push_back(list.get<std::vector<std::int64_t>>());
   }
   const auto left_out = std::find(replica_of.begin(), replica_of.end(), std::nullopt);
   if (left_out != replica_of.end())
-    keys.fail("replicas", "rank " + to_text(left_out - replica_of.begin()) + " stands in none of them");
+    keys.fail("replicas", "rank " + to_text(left_out - replica_of.begin()) + " is in none of them");
 }
 
 /// The distinct parts must follow each other from 0 to the parameter's size; several replicas may hold the same one.
@@ -168,7 +168,7 @@ Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
   mesh.replica = keys.integer("replica", 0, std::ssize(mesh.replicas) - 1);
   if (mesh.axes.at(mesh.pipeline) != ranks)
     keys.fail("pipeline", "axis '" + mesh.pipeline + "' has " + to_text(mesh.axes.at(mesh.pipeline)) +
-                              " ranks, yet world_size, that of one pipeline, is " + to_text(ranks));
+                              " ranks, but world_size, the size of one pipeline, is " + to_text(ranks));
   read_sharded(keys, mesh);
   if (keys.has_value("gradients")) {
     const std::string gradients = keys.text("gradients");
@@ -194,7 +194,7 @@ fs::path replica_folder(const fs::path& folder, std::optional<std::int64_t> repl
                      "--replica 0");
   }
   const fs::path chosen = folder_of(folder, *replica);
-  if (!fs::is_directory(chosen)) throw InputError(chosen.string() + ": is not there; choose a replica that is");
+  if (!fs::is_directory(chosen)) throw InputError(chosen.string() + ": does not exist; choose an existing replica");
   mesh_in(folder, *replica);
   return chosen;
 }
@@ -207,8 +207,8 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
   const std::int64_t count = std::ssize(first.replicas);
   for (std::int64_t number = 0; number < count; ++number) {
     if (!numbers.contains(number))
-      throw InputError(folder_of(folder, number).string() + ": is not there, yet by the mesh of the others " +
-                       to_text(count) + " pipelines trained side by side");
+      throw InputError(folder_of(folder, number).string() + ": does not exist, but by the mesh of the others " +
+                       to_text(count) + " pipelines trained in parallel");
     const Mesh mesh = mesh_in(folder, number);
     if (mesh.sharded != first.sharded)
       throw InputError((folder_of(folder, number) / "manifest.json").string() +
@@ -219,8 +219,8 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
     folders.push_back(folder_of(folder, number));
   }
   if (*numbers.rbegin() >= count)
-    throw InputError(folder_of(folder, *numbers.rbegin()).string() + ": stands there, yet by the mesh of the others " +
-                     to_text(count) + " pipelines trained side by side: of an earlier run?");
+    throw InputError(folder_of(folder, *numbers.rbegin()).string() + ": exists, but by the mesh of the others " +
+                     to_text(count) + " pipelines trained in parallel: is it from an earlier run?");
   return folders;
 }
 

@@ -115,7 +115,7 @@ bool ProgressSnapshot::of_another_host() const {
 
 ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), pid_(::getpid()) {
   const auto fail = [&](int error) {
-    throw SystemError(file.string() + ": the progress page cannot be made: " + std::strerror(error) + "; " +
+    throw SystemError(file.string() + ": the heartbeat cannot be created: " + std::strerror(error) + "; " +
                       advice_on_writing(error));
   };
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

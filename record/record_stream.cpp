@@ -55,7 +55,7 @@ class RankStream {
     if (manifest.device != "cpu") open(gpu_memory, rank);
     if (manifest.evaluation) open(evaluation, rank);
     if (!manifest.evaluation && fs::exists(folder / "evaluation.csv"))
-      place_.fail("evaluation.csv", 0, {}, "stands there, yet manifest.json has no evaluation");
+      place_.fail("evaluation.csv", 0, {}, "exists, but manifest.json has no evaluation");
     require_dump("initial");
   }
 
@@ -110,7 +110,7 @@ std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs:
   if (manifest.level == RecordLevel::none) return std::nullopt;
   if (!fs::exists(path)) {
     if (!demands_schedule(manifest)) return std::nullopt;
-    throw InputError(path.string() + ": is missing, yet manifest.json says level '" + to_text(manifest.level) + "'");
+    throw InputError(path.string() + ": is missing, but manifest.json says level '" + to_text(manifest.level) + "'");
   }
   std::string bytes = read_file(path);
   const std::string digest = hash_hex(bytes);
@@ -137,9 +137,9 @@ void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
     if (!name.starts_with(rank_folder_prefix)) continue;
     const auto rank = parse_integer(name.substr(rank_folder_prefix.size()));
     if (rank && *rank >= 0 && *rank < manifest.world_size && name == rank_folder(*rank)) continue;
-    throw RecordError({name, rank, {}}, entry.path().string() + ": stands there, yet manifest.json says world_size " +
+    throw RecordError({name, rank, {}}, entry.path().string() + ": exists, but manifest.json says world_size " +
                                             to_text(manifest.world_size) +
-                                            ": the folder holds two runs, or another thing of that name");
+                                            ": the folder holds two runs, or something else of that name");
   }
 }
 
@@ -147,8 +147,8 @@ std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& fold
   const RecordPlace place{rank_folder(number) + "/exit.json", number, {}};
   auto exit = in_place(place, [&] { return read_exit_file(folder / "exit.json"); });
   if (exit && !exit->not_recorded.empty() && manifest.traits.own)
-    throw RecordError(place, (folder / "exit.json").string() +
-                                 ": key not_recorded: stands there, which an external record alone may say");
+    throw RecordError(place,
+                      (folder / "exit.json").string() + ": key not_recorded: is allowed only in an external record");
   if (exit && exit->rank != number)
     throw RecordError(place, (folder / "exit.json").string() + ": key rank: is " + to_text(exit->rank) +
                                  " in the folder of rank " + to_text(number));

@@ -106,11 +106,11 @@ void sizes(Rules& rules, const TensorRow& row, const Manifest& manifest) {
   if (row.nan + row.inf == 0) {
     const bool may_overflow = row.dtype == "float64" || !manifest.traits.own_formulas;
     const auto possible = [&](auto size) { return may_overflow ? !std::isnan(size) : std::isfinite(size); };
-    rules.demand(possible(row.l2), "l2", "is not finite, yet no element is counted that is not");
-    rules.demand(possible(row.max_abs), "max_abs", "is not finite, yet no element is counted that is not");
+    rules.demand(possible(row.l2), "l2", "is not finite, but all elements are counted as finite");
+    rules.demand(possible(row.max_abs), "max_abs", "is not finite, but all elements are counted as finite");
   }
   if (!manifest.traits.own_formulas || row.dtype == "float64" || row.nan + row.inf > 0) return;
-  rules.demand((row.max_abs > 0) == (row.nonzero > 0), "max_abs", "does not fit to how many elements are not 0");
+  rules.demand((row.max_abs > 0) == (row.nonzero > 0), "max_abs", "contradicts the number of non-zero elements");
 }
 
 std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, std::int64_t rank) {
@@ -119,17 +119,18 @@ std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, 
   // A resumed run also starts with moments.
   const bool parameter = row.kind == "parameter" || row.kind == "copy";
   const bool at_start = parameter || (manifest.first_step > 0 && row.kind != "gradient");
-  rules.demand(row.step >= 0 || at_start, "step", "is the start, where parameters alone are listed");
+  rules.demand(row.step >= 0 || at_start, "step", "is the start, where only parameters are listed");
   stage_of_rank(rules, row.stage, manifest, rank);
   const auto size = size_of(row.shape);
   rules.demand(size.has_value(), "shape", "has more than 2^56 elements");
   rules.at_most(row.nonzero, size, "nonzero", "the elements of the tensor");
   rules.at_most(row.nan, size, "nan", "the elements of the tensor");
-  rules.at_most(row.inf, size ? *size - std::min(*size, row.nan) : size, "inf", "the elements that are no NaN");
-  rules.demand(!row.nonzero_rows || row.shape.size() == 2, "nonzero_rows", "stands at a tensor that is no matrix");
+  rules.at_most(row.inf, size ? *size - std::min(*size, row.nan) : size, "inf", "the elements that are not NaN");
+  rules.demand(!row.nonzero_rows || row.shape.size() == 2, "nonzero_rows",
+               "is given for a tensor that is not a matrix");
   sizes(rules, row, manifest);
   if (row.shape.size() != 2) return rules.bad();
-  rules.demand(row.nonzero_rows || manifest.traits.may_lack, "nonzero_rows", "is absent at a matrix");
+  rules.demand(row.nonzero_rows || manifest.traits.may_lack, "nonzero_rows", "is missing for a matrix");
   rules.at_most(row.nonzero_rows, row.shape[0], "nonzero_rows", "the rows of the matrix");
   rules.at_most(row.nonzero_rows, row.nonzero, "nonzero_rows", "its non-zero elements");
   return rules.bad();
@@ -151,12 +152,12 @@ std::optional<BadCell> bad_cell(const BoundaryRow& row, const Manifest& manifest
   rules.demand(row.peer.has_value() != computed, "peer", "must be empty where side is computed, and only there");
   rules.demand(manifest.role != "reference" || computed, "side",
                "is not 'computed', which all boundaries of a reference are");
-  rules.demand(manifest.role != "pipeline" || !computed, "side", "is 'computed', which only one device can say");
+  rules.demand(manifest.role != "pipeline" || !computed, "side", "is 'computed', which is allowed only on one device");
   const auto size = size_of(row.shape);
   rules.demand(size.has_value(), "shape", "has more than 2^56 elements");
   if (size)
     rules.demand(product(*size, static_cast<std::int64_t>(dtype_size(row.dtype))) == row.bytes, "bytes",
-                 "is not what shape and dtype give");
+                 "is not the size by shape and dtype");
   return rules.bad();
 }
 
@@ -188,7 +189,7 @@ std::optional<BadCell> bad_cell(const TrafficRow& row, const Manifest& manifest,
   Rules rules;
   rules.step(row.step, manifest);
   rules.below(row.peer, manifest.world_size, "peer", "rank");
-  rules.demand(row.peer != rank, "peer", "is the rank itself, between whose stages nothing is sent");
+  rules.demand(row.peer != rank, "peer", "is the rank itself, which sends nothing to itself");
   return rules.bad();
 }
 
@@ -202,14 +203,14 @@ std::optional<BadCell> bad_cell(const GpuMemoryRow& row, const Manifest& manifes
 std::optional<BadCell> bad_cell(const EvaluationRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
   Rules rules;
   rules.step(row.step, manifest);
-  rules.demand(manifest.evaluates_after(row.step), "step", "is no step after which manifest.json has an evaluation");
+  rules.demand(manifest.evaluates_after(row.step), "step", "is not a step after which manifest.json has an evaluation");
   if (row.microbatch)
     rules.below(*row.microbatch, manifest.evaluation ? manifest.evaluation->microbatches : 0, "microbatch",
                 "microbatch of an evaluation");
   rules.at_most(row.valid_tokens, row.tokens, "valid_tokens", "the row's tokens");
-  rules.demand(row.microbatch || row.data_digest.empty(), "data_digest", "stands at the whole evaluation");
+  rules.demand(row.microbatch || row.data_digest.empty(), "data_digest", "is given for the whole evaluation");
   rules.demand(!row.microbatch || !row.data_digest.empty() || manifest.traits.may_lack, "data_digest",
-               "is absent at a microbatch");
+               "is missing for a microbatch");
   return rules.bad();
 }
 

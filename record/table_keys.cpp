@@ -36,7 +36,7 @@ std::optional<std::string> TableKeys::accept_step(std::optional<std::int64_t> st
   const bool each_step = demand_ != Complete::unique && demand_ != Complete::each_microbatch_unit;
   if (step && each_step && complete_ && *step > next) {
     step_ = next;
-    return "no row of step " + std::to_string(next) + " stands before those of step " + std::to_string(*step);
+    return "no row of step " + std::to_string(next) + " comes before those of step " + std::to_string(*step);
   }
   step_ = step;
   return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<std::string> TableKeys::finish() {
   if (const auto missing = end_step()) return missing;
   if (step_ && *step_ + 1 == manifest_.steps) return std::nullopt;
   step_ = step_ ? *step_ + 1 : manifest_.first_step;
-  return "no row of step " + std::to_string(*step_) + ", yet manifest.json says " + std::to_string(manifest_.steps) +
+  return "no row of step " + std::to_string(*step_) + ", but manifest.json says " + std::to_string(manifest_.steps) +
          " steps";
 }
 

@@ -18,7 +18,7 @@ void RankPlace::fail(const std::string& file, std::size_t line, std::optional<st
 }
 
 void RankPlace::fail_missing(const std::string& file) const {
-  fail(file, 0, {}, "is missing, yet manifest.json says level '" + to_text(manifest.level) + "'");
+  fail(file, 0, {}, "is missing, but manifest.json says level '" + to_text(manifest.level) + "'");
 }
 
 bool may_lack_column(Presence presence, const Manifest& manifest) {

@@ -113,7 +113,7 @@ class TableStream {
     csv_.emplace(rank_.folder / file(), rank_.complete ? UnfinishedLine::refuse : UnfinishedLine::leave_out);
     const bool any = csv_->next(cells_);
     if (!any && rank_.complete && demand == Demand::rows)
-      rank_.fail(file(), 0, {}, "has no rows, yet the rank has something to list there");
+      rank_.fail(file(), 0, {}, "has no rows, but the rank has something to list there");
     for (const Column<Row>& column : table_of<Row>().columns)
       if (csv_->has(column.name) || !may_lack_column(column.presence, rank_.manifest))
         placed_.push_back({&column, csv_->column(column.name)});

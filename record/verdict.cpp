@@ -42,7 +42,7 @@ Value value_of(const Names<Value>& names, const std::string& text, const std::st
     if (text == name) return value;
     all.push_back(name);
   }
-  throw InputError("`" + text + "` is no " + what + "; they are " + join(all, ", "));
+  throw InputError("`" + text + "` is not a known " + what + "; known are " + join(all, ", "));
 }
 
 void add(Counts& sums, const Counts& counts) {

@@ -227,8 +227,8 @@ class KeyReader {
     value = keys_.integer(key, std::numeric_limits<std::int64_t>::min());
   }
   void read(const char* key, bool& value) { convert(key, value, "true or false"); }
-  void read(const char* key, Counts& value) { convert(key, value, "an object of whole numbers"); }
-  void read(const char* key, std::vector<std::int64_t>& value) { convert(key, value, "a list of whole numbers"); }
+  void read(const char* key, Counts& value) { convert(key, value, "an object of integers"); }
+  void read(const char* key, std::vector<std::int64_t>& value) { convert(key, value, "a list of integers"); }
   void read(const char* key, Outcome& value) { value = word(key, parse_outcome); }
   void read(const char* key, Requirement& value) { value = word(key, parse_requirement); }
   void read(const char* key, Tier& value) { value = word(key, parse_tier); }

@@ -15,10 +15,10 @@ std::optional<ProgressSnapshot> progress_of(const RankFolders& folders, std::int
 
 /// "last seen in 0F3 of step 2"
 std::string last_seen(const std::optional<ProgressSnapshot>& page) {
-  if (!page) return "of which there is no sign on this machine";
+  if (!page) return "which has no heartbeat on this machine";
   const bool elsewhere = page->of_another_host();
   const std::string step = " of step " + std::to_string(page->step);
-  const std::string by_page = elsewhere ? " (on " + page->host + ", whose page may be old)" : "";
+  const std::string by_page = elsewhere ? " (on " + page->host + ", whose heartbeat may be old)" : "";
   if (page->action.empty()) return "which has not begun its first action" + (page->step > 0 ? step : "") + by_page;
   return "last seen in " + page->action + step + by_page;
 }

@@ -42,7 +42,7 @@ class Rows {
 void refuse_existing(const std::filesystem::path& path) {
   if (std::filesystem::exists(path))
     throw InputError(path.string() +
-                     ": exists already, so this record holds another run; nothing was overwritten: give a new folder");
+                     ": already exists, so this record holds another run; nothing was overwritten: give a new folder");
 }
 
 }  // namespace

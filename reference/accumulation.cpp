@@ -36,13 +36,13 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
       const bool of_layers = known.contains(unit + ".mlp"), of_halves = known.contains(unit.substr(0, unit.rfind('.')));
       throw InputError(where + "the model has no unit or parameter \"" + unit + "\"; its units are " +
                        join(units, ", ") +
-                       (of_layers   ? "; the list is of a run with pipeline.granularity = \"layer\": take the same here"
-                        : of_halves ? "; the list is of a run with pipeline.granularity = \"half\": take the same here"
+                       (of_layers   ? "; the list is of a run with pipeline.granularity = \"layer\": use the same here"
+                        : of_halves ? "; the list is of a run with pipeline.granularity = \"half\": use the same here"
                                     : ""));
     }
     const auto microbatch = parse_integer(row.cells[microbatch_column]);
     if (!microbatch || *microbatch < 0 || *microbatch >= microbatches) {
-      throw InputError(where + "microbatch \"" + row.cells[microbatch_column] + "\" is none of 0.." +
+      throw InputError(where + "microbatch \"" + row.cells[microbatch_column] + "\" is not one of 0.." +
                        std::to_string(microbatches - 1));
     }
     if (!seen.emplace(unit, *microbatch).second) {
@@ -52,8 +52,9 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
     auto& groups = order[unit];
     const auto group = grouped ? parse_integer(row.cells[group_column]) : 0;
     if (!group || *group < std::max<std::int64_t>(std::ssize(groups) - 1, 0) || *group > std::ssize(groups)) {
-      throw InputError(where + "group \"" + row.cells[group_column] + "\" of unit " + unit +
-                       " is out of order; groups count from 0, each row's is that of the row before or the next");
+      throw InputError(
+          where + "group \"" + row.cells[group_column] + "\" of unit " + unit +
+          " is out of order; groups count from 0, and each row has the group of the row before or the next one");
     }
     if (*group == std::ssize(groups)) groups.emplace_back();
     groups.back().push_back(*microbatch);

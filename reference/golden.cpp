@@ -298,7 +298,7 @@ bool bits_required() {
 bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tally) {
   if (!std::filesystem::is_directory(directory)) {
     throw InputError(directory.string() +
-                     " is no directory: a golden is one with config.json, model.safetensors and io.safetensors");
+                     " is not a directory: a golden has config.json, model.safetensors and io.safetensors");
   }
   const std::filesystem::path producer = directory / "golden.json";
   const Json golden = std::filesystem::exists(producer) ? read_json(producer) : Json(nullptr);
@@ -359,13 +359,13 @@ std::optional<std::map<std::string, std::string>> read_digests(const Json& entry
   if (!entry["outputs"].is_object()) {
     throw InputError(path.string() +
                      ": outputs of an entry of also must be an object of tensor names and digests, found " +
-                     json_text(entry["outputs"]) + "; where it is the golden's own file, leave outputs out");
+                     json_text(entry["outputs"]) + "; if it is the golden's own file, omit outputs");
   }
   std::map<std::string, std::string> digests;
   for (const auto& [name, digest] : entry["outputs"].items()) {
     if (!digest.is_string() || !is_digest(digest.get<std::string>())) {
       throw InputError(path.string() + ": outputs of an entry of also: " + name + " = " + json_text(digest) +
-                       " is no digest: 32 lower-case hex digits");
+                       " is not a digest: 32 lower-case hex digits");
     }
     digests[name] = digest.get<std::string>();
   }
@@ -422,7 +422,7 @@ int judge_goldens(const std::vector<std::filesystem::path>& directories, std::os
   const std::string here = machine_json().value("aten_capability", "");
   if (bits_required() && std::getenv(require_bits) != here) {
     throw InputError(std::string(require_bits) + "=" + std::getenv(require_bits) + ", but this machine computes with " +
-                     here + ": unset it, or take away what holds LibTorch to other instructions");
+                     here + ": unset it, or remove what limits LibTorch to other instructions");
   }
   Tally tally;
   std::size_t holding = 0;

@@ -47,8 +47,8 @@ int print_capabilities() {
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Trains a Llama on one device, microbatch by microbatch, and records every cut: the oracle that a pipeline is "
-      "held against.");
+      "Trains a Llama on one device, microbatch by microbatch, and records the tensors at every unit boundary: the "
+      "reference that a pipeline is compared with.");
   app.footer(plumbline::help_end(
       {"plumbline-reference fixtures/runs/quick.toml --record /tmp/reference",
        "plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
   app.add_option("RUN.toml", options.run_file, "Run file: model, data, training");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data")->type_name("FILE");
+  app.add_option("--text", options.text, "Train on this UTF-8 file instead of the run file's data")->type_name("FILE");
   app.add_option("--accumulation", options.accumulation,
                  "CSV (unit, microbatch[, group]): sum gradients in this order instead of ascending")
       ->type_name("FILE.csv");
@@ -74,31 +74,30 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--perturb", options.perturb,
-                 "Move each element of the initial parameters by -1, 0 or +1 ULP, drawn by this number: a harmless "
+                 "Perturb each element of the initial parameters by -1, 0 or +1 ULP, with this seed: an equivalent "
                  "change, whose effect plumbline calibrate measures");
-  app.add_flag("--shadow", options.shadow,
-               "Compute everything in float64, from the initial values that the run's own dtype has");
+  app.add_flag("--shadow", options.shadow, "Compute everything in float64, from the initial values in the run's dtype");
   app.add_flag(
       "!--without-split-backward", options.measure_split_backward,
-      "Leave out of saved.csv what schedules that split the backward pass are held to (docs/record-format.md), "
-      "and spare the pass over the first step that measures it");
+      "Omit from saved.csv what the judge needs for schedules that split the backward pass (docs/record-format.md), "
+      "and skip the pass over the first step that measures it");
   app.add_option("--dump-microbatches", options.dump_microbatches_of,
-                 "At level dump: keep what the gradients of this step were after each of its microbatches, too")
+                 "At level dump: also dump the gradients of this step after each of its microbatches")
       ->check(CLI::NonNegativeNumber);
   app.add_option(
          "--export", exported,
          "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "
          "or empty (docs/data.md)")
       ->type_name("DIR");
-  app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")
+  app.add_option("--golden", goldens, "Compare the model with these golden folders and exit 0 or 1")
       ->type_name("DIR")
       ->expected(1, -1);
-  app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
+  app.add_flag("--plan", plan, "Train nothing: print the memory that the run needs on one device and on 1 to 8 ranks");
   auto* checks =
-      app.add_flag("--check", check, "Train nothing: say whether the run can begin here, and what it would do");
+      app.add_flag("--check", check, "Train nothing: report whether the run can begin here, and what it would do");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
+  app.add_flag("--quiet", quiet, "Print no settings and no progress");
   try {
     plumbline::read_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -123,8 +122,7 @@ int run(int argc, char** argv) {
   if (check) return plumbline::check_reference(options, as_json);
   if (!exported.empty()) {
     if (options.shadow || options.perturb || options.device != "cpu") {
-      throw plumbline::InputError(
-          "--export writes what the run file gives: leave out --shadow, --perturb and --device");
+      throw plumbline::InputError("--export writes what the run file gives: omit --shadow, --perturb and --device");
     }
     options.progress = !quiet;
     plumbline::export_run(options, exported);

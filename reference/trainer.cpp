@@ -223,8 +223,7 @@ std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/
 void warn_of_equal_microbatches(const BatchPlan& plan) {
   for (const auto& [a, b] : plan.equal_microbatches(0)) {
     std::fprintf(
-        stderr,
-        "warning: microbatches %lld and %lld of step 0 hold the same tokens; a check could not tell them apart\n",
+        stderr, "warning: microbatches %lld and %lld of step 0 hold the same tokens; no check could distinguish them\n",
         static_cast<long long>(a), static_cast<long long>(b));
   }
 }
@@ -246,7 +245,7 @@ void train_reference(const ReferenceOptions& options) {
   if (options.shadow && is_mixed(training.run.train)) {
     throw InputError(
         options.run_file.string() +
-        ", key train.precision: mixed has no shadow; its limits cannot be measured, so compare it in bits");
+        ", key train.precision: mixed has no float64 reference; its limits cannot be measured, so compare it in bits");
   }
   if (options.shadow) variant.shadow_of = std::exchange(training.run.train.dtype, "float64");
   const auto units = unit_names(training.config);

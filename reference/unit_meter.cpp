@@ -41,7 +41,7 @@ void UnitMeter::after_unit(std::int64_t unit, const at::Tensor& output) {
   // its consumer.
   if (output.storage().use_count() != 1) {
     throw std::logic_error("unit " + units_[static_cast<std::size_t>(unit)] +
-                           " keeps its own output; the memory law does not hold for it");
+                           " keeps its own output; the activation memory model does not cover it");
   }
   const MemoryCount& count = meter_.count(MemoryOwner::activations);
   SavedRow& row = rows_[static_cast<std::size_t>(unit)];

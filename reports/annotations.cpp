@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_annotations = 10;
 
-/// As GitHub's runner reads it back; of a property colons and commas too.
+/// Escapes text for GitHub's workflow commands; in a property also colons and commas.
 std::string command_text(const std::string& text, bool property) {
   std::string out;
   for (const char c : printable(text)) {
@@ -44,8 +44,8 @@ std::string why_not(const CellVerdict& cell) {
     if (message.empty() && stands_in_the_way(check))
       message = check.name + " " + to_text(check.outcome) + ": " + check.reason;
   }
-  if (cell.values) message += "\nIt looks like: " + to_text(*cell.values);
-  if (!cell.command.empty()) message += "\nRun it again: " + cell.command;
+  if (cell.values) message += "\nLooks like: " + to_text(*cell.values);
+  if (!cell.command.empty()) message += "\nRun again: " + cell.command;
   return message;
 }
 
@@ -70,14 +70,14 @@ std::string annotations(const Verdict& verdict) {
         lines.push_back(annotation("error", "reference " + reference.id, check.name + ": " + check.reason));
     }
   }
-  for (const std::string& line : warnings(verdict)) lines.push_back(annotation("warning", "not shown", line));
+  for (const std::string& line : warnings(verdict)) lines.push_back(annotation("warning", "not covered", line));
   if (lines.empty() || verdict.holds)
     lines.push_back(annotation(verdict.holds ? "notice" : "error", "Plumbline", headline(verdict)));
   if (lines.size() > most_annotations) {
     const auto more = lines.size() - (most_annotations - 1);
     lines.resize(most_annotations - 1);
     lines.push_back(annotation(verdict.holds ? "warning" : "error", "Plumbline",
-                               headline(verdict) + "; " + std::to_string(more) + " more stand in report.html"));
+                               headline(verdict) + "; " + std::to_string(more) + " more are in report.html"));
   }
   std::string text;
   for (const std::string& line : lines) text += line;

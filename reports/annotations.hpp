@@ -10,11 +10,11 @@
 
 namespace plumbline {
 
-/// annotations.txt: an `::error title=...::...` for each cell that does not hold and each that was not run, ten in all
-/// (GitHub shows no more of a step), a `::warning` for what the data could not show, else one `::notice`.
+/// annotations.txt: an `::error title=...::...` for each case that does not hold or was not run, ten in all
+/// (GitHub's limit per step), a `::warning` for each gap of the data coverage, else one `::notice`.
 std::string annotations(const Verdict& verdict);
 
-/// ctest.txt: what CTest takes from a test's output to CDash: counts, times and the cells' largest peaks as numbers,
+/// ctest.txt: what CTest sends from a test's output to CDash: counts, times and the cases' largest peaks as numbers,
 /// verdict and commit as texts, and `report` (a page) as a file.
 std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence, const std::filesystem::path& report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep was held against, as `plumbline baseline compare` left it in the sweep's folder.
+// The comparison with a baseline that `plumbline baseline compare` wrote into the sweep's folder.
 #pragma once
 
 #include <filesystem>
@@ -20,17 +20,17 @@ struct BaselineResult {
   };
   std::string name = {}, commit_before = {}, commit_now = {};
   bool holds = false;
-  std::string compared = {};                 ///< "145 runs, 706 losses"; empty where nothing was
+  std::string compared = {};                 ///< "145 runs, 706 losses"; empty if nothing was
   std::vector<Change> changes = {};          ///< in the file's order
-  std::vector<Difference> environment = {};  ///< what a change may come from, beside the source
+  std::vector<Difference> environment = {};  ///< possible causes of changes other than the source
   std::vector<std::string> not_compared = {}, allowed = {};
   std::string reason = {};  ///< why the kinds in `allowed` may change
 };
 
-/// As `plumbline baseline compare --json` prints it. Throws nlohmann's exceptions where it is something else.
+/// As `plumbline baseline compare --json` prints it. Throws nlohmann's exceptions for anything else.
 BaselineResult baseline_result_from(const Json& json);
 
-/// Reads <folder>/baseline.json; nothing where there is none. Throws InputError naming file and key.
+/// Reads <folder>/baseline.json; nullopt if there is none. Throws InputError naming file and key.
 std::optional<BaselineResult> read_baseline_result(const std::filesystem::path& folder);
 
 }  // namespace plumbline

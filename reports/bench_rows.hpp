@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a benchmark measured, as `plumbline bench` left it: bench.json beside a sweep's verdict.
+// The results of `plumbline bench`: bench.json next to a sweep's verdict.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace plumbline {
 
-/// Of a reference or a case, over its rounds.
+/// A reference or a case, over its rounds.
 struct BenchRow {
   std::string name;
   std::int64_t rounds = 0;
@@ -18,7 +18,7 @@ struct BenchRow {
   std::optional<double> speed = {};               ///< median of tokens/s over the reference's
 };
 
-/// Reads <folder>/bench.json; nothing where there is none. Throws InputError naming the file.
+/// Reads <folder>/bench.json; nothing if there is none. Throws InputError naming the file.
 std::vector<BenchRow> read_bench_rows(const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where several pipelines trained, of the one that diverged first, or of the first.
+/// The record of a run; of several pipelines, that of the one that diverged first, else of the first.
 fs::path record_in(const fs::path& folder, const std::optional<Finding>& divergence = std::nullopt) {
   std::error_code ignored;
   if (fs::exists(folder / "record" / "manifest.json", ignored)) return folder / "record";
@@ -24,7 +24,7 @@ void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::in
   if (value) kept = std::max(kept.value_or(*value), *value);
 }
 
-/// What stands outside of steps.
+/// What does not belong to a step.
 RunSummary summary_of(const Record& record) {
   RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .ratios = {}};
   for (const auto& rank : record.ranks) {
@@ -53,7 +53,7 @@ void add_step(RunSummary& run, const Record& rows) {
   }
 }
 
-/// Calls `visit` with each step while the stream is there.
+/// Calls `visit` with each step of the stream.
 template <typename Visit>
 void for_each_step(RecordStream& stream, Visit visit) {
   while (const auto step = stream.next_step()) {
@@ -69,8 +69,8 @@ RunSummary read_reference(const fs::path& path) {
   return run;
 }
 
-/// What a cell and the reference that its verdict names have in common at least: a run that was gone on with, and one
-/// in another dtype or order, may have other data, or fewer steps of them.
+/// The least that a case and the reference of its verdict have in common: a resumed run, and one
+/// in another dtype or order, may have other data, or fewer steps.
 bool same_training(const Manifest& one, const Manifest& other) {
   return one.seed == other.seed && one.json.value("model", Json()) == other.json.value("model", Json());
 }
@@ -84,7 +84,7 @@ Json identity(const Manifest& manifest) {
   return key;
 }
 
-/// The memory check works the law out; here it is only drawn.
+/// The memory check computes the prediction; it is only drawn here.
 void take_predictions(RunSummary& run, const CellVerdict& cell) {
   for (const auto& check : cell.checks) {
     for (std::size_t rank = 0; rank < std::min(run.ranks.size(), check.predicted_peak_bytes.size()); ++rank)
@@ -92,7 +92,7 @@ void take_predictions(RunSummary& run, const CellVerdict& cell) {
   }
 }
 
-/// The times of a run; nothing where its actions are not the schedule's, which `conformance` says.
+/// The times of a run; nothing if its actions are not the schedule's, which `conformance` reports.
 class Timing {
  public:
   explicit Timing(const Record& record) {
@@ -115,7 +115,7 @@ class Timing {
   std::optional<TimelineMeasurement> measurement_;
 };
 
-/// The message without the folder's own path, so that the page does not change with the place where it lies.
+/// The message without the folder's path, so that the page does not depend on its location.
 std::string relative_message(const std::exception& error, const fs::path& folder) {
   std::string message = error.what();
   const std::string prefix = folder.string() + "/";
@@ -125,7 +125,7 @@ std::string relative_message(const std::exception& error, const fs::path& folder
   return message;
 }
 
-/// The one that the verdict names; verdicts of the first schema name none, and there it is the first that trained the
+/// The one that the verdict names; for verdicts of the first schema, which name none, the first that trained the
 /// same.
 std::optional<std::string> reference_of(const Evidence& evidence, const CellVerdict& cell, const Manifest& manifest) {
   if (!cell.reference.empty()) {

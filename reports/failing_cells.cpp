@@ -11,12 +11,12 @@
 namespace plumbline {
 namespace {
 
-/// More of them are on the page.
+/// The page has all of them.
 constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
 
 std::string cause_of(const CellVerdict& cell) {
   std::string words = "    " + complaint(cell) + "\n";
-  if (cell.unstable()) words += "    unstable: it held when it was run once more\n";
+  if (cell.unstable()) words += "    unstable: it held when it was run again\n";
   const std::string like = looks_like(cell);
   if (!like.empty()) words += "    looks like: " + like + "\n";
   return words;
@@ -56,7 +56,7 @@ std::string failing_cells(const Verdict& verdict, std::size_t width) {
   if (std::ssize(causes) > most_causes)
     text += "  and " + count_text(std::ssize(causes) - most_causes, "other cause") + ", in the report\n";
   if (!causes.empty() && !causes.front().second.front()->command.empty())
-    text += "the first of them again:\n" + wrapped_command(causes.front().second.front()->command, width, 2) + "\n";
+    text += "run the first of them again:\n" + wrapped_command(causes.front().second.front()->command, width, 2) + "\n";
   return text;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong in the cells that do not hold, for the terminal; the page says it with all details.
+// The failing cases for the terminal; the page has all details.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace plumbline {
 
-/// What is wrong and where: the first divergence, else the first check that is in the way. Without digests.
+/// What is wrong and where: the first divergence, else the first blocking check. Without digests.
 std::string complaint(const CellVerdict& cell);
 
-/// "the activation differs in a single bit (1 of 4224 elements): a flipped bit ..."; empty where it was not looked for.
+/// "the activation differs in a single bit (1 of 4224 elements): a flipped bit ..."; empty if it was not searched for.
 std::string looks_like(const CellVerdict& cell);
 
-/// The cells that do not hold, those with the same words together, and the command that runs one of them again. Empty
-/// where all hold. `width`: what a line may take, for the command.
+/// The failing cases, grouped by equal text, and the command that runs one of them again. Empty
+/// if all hold. `width`: the line width for the command.
 std::string failing_cells(const Verdict& verdict, std::size_t width);
 
 }  // namespace plumbline

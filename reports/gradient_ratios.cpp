@@ -23,7 +23,7 @@ std::map<std::pair<std::int64_t, std::string>, double> gradient_norms(const Reco
   return norms;
 }
 
-/// Ratios less 1 over powers of ten, to both sides of 0: from the smallest that is not 0 to the largest.
+/// Ratio - 1 over powers of ten, on both sides of 0: from the smallest non-zero one to the largest.
 class DeviationScale {
  public:
   explicit DeviationScale(const std::vector<NamedRatios>& runs) {

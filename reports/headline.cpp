@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-/// The checks that hold values against the reference's. All of them together are what "the same bits" means.
+/// The checks that compare values with the reference's. "The same bits" means all of them together.
 constexpr std::array comparisons = {"loss", "boundaries", "gradients", "gradient_norm", "parameters"};
 
 bool holds_everywhere(const Verdict& verdict, const std::string& name) {
@@ -21,7 +21,7 @@ bool holds_everywhere(const Verdict& verdict, const std::string& name) {
   });
 }
 
-/// In the order of the table: those that hold in every cell, and those of the comparisons that do not.
+/// In the order of the table: the checks that hold in every case, and the comparisons that do not.
 std::vector<std::string> holding_checks(const Verdict& verdict) {
   std::vector<std::string> names;
   for (const auto& check : verdict.cells.front().checks) {
@@ -30,7 +30,7 @@ std::vector<std::string> holding_checks(const Verdict& verdict) {
   return names;
 }
 
-/// Someone else's trainer that clips nothing has no use for a norm, and what was computed is compared without it.
+/// An external trainer that does not clip needs no norm; its values are compared without it.
 bool needs_no_norm(const CellVerdict& cell) {
   return std::ranges::any_of(cell.checks, [](const CheckResult& check) {
     return check.name == "gradient_norm" && check.outcome == Outcome::not_applicable;
@@ -50,21 +50,21 @@ std::string claim_of_holding(const Verdict& verdict) {
   const std::string cells = count_text(std::ssize(verdict.cells), "case");
   const std::string of_all = verdict.selection.cells < verdict.selection.of_cells
                                  ? " These are " + grouped(verdict.selection.cells) + " of the sweep's " +
-                                       grouped(verdict.selection.of_cells) + " cases; the others were not asked for."
+                                       grouped(verdict.selection.of_cells) + " cases; the others were not requested."
                                  : "";
   const auto not_shown = comparisons_not_shown(verdict);
   if (not_shown.empty()) {
     return (verdict.tier == Tier::calibrated
                 ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not "
                   "compared: "
-                : "Every pipeline run computed the same bits as the single device, in all that was to hold: ") +
+                : "Every pipeline run computed the same bits as the single device, in everything that was required: ") +
            cells + "." + of_all;
   }
   const auto holding = holding_checks(verdict);
   return "In " + cells + (holding.empty() ? " no check" : " " + join(holding, ", ")) +
          (holding.size() == 1 || holding.empty() ? " holds" : " hold") + "." + of_all +
-         " That the runs computed the same is not shown: " + join(not_shown, ", ") +
-         (not_shown.size() == 1 ? " was" : " were") + " not asked for or could not be run.";
+         " It is not shown that the runs computed the same: " + join(not_shown, ", ") +
+         (not_shown.size() == 1 ? " was" : " were") + " not requested or could not be run.";
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::string headline(const Verdict& verdict) {
   }
   const auto cells = std::max(verdict.selection.of_cells, std::ssize(verdict.cells));
   std::string text = verdict_word(verdict) + ": " + grouped(holding) + " of " + count_text(cells, "case");
-  if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // those that do not are not counted here
+  if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // failing cases are not counted here
   if (!verdict.selection.checks.empty()) text += ", " + grouped(asked) + " of " + count_text(checks, "check");
   if (unstable > 0) text += ", " + grouped(unstable) + " unstable";
   if (!verdict.not_run.empty()) text += ", " + grouped(std::ssize(verdict.not_run)) + " not run";
@@ -117,7 +117,7 @@ std::string claim(const Verdict& verdict) {
   const std::string missing = not_recorded_words(verdict);
   if (verdict.holds)
     return claim_of_holding(verdict) +
-           (missing.empty() ? "" : " What needs more than the recorder could see was not judged: " + missing + ".");
+           (missing.empty() ? "" : " Checks of what the recorder could not see were not judged: " + missing + ".");
   const auto cells = std::ssize(verdict.cells);
   const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
   if (failing > 0) {

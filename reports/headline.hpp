@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a verdict comes to, in a word, a line and a sentence; page, JUnit and the programs' last lines say the same.
-// None of them claims more than was asked for and run.
+// A verdict in a word, a line and a sentence, for page, JUnit and the programs' last lines.
+// None claims more than was requested and run.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace plumbline {
 
-/// "receives were not recorded (torch 2.16.0)": what the recorders could not see of a cell's runs. Empty where they saw
+/// "receives were not recorded (torch 2.16.0)": what the recorders could not see of a case's runs. Empty if they saw
 /// everything.
 std::string not_recorded_words(const Verdict& verdict);
 
-/// "Holds", "Holds in part" of a selection that holds, "Does not hold"; of one that holds and lacks rows "Holds, but
+/// "Holds", "Holds in part" for a selection that holds, "Does not hold"; for one that holds and lacks rows "Holds, but
 /// receives were not recorded (torch 2.16.0)".
 std::string verdict_word(const Verdict& verdict);
 
-/// "Holds: 123 of 123 cells", "Holds in part: 3 of 123 cells", "Does not hold: 2 of 4 cells hold, 1 unstable, 1 not
-/// run", "Holds in part: 6 of 6 cells, 2 of 15 checks", and "(within calibrated limits, not in bits)" where it is so.
+/// "Holds: 123 of 123 cases", "Holds in part: 3 of 123 cases", "Does not hold: 2 of 4 cases hold, 1 unstable, 1 not
+/// run", "Holds in part: 6 of 6 cases, 2 of 15 checks", and "(within calibrated limits, not in bits)" if it applies.
 std::string headline(const Verdict& verdict);
 
-/// What was shown, in a sentence or two. That bits are the same is said only where every comparison of values was asked
-/// for and holds in every cell.
+/// The claim in one or two sentences. It states that bits are the same only if every comparison of values was requested
+/// and holds in every case.
 std::string claim(const Verdict& verdict);
 
-/// Whether the check was among those asked for; completion and as_asked always are.
+/// Whether the check was requested; completion and as_asked always are.
 bool asked_for(const Verdict& verdict, const CheckResult& check);
 
-/// What the references' data cannot show, one line a reference; nobody required it, or it would stand in the way.
+/// Gaps in the data coverage, one line per reference. They were not required, otherwise they would be blocking.
 std::vector<std::string> warnings(const Verdict& verdict);
 
 }  // namespace plumbline

@@ -23,13 +23,13 @@ std::string joined(const std::vector<std::int64_t>& numbers, const std::string& 
   return join(texts, between);
 }
 
-/// The parts that are known: a trainer that is not ours may name no optimiser or schedule.
+/// The known parts: an external trainer may name no optimiser or schedule.
 std::string named(std::vector<std::string> parts) {
   std::erase(parts, "");
   return join(parts, "/");
 }
 
-/// A suite that grows by its cases.
+/// A suite and its cases so far.
 class Suite {
  public:
   explicit Suite(std::string name, double seconds = 0) : name_(std::move(name)), seconds_(seconds) {}
@@ -87,7 +87,7 @@ class Suite {
            element + ">";
   }
   void add(const std::string& test, const std::string& inside) {
-    // The run's time stands at its first case: a reader that adds cases up gets the suite's.
+    // The first case has the run's time, so that the sum over the cases is the suite's.
     const double seconds = tests_++ == 0 ? seconds_ : 0;
     cases_ += "    <testcase" + attribute("classname", name_) + attribute("name", test) +
               attribute("time", to_text(seconds)) + (inside.empty() ? "/>\n" : ">" + inside + "</testcase>\n");
@@ -110,7 +110,7 @@ std::string failure_text(const CheckResult& check, const std::string& command) {
     if (!divergence.words.empty()) text += divergence.words + "\n";
     if (!divergence.size.empty()) text += "size: " + divergence.size + "\n";
   }
-  if (!command.empty()) text += "run this cell again: " + command + "\n";
+  if (!command.empty()) text += "run this case again: " + command + "\n";
   return text;
 }
 
@@ -146,13 +146,13 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
   if (cell.second_run) {
     const std::string words = cell.second_run->words;
     if (cell.unstable()) {
-      suite.fail("second_run", "unstable", "unstable: failed, and held when it was run once more", words);
+      suite.fail("second_run", "unstable", "unstable: failed, but held when it was run again", words);
     } else {
       suite.property("second_run", to_text(cell.second_run->outcome) + ": " + words);
     }
   }
   if (!cell.holds && !suite.red()) {
-    suite.fail("cell", "does_not_hold", "the cell does not hold", "run this cell again: " + cell.command);
+    suite.fail("cell", "does_not_hold", "the case does not hold", "run this case again: " + cell.command);
   }
   suite.standard_error(output_of(launches, cell.id));
   return suite;
@@ -171,7 +171,7 @@ Suite suite_of(const ReferenceVerdict& reference, const LaunchEvidences& launche
   return suite;
 }
 
-/// "<name>: <why>" of what was not run or cannot be.
+/// "<name>: <why>" of what was not or cannot be run.
 void skip_named(Suite& suite, const std::string& line) {
   const auto colon = line.find(": ");
   suite.skip(line.substr(0, colon), colon == std::string::npos ? line : line.substr(colon + 2));

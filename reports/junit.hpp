@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verdict as CI systems read it: JUnit's XML.
+// The verdict as JUnit XML for CI systems.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace plumbline {
 
-/// One test suite a reference and a cell, one test case a check, and the suite "sweep" with one test case "verdict"
-/// that is red whenever the verdict is, so that no reason for a red verdict (a cell that never ran, say) can be lost on
+/// One test suite per reference and case, one test case per check, and the suite "sweep" with one test case "verdict"
+/// that fails whenever the verdict does, so that no reason (such as a case that never ran) can be lost on
 /// the way to a CI system.
 ///
-/// A suite's name is "<run>/<optimizer>/<schedule>/P<world>", with "/balance-2-0-3" and "/<variant>" where the cell has
-/// one: made of what a cell is and never of where it stands, so that a CI system knows it again when cells are added. A
+/// A suite's name is "<run>/<optimizer>/<schedule>/P<world>", with "/balance-2-0-3" and "/<variant>" if the case has
+/// one: it never depends on the case's position, so that a CI system recognises it when cases are added. A
 /// run that did not end well is an <error>; fails, and required checks that were not run or not triggered, are
-/// <failure>s (skipped behind a run that did not end well: they say nothing more); not_applicable, and checks that are
-/// only told: <skipped>. The end of a run's standard error is its <system-out>.
+/// <failure>s (skipped after a run that did not end well, because they add nothing); not_applicable and informational
+/// checks: <skipped>. The end of a run's standard error is its <system-out>.
 std::string junit_xml(const Verdict& verdict, const LaunchEvidences& launches = {});
 
 /// "stories260k-adamw/adamw/1f1b/P4".

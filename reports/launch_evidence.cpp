@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_output_bytes = 4096;
 
-/// The end of a file, from the start of a line; empty where there is none.
+/// The end of a file, from the start of a line; empty if there is none.
 std::string end_of_file(const fs::path& path) {
   std::error_code missing;
   if (!fs::is_regular_file(path, missing)) return "";

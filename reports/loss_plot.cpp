@@ -14,11 +14,11 @@
 namespace plumbline {
 namespace {
 
-/// Up to this many steps each world size has its own place beside the step, so that equal values do not hide each
+/// Up to this many steps each world size has its own offset from the step, so that equal values do not hide each
 /// other.
 constexpr std::size_t most_dodged_steps = 24;
-/// Of the distance between two steps: how wide the reference's bar is, and the places beside the step on it. A
-/// pipeline's point lies on the bar exactly when it equals the reference.
+/// As shares of the distance between two steps: the width of the reference's bar, and the offsets on it. A
+/// pipeline's point is on the bar exactly if it equals the reference.
 constexpr double bar_share = 0.7;
 
 constexpr std::string_view thin = " fill=\"none\" stroke=\"#b0b0b0\" stroke-width=\"1\"";
@@ -35,7 +35,7 @@ std::set<std::int64_t> worlds_of(const std::vector<LossSeries>& series) {
   return worlds;
 }
 
-/// Of the axis of differences, to either side of 0.
+/// Half the range of the axis of differences.
 double half_range(const Losses& reference, const std::vector<LossSeries>& series) {
   double largest_loss = 0, largest = 0;
   for (const auto& [step, loss] : reference) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of a reference and of every world size that was to follow it, with the difference on its own axis.
+// The loss of a reference and of the cases of every world size, with the difference on its own axis.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct LossSeries {
   Losses losses;
 };
 
-/// What the difference says in numbers.
+/// The differences in numbers.
 struct LossDifference {
   std::int64_t compared = 0;   ///< losses that both sides have
   std::int64_t differing = 0;  ///< of these, those not equal (NaN is never equal)
@@ -26,7 +26,7 @@ struct LossDifference {
 LossDifference loss_difference(const Losses& reference, const LossSeries& series);
 
 /// The picture, as an SVG element. The lower axis spans at least two units in the last place of the reference's largest
-/// loss, so that "equal" can be told from "small".
+/// loss, so that "equal" can be distinguished from "small".
 std::string draw_losses(const Losses& reference, const std::vector<LossSeries>& series, const std::string& title);
 
 }  // namespace plumbline

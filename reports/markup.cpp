@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// U+FFFE and U+FFFF are valid UTF-8 and yet no XML characters.
+/// U+FFFE and U+FFFF are valid UTF-8 but not XML characters.
 bool is_noncharacter(std::string_view text, std::size_t at) {
   return text.substr(at, 2) == "\xEF\xBF" && at + 2 < text.size() && (text[at + 2] == '\xBE' || text[at + 2] == '\xBF');
 }

@@ -22,7 +22,7 @@ struct TimelineMeasurement::StepTimes {
 TimelineMeasurement::TimelineMeasurement(const Record& record)
     : path_(record.path), first_(record.first_step), last_(record.manifest.steps - 1) {
   if (!record.schedule_csv)
-    throw InputError(record.path.string() + ": has no schedule.csv to hold the actions against");
+    throw InputError(record.path.string() + ": has no schedule.csv to compare the actions with");
   schedule_ = schedule_from_csv((record.path / "schedule.csv").string(), record.manifest.schedule_name,
                                 static_cast<std::int32_t>(record.manifest.chunks_per_rank));
   if (record.ranks.size() != schedule_.ranks.size()) {
@@ -89,10 +89,10 @@ TimelineMeasurement::StepTimes TimelineMeasurement::read(const Record& rows, std
     for (const ActionRow& row : rank.actions) {
       if (row.step != step) continue;
       const auto action = parse_action(row.action);
-      if (!action) fail(rank.rank, step, "'" + row.action + "' is no action");
+      if (!action) fail(rank.rank, step, "'" + row.action + "' is not an action");
       if (!is_compute(action->type) && !is_communication(action->type)) continue;
       list.push_back(*action);
-      // A rank waits before it computes; messages are drawn whole.
+      // An action's wait precedes its computation; messages are drawn whole.
       const std::int64_t wait_ns = is_compute(action->type) ? row.wait_ns : 0;
       const std::int64_t start_ns = std::min(row.start_ns + wait_ns, row.end_ns);
       spans.push_back({static_cast<double>(start_ns) * 1e-6, static_cast<double>(row.end_ns) * 1e-6});
@@ -139,7 +139,7 @@ std::optional<double> TimelineMeasurement::median_of(std::int32_t stage, std::in
   return plumbline::median_of(found->second);
 }
 
-/// One entry a stage, or one for each of its microbatches where lengths differ.
+/// One entry per stage, or one for each of its microbatches if lengths differ.
 Durations TimelineMeasurement::medians() const {
   Durations durations;
   const std::int32_t each = lengths_differ() ? schedule_.microbatches : 1;

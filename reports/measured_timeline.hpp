@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks of a run did when, beside what the simulator makes of the same schedule with the same run's times.
+// The measured timeline of a run, and the simulated one of the same schedule with the run's median times.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace plumbline {
 /// Times in ms.
 struct MeasuredTimeline {
   std::int64_t step = 0;
-  std::int64_t steps_timed = 0;                        ///< the medians are taken over so many
+  std::int64_t steps_timed = 0;                        ///< number of steps in the medians
   bool lengths_differ = false;                         ///< then each length of a stage has its own median
   Schedule executed;                                   ///< compute actions and messages of the step, as recorded
-  Simulation measured;                                 ///< an action starts where its rank has what it waited for
+  Simulation measured;                                 ///< an action starts when its wait has ended
   std::vector<std::vector<double>> waits;              ///< of each executed action
   Schedule schedule;                                   ///< schedule.csv
   Simulation planned;                                  ///< with the medians of each stage, messages taking no time
   double median_makespan = 0, median_bubble_rate = 0;  ///< measured, over the steps timed
-  /// Of the closed form with the mean of the stages' medians; nothing where none holds or lengths differ.
+  /// Of the closed form with the mean of the stages' medians; nullopt if there is none or lengths differ.
   std::optional<double> closed_form_rate;
 };
 
-/// Takes the times of a run's actions, a step at a time.
+/// Collects the times of a run's actions, step by step.
 class TimelineMeasurement {
  public:
   /// `record`: manifest and schedule.csv; its rows are not read. Throws InputError without a schedule.csv.
@@ -43,7 +43,7 @@ class TimelineMeasurement {
   void add(const Record& rows, std::int64_t step);
   /// ms, over the steps taken; 0 if there are none.
   double median_makespan() const;
-  /// The step with the median makespan; of two in the middle the shorter.
+  /// The step with the median makespan; of two middle ones the shorter.
   std::int64_t median_step() const;
   MeasuredTimeline timeline(const Record& rows, std::int64_t step) const;
 
@@ -69,11 +69,11 @@ class TimelineMeasurement {
   std::map<std::tuple<std::int32_t, Length, ActionType>, std::vector<double>> durations_;
 };
 
-/// Of one step of a record that was read whole: by default the median step. Throws InputError as above, and for a step
+/// For one step of a record that was read whole: by default the median step. Throws InputError as above, and for a step
 /// that the record lacks.
 MeasuredTimeline measure_timeline(const Record& record, std::optional<std::int64_t> step = std::nullopt);
 
-/// Measured above, planned below.
+/// Draws the measured timeline above the planned one.
 std::vector<Timeline> timelines_of(const MeasuredTimeline& timeline);
 
 }  // namespace plumbline

@@ -26,7 +26,7 @@ constexpr std::string_view measured_look = " fill=\"#9cc3e0\" stroke=\"#1b3a5c\"
 constexpr std::string_view law_look = " stroke=\"#d1580f\" stroke-width=\"3\"";
 constexpr std::string_view reference_look = " stroke=\"currentColor\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"";
 
-/// The ranks of a group stand side by side around the group's place on the x axis.
+/// The bars of a group are next to each other around the group's place on the x axis.
 struct Slot {
   double low, high;
 };
@@ -43,7 +43,7 @@ std::string bar(const plot::Panel& panel, const Slot& at, double from, double to
 }
 
 plot::Axis group_axis(const std::vector<std::string>& names) {
-  plot::Axis axis{-0.6, static_cast<double>(names.size()) - 0.4, {}, "world size P, one bar a rank"};
+  plot::Axis axis{-0.6, static_cast<double>(names.size()) - 0.4, {}, "world size P, one bar per rank"};
   for (std::size_t i = 0; i < names.size(); ++i) axis.ticks.push_back({static_cast<double>(i), names[i]});
   return axis;
 }
@@ -73,7 +73,7 @@ std::string draw_panel(const MemoryPanel& drawn, const plot::Panel& panel, const
       }
     }
   }
-  // The look is said once for all of a kind: there are hundreds on a page.
+  // One attribute for all elements of a kind: there are hundreds on a page.
   if (!bars.empty()) bars = std::string("<g").append(measured_look) + ">\n" + bars + "</g>\n";
   if (!laws.empty()) laws = plot::path(laws, std::string(" fill=\"none\"").append(law_look));
   if (!reference_peak) return bars + laws;
@@ -107,7 +107,7 @@ std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::
   const ByteUnit unit = unit_for(largest);
   std::vector<plot::LegendEntry> legend{{swatch(measured_look), "measured"}};
   if (predicted) legend.push_back({plot::line(0, 6, 24, 6, law_look), "predicted from the reference"});
-  if (reference_peak) legend.push_back({plot::line(0, 6, 24, 6, reference_look), "the reference, alone"});
+  if (reference_peak) legend.push_back({plot::line(0, 6, 24, 6, reference_look), "the reference on one device"});
   std::string svg = plot::draw_legend(70, 4, 900, legend);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const double left = 70 + distance * static_cast<double>(i % in_a_row);

@@ -22,7 +22,7 @@ struct MemoryPanel {
   std::vector<MemoryGroup> groups;
 };
 
-/// Of a rank that is drawn, measured or predicted, or of the reference.
+/// The largest peak of any drawn rank, measured or predicted, or of the reference.
 std::int64_t largest_activation(const std::vector<MemoryPanel>& panels,
                                 const std::optional<std::int64_t>& reference_peak);
 

@@ -26,7 +26,7 @@ std::string cell_anchor(std::size_t cell) {
 
 namespace {
 
-/// The template in parts: what stands behind a line `<!-- partial NAME -->` is `{{>NAME}}` in the rest.
+/// Splits the template: the text after a line `<!-- partial NAME -->` is `{{>NAME}}` in the rest.
 struct Template {
   std::string page;
   std::map<std::string, std::string> partials;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page a person opens to decide: one file, no network, no script.
+// The report's page: one file, without network access or scripts.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace plumbline {
 
-/// report.html as text that needs nothing beside it; the same for the same verdict and evidence.
+/// report.html as self-contained text; the same for the same verdict and evidence.
 std::string make_page(const Verdict& verdict, const Evidence& evidence);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line for each case and reference: what each check compared. And what the checks usually say.
+// A line for each case and reference with what each check compared, and the usual texts of the checks.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ std::string counted(const CheckResult& check) {
   return check.name + (text.empty() ? "" : ": " + text);
 }
 
-/// What it says beside its counts and what most cases say.
+/// Texts other than its counts and the usual ones.
 std::string own_words(const CheckResult& check, const UsualTexts& usual) {
   std::vector<std::string> texts;
   const auto add = [&](const char* what, const std::string& text) {
@@ -30,7 +30,7 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
   if ((check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) || check.margin)
     add("measured: ", check.measured);
   if (check.margin) add("margin: ", short_number(*check.margin));
-  add("not shown: ", join(usual.unusual_not_shown(check), "; "));
+  add("not covered: ", join(usual.unusual_not_shown(check), "; "));
   return without_digests(join(texts, "; "));
 }
 
@@ -41,7 +41,7 @@ std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
          seconds_text(seconds);
 }
 
-/// What one reference serves, with its cases in the verdict's order.
+/// A reference with its cases in the verdict's order.
 struct Subject {
   std::string run, model, optimizer;
   std::vector<std::size_t> cells;
@@ -98,7 +98,7 @@ PageData subject_data(const std::string& title, const PageData& lines, std::int6
   return data;
 }
 
-/// Nobody links to what a reference fails: it is open.
+/// A failing reference is unfolded, because nothing links to it.
 PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
   PageData lines = page_list();
   std::int64_t count = 0, red = 0;
@@ -115,7 +115,7 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
     if (!holds) ++red;
   }
   return count == 0 ? PageData(false)
-                    : subject_data("The references, each trained alone on one device", lines, count, red, "reference");
+                    : subject_data("The references, each trained on one device", lines, count, red, "reference");
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
 
 void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
   const std::vector<Subject> subjects = subjects_of(verdict);
-  std::set<std::string> titles, twice;  // a run's name helps only where it tells two apart
+  std::set<std::string> titles, twice;  // a run's name is shown only to distinguish two
   for (const Subject& subject : subjects) {
     const std::string title = training_title(subject.model, subject.optimizer);
     if (!titles.insert(title).second) twice.insert(title);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of which commit, when, on what, how much of it, and compared with what: what a reader asks first.
+// Commit, time, machine, selection, and baseline of a sweep.
 #include <algorithm>
 #include <map>
 
@@ -21,9 +21,8 @@ std::string text_at(const Json& object, const char* part, const char* key) {
 /// "c8a733c74d93 (clean)".
 std::string commit_words(const std::string& commit) {
   constexpr std::string_view dirty = "-dirty";
-  if (commit.empty()) return "not known: built outside a checkout";
-  if (commit.ends_with(dirty))
-    return commit.substr(0, commit.size() - dirty.size()) + " with changes that are not committed";
+  if (commit.empty()) return "unknown: built outside a checkout";
+  if (commit.ends_with(dirty)) return commit.substr(0, commit.size() - dirty.size()) + " with uncommitted changes";
   return commit + " (clean)";
 }
 
@@ -64,7 +63,7 @@ std::string selection_fact(const Verdict& verdict) {
 }
 
 std::string baseline_fact(const std::optional<BaselineResult>& baseline) {
-  if (!baseline) return "the references of this sweep alone: no baseline";
+  if (!baseline) return "only the references of this sweep: no baseline";
   std::string text = "baseline " + baseline->name;
   if (!baseline->commit_before.empty()) text += " (commit " + baseline->commit_before + ")";
   if (baseline->compared.empty()) return text + ": nothing was comparable";

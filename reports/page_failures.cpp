@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cases that do not hold: a line each, those that begin alike together, and a card each with its first divergence
+// The failing cases: a line each, grouped by first divergence, and a card each with its first divergence
 // and the command that runs it again.
 #include <algorithm>
 #include <tuple>
@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// Lines that are not folded: of all, and of one cause.
+/// Numbers of lines that are not folded: of all, and of one cause.
 constexpr std::size_t most_open_lines = 12, most_alike = 3;
 
 const CheckResult* first_blocking(const CellVerdict& cell) {
@@ -20,7 +20,7 @@ const CheckResult* first_blocking(const CellVerdict& cell) {
   return found == cell.checks.end() ? nullptr : &*found;
 }
 
-/// What a case without a divergence lacks: "gradient_norm not triggered".
+/// The failing check of a case without a divergence: "gradient_norm not triggered".
 std::string lack_of(const CellVerdict& cell) {
   const CheckResult* check = first_blocking(cell);
   return check == nullptr ? "no check was recorded" : check->name + " " + outcome_words(check->outcome);
@@ -39,7 +39,7 @@ bool broke_off(const CellVerdict& cell) {
 
 using Alike = std::vector<std::size_t>;  ///< indices of cases
 
-/// Worst first: what broke off, then what most cases have.
+/// Worst first: crashed runs, then the most frequent cause.
 std::vector<Alike> causes_of(const Verdict& verdict) {
   std::vector<Alike> causes;
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
@@ -63,7 +63,7 @@ std::string look_in_short(const CellVerdict& cell) {
   return values.fingerprints.empty() ? values.otherwise : values.fingerprints.front().words;
 }
 
-/// What it looks like, else what was said.
+/// The fault signature, else the words of the divergence.
 std::string in_short(const CellVerdict& cell) {
   std::string text = look_in_short(cell);
   const CheckResult* check = first_blocking(cell);
@@ -106,7 +106,8 @@ PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room
   PageData data;
   data.set("alike", cells.size() == 1
                         ? PageData(false)
-                        : PageData("text", page_text(count_text(std::ssize(cells), "case") + " that begin alike: " +
+                        : PageData("text", page_text(count_text(std::ssize(cells), "case") +
+                                                     " with the same first divergence: " +
                                                      cause_words(beginning_of(verdict.cells[cells.front()])))));
   data.set("lines", fault_lines(verdict, cells, 0, shown));
   PageData more(false);
@@ -119,7 +120,7 @@ PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room
   return data;
 }
 
-/// The eight digits by which a digest is known, and the rest on demand.
+/// A digest's first eight digits, and the rest on demand.
 PageData value_data(const std::string& value) {
   const std::string shown = without_digests(value);
   PageData data;
@@ -140,8 +141,8 @@ PageData divergence_data(const Finding& divergence) {
   return data;
 }
 
-/// Checks that say the same are one line: a run that broke off leaves a dozen of them. What is the case's first
-/// divergence is not told again.
+/// Checks with the same reason share a line: a crashed run leaves a dozen of them. The case's first
+/// divergence is not repeated.
 struct Reason {
   std::vector<std::string> checks;
   Outcome outcome;
@@ -154,7 +155,7 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   for (const auto& check : cell.checks) {
     if (!stands_in_the_way(check)) continue;
     std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
-    if (place == told || reason.find(" step ") != std::string::npos) place.clear();  // the reason tells it
+    if (place == told || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
     if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
       reason.erase(0, cell.first_divergence->words.size());
     const bool same =
@@ -180,19 +181,19 @@ PageData reasons(const CellVerdict& cell) {
 }
 
 std::string second_run_text(const SecondRun& second) {
-  // What it adds; where it diverges again is where it did.
+  // Only what it adds: it diverges again at the same place.
   const std::string words =
       second.words.empty() ? ""
                            : ": " + without_digests(second.words.substr(0, second.words.find(" First divergence: ")));
   switch (second.outcome) {
     case SecondRun::Outcome::fails_again:
-      return "it fails again" + words;
+      return "it failed again" + words;
     case SecondRun::Outcome::holds:
       return "it held. The case is unstable" + words;
     case SecondRun::Outcome::not_done:
       break;
   }
-  return "this was not done" + words;
+  return "it was not repeated" + words;
 }
 
 PageData environment_data(const std::vector<MachineDifference>& differences) {
@@ -207,7 +208,7 @@ PageData environment_data(const std::vector<MachineDifference>& differences) {
   return rows;
 }
 
-/// What the records and the launch tell beside the verdict.
+/// What the records and the launch add to the verdict.
 void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evidence) {
   const auto run = evidence.cells.find(cell.id);
   const bool bits_differ = cell.first_divergence && !broke_off(cell) && run != evidence.cells.end();
@@ -225,7 +226,7 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
   card.set("error_end", page_text(left.error_end));
 }
 
-/// What the dumped values look like, with the cause that suggests.
+/// The fault signatures of the dumped values, with their likely causes.
 PageData values_data(const CellVerdict& cell) {
   if (!cell.values) return PageData(false);
   const ValueFindings& values = *cell.values;
@@ -238,8 +239,7 @@ PageData values_data(const CellVerdict& cell) {
     entry.set("suggests", page_text(found.suggests));
     fingerprints.push_back(entry);
   }
-  data.set("heading",
-           values.fingerprints.size() > 1 ? "What it looks like; several causes fit:" : "What it looks like:");
+  data.set("heading", values.fingerprints.size() > 1 ? "Looks like (several causes fit):" : "Looks like:");
   data.set("when", values.step < 0 ? "before the first step" : "step " + std::to_string(values.step));
   data.set("fingerprints", fingerprints);
   data.set("otherwise", values.fingerprints.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it ran on and what it ran over: everything that could explain other bits elsewhere.
+// Machine and data: everything that could explain different bits elsewhere.
 #include <algorithm>
 #include <vector>
 
@@ -54,7 +54,7 @@ PageData entries_of(const Json& values) {
   return entries;
 }
 
-/// The judge's own version, and the versions that the pipelines ran with: each once, however many cells had them.
+/// The judge's own version, and the versions that the pipelines ran with: each once.
 void add_versions(PageData& blocks, const Verdict& verdict) {
   if (verdict.harness.is_object() && !verdict.harness.empty())
     blocks.push_back(block("this judge", entries_of(verdict.harness)));

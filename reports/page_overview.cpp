@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every case in one look: model and optimiser, schedule against world size.
+// All cases as squares: per model and optimiser, schedule by world size.
 #include <algorithm>
 #include <compare>
 #include <map>
@@ -28,7 +28,7 @@ struct OverviewTable {
   std::vector<OverviewRow> rows;
 };
 
-/// In order of first appearance. Runs of one model and optimiser share a table: their cases stand side by side.
+/// In order of first appearance. Runs of one model and optimiser share a table.
 std::vector<OverviewTable> overview_tables(const Verdict& verdict) {
   std::vector<OverviewTable> tables;
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
@@ -44,7 +44,7 @@ std::vector<OverviewTable> overview_tables(const Verdict& verdict) {
   return tables;
 }
 
-/// A run that broke off is told apart from one that computed something else.
+/// Distinguishes a crashed run from one with wrong values.
 bool crashed(const CellVerdict& cell) {
   return std::ranges::any_of(cell.checks, [](const CheckResult& check) {
     return check.name == "completion" && check.outcome == Outcome::fails;
@@ -76,7 +76,7 @@ PageData overview_square(const CellVerdict& cell, std::size_t index) {
   return data;
 }
 
-/// The looks that are there, each once.
+/// The looks in use, each once.
 PageData legend(const Verdict& verdict) {
   PageData list = page_list();
   for (const Look* look : {&look_holds, &look_fails, &look_crashed, &look_unstable}) {
@@ -93,7 +93,7 @@ PageData legend(const Verdict& verdict) {
 }
 
 PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
-  std::map<Size, std::string> worlds;  // and their words
+  std::map<Size, std::string> worlds;  // with their texts
   for (const OverviewRow& row : table.rows) {
     for (const auto& [size, cells] : row.cells) worlds[size] = size_text(verdict.cells[cells.front()]);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss, gradients and activation memory: a sentence where nothing differs, a plot where there is something to see.
+// Loss, gradients and activation memory: a sentence if nothing differs, otherwise a plot.
 #include <algorithm>
 #include <set>
 
@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// More signs than these cannot be told apart.
+/// More marks than these cannot be distinguished.
 constexpr std::size_t most_ratio_runs = 8;
 
 /// One reference and the cases that were compared with it, in the verdict's order.
@@ -26,7 +26,7 @@ const RunSummary& run_of(const Evidence& evidence, const CellVerdict& cell) {
   return evidence.cells.at(cell.id);
 }
 
-/// In the order in which the verdict first comes to their references.
+/// In the order in which the verdict first names their references.
 std::vector<Plotted> plotted_of(const Verdict& verdict, const Evidence& evidence) {
   std::vector<Plotted> all;
   for (const auto& cell : verdict.cells) {
@@ -49,7 +49,7 @@ PageData picture(const std::string& svg, const std::string& caption) {
   return data;
 }
 
-/// Sentences and pictures of what was compared with one reference after the other.
+/// Sentences and pictures of the comparisons, reference by reference.
 class Comparisons {
  public:
   explicit Comparisons(const Evidence& evidence) : evidence_(evidence) {}
@@ -68,9 +68,9 @@ class Comparisons {
                                 " differ from the reference's, the largest by " + short_number(total_.largest) + ".");
     }
     if (norms_ > 0 && unlike_ == 0)
-      texts.push_back("Norms of gradients: all " + count_text(norms_, "value") + " equal the reference's.");
+      texts.push_back("Gradient norms: all " + count_text(norms_, "value") + " equal the reference's.");
     if (unlike_ > 0)
-      texts.push_back("Norms of gradients: other than the reference's in " + count_text(unlike_, "case") + ".");
+      texts.push_back("Gradient norms: different from the reference's in " + count_text(unlike_, "case") + ".");
     return texts;
   }
 
@@ -112,7 +112,7 @@ class Comparisons {
     if (shown.empty()) return;
     const bool all = static_cast<std::int64_t>(shown.size()) == unlike;
     pictures_.push_back(picture(
-        draw_gradient_ratios(shown, "Norms of gradients, " + title),
+        draw_gradient_ratios(shown, "Gradient norms, " + title),
         title + ", of " + (all ? "" : "the first " + grouped(std::ssize(shown)) + " of ") + count_text(unlike, "case") +
             ": the norm of each parameter's gradient over the reference's, less 1; the smallest and the "
             "largest of all steps. 0 is right."));
@@ -124,7 +124,7 @@ class Comparisons {
   PageData pictures_ = page_list();
 };
 
-/// References of one model whose activations are the same, whatever their optimiser: one figure.
+/// References of one model with the same activations, for any optimiser: one figure.
 struct MemoryFigure {
   std::string model;
   std::optional<std::int64_t> peak;  ///< the reference's
@@ -156,7 +156,7 @@ void add_memory(std::vector<MemoryFigure>& figures, const Plotted& plotted, cons
   }
 }
 
-/// On one scale. What has one world size only is in the sentence.
+/// On one scale. Figures with a single world size are only in the sentence.
 PageData memory_pictures(std::vector<MemoryFigure> figures) {
   std::erase_if(figures, [](const MemoryFigure& figure) { return !figure.over_ranks(); });
   std::int64_t largest = 1;
@@ -166,7 +166,7 @@ PageData memory_pictures(std::vector<MemoryFigure> figures) {
   for (const MemoryFigure& figure : figures) {
     const std::string title = "Peak activations, " + training_title(figure.model, join(figure.optimizers, " and "));
     pictures.push_back(picture(draw_activations(figure.panels, figure.peak, largest, title),
-                               title + ". A bar a rank, the first to the left; one scale for all."));
+                               title + ". One bar per rank, the first on the left; one scale for all."));
   }
   return pictures;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For those who sign: what changed since the baseline, what was demanded, what was waived, what was not reached.
+// For a release: what changed since the baseline, what was required, waived, and not reached.
 #include <map>
 #include <set>
 
@@ -44,7 +44,7 @@ PageData baseline_data(const BaselineResult& baseline) {
   return data;
 }
 
-/// What came of the checks of one name, over all cases.
+/// Outcomes of one check, over all cases.
 struct ReleaseCounts {
   std::int64_t hold = 0, fail = 0, unreached = 0, waived = 0, aside = 0, not_asked = 0;
   std::map<std::int64_t, std::int64_t> held, blocked;  ///< by world size

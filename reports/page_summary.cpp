@@ -15,7 +15,7 @@ constexpr std::size_t most_in_first_screen = 4;
 
 struct Tally {
   std::int64_t asked = 0, not_asked = 0;     ///< checks
-  std::map<Outcome, std::int64_t> outcomes;  ///< of those asked for
+  std::map<Outcome, std::int64_t> outcomes;  ///< of the requested ones
 
   std::int64_t of(Outcome outcome) const {
     const auto found = outcomes.find(outcome);
@@ -47,7 +47,7 @@ PageData tile(const std::string& value, const std::string& label) {
   return data;
 }
 
-/// Five, in one row.
+/// Five tiles, in one row.
 PageData tiles(const Verdict& verdict, const Tally& tally) {
   PageData list = page_list();
   const auto cells = std::ssize(verdict.cells);
@@ -57,9 +57,9 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
       grouped(holding) + " / " + grouped(cells),
       "cases hold" + (selection.cells < selection.of_cells ? ", of " + grouped(selection.of_cells) + " in the sweep"
                                                            : std::string())));
-  list.push_back(tile(
-      grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
-      "checks hold" + (tally.not_asked > 0 ? ", " + grouped(tally.not_asked) + " were not asked for" : std::string())));
+  list.push_back(
+      tile(grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
+           "checks hold" + (tally.not_asked > 0 ? ", " + grouped(tally.not_asked) + " not requested" : std::string())));
   for (const auto& [what, label] : {std::pair{"tensors", "tensors compared"}, {"elements", "elements compared"}}) {
     const auto count = verdict.compared.find(what);
     list.push_back(tile(grouped(count == verdict.compared.end() ? 0 : count->second), label));
@@ -69,7 +69,7 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
   return list;
 }
 
-/// All that the verdict counted, for the fold below the tiles.
+/// All counts of the verdict, for the fold below the tiles.
 std::string all_counts(const Verdict& verdict) {
   std::string text = counts_text(verdict.counts);
   if (!verdict.compared.empty()) text += ". Compared: " + counts_text(verdict.compared);

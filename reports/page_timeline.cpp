@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was executed when, above what was planned, of the slowest case.
+// Timelines of the slowest case, measured above planned.
 #include <algorithm>
 
 #include "reports/page_parts.hpp"
@@ -26,10 +26,10 @@ std::string caption(const CellVerdict& cell, const Manifest& manifest, const Mea
   if (timeline.closed_form_rate)
     text += " Closed form, for equal stages: bubble " + percent_of(*timeline.closed_form_rate) + ".";
   const std::optional<std::int64_t> cores = cores_of(manifest);
-  if (!cores) return text + " The record does not say how many cores there were.";
+  if (!cores) return text + " The record lacks the number of cores.";
   if (cell.world > *cores) {
     text += " " + count_text(cell.world, "rank") + " shared " + count_text(*cores, "core") +
-            ": what is measured here is the machine's doing, not the schedule's.";
+            ": this measures the machine, not the schedule.";
   }
   return text;
 }

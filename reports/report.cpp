@@ -24,7 +24,7 @@ std::optional<std::int64_t> replica_of(const CellVerdict& cell) {
   return cell.first_divergence ? cell.first_divergence->replica : std::nullopt;
 }
 
-/// In which order cells are worth a trace: those that do not hold first, then those with the most ranks.
+/// Order of preference for the trace: failing cases first, then those with the most ranks.
 std::vector<const CellVerdict*> worth_a_trace(const Verdict& verdict) {
   std::vector<const CellVerdict*> cells;
   for (const CellVerdict& cell : verdict.cells) cells.push_back(&cell);
@@ -34,7 +34,7 @@ std::vector<const CellVerdict*> worth_a_trace(const Verdict& verdict) {
   return cells;
 }
 
-/// Of the first cell that has one. Records that cannot be drawn are passed over: the page names those that cannot be
+/// The trace of the first case that has one. Other records are skipped: the page lists those that cannot be
 /// read.
 void write_trace_of_sweep(const fs::path& folder, const Verdict& verdict) {
   std::error_code ignored;

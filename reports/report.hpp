@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a verdict and the records beside it to the files people and machines read. Runs nothing.
+// Writes the reports for people and programs from a verdict and the records next to it. Runs nothing.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 namespace plumbline {
 
 /// Layout of a sweep's folder: verdict.json, references/<id>/ and cells/<id>/ (run records), launches/<id>/. From these
-/// alone it writes report.html, junit.xml, results.csv, summary.md, annotations.txt, ctest.txt and trace.json (of one
-/// cell, where one has actions). Throws InputError when `folder` holds no verdict.
+/// it writes report.html, junit.xml, results.csv, summary.md, annotations.txt, ctest.txt and trace.json (of one
+/// case, if one has actions). Throws InputError if `folder` holds no verdict.
 void write_reports(const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verdict as a flat table: one row per (cell, check), and one per (reference, check).
+// The verdict as a flat table: one row per (case, check), and one per (reference, check).
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace plumbline {
 
-/// The header of results.csv; docs/verdict.md says what stands in each column.
+/// The header of results.csv; docs/verdict.md explains the columns.
 const std::vector<std::string>& results_columns();
 
-/// `balance` is layers per stage with blanks between ("2 0 3"), empty when computed; counts not made and exact margins
+/// `balance` is layers per stage, separated by blanks ("2 0 3"), empty if computed; absent counts and exact margins
 /// are empty; `cell` is empty in the rows of a reference.
 std::string results_csv(const Verdict& verdict);
 

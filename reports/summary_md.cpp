@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_lines = 40;
 
-/// Text that stays text in Markdown and in the HTML that it may hold, on one line.
+/// Escapes Markdown and HTML, on one line.
 std::string md_text(const std::string& text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -31,7 +31,7 @@ std::string md_text(const std::string& text) {
   return out;
 }
 
-/// A code span that the text cannot end; in a table's cell a bar stays a bar.
+/// A code span that the text cannot end; a bar does not end a table's field.
 std::string md_code(const std::string& text) {
   std::string line;
   for (const char c : printable(text))
@@ -55,7 +55,7 @@ std::string failing_rows(const Verdict& verdict) {
     if (!cell.holds) failing.push_back(&cell);
   }
   if (failing.empty()) return "";
-  return "\n### What does not hold\n\n| cell | checks | first divergence | run it again |\n|---|---|---|---|\n" +
+  return "\n### What does not hold\n\n| case | checks | first divergence | run again |\n|---|---|---|---|\n" +
          md_lines(
              failing,
              [](const CellVerdict* cell) {
@@ -64,7 +64,7 @@ std::string failing_rows(const Verdict& verdict) {
                  if (stands_in_the_way(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
                }
                std::string place = cell->first_divergence ? md_text(cell->first_divergence->words) : "-";
-               if (cell->values) place += "<br>**It looks like:** " + md_text(to_text(*cell->values));
+               if (cell->values) place += "<br>**Looks like:** " + md_text(to_text(*cell->values));
                return "| " + md_text(cell->id) + (cell->unstable() ? " (unstable)" : "") + " | " +
                       md_text(join(names, ", ")) + " | " + place + " | " +
                       (cell->command.empty() ? "-" : md_code(cell->command)) + " |\n";
@@ -106,7 +106,7 @@ std::string summary_md(const Verdict& verdict, const std::optional<BaselineResul
   if (baseline) text += baseline_lines(*baseline);
   const auto warned = warnings(verdict);
   if (!warned.empty())
-    text += "\n### What these data could not show\n\n" +
+    text += "\n### Not covered by these data\n\n" +
             md_lines(
                 warned, [](const std::string& line) { return "* " + md_text(line) + "\n"; }, "* ");
   return text;

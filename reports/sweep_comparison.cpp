@@ -111,7 +111,7 @@ PageData change_rows(const std::vector<CellChange>& changes, const std::string& 
   return rows;
 }
 
-/// What became of the cases, in numbers.
+/// Changes of the cases, in numbers.
 struct ChangeCounts {
   std::int64_t holding = 0, worse = 0, red_in_both = 0, new_red = 0, fresh = 0, gone = 0, better = 0;
 };
@@ -131,7 +131,7 @@ ChangeCounts counts_of(const std::vector<CellChange>& changes, const Verdict& no
   return counts;
 }
 
-/// "3 cases do not hold any more, 2 new cases do not hold"; that nothing changed where it is so.
+/// "3 cases do not hold any more, 2 new cases do not hold"; states if nothing changed.
 std::string word_of(const ChangeCounts& counts, std::int64_t changed, std::int64_t values) {
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, const char* what, const char* one, const char* several) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two sweeps side by side: in which cases the verdict is another, what changed in values and bytes, and in what the two
-// machines differ.
+// Comparison of two sweeps: cases with another verdict, changes of values and bytes, and differences of the
+// machines.
 #pragma once
 
 #include <optional>
@@ -12,31 +12,31 @@
 
 namespace plumbline {
 
-/// Bits and bytes of the two, as a comparison with a baseline finds them; or why they could not be compared.
+/// Bits and bytes of the two, compared as with a baseline; or why they could not be compared.
 struct ValuesCompared {
   std::optional<BaselineResult> result;
   std::string why_not;
 };
 
 struct CellChange {
-  std::string name;                  ///< as on every page: "stories260k, adamw, 1f1b, P = 4"
-  std::string before, now;           ///< "holds", "does not hold", "unstable"; "-" where there is no such case
+  std::string name;                  ///< as on all pages: "stories260k, adamw, 1f1b, P = 4"
+  std::string before, now;           ///< "holds", "does not hold", "unstable"; "-" if there is no such case
   std::vector<std::string> checks;   ///< "loss: holds before, fails now"
-  std::optional<std::size_t> place;  ///< among the cases of `now`: its anchor there
+  std::optional<std::size_t> place;  ///< index among the cases of `now`, for its anchor
 
   bool red() const { return now != "holds" && now != "-"; }
 };
 
-/// Cases that do not hold now, whose verdict or whose checks' outcomes are not the same in both, or that only one has:
-/// those that do not hold now first.
+/// Cases that do not hold now, that differ in verdict or in outcomes of checks, or that only one sweep has:
+/// failing ones first.
 std::vector<CellChange> cell_changes(const Verdict& before, const Verdict& now);
 
-/// Where the two sweeps' own pages are, as links; empty for none.
+/// Links to the two sweeps' pages; empty for none.
 struct ComparedPages {
   std::string before = {}, now = {};
 };
 
-/// A page that needs nothing beside it; the same for the same input.
+/// A self-contained page; the same for the same input.
 std::string make_comparison_page(const Verdict& before, const Verdict& now, const ValuesCompared& values,
                                  const ComparedPages& pages = {});
 

@@ -81,7 +81,7 @@ std::string outcome_sign(Outcome outcome) {
   return "?";
 }
 
-/// "copies" is "copy", "losses" is "loss", "ranks" is "rank"; what is no plural stays.
+/// "copies" to "copy", "losses" to "loss", "ranks" to "rank"; other words are unchanged.
 static std::string singular(const std::string& words) {
   const auto without = [&](std::size_t letters) { return words.substr(0, words.size() - letters); };
   if (words.ends_with("ies")) return without(3) + "y";
@@ -107,7 +107,7 @@ std::string training_title(const std::string& model, const std::string& optimize
   return model + (model.empty() || optimizer.empty() ? "" : ", ") + optimizer;
 }
 
-/// "untied-128" and "untied128" are one name.
+/// "untied-128" and "untied128" are the same name.
 static std::string letters_and_digits(std::string text) {
   std::erase_if(text, [](unsigned char c) { return c == '-' || c == '_' || c == '.'; });
   return text;
@@ -126,8 +126,8 @@ std::string cell_title(const CellVerdict& cell) {
   std::vector<std::string> parts = {cell.model, cell.optimizer, cell.schedule, size_title(cell)};
   if (!cell.balance.empty()) parts.push_back("balance " + balance_text(cell.balance));
   parts.push_back(cell.variant);
-  // Only one run of a sweep can have the name that says what the title says already. Any other name stands for what may
-  // be the run's own: lengths, partition, dtype, another model of this name.
+  // Only one run of a sweep can have a name that repeats the title. Any other name stands for what may
+  // be specific to the run: lengths, partition, dtype, another model of this name.
   const std::string run = letters_and_digits(cell.run), model = letters_and_digits(cell.model);
   const bool is_said = run.empty() || run == model || run == model + letters_and_digits(cell.optimizer);
   if (!is_said) parts.push_back("run " + cell.run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the report says numbers and outcomes.
+// Numbers and outcomes as text.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace plumbline {
 
 /// "1,234,567".
 std::string grouped(std::int64_t value);
-/// Seconds for people: "0.31 s", "12.4 s", "3 min 07 s".
+/// "0.31 s", "12.4 s", "3 min 07 s".
 std::string seconds_text(double seconds);
 /// "0.0032": three significant figures.
 std::string short_number(double value);
@@ -22,27 +22,27 @@ std::string spaced(std::string text);
 std::string plural(const std::string& singular);
 /// "1 case", "2 cases".
 std::string count_text(std::int64_t count, const std::string& singular);
-/// The verb: one "holds", several "hold".
+/// The verb: "holds" for one, "hold" for several.
 std::string hold_words(std::int64_t count);
 
 /// "holds", "fails", "not run", "not applicable", "not triggered".
 std::string outcome_words(Outcome outcome);
-/// The one sign that stands in a square of the table, told apart without colour.
+/// The character in a square of the table, which needs no colour.
 std::string outcome_sign(Outcome outcome);
 
-/// "640 tensors, 51,200 elements"; empty when nothing was counted.
+/// "640 tensors, 51,200 elements"; empty if nothing was counted.
 std::string counts_text(const Counts& counts);
 /// "[0, 2, 3]"; empty for a computed partition.
 std::string balance_text(const std::vector<std::int64_t>& balance);
-/// "1f1b, P = 4": a case among those of one reference.
+/// "1f1b, P = 4": identifies a case among those of one reference.
 std::string run_label(const CellVerdict& cell);
 /// "12.5 %" of 0.125.
 std::string percent_of(double share);
-/// "stories260k, adamw": those that are known.
+/// "stories260k, adamw": the known ones.
 std::string training_title(const std::string& model, const std::string& optimizer);
-/// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0], run slow": what is known.
+/// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0], run slow": the known parts.
 std::string cell_title(const CellVerdict& cell);
-/// Its ranks: "4", of several replicas "2 x 4".
+/// Its ranks: "4"; with several replicas "2 x 4".
 std::string size_text(const CellVerdict& cell);
 
 }  // namespace plumbline

@@ -43,7 +43,7 @@ void check_channel_order(const Schedule& lowered, ListFindings& findings) {
         findings.add(Rule::channel_order, rank, sends[i], send,
                      "rank " + std::to_string(peer) + " receives " + to_text(receive) + " (position " +
                          std::to_string(receives[i]) +
-                         ") in its place; put the messages of the two ranks in the same " + "order");
+                         ") at that point; put the messages of the two ranks in the same " + "order");
         break;  // one swap puts all later messages out of step
       }
     }
@@ -72,7 +72,7 @@ void check_ending(const Schedule& lowered, bool tied, ListFindings& findings) {
       findings.add(Rule::ending, rank, position, list[position],
                    "a rank ends with " + to_text(expected.front()) +
                        (expected.size() > 1 ? ", " + to_text(expected.back()) : "") +
-                       "; remove it here, or what comes after it");
+                       "; remove it here, or what follows it");
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const std::size_t position = begin + i;

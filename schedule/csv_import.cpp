@@ -80,7 +80,7 @@ std::optional<CsvDialect> dialect_of_cells(const CsvTable& table) {
   const bool input_is_i = words.contains("I");
   if (full_is_bw && input_is_i) {
     throw InputError(table.path.string() +
-                     ": BW is a word of older torch files and I one of newer; write the file in one dialect");
+                     ": BW is used by older torch files and I by newer ones; write the file in one dialect");
   }
   if (!full_is_bw && !input_is_i && words.contains("W")) return std::nullopt;
   if (full_is_bw) return CsvDialect::torch_old;
@@ -109,8 +109,7 @@ class Importer {
         read_cell(table_.rows[row_].cells[column_]);
     }
     for (const auto& [word, count] : ignored_) {
-      result_.notes.push_back(std::to_string(count) + " " + word +
-                              " left out: parameters are whole on their rank here");
+      result_.notes.push_back(std::to_string(count) + " " + word + " ignored: parameters are whole on their rank here");
     }
     set_sizes(options);
     return std::move(result_);
@@ -132,14 +131,14 @@ class Importer {
     const auto parts = parts_of(cell);
     const bool compound = cell.starts_with('(');
     if (compound && result_.dialect != CsvDialect::torch) {
-      throw InputError(where(cell) + "is a compound cell, which only the dialect torch has; pass " + option_ +
+      throw InputError(where(cell) + "is a compound action, which only the dialect torch has; pass " + option_ +
                        " torch");
     }
-    if (!parts) throw InputError(where(cell) + "is no compound cell; write it as in (0F7;7B3)OVERLAP_F_B");
+    if (!parts) throw InputError(where(cell) + "is not a compound action; write it as in (0F7;7B3)OVERLAP_F_B");
     for (const std::string_view part : *parts) {
       const Action action = read_action(cell, part);
       if (compound && !is_compute(action.type)) {
-        throw InputError(where(cell) + "holds an action other than F, B, I and W; give it a cell of its own");
+        throw InputError(where(cell) + "holds an action other than F, B, I and W; give it its own field");
       }
       result_.has_messages = result_.has_messages || is_communication(action.type);
       result_.schedule.ranks.back().push_back(action);
@@ -161,12 +160,12 @@ class Importer {
     if (old && word == "BW") own.replace(at, 2, "B");
     const std::optional<Action> action = parse_action(own);
     if (!action) {
-      throw InputError(where(cell) + "is no action of the dialect " + std::string(name(result_.dialect)) +
+      throw InputError(where(cell) + "is not an action of the dialect " + std::string(name(result_.dialect)) +
                        "; write stage, type and microbatch, as in 2F0 or 1B3");
     }
     const bool ending = action->type == ActionType::reduce || action->type == ActionType::step;
     if (ending && result_.dialect != CsvDialect::plumbline) {
-      throw InputError(where(cell) + "is an action of the dialect plumbline alone; pass " + option_ + " plumbline");
+      throw InputError(where(cell) + "is an action of only the dialect plumbline; pass " + option_ + " plumbline");
     }
     return *action;
   }
@@ -224,7 +223,7 @@ class Importer {
       found +=
           (rank > 0 ? "; on rank " : "") + std::to_string(rank) + (held.empty() ? " none" : " " + join(held, ", "));
     }
-    throw InputError(path_.string() + ": its stages lie on rank " + found +
+    throw InputError(path_.string() + ": its stages are on rank " + found +
                      ". That placement is not supported: every rank holds as many stages, stage s on rank s mod " +
                      ranks + ", or down the ranks and back up (a V)");
   }

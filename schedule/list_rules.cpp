@@ -37,7 +37,7 @@ bool ListRules::in_range(std::int32_t rank, std::size_t position, const Action& 
   }
   if (placement_.rank_of(action.stage) != rank) {
     findings_.add(Rule::rank, rank, position, action,
-                  "stage " + std::to_string(action.stage) + " lies on rank " +
+                  "stage " + std::to_string(action.stage) + " is on rank " +
                       std::to_string(placement_.rank_of(action.stage)) + "; move the action to that rank's list");
     return false;
   }
@@ -57,7 +57,7 @@ void ListRules::check_rank(std::int32_t rank, bool compute_only) {
     const Action& action = list[position];
     if (compute_only && !is_compute(action.type)) {
       findings_.add(Rule::kind, rank, position, action,
-                    "a compute-only list holds F, B, I and W alone; remove it, lowering adds the messages");
+                    "a compute-only list holds only F, B, I and W; remove it, lowering adds the messages");
     } else if (in_range(rank, position, action)) {
       if (is_compute(action.type)) check_compute(rank, position, action, compute_only);
       if (is_communication(action.type)) check_message(rank, position, action);
@@ -74,12 +74,12 @@ void ListRules::check_input(std::int32_t rank, std::size_t position, const Actio
     const Action needed{from, action.type, action.microbatch};
     if (!(forward ? forward_ : input_).has(from, action.microbatch)) {
       findings_.add(Rule::order, rank, position, action,
-                    "it needs what stage " + std::to_string(from) + " on the same rank hands over; put " +
+                    "it needs what stage " + std::to_string(from) + " on the same rank provides; put " +
                         to_text(needed) + " before it");
     }
   } else if (!received_[forward ? 0 : 1].has(action.stage, action.microbatch)) {
     findings_.add(Rule::order, rank, position, action,
-                  std::string("it is not received before; put ") + (forward ? "RECV_F" : "RECV_B") + " before it");
+                  std::string("it has not been received; put ") + (forward ? "RECV_F" : "RECV_B") + " before it");
   }
 }
 
@@ -89,32 +89,31 @@ void ListRules::check_compute(std::int32_t rank, std::size_t position, const Act
   const std::int32_t m = action.microbatch;
   if (action.type != ActionType::backward_weight && !compute_only) check_input(rank, position, action);
   if (action.type == ActionType::forward) {
-    if (!forward_.add(s, m)) fault(Rule::duplicate, "this forward is in the list already; remove one of the two");
+    if (!forward_.add(s, m)) fault(Rule::duplicate, "this forward is already in the list; remove one of the two");
     return;
   }
-  if (!forward_.has(s, m)) fault(Rule::order, "its forward has not run yet; put it before");
+  if (!forward_.has(s, m)) fault(Rule::order, "its forward has not run; put it before");
   if (action.type == ActionType::backward_weight) {
     if (!input_.has(s, m)) {
       fault(Rule::order, "the weight gradient comes before the input gradient; put I before W");
     }
     if (!weight_.add(s, m)) {
-      fault(Rule::duplicate, "the weight gradient was computed already (by B or W); remove this one");
+      fault(Rule::duplicate, "the weight gradient was already computed (by B or W); remove this one");
     }
     return;
   }
   if (!input_.add(s, m)) {
-    fault(Rule::duplicate, "the input gradient was computed already (by B or I); remove this one");
+    fault(Rule::duplicate, "the input gradient was already computed (by B or I); remove this one");
   }
   if (action.type == ActionType::backward && !weight_.add(s, m)) {
-    fault(Rule::duplicate, "the weight gradient was computed already (by B or W); remove one of the two");
+    fault(Rule::duplicate, "the weight gradient was already computed (by B or W); remove one of the two");
   }
 }
 
 void ListRules::check_message(std::int32_t rank, std::size_t position, const Action& action) {
   const Action other = partner(action);
   if (other.stage < 0 || other.stage >= placement_.stages() || placement_.rank_of(other.stage) == rank) {
-    findings_.add(Rule::message, rank, position, action,
-                  "there is no other rank at the message's other end; remove it");
+    findings_.add(Rule::message, rank, position, action, "no other rank takes part in this message; remove it");
     return;
   }
   const std::size_t direction = direction_of(action.type) == Direction::forward ? 0 : 1;
@@ -124,8 +123,7 @@ void ListRules::check_message(std::int32_t rank, std::size_t position, const Act
                   std::string("this message was ") + (sends ? "sent" : "received") + " already; remove one of the two");
   }
   if (sends && !(direction == 0 ? forward_ : input_).has(action.stage, action.microbatch)) {
-    findings_.add(Rule::order, rank, position, action,
-                  "what it sends has not been computed yet; put it after its F or B");
+    findings_.add(Rule::order, rank, position, action, "what it sends has not been computed; put it after its F or B");
   }
 }
 
@@ -135,7 +133,7 @@ void ListRules::missing(Rule rule, const Action& action, const std::string& text
 }
 
 void ListRules::check_missing(bool compute_only) {
-  const std::string text = "the list ends without it; add it";
+  const std::string text = "it is missing from the list; add it";
   for (std::int32_t s = 0; s < placement_.stages(); ++s) {
     const bool message =
         !compute_only && s + 1 < placement_.stages() && placement_.rank_of(s) != placement_.rank_of(s + 1);

@@ -51,7 +51,7 @@ class Lowering {
     return {Rule::deadlock, rank, next_[r], action,
             std::string("it needs the ") + (forward ? "activation" : "gradient") + " of " + to_text(needed) +
                 " on rank " + std::to_string(peer) + ", and that rank never gets there: the lists wait for each " +
-                "other in a circle: " + circle(rank) + "; move " + to_text(needed) + " earlier on rank " +
+                "other in a cycle: " + circle(rank) + "; move " + to_text(needed) + " earlier on rank " +
                 std::to_string(peer) + " or " + to_text(action) + " later on rank " + std::to_string(rank)};
   }
 

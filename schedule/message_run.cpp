@@ -192,7 +192,7 @@ class MessageRun {
         return {{peer, queue.positions[queue.head]}, met + ", which is queued behind "};
       }
     }
-    return {{peer, position(peer)}, met + ", which comes there only after "};
+    return {{peer, position(peer)}, met + ", which gets there only after "};
   }
 
   void spell_out(std::int32_t rank, ListFindings& findings) {
@@ -217,7 +217,7 @@ class MessageRun {
       circle += words[i] + (i + 1 < seen.size() ? text(seen[i + 1]) + ", which" : text(place));
     }
     findings.add(Rule::deadlock, seen[begin].rank, seen[begin].position, at(seen[begin]),
-                 circle + "; put the messages of these ranks in the same order, a RECV where its SEND's turn is");
+                 circle + "; put the messages of these ranks in the same order, each RECV at its SEND's position");
   }
 
   const Schedule& schedule_;

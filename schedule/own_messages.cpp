@@ -15,10 +15,10 @@ std::optional<ListFinding> find_own_messages(const Schedule& lowered, bool tied,
     const ActionList &theirs = lowered.ranks[rank], &safe = ours.ranks[rank];
     const auto differs = std::mismatch(theirs.begin(), theirs.end(), safe.begin(), safe.end()).first;
     if (differs == theirs.end()) continue;
-    return ListFinding{
-        Rule::deadlock, static_cast<std::int32_t>(rank), static_cast<std::size_t>(differs - theirs.begin()), *differs,
-        "messages in an order of their own may wait forever over NCCL, where a RECV ends only when the SEND "
-        "of the same batch has been received too; leave SEND and RECV out, and they are put where they are safe"};
+    return ListFinding{Rule::deadlock, static_cast<std::int32_t>(rank),
+                       static_cast<std::size_t>(differs - theirs.begin()), *differs,
+                       "messages in this order may wait forever over NCCL, where a RECV ends only when the SEND "
+                       "of the same batch has been received too; omit SEND and RECV, and they are placed safely"};
   }
   return std::nullopt;
 }

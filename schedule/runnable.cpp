@@ -32,7 +32,7 @@ void refuse_findings(const std::string& file, const std::vector<ListFinding>& fi
   for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "\n  " + to_text(findings[i]);
   if (findings.size() > most) {
     words += "\n  and " + std::to_string(findings.size() - most) + " more; plumbline schedule check " + file +
-             " --model " + std::string(name(model)) + " tells all";
+             " --model " + std::string(name(model)) + " lists all";
   }
   throw InputError(words);
 }

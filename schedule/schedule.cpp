@@ -57,7 +57,7 @@ std::string interleaved_objection(const Sizes& sizes) {
 
 std::string dualpipe_objection(const Sizes& sizes) {
   if (sizes.microbatches >= 2 * sizes.ranks) return "";
-  return "it needs at least 2 microbatches a rank, " + std::to_string(2 * sizes.ranks) + "; add microbatches" +
+  return "it needs at least 2 microbatches per rank, " + std::to_string(2 * sizes.ranks) + "; add microbatches" +
          (sizes.microbatches >= 2 ? " or take at most " + std::to_string(sizes.microbatches / 2) + " ranks"
                                   : std::string());
 }
@@ -74,7 +74,7 @@ const std::vector<Generator>& generators() {
        interleaved_objection},
       {"looped-bfs", "breadth first over several chunks a rank", 0, loop,
        [](auto rank, const Sizes& s) { return looped_bfs_list(rank, s.ranks, s.microbatches, s.chunks); }},
-      {"zb-h1", "zero bubble, slots as 1F1B's first rank on every rank; closed form for m >= p", 1, loop,
+      {"zb-h1", "zero bubble, on every rank the slots of 1F1B's first rank; closed form for m >= p", 1, loop,
        [](auto rank, const Sizes& s) { return zero_bubble_h_list(rank, s.ranks, s.microbatches, 1); }},
       {"zb-h2", "zero bubble with 2p-1 slots; closed form for m >= 2p-1", 1, loop,
        [](auto rank, const Sizes& s) { return zero_bubble_h_list(rank, s.ranks, s.microbatches, 2); }},

@@ -37,7 +37,7 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
                cells[column] + "\" ";
       };
       const std::optional<Action> action = parse_action(cells[column]);
-      if (!action) throw InputError(where() + "is no action; write stage, type and microbatch, as in 2F0 or 1B3");
+      if (!action) throw InputError(where() + "is not an action; write stage, type and microbatch, as in 2F0 or 1B3");
       if (action->microbatch == std::numeric_limits<std::int32_t>::max()) {
         throw InputError(where() + "has an impossible microbatch number");
       }

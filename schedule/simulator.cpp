@@ -45,7 +45,7 @@ class Simulator {
       if (next_[index(rank)] < list.size()) {
         throw InputError("schedule " + schedule_.name + ": rank " + std::to_string(rank) + ", position " +
                          std::to_string(next_[index(rank)]) + ", " + to_text(list[next_[index(rank)]]) +
-                         ": its input never comes; check the schedule");
+                         ": its input never arrives; check the schedule");
       }
     }
     return summarise(schedule_, std::move(actions_));
@@ -177,7 +177,7 @@ void verify_durations(const Schedule& schedule, const Durations& durations) {
   if (!durations.edges.empty()) verify_count(durations.edges.size(), stages - 1, stages - 1, "communication times");
   const auto verify = [](double value, const char* what) {
     if (!(value >= 0 && std::isfinite(value))) {
-      throw InputError(std::string(what) + " " + std::to_string(value) + " is no duration; give a number >= 0");
+      throw InputError(std::string(what) + " " + std::to_string(value) + " is not a duration; give a number >= 0");
     }
   };
   for (const StageTimes& times : durations.stages) {

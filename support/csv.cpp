@@ -66,7 +66,7 @@ CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::s
 
 void CsvWriter::row(const std::vector<std::string>& cells) {
   if (cells.size() != columns_)
-    throw std::logic_error(path_.string() + ": a row of " + std::to_string(cells.size()) + " cells for " +
+    throw std::logic_error(path_.string() + ": a row of " + std::to_string(cells.size()) + " fields for " +
                            std::to_string(columns_) + " columns");
   out_ << csv_line(cells);
   if (!out_) flush();

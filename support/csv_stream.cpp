@@ -90,7 +90,7 @@ bool CsvRows::next(CsvRow& row) {
     }
     if (!parser.feed(text))
       refuse_line(path, lines.number(),
-                  "a quote stands inside an unquoted cell, or a cell goes on after its closing quote");
+                  "a quote is inside an unquoted field, or a field continues after its closing quote");
     if (parser.several_rows_on_line() || (!inside_row && text.front() == '\r'))
       refuse_line(path, lines.number(), "a carriage return without a line feed; write LF or CRLF line ends");
     inside_row = !parser.row_ended();
@@ -99,7 +99,7 @@ bool CsvRows::next(CsvRow& row) {
     return true;
   }
   if (inside_row || !parser.finish())
-    refuse_line(path, row.line, "the quoted cell that begins here has no end; the file is truncated");
+    refuse_line(path, row.line, "the quoted field that begins here has no end; the file is truncated");
   return false;
 }
 
@@ -109,7 +109,7 @@ CsvStream::CsvStream(const std::filesystem::path& path, UnfinishedLine unfinishe
   if (rows_.next(first)) header_ = std::move(first.cells);
   for (const std::string& name : header_)
     if (std::count(header_.begin(), header_.end(), name) > 1)
-      refuse_line(path, 1, "column '" + name + "' stands twice");
+      refuse_line(path, 1, "column '" + name + "' is listed twice");
 }
 
 bool CsvStream::has(const std::string& column) const {
@@ -120,7 +120,7 @@ bool CsvStream::next(CsvRow& row) {
   if (!rows_.next(row)) return false;
   if (row.cells.size() != header_.size())
     refuse_line(path_, row.line,
-                "the row has " + std::to_string(row.cells.size()) + " cells, the header names " +
+                "the row has " + std::to_string(row.cells.size()) + " fields, the header names " +
                     std::to_string(header_.size()) + " columns");
   return true;
 }

@@ -48,7 +48,7 @@ void finish_standard_output() {
   const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (streamed && printed) return;
   throw SystemError(std::string("the output cannot be written") + (errno != 0 ? ": " : "") +
-                    (errno != 0 ? std::strerror(errno) : "") + "; what was shown is not all of it");
+                    (errno != 0 ? std::strerror(errno) : "") + "; it is incomplete");
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ int run_main(const std::string& program, const std::function<int()>& body) noexc
     const Failure failure = describe_failure(error);
     return report(program, failure.words, failure.code);
   } catch (...) {
-    return report(program, "out of memory, even for saying why", ExitCode::harness_failure);
+    return report(program, "out of memory, also for the error message", ExitCode::harness_failure);
   }
 } catch (...) {
   return report(program, "internal error: an exception of unknown type", ExitCode::harness_failure);

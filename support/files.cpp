@@ -170,7 +170,7 @@ void make_folder(const fs::path& path) {
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path, error) && !error) error = std::make_error_code(std::errc::not_a_directory);
   if (error)
-    throw SystemError(path.string() + ": the folder cannot be made: " + error.message() +
+    throw SystemError(path.string() + ": the folder cannot be created: " + error.message() +
                       "; choose another place or check the rights");
 }
 

@@ -17,7 +17,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   if (lock_ < 0) throw SystemError(folder.string() + ": cannot be opened: " + std::strerror(errno));
   if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
   close(lock_);
-  throw InputError(folder.string() + ": another plumbline is working in this folder; wait for it or choose another");
+  throw InputError(folder.string() + ": another plumbline is using this folder; wait for it or choose another");
 }
 
 FolderLock::~FolderLock() {

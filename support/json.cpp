@@ -19,7 +19,7 @@ static_assert(std::numeric_limits<long double>::digits >= 64, "integers are comp
 
 void refuse_non_finite(const Json& value, const std::string& where) {
   if (value.is_number_float() && !std::isfinite(value.get<double>()))
-    throw std::logic_error("JSON has no NaN or infinity, yet one stands at " + (where.empty() ? "the top" : where));
+    throw std::logic_error("JSON has no NaN or infinity, but there is one at " + (where.empty() ? "the top" : where));
   if (value.is_object())
     for (const auto& [key, member] : value.items()) refuse_non_finite(member, where + "/" + key);
   if (value.is_array())

@@ -74,7 +74,7 @@ Json parse_json(const std::filesystem::path& path, std::string_view bytes) {
   } catch (const Json::exception& error) {
     refuse(path, "", reason(error.what()));
   }
-  refuse(path, "", "key '" + *twice + "' stands twice in one object");
+  refuse(path, "", "key '" + *twice + "' is twice in one object");
 }
 
 std::string json_text(const Json& value, int indent) {

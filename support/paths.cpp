@@ -36,7 +36,7 @@ std::vector<fs::path> files_matching(const fs::path& pattern) {
   std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (code != 0 && code != GLOB_NOMATCH) {
-    throw InputError(pattern.string() + ": a folder on the way cannot be read; check the path and the rights");
+    throw InputError(pattern.string() + ": a folder of this path cannot be read; check the path and the rights");
   }
   std::ranges::sort(files, {}, [](const fs::path& each) { return each.string(); });
   return files;
@@ -54,14 +54,14 @@ fs::path temporary_folder() {
   if (error) {
     const char* named = std::getenv("TMPDIR");
     throw InputError("the folder for temporary files" + (named ? ", TMPDIR = " + std::string(named) + "," : "") +
-                     " cannot be used: " + error.message() + "; make it, or let TMPDIR name another");
+                     " cannot be used: " + error.message() + "; create it, or set TMPDIR to another");
   }
   return path;
 }
 
 fs::path make_temporary_folder(const std::string& name) {
   std::string path = (temporary_folder() / (name + "-XXXXXX")).string();
-  if (mkdtemp(path.data()) == nullptr) throw SystemError(path + ": cannot be made: " + std::strerror(errno));
+  if (mkdtemp(path.data()) == nullptr) throw SystemError(path + ": cannot be created: " + std::strerror(errno));
   return path;
 }
 

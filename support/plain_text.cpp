@@ -64,8 +64,8 @@ void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view 
   const std::size_t offset = invalid.value_or(first_control);
   throw InputError(path.string() + ":" + place_in_text(bytes, offset, first_line) + ": the byte " +
                    in_hex(bytes[offset]) +
-                   (invalid ? " is no UTF-8; convert the file to UTF-8"
-                            : " is a control character, which no text holds; the file is damaged or is no text"));
+                   (invalid ? " is not UTF-8; convert the file to UTF-8"
+                            : " is a control character, which a text cannot hold; the file is damaged or not a text"));
 }
 
 }  // namespace plumbline

@@ -96,11 +96,11 @@ struct SafetensorsFile::Mapping {
     const std::byte* bytes = file.bytes().data();
     const std::size_t size = file.bytes().size();
     std::uint64_t header_length = 0;
-    if (size < length_bytes) fail(path, "is shorter than 8 bytes; it is truncated or no safetensors file");
+    if (size < length_bytes) fail(path, "is shorter than 8 bytes; it is truncated or not a safetensors file");
     std::memcpy(&header_length, bytes, length_bytes);
     if (header_length > longest_header || header_length > size - length_bytes)
       fail(path, "announces a header of " + std::to_string(header_length) + " bytes in a file of " +
-                     std::to_string(size) + "; it is truncated or no safetensors file");
+                     std::to_string(size) + "; it is truncated or not a safetensors file");
     const std::span data(bytes + length_bytes + header_length, size - length_bytes - header_length);
 
     const auto* text = reinterpret_cast<const char*>(bytes + length_bytes);
@@ -117,16 +117,16 @@ struct SafetensorsFile::Mapping {
     for (auto& [name, described] : by_place) {
       if (described.begin != expected)
         fail(path, "tensor " + name + ": begins at data byte " + std::to_string(described.begin) +
-                       ", the one before ends at " + std::to_string(expected));
+                       ", the previous one ends at " + std::to_string(expected));
       expected = described.end;
       if (expected > data.size())
         fail(path, "tensor " + name + ": ends at data byte " + std::to_string(expected) + " of " +
                        std::to_string(data.size()) + "; the file is truncated");
       described.entry.bytes = data.subspan(described.begin, described.end - described.begin);
-      if (!entries.emplace(name, std::move(described.entry)).second) fail(path, "tensor " + name + ": stands twice");
+      if (!entries.emplace(name, std::move(described.entry)).second) fail(path, "tensor " + name + ": is listed twice");
     }
     if (expected != data.size())
-      fail(path, std::to_string(data.size() - expected) + " bytes after the last tensor belong to none");
+      fail(path, std::to_string(data.size() - expected) + " bytes after the last tensor belong to no tensor");
   }
 };
 
@@ -166,7 +166,7 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
   const auto refuse = [&](const NamedBytes& tensor, std::uint64_t bytes) {
     throw std::logic_error("tensor " + tensor.name + " for " + path.string() + ": dtype " + tensor.entry.dtype +
                            ", shape [" + shape_text(tensor.entry.shape) + "] and " + std::to_string(bytes) +
-                           " bytes do not fit, or the name stands twice");
+                           " bytes do not match, or the name is listed twice");
   };
   std::vector<std::uint64_t> sizes;
   for (const NamedBytes& tensor : tensors) {

@@ -89,7 +89,7 @@ TensorFiles TensorFiles::numbered(const fs::path& folder, const std::string& pre
   for (std::int64_t number = 1; number <= count; ++number) {
     const fs::path file = folder / numbered_file(prefix, number, count);
     if (!path_exists(file))
-      throw InputError(file.string() + ": is missing; the others say that there are " + to_text(count));
+      throw InputError(file.string() + ": is missing; by the names of the others there are " + to_text(count));
     files.add_file(file);
   }
   return files;
@@ -99,7 +99,7 @@ void TensorFiles::add_file(const fs::path& file) {
   refuse_other_formats(file);
   for (const auto& [name, entry] : opened(file).entries()) {
     if (!files_.emplace(name, file).second) {
-      throw InputError(file.string() + ": tensor " + name + " stands in " + files_.at(name).string() + " too");
+      throw InputError(file.string() + ": tensor " + name + " is in " + files_.at(name).string() + " too");
     }
   }
 }
@@ -107,7 +107,7 @@ void TensorFiles::add_file(const fs::path& file) {
 void TensorFiles::add_index(const fs::path& index) {
   const Json json = read_json(index);
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object()) {
-    throw InputError(index.string() + ": has no weight_map, which says in which file each tensor lies");
+    throw InputError(index.string() + ": has no weight_map, which names the file of each tensor");
   }
   for (const auto& [name, file] : json["weight_map"].items()) {
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
@@ -115,7 +115,7 @@ void TensorFiles::add_index(const fs::path& index) {
     }
     const fs::path path = index.parent_path() / file.get<std::string>();
     if (!path_exists(path)) {
-      throw InputError(index.string() + ": tensor " + name + " is to lie in " + path.filename().string() +
+      throw InputError(index.string() + ": tensor " + name + " should be in " + path.filename().string() +
                        ", which is missing");
     }
     files_.emplace(name, path);

@@ -74,11 +74,11 @@ bool TomlTable::has(const std::string& key) const {
 }
 
 std::optional<std::string> TomlTable::text(const std::string& key) const {
-  return state_->value<std::string>(key, "a text in quotes");
+  return state_->value<std::string>(key, "a string");
 }
 
 std::optional<std::int64_t> TomlTable::integer(const std::string& key) const {
-  return state_->value<std::int64_t>(key, "a whole number");
+  return state_->value<std::int64_t>(key, "an integer");
 }
 
 std::optional<double> TomlTable::number(const std::string& key) const {
@@ -95,15 +95,15 @@ std::optional<bool> TomlTable::boolean(const std::string& key) const {
 }
 
 std::optional<std::vector<std::int64_t>> TomlTable::integers(const std::string& key) const {
-  return state_->values<std::int64_t>(key, "an array of whole numbers");
+  return state_->values<std::int64_t>(key, "an array of integers");
 }
 
 std::optional<std::vector<std::string>> TomlTable::texts(const std::string& key) const {
-  return state_->values<std::string>(key, "an array of texts in quotes");
+  return state_->values<std::string>(key, "an array of strings");
 }
 
 std::optional<std::vector<std::string>> TomlTable::one_or_more_texts(const std::string& key) const {
-  const std::string wanted = "a text in quotes or an array of them";
+  const std::string wanted = "a string or an array of strings";
   const toml::node* node = state_->find(key);
   if (node != nullptr && node->is_array()) return state_->values<std::string>(key, wanted);
   const auto one = state_->value<std::string>(key, wanted);
@@ -111,7 +111,7 @@ std::optional<std::vector<std::string>> TomlTable::one_or_more_texts(const std::
 }
 
 std::optional<std::vector<std::vector<std::int64_t>>> TomlTable::integer_rows(const std::string& key) const {
-  const std::string wanted = "an array of whole numbers or of arrays of them";
+  const std::string wanted = "an array of integers or of arrays of integers";
   const toml::node* node = state_->find(key);
   if (!node) return std::nullopt;
   if (!node->is_array()) state_->wrong_type(key, *node, wanted);
@@ -137,7 +137,7 @@ std::optional<std::string> TomlTable::scalar_as_text(const std::string& key) con
   if (const auto whole = node->value_exact<std::int64_t>()) return to_text(*whole);
   if (const auto number = node->value_exact<double>()) return to_text(*number);
   if (const auto flag = node->value_exact<bool>()) return *flag ? "true" : "false";
-  return state_->value<std::string>(key, "a text in quotes, a number, or true or false");
+  return state_->value<std::string>(key, "a string, a number, or true or false");
 }
 
 std::vector<std::string> TomlTable::keys() const {

@@ -33,7 +33,7 @@ class Walk {
       } else if (byte == '"' || byte == '\'') {
         take_string(byte);
       } else {
-        refuse_beyond_ascii("this may not stand here; a key is made of A-Z, a-z, 0-9, _ and -, or stands in quotes");
+        refuse_beyond_ascii("not allowed here; a key is made of A-Z, a-z, 0-9, _ and -, or is quoted");
         take(1);
       }
     }

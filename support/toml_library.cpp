@@ -75,7 +75,7 @@ toml::table parse_toml(const std::filesystem::path& path, std::string_view bytes
     refuse(path, std::to_string(at.line) + ":" + std::to_string(at.column), std::string(error.description()));
   } catch (const AssertionFailed&) {
     refuse(path, place_in_text(text, byte_of_assertion(text)),
-           "this may not stand here; a key is made of A-Z, a-z, 0-9, _ and -, or stands in quotes");
+           "not allowed here; a key is made of A-Z, a-z, 0-9, _ and -, or is quoted");
   }
 }
 

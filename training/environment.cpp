@@ -124,10 +124,9 @@ void refuse_other_libtorch() {
   const std::string config = at::show_config();
   const std::string loaded = word_behind(config, "TORCH_VERSION=");
   if (loaded.empty() || loaded == TORCH_VERSION) return;
-  throw SystemError(
-      "LibTorch " + loaded +
-      " is loaded, and this program was compiled for " TORCH_VERSION
-      ", whose objects are laid out differently; take the other one out of LD_LIBRARY_PATH and LD_PRELOAD");
+  throw SystemError("LibTorch " + loaded +
+                    " is loaded, but this program was compiled for " TORCH_VERSION
+                    ", whose object layout differs; remove the other one from LD_LIBRARY_PATH and LD_PRELOAD");
 }
 
 }  // namespace
@@ -253,7 +252,7 @@ std::string code_path_difference(const Json& producer, const Json& machine, cons
   }
   for (const char* key : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
     if (const Json value = environment.value(key, Json(nullptr)); !value.is_null()) {
-      return std::string(key) + "=" + json_text(value) + " in the environment takes other kernels";
+      return std::string(key) + "=" + json_text(value) + " in the environment selects other kernels";
     }
   }
   return "";

@@ -46,10 +46,10 @@ void refuse_unsaid_width(const std::filesystem::path& path, const TokenFormat& f
   constexpr std::int64_t ids_of_uint16 = 65536;
   const bool says = data.token_type || format.offset > 0 || index_beside(path);
   if (says || vocab_size <= ids_of_uint16) return;
-  throw InputError(path.string() + ": has no header that says how wide its ids are, and the model's vocabulary of " +
+  throw InputError(path.string() + ": has no header with the width of its ids, and the model's vocabulary of " +
                    std::to_string(vocab_size) +
                    " takes more than uint16; write data.token_type = \"uint32\" (or "
-                   "\"uint16\", where that is what it holds)");
+                   "\"uint16\", if it holds that)");
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size) {
     if (!first) first = format;
     if (format.type() != first->type()) {
       throw InputError(path.string() + ": holds " + format.type() + ", and " + files.front().string() + " " +
-                       first->type() + "; the files of one source have ids of one width");
+                       first->type() + "; all files of a source must have ids of the same width");
     }
     tokens.add(path, std::move(file), format);
   }

@@ -156,8 +156,8 @@ void require_memory(const MemoryPlan& plan, const std::string& owner) {
 void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& owner) {
   if (plan.total() <= free_bytes) return;
   throw SystemError(owner + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +
-                    "; end what else takes memory there, use a smaller model or batch, keep less of it "
-                    "(train.recompute = \"layer\"), or take more machines: plumbline-pipeline RUN.toml --plan shows "
+                    "; end other processes there, use a smaller model or batch, keep less of it "
+                    "(train.recompute = \"layer\"), or use more machines: plumbline-pipeline RUN.toml --plan shows "
                     "what each number of ranks takes");
 }
 
@@ -165,7 +165,7 @@ void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t to
   if (plan.state() <= free_bytes) return;
   throw SystemError(place + " has " + bytes_text(free_bytes) + " of " + bytes_text(total_bytes) +
                     " free, and the plan for it is " + to_text(plan) +
-                    "; end what else uses the GPU (nvidia-smi shows it), or use more ranks");
+                    "; end other processes on the GPU (nvidia-smi lists them), or use more ranks");
 }
 
 }  // namespace plumbline

@@ -162,7 +162,7 @@ class Reader {
     const auto text = data.text("text");
     const bool tokens = data.has("tokens");
     if (text && tokens) {
-      refuse(data, "tokens", "data.text is given as well; keep one of the two");
+      refuse(data, "tokens", "data.text is given, too; keep one of the two");
     }
     if (!text && !tokens) {
       refuse(data, "text", "is missing; name a UTF-8 file, a folder of .txt files, or files of ids as data.tokens");
@@ -194,7 +194,7 @@ class Reader {
     if (evaluate) refuse_other_keys(*evaluate, {"every", "microbatches"});
     if (!data.has("validation")) {
       if (evaluate)
-        refuse(data, "validation", "is missing, and there is a table [evaluate]; name the data to evaluate");
+        refuse(data, "validation", "is missing, but there is a table [evaluate]; name the data to evaluate");
       return;
     }
     DataSettings validation = run_.data;
@@ -272,7 +272,7 @@ class Reader {
     if (const auto available = tokens_by_size(run_.data)) {
       refuse_short_source(run_.data, *available, tokens);
     } else if (lengths > largest_unread) {
-      refuse(data, "lengths", "asks for " + step + ", and the file with their tokens cannot be read");
+      refuse(data, "lengths", "asks for " + step + ", but the file with their tokens cannot be read");
     }
     require_memory(lengths, data.where("lengths") + ": a step of " + step);
   }
@@ -306,7 +306,7 @@ class Reader {
     settings.steps = integer_from(train, "steps", 0, 1, largest_int32);
     settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
     if (train.has("precision") && train.has("dtype")) {
-      refuse(train, "dtype", "is the old name of train.precision, which is given as well; keep one of the two");
+      refuse(train, "dtype", "is the old name of train.precision, which is given, too; keep one of the two");
     }
     settings.dtype = one_of(train, train.has("dtype") ? "dtype" : "precision", settings.dtype,
                             {"float32", "float64", "bfloat16", mixed_precision});
@@ -361,7 +361,7 @@ class Reader {
     if (run_.microbatches() % replicas == 0) return;
     refuse(pipeline, "replicas",
            "is " + std::to_string(replicas) + ", which does not divide the " + std::to_string(run_.microbatches()) +
-               " microbatches of a step; each replica takes as many");
+               " microbatches of a step; each replica takes an equal part");
   }
 
   void read_pipeline(const TomlTable& pipeline) {
@@ -387,7 +387,7 @@ class Reader {
     settings.partition = one_of(pipeline, "partition", fallback, {"uniform", "cost"});
     if (const auto balance = pipeline.integers("balance")) {
       if (pipeline.has("partition")) {
-        refuse(pipeline, "balance", "pipeline.partition is given as well; keep one of the two");
+        refuse(pipeline, "balance", "pipeline.partition is given, too; keep one of the two");
       }
       if (balance->empty() || std::ranges::min(*balance) < 0) {
         refuse(

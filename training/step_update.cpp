@@ -26,7 +26,7 @@ namespace {
   const std::string named = found == state.parameters.end() ? "on another rank" : "first in " + found->name;
   throw RunError("step " + std::to_string(step) + ": the gradients are not finite (norm " + to_text(norm) + "), " +
                  named +
-                 ": training ends before this update, and the last checkpoint stays. A smaller learning rate, a longer "
+                 ": training ends before this update; the last checkpoint remains. A smaller learning rate, a longer "
                  "warm-up or train.clip_norm may help");
 }
 

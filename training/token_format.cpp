@@ -48,8 +48,8 @@ std::optional<TokenFormat> llmc_format(const fs::path& path, Bytes bytes) {
     }
     const auto version = number_at<std::int32_t>(bytes, sizeof(std::int32_t));
     if (version != header.version) {
-      refuse_file(
-          path, whose + ", version " + std::to_string(version) + "; read is version " + std::to_string(header.version));
+      refuse_file(path, whose + ", version " + std::to_string(version) + "; supported is version " +
+                            std::to_string(header.version));
     }
     TokenFormat format;
     format.offset = llmc_header_bytes;
@@ -83,7 +83,7 @@ void set_megatron_type(const fs::path& index, int code, TokenFormat& format) {
       format.width = 2;
       return;
     default:
-      refuse_file(index, "dtype " + std::to_string(code) + " is none of Megatron's integers (1 to 5, 8)");
+      refuse_file(index, "dtype " + std::to_string(code) + " is not one of Megatron's integers (1 to 5, 8)");
   }
 }
 
@@ -94,11 +94,11 @@ TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path
   const Bytes bytes = file.bytes();
   constexpr std::size_t magic_bytes = 9, header_bytes = magic_bytes + 8 + 1 + 8 + 8;
   if (bytes.size() < header_bytes || std::memcmp(bytes.data(), "MMIDIDX\0", magic_bytes) != 0) {
-    refuse_file(index, "is no index of Megatron's (MMIDIDX), or ends within its header; " + bin.string() +
+    refuse_file(index, "is not a Megatron index (MMIDIDX), or ends within its header; " + bin.string() +
                            " is next to it and would be read with it: move one of them away");
   }
   const auto version = number_at<std::uint64_t>(bytes, magic_bytes);
-  if (version != 1) refuse_file(index, "is of version " + std::to_string(version) + "; read is version 1");
+  if (version != 1) refuse_file(index, "is of version " + std::to_string(version) + "; supported is version 1");
   TokenFormat format;
   set_megatron_type(index, number_at<std::uint8_t>(bytes, magic_bytes + 8), format);
   const auto sequences = number_at<std::uint64_t>(bytes, magic_bytes + 9);
@@ -107,10 +107,10 @@ TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path
   const bool fits = sequences <= rest / 12 && documents <= rest / 8;
   const std::uint64_t listed = fits ? 12 * sequences + 8 * documents : 0;
   if (!fits || (rest != listed && rest != listed + sequences)) {
-    refuse_file(index, "names " + std::to_string(sequences) + " sequences and " + std::to_string(documents) +
-                           " documents, and " + std::to_string(rest) + " bytes follow: the file " +
-                           (fits && rest > listed ? "has bytes that belong to none, or was not written as Megatron does"
-                                                  : "is truncated"));
+    refuse_file(index,
+                "names " + std::to_string(sequences) + " sequences and " + std::to_string(documents) +
+                    " documents, and " + std::to_string(rest) + " bytes follow: the file " +
+                    (fits && rest > listed ? "has extra bytes, or was not written by Megatron" : "is truncated"));
   }
   if (sequences == 0) refuse_file(bin, "the file holds no tokens");
   const auto first = number_at<std::int64_t>(bytes, header_bytes + 4 * sequences);
@@ -133,7 +133,7 @@ TokenFormat raw_format(const fs::path& path, Bytes bytes, const std::string& tok
   format.width = token_type == "uint32" ? 4 : 2;
   const auto size = static_cast<std::int64_t>(bytes.size());
   if (size % format.width != 0) {
-    refuse_file(path, std::to_string(size) + " bytes are no whole number of " + token_type +
+    refuse_file(path, std::to_string(size) + " bytes are not a whole number of " + token_type +
                           " tokens: the file is truncated or of another token_type");
   }
   format.count = size / format.width;
@@ -164,8 +164,8 @@ TokenFormat token_format(const fs::path& path, std::span<const std::byte> bytes,
   }
   if (format.count == 0) refuse_file(path, "the file holds no tokens");
   if (token_type && format.type() != *token_type) {
-    refuse_file(path, "holds " + format.type() + " by its own header, and data.token_type is " + *token_type +
-                          "; remove that key");
+    refuse_file(
+        path, "holds " + format.type() + " by its header, but data.token_type is " + *token_type + "; remove that key");
   }
   return format;
 }

@@ -49,7 +49,7 @@ std::vector<fs::path> id_files(const fs::path& named) {
   files.erase(std::unique(files.begin(), files.end()), files.end());  // a .bin and its .idx are one file of tokens
   if (files.empty()) {
     const bool pattern = named.string().find_first_of("*?[") != std::string::npos;
-    throw InputError(named.string() + (pattern ? ": matches no file" : ": is not there") +
+    throw InputError(named.string() + (pattern ? ": matches no file" : ": does not exist") +
                      "; name the files of ids in data.tokens");
   }
   return files;

@@ -18,10 +18,10 @@ void Trainer::begin() {
     const std::string raise = last_step() < training_.run.train.steps ? "--stop-after" : "train.steps";
     if (training_.recorded()) {
       throw InputError(*training_.resume + ": has made all " + std::to_string(state().step) +
-                       " steps, so that none is left to record; leave --record out, or raise " + raise);
+                       " steps, so none is left to record; omit --record, or raise " + raise);
     }
     if (group().rank() == 0) {
-      std::fprintf(stderr, "note: all %lld steps are made already: none is left to train; raise %s to go on\n",
+      std::fprintf(stderr, "note: all %lld steps are already made: none is left to train; raise %s to continue\n",
                    static_cast<long long>(state().step), raise.c_str());
     }
   }

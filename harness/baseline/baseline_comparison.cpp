@@ -22,7 +22,7 @@ std::string to_text(ChangeKind kind) {
 ChangeKind parse_change_kind(const std::string& text) {
   for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage})
     if (to_text(kind) == text) return kind;
-  throw InputError("\"" + text + "\" is no kind of change; there are bits, bytes, coverage");
+  throw InputError("\"" + text + "\" is not a kind of change; give bits, bytes or coverage");
 }
 
 bool BaselineComparison::holds() const {

@@ -89,7 +89,7 @@ class Comparing {
       if (now.code_path.value(key, Json()) != value) same_path_ = false;
     if (!same_path_)
       result_.not_compared.push_back(
-          "bits: these were computed on another code path (below: what differs); a baseline made there is needed");
+          "bits: these were computed on another code path (differences below); make a baseline there");
   }
 
   BaselineComparison compare() {
@@ -118,14 +118,13 @@ class Comparing {
     for (const RunBaseline& run : before) {
       const auto found = later.find(run.id);
       if (found == later.end() && now_.red.contains(run.id))
-        result_.not_compared.push_back(run.id + ": does not hold, and left no record that can be read");
+        result_.not_compared.push_back(run.id + ": does not hold, and left no readable record");
       else if (found == later.end())
-        change(ChangeKind::coverage, run.id, "was run before and is not now");
+        change(ChangeKind::coverage, run.id, "was run before but not now");
       else if (run.asked.empty() || found->second->asked.empty())
-        result_.not_compared.push_back(run.id +
-                                       ": its verdict does not say what was asked for (plumbline judge adds it)");
+        result_.not_compared.push_back(run.id + ": its verdict lacks the request (plumbline judge adds it)");
       else if (run.asked != found->second->asked)
-        result_.not_compared.push_back(run.id + ": another run was asked for under this name" +
+        result_.not_compared.push_back(run.id + ": another run was requested under this name" +
                                        differing_keys(run.request, found->second->request));
       else
         compare(run, *found->second);
@@ -181,7 +180,7 @@ class Comparing {
     }
     for (std::size_t i = 0; i < std::max(before.ranks.size(), now.ranks.size()); ++i) {
       if (i >= before.ranks.size() || i >= now.ranks.size()) {
-        change(ChangeKind::coverage, before.id, "has another number of ranks");
+        change(ChangeKind::coverage, before.id, "has a different number of ranks");
         return;
       }
       rank_bytes(before.id, before.ranks[i], now.ranks[i]);

@@ -13,7 +13,7 @@ std::string commits(const BaselineComparison& comparison) {
 
 std::string verdict_line(const BaselineComparison& comparison) {
   if (comparison.nothing() && comparison.red.empty()) return "NOTHING COMPARABLE with baseline " + comparison.name;
-  if (!comparison.red.empty()) return "DOES NOT HOLD, held against baseline " + comparison.name;
+  if (!comparison.red.empty()) return "DOES NOT HOLD, compared with baseline " + comparison.name;
   if (comparison.changes.empty()) return "EQUAL to baseline " + comparison.name;
   return (comparison.holds() ? "CHANGED AS ALLOWED since baseline " : "CHANGED since baseline ") + comparison.name;
 }

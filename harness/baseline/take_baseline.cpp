@@ -51,7 +51,7 @@ std::optional<RunBaseline> run_of(const fs::path& folder, const std::string& id,
 
 Baseline take(const fs::path& sweep, const std::string& name, const Verdict& verdict) {
   const fs::path file = sweep / "verdict.json";
-  if (verdict.cells.empty()) throw InputError(file.string() + ": no cell was run");
+  if (verdict.cells.empty()) throw InputError(file.string() + ": no case was run");
   Baseline baseline;
   baseline.name = name;
   baseline.sweep = verdict.name;
@@ -89,7 +89,7 @@ Baseline take(const fs::path& sweep, const std::string& name, const Verdict& ver
 Baseline take_baseline(const fs::path& sweep, const std::string& name) {
   const Verdict verdict = read_verdict(sweep / "verdict.json");
   if (!verdict.holds)
-    throw InputError(sweep.string() + ": this sweep does not hold, or was not finished: nothing to hold others to");
+    throw InputError(sweep.string() + ": this sweep does not hold or is unfinished, so it cannot be a baseline");
   return take(sweep, name, verdict);
 }
 

@@ -25,7 +25,7 @@ BenchRound measure_round(const std::filesystem::path& record) {
     if (longest > 0) round.steps_ms.push_back(1e3 * longest);
   if (round.steps_ms.empty())
     throw InputError(record.string() +
-                     ": has no step but the first, which warms up; a bench needs train.steps of 2 and more");
+                     ": has only the first step, which warms up; a bench needs train.steps of 2 or more");
   if (read.ranks.size() < 2) return round;
   const MeasuredTimeline timeline = measure_timeline(read);
   round.timeline = BenchRound::Timeline{timeline.median_bubble_rate, timeline.planned.bubble_rate,

@@ -24,7 +24,7 @@ std::string quiet_words(const BenchResult& result) {
   if (result.quiet())
     return "The machine was quiet: two runs of the same reference are within " + noise + " of each other (limit " +
            limit + " %).";
-  return "THE MACHINE WAS NOT QUIET: two runs of the same reference are up to " + noise + " apart (limit " + limit +
+  return "THE MACHINE WAS NOT QUIET: two runs of the same reference differ by up to " + noise + " (limit " + limit +
          " %). Do not use these figures; measure again on an idle machine.";
 }
 
@@ -81,12 +81,12 @@ void add_rounds(Json& benchmarks, const std::string& name, std::int64_t world, c
 
 std::string bench_text(const BenchResult& result) {
   std::string text = preface(result) +
-                     "| cell | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
+                     "| case | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
                      "|---|---|---|---|---|---|\n";
   for (const BenchReference& reference : result.references)
     text += "| " + reference.id + " (reference) | " + interval_text(reference.step_ms, "%.1f") + " | 1 | - | - | - |\n";
   for (const BenchCell& cell : result.cells) text += row_of(cell);
-  for (const std::string& line : result.failed) text += "\nleft out: " + line + "\n";
+  for (const std::string& line : result.failed) text += "\nskipped: " + line + "\n";
   return text;
 }
 
@@ -95,7 +95,7 @@ std::string bench_lines(const BenchResult& result) {
   for (const BenchReference& reference : result.references)
     text += reference.id + " (reference)\n  " + interval_text(reference.step_ms, "%.1f") + " ms a step\n";
   for (const BenchCell& cell : result.cells) text += lines_of(cell);
-  for (const std::string& line : result.failed) text += "left out: " + line + "\n";
+  for (const std::string& line : result.failed) text += "skipped: " + line + "\n";
   return text;
 }
 

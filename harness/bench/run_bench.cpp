@@ -35,10 +35,10 @@ PreparedSweep prepare_bench(SweepOptions options) {
   PreparedSweep prepared = prepare_sweep(options);
   if (prepared.file.commands)
     throw InputError(options.sweep_file.string() +
-                     ": starts commands of your own, and a bench times Plumbline's own trainers");
+                     ": starts commands of your own, but a bench times Plumbline's trainers");
   if (prepared.file.calibrated)
     throw InputError(options.sweep_file.string() +
-                     ", key tier: a bench compares no values; leave the key out in a sweep file of its own");
+                     ", key tier: a bench compares no values; remove the key, in a separate sweep file");
   std::vector<std::string> timed;
   for (const PlannedCell& cell : prepared.plan.cells)
     if (!cell.changes.dump) timed.push_back(cell.plan.id);
@@ -117,7 +117,7 @@ class Bench {
     progress_.end();
     if (finding.exit_code != 0 || finding.timed_out) {
       const std::string said = last_words(folder_.launch(id) / "stderr.txt", reference_program);
-      const std::string words = id + " did not end well: " + (said.empty() ? finding.words : said);
+      const std::string words = id + " failed: " + (said.empty() ? finding.words : said);
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) throw InputError(words);
       throw RunError(words);
     }
@@ -152,8 +152,8 @@ class Bench {
     const Json machine = manifest.value("machine", Json::object());
     if (!machine.is_object() || !machine.contains("cores") || !machine["cores"].is_number_integer())
       throw InputError(folder_.reference(plan_.references.front().id).string() +
-                       "/manifest.json: does not say how many cores there are (machine.cores), without which no "
-                       "efficiency can be told");
+                       "/manifest.json: lacks the number of cores (machine.cores), without which no "
+                       "efficiency can be computed");
     result.cores = machine["cores"].get<std::int64_t>();
     result.steps = std::ssize(references_.front().first.front().steps_ms);
     for (std::size_t i = 0; i < references_.size(); ++i) {

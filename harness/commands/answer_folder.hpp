@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A temporary folder for the answers of programs that are asked something, removed afterwards.
+// A temporary folder for the output of queried programs, removed afterwards.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@ namespace plumbline {
 
 class AnswerFolder {
  public:
-  /// Throws SystemError when none can be made.
+  /// Throws SystemError if it cannot be created.
   AnswerFolder();
   ~AnswerFolder();
   AnswerFolder(const AnswerFolder&) = delete;

@@ -38,14 +38,14 @@ fs::path file_of(const BaselineOptions& options) {
                      });
   if (!plain)
     throw InputError("\"" + options.name +
-                     "\" is no name of a baseline: give letters, digits, dots, dashes, underscores");
+                     "\" is not a name of a baseline: give letters, digits, dots, dashes, underscores");
   return options.folder / (options.name + ".json");
 }
 
 Baseline kept(const BaselineOptions& options) {
   const fs::path file = file_of(options);
   if (!path_exists(file))
-    throw InputError(file.string() + ": there is no such baseline; plumbline baseline list shows those that are there");
+    throw InputError(file.string() + ": there is no such baseline; plumbline baseline list prints the existing ones");
   return read_baseline(file);
 }
 
@@ -57,14 +57,14 @@ void keep(const BaselineOptions& options, const Baseline& baseline) {
   make_folder(options.folder);
   write_json(file_of(options), to_json(baseline));
   std::cout << "baseline " << baseline.name << ": " << baseline.references.size() << " references and "
-            << baseline.cells.size() << " cells of sweep " << baseline.sweep << ", commit " << baseline.commit << "\n"
+            << baseline.cells.size() << " cases of sweep " << baseline.sweep << ", commit " << baseline.commit << "\n"
             << file_of(options).string() << "\n";
 }
 
 int save(const BaselineOptions& options) {
   if (path_exists(file_of(options)))
     throw InputError(file_of(options).string() + ": exists; plumbline baseline accept " + options.name + " " +
-                     options.sweep.string() + " --reason TEXT takes on what changed");
+                     options.sweep.string() + " --reason TEXT replaces it");
   keep(options, taken(options));
   return static_cast<int>(ExitCode::holds);
 }
@@ -78,7 +78,7 @@ int list(const BaselineOptions& options) {
   if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
   for (const fs::path& file : files) {
     const Baseline baseline = read_baseline(file);
-    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << baseline.cells.size() << " cells, "
+    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << baseline.cells.size() << " cases, "
               << baseline.taken << ", commit " << baseline.commit << "\n";
     for (const AcceptedChange& change : baseline.accepted)
       std::cout << "  accepted at " << change.commit << ": " << change.reason << " (" << change.changes.size()
@@ -91,7 +91,7 @@ int compare(const BaselineOptions& options) {
   std::set<ChangeKind> allowed;
   for (const std::string& kind : options.allowed) allowed.insert(parse_change_kind(kind));
   if (!allowed.empty() && options.reason.empty())
-    throw InputError("--allow needs --reason TEXT: why these may change; it is kept and shown");
+    throw InputError("--allow needs --reason TEXT: why these may change; it is kept with the result");
   BaselineComparison comparison = compare_baselines(kept(options), take_for_comparison(options.sweep, options.name));
   comparison.allowed = std::move(allowed);
   comparison.reason = options.reason;
@@ -121,14 +121,14 @@ int accept(const BaselineOptions& options) {
 
 std::function<int()> add_baseline_command(CLI::App& app) {
   const auto options = std::make_shared<BaselineOptions>();
-  auto* command = app.add_subcommand("baseline", "Keep what a sweep computed, and hold later sweeps against it");
+  auto* command = app.add_subcommand("baseline", "Save a sweep's results, and compare later sweeps with them");
   command->require_subcommand(1);
   command->footer(
       help_end({"plumbline baseline save release-1 reports/runs/latest", "plumbline baseline compare release-1"},
                {.zero = "done; equal, or changed as allowed", .one = "changed", .three = "nothing comparable"}));
   const auto add = [&](const char* name, const char* what) {
     auto* sub = command->add_subcommand(name, what);
-    sub->add_option("--baselines", options->folder, "Folder of the baselines, meant to be committed")
+    sub->add_option("--baselines", options->folder, "Folder of the baselines, to be committed")
         ->type_name("DIR")
         ->capture_default_str();
     return sub;
@@ -139,9 +139,9 @@ std::function<int()> add_baseline_command(CLI::App& app) {
     sub->add_option("SWEEP_DIR", options->sweep, "Folder of a finished sweep")->capture_default_str();
     return sub;
   };
-  auto* save_command = add_named("save", "Keep what a sweep that holds computed and took");
-  auto* list_command = add("list", "The baselines that are there");
-  auto* compare_command = add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
+  auto* save_command = add_named("save", "Save the results and resource use of a sweep that holds");
+  auto* list_command = add("list", "List the baselines");
+  auto* compare_command = add_named("compare", "Compare a sweep with a baseline: bits, bytes, cases and checks");
   const ExitWords takes = {.two = "no such sweep, or it does not hold; or the command line is wrong"};
   save_command->footer(help_end({"plumbline baseline save release-1 reports/runs/latest"}, takes));
   list_command->footer(help_end({"plumbline baseline list"}));
@@ -150,12 +150,12 @@ std::function<int()> add_baseline_command(CLI::App& app) {
                 "plumbline baseline compare release-1 reports/runs/latest --allow bytes --reason "
                 "'the norm takes less memory'"},
                {.zero = "equal, or changed as allowed", .one = "changed", .three = "nothing comparable"}));
-  compare_command->add_option("--allow", options->allowed, "A kind of change that may be")
+  compare_command->add_option("--allow", options->allowed, "A kind of change that is allowed")
       ->check(CLI::IsMember({"bits", "bytes", "coverage"}))
       ->allow_extra_args(false);
-  compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result")->type_name("WHY");
+  compare_command->add_option("--reason", options->reason, "Why it is allowed; kept with the result")->type_name("WHY");
   compare_command->add_flag("--json", options->json, "Print it as JSON");
-  auto* accept_command = add_named("accept", "Let a sweep take the place of a baseline, and keep why");
+  auto* accept_command = add_named("accept", "Replace a baseline by a sweep, and keep the reason");
   accept_command->footer(help_end(
       {"plumbline baseline accept release-1 reports/runs/latest --reason 'another order of summation'"}, takes));
   accept_command->add_option("--reason", options->reason, "Why this change is right; kept in the baseline")

@@ -23,27 +23,28 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
   options->sweep.program = program;
   options->sweep.trainers = trainers;
   options->sweep.harness = harness;
-  auto* command = app.add_subcommand("bench", "Time a sweep file's cells and their references in turn; judges nothing");
-  command->add_option("SWEEP.toml", options->sweep.sweep_file, "The sweep file whose cells are timed")->required();
+  auto* command = app.add_subcommand("bench", "Time a sweep file's cases and their references in turn; judges nothing");
+  command->add_option("SWEEP.toml", options->sweep.sweep_file, "The sweep file whose cases are timed")->required();
   command
       ->add_option_function<fs::path>(
           "--out", [options](const fs::path& out) { options->sweep.out = out; },
           "Folder for the results (default: reports/runs/<date>-<time>-<name>-bench)")
       ->type_name("DIR");
-  command
-      ->add_option("--rounds", options->rounds, "Times that every run is made, at least 2; six give intervals of 95 %")
+  command->add_option("--rounds", options->rounds, "Runs of each case, at least 2; six give intervals of 95 %")
       ->capture_default_str();
-  command->add_option("--quiet", options->quiet_limit, "Share by which two runs of a reference may differ in a round")
+  command
+      ->add_option("--quiet", options->quiet_limit,
+                   "Relative difference allowed between two runs of a reference in a round")
       ->check(CLI::Range(0.001, 10.0))
       ->capture_default_str();
-  command->add_option("--cells", options->sweep.cells, "Time only these cells: ids, or patterns with * and ? in quotes")
+  command->add_option("--cells", options->sweep.cells, "Time only these cases: ids, or patterns with * and ? in quotes")
       ->type_name("PATTERNS")
       ->allow_extra_args(false);
   command->add_option("--trainers", options->sweep.trainers, trainers_help())->type_name("DIR");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print bench.json (Google Benchmark's form, for its compare.py), not the table");
   command->footer(help_end({"plumbline bench fixtures/sweeps/bench.toml --rounds 6"},
-                           {.zero = "measured", .one = "a run did not end well; the others were measured"}));
+                           {.zero = "measured", .one = "a run failed; the others were measured"}));
   return [options, json] {
     const FinishedBench finished = run_bench(*options, stderr);
     if (*json)

@@ -18,30 +18,34 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
   const auto options = std::make_shared<CalibrateOptions>();
   options->trainers = trainers;
   auto* command = app.add_subcommand(
-      "calibrate", "Measure what rounding does to a run, for a comparison within limits where bits cannot be equal");
-  command->add_option("RUN.toml", options->run_file, "The run that is to be compared within limits")->required();
+      "calibrate", "Measure how rounding changes a run, for a comparison within limits where bits cannot be equal");
+  command->add_option("RUN.toml", options->run_file, "The run to compare within limits")->required();
   command->add_option("--record", options->folder, "Folder for the runs and calibration.json; empty or new")
       ->type_name("DIR")
       ->required();
-  command->add_option("--null", options->null_runs, "References with a start moved by an ULP or none, at least 20")
+  command
+      ->add_option("--null", options->null_runs,
+                   "References whose initial parameters are perturbed by at most one ULP, at least 20")
       ->capture_default_str();
-  command->add_option("--device", options->device, "Device of the references: cpu or cuda (the shadow's is the CPU)")
+  command
+      ->add_option("--device", options->device,
+                   "Device of the references: cpu or cuda (the float64 reference runs on the CPU)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   command
       ->add_option("--accumulation", options->accumulation,
                    std::string("Order of summing gradients, as ").append(reference_program) + "'s")
       ->type_name("FILE.csv");
-  command->add_flag("--resume", options->resume, "Go on with the calibration that --record holds");
+  command->add_flag("--resume", options->resume, "Continue the calibration in --record");
   command
       ->add_option("--trainers", options->trainers,
-                   std::string("Folder of ").append(reference_program) + " (default: beside this program)")
+                   std::string("Folder of ").append(reference_program) + " (default: this program's folder)")
       ->type_name("DIR");
   command->footer(help_end(
       {"plumbline calibrate fixtures/runs/quick.toml --record /tmp/calibration",
        std::string(mpirun) + " -n 2 " + pipeline_program + " /tmp/calibration/candidate.toml --record /tmp/candidate",
        "plumbline compare /tmp/calibration/reference /tmp/candidate --calibration /tmp/calibration/calibration.json"},
-      {.zero = "calibrated", .one = "perturbed runs go beyond the largest limit there is, or a trainer crashed"}));
+      {.zero = "calibrated", .one = "perturbed runs exceed the largest limit there is, or a trainer crashed"}));
   return [options] {
     StopSignals signals;
     const judging::Calibration calibration = calibrate(*options, signals, stderr);

@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// Adds the command; what is returned runs it and gives the exit code. `trainers`: where plumbline-reference lies
-/// unless told.
+/// Adds the command. The returned function runs it and returns the exit code. `trainers`: the default folder of
+/// plumbline-reference.
 std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem::path& trainers);
 
 }  // namespace plumbline

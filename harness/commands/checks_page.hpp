@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline record rules --markdown`: what docs/checks.md says of each check, from the checks' own descriptors.
+// `plumbline record rules --markdown`: the part of docs/checks.md on each check, from its descriptor.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ namespace {
 
 void need_folder(const std::filesystem::path& path, const std::string& whose) {
   if (!std::filesystem::is_directory(path)) {
-    throw InputError(path.string() + " (the " + whose + ") is no folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + " (the " + whose + ") is not a folder; give the folder that holds manifest.json");
   }
 }
 
@@ -37,7 +37,7 @@ std::string text_or(const Json& json, const char* key, const std::string& fallba
   return found != json.end() && found->is_string() ? found->get<std::string>() : fallback;
 }
 
-/// What the user calls it, whether it was given as `.`, through a link or with a slash at its end.
+/// The folder's name, also if it was given as `.`, through a link or with a trailing slash.
 std::string name_of_folder(const std::filesystem::path& folder, const std::string& otherwise) {
   const std::string name = std::filesystem::canonical(folder).filename().string();
   return name.empty() ? otherwise : name;
@@ -58,7 +58,7 @@ CellPlan plan_of(const Manifest& candidate, bool whole_mesh) {
   return plan;
 }
 
-/// How far apart the two tensors of the first divergence are, where both records dumped them.
+/// The difference of the two tensors of the first divergence, if both records dumped them.
 void say_size(const std::filesystem::path& reference, const std::filesystem::path& candidate, CellVerdict& cell) {
   if (!cell.first_divergence) return;
   std::string& size = cell.first_divergence->size;
@@ -67,11 +67,11 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
     if (difference) cell.values = find_fingerprints(*cell.first_divergence, reference, candidate);
     if (difference) size += (size.empty() ? "" : "; ") + to_text(*difference);
   } catch (const InputError& error) {
-    size += (size.empty() ? "" : "; ") + std::string("no element can be named: ") + error.what();
+    size += (size.empty() ? "" : "; ") + std::string("no element is known: ") + error.what();
   }
 }
 
-/// Each said once, though several checks have it.
+/// Each one once, also if several checks have it.
 std::vector<std::string> not_shown_of(const CellVerdict& cell) {
   std::vector<std::string> lines;
   for (const auto& check : cell.checks) {
@@ -98,7 +98,7 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   plan.command = shell_command(words);
   plan.calibration = calibration;
   if (request) plan.request = read_request(*request);
-  // Whoever compares two records is told what is wrong with one as with any other input.
+  // An unreadable record is bad input here, not a failed check.
   CellVerdict verdict = judging::judge_pipelines(plan, pipelines, judging::Unreadable::thrown);
   say_size(reference, candidate, verdict);
   return verdict;
@@ -151,7 +151,7 @@ std::string comparison_text(const Verdict& verdict) {
   if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
-  for (const auto& left_out : not_shown_of(cell)) text += "\nnot shown: " + left_out;
+  for (const auto& left_out : not_shown_of(cell)) text += "\nnot covered: " + left_out;
   if (cell.first_divergence) {
     text += "\nfirst divergence (" + cell.first_divergence->level + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
@@ -171,7 +171,7 @@ void write_comparison(const std::filesystem::path& folder, const std::filesystem
   namespace fs = std::filesystem;
   const bool was_there = path_exists(folder);
   if (was_there && !fs::is_empty(folder))
-    throw InputError(folder.string() + ": is there and not empty; the page needs a folder of its own");
+    throw InputError(folder.string() + ": exists and is not empty; the page needs a new folder");
   const fs::path one = fs::canonical(reference), other = fs::canonical(candidate);
   try {
     make_folder(folder / "references");
@@ -180,7 +180,7 @@ void write_comparison(const std::filesystem::path& folder, const std::filesystem
     fs::create_directory_symlink(other, folder / "cells" / verdict.cells.front().id);
     write_verdict(folder / "verdict.json", verdict);
     write_reports(folder);
-  } catch (...) {  // the next call finds it as this one did
+  } catch (...) {  // leave no half-made folder for the next call
     std::error_code ignored;
     fs::remove_all(folder, ignored);
     if (was_there) fs::create_directory(folder, ignored);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline compare REFERENCE CANDIDATE [--calibration FILE]`: judges two records that exist already, whoever wrote
+// `plumbline compare REFERENCE CANDIDATE [--calibration FILE]`: judges two existing records of any trainers.
 // them.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace plumbline {
 
-/// Runs every check on the two; `request`: what was asked of the candidate; with `calibration` values are held against
-/// its limits instead of in bits. Nobody planned these runs, so what only a plan can demand is shown and not required:
-/// a check that could not look because a record of role external lacks what it may lack, and data that cannot show
+/// Runs every check on the two. `request`: the candidate's request. With `calibration` values are compared within
+/// its limits instead of in bits. These runs have no plan, so what only a plan can require is informational:
+/// a check that could not run because a record of role external lacks optional parts, and data that cannot show
 /// every fault. Throws InputError naming folder, file and line when either is no record that can be read, and when the
 /// calibration is of another training, its shadow is not where it says, for a request that is none, or the candidate's
 /// values are not dumped.
@@ -21,24 +21,24 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
                             const std::optional<std::filesystem::path>& calibration = std::nullopt,
                             const std::optional<std::filesystem::path>& request = std::nullopt);
 
-/// The same as the verdict of one cell, with what the reference's data could not show.
+/// The same as the verdict of one case, with the gaps of the reference's data coverage.
 Verdict comparison(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                    const std::optional<std::filesystem::path>& calibration = std::nullopt,
                    const std::optional<std::filesystem::path>& request = std::nullopt);
 
-/// A table for people: one line a check, the verdict, warnings, the first divergence and how large it is.
+/// A table for people: one line per check, the verdict, warnings, the first divergence and its size.
 std::string comparison_text(const Verdict& verdict);
 std::string comparison_text(const CellVerdict& cell);
 
-/// Compares and prints to standard output: the table, or with `json` a verdict of one cell (schema
+/// Compares and prints to standard output: the table, or with `json` a verdict of one case (schema
 /// plumbline-verdict/2). Returns the program's exit code, 0 holds or 1 does not. `page`: see write_comparison.
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
             const std::optional<std::filesystem::path>& calibration = std::nullopt,
             const std::optional<std::filesystem::path>& request = std::nullopt,
             const std::optional<std::filesystem::path>& page = std::nullopt);
 
-/// The comparison as a sweep's folder of one cell, with its report: `plumbline report` makes it again. The two records
-/// are linked to, not copied. Throws InputError where the folder is there and not empty.
+/// The comparison as a sweep's folder of one case, with its report: `plumbline report` rewrites it. The two records
+/// are linked to, not copied. Throws InputError if the folder exists and is not empty.
 void write_comparison(const std::filesystem::path& folder, const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const Verdict& verdict);
 

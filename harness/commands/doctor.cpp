@@ -60,9 +60,9 @@ void flatten(const Json& value, const std::string& indent, std::string& text) {
   }
 }
 
-const Json no_trainer = {{"missing", "is not here"}};
+const Json no_trainer = {{"missing", "is not installed here"}};
 
-/// The field of a trainer's answer, or null.
+/// A field of a trainer's answer, or null.
 Json of_gpu(const Json& answer, const std::string& key) {
   if (!answer.contains("gpu") || !answer.at("gpu").contains(key)) return nullptr;
   return answer.at("gpu").at(key);
@@ -88,15 +88,15 @@ Json examine_gpus(const Json& trainers) {
   Json can = Json::array(), why = Json::array(), devices = Json::array();
   try {
     visible_gpus();
-  } catch (const InputError& error) {  // CUDA says of it that there is no GPU
+  } catch (const InputError& error) {  // an invalid variable, with which CUDA shows no GPU
     return {{"can", can}, {"why_not_more", Json::array({error.what()})}, {"devices", devices}};
   }
   if (pipeline == Json(no_trainer)) {
     why.push_back(
-        "the trainers are asked what they can do on GPUs, and there are none here; commands of your own use "
-        "what they use");
+        "the trainers report what they can do on GPUs, and there are none here; commands of your own use "
+        "what they choose");
   } else if (of_gpu(pipeline, "built") != true) {
-    why.push_back("these programs are a CPU build; make cuda builds others, in build/cuda/bin, that use GPUs");
+    why.push_back("these programs are a CPU build; make cuda builds those that use GPUs, in build/cuda/bin");
   } else if (of_gpu(pipeline, "usable") != true) {
     why.push_back(of_gpu(pipeline, "why_not"));
   } else {
@@ -105,7 +105,7 @@ Json examine_gpus(const Json& trainers) {
     can.push_back("train on one GPU (--device cuda), the pipeline with all stages on it (--transport threads)");
     if (names_transport(pipeline, "nccl")) {
       if (count > 1) can.push_back("train over NCCL with a GPU a rank, up to " + std::to_string(count) + " ranks here");
-      // It comes without a second GPU too, for two ranks, where this is empty.
+      // If this is empty, two ranks can share one GPU.
       const Json sharing = of_gpu(pipeline, "why_not_two_ranks_on_one_gpu");
       if (sharing.is_string()) {
         why.push_back(sharing);
@@ -126,7 +126,7 @@ Json examine_gpus(const Json& trainers) {
     for (std::size_t index = 1; index < count; ++index) {
       if (devices.at(index).at("name") == devices.at(0).at("name")) continue;
       why.push_back("GPUs 0 and " + std::to_string(index) +
-                    " are of different models: the same bits cannot be promised between them (--mixed-gpus)");
+                    " are different models, whose bits may differ (--mixed-gpus)");
       break;
     }
   }
@@ -157,7 +157,7 @@ Json ctest_resources(std::size_t count) {
 
 Json examine_machine(const fs::path& trainers) {
   StopSignals signals;
-  Json findings = {{"usable", false}};  // first: what most want to know
+  Json findings = {{"usable", false}};  // first, because most readers want it
   Json can = Json::array(), missing = Json::array();
   const bool alone = judge_alone(trainers);
   bool all_trainers = !alone;
@@ -166,7 +166,7 @@ Json examine_machine(const fs::path& trainers) {
     if (!alone && answer.contains("missing")) {
       all_trainers = false;
       const bool said =
-          std::ranges::find(missing, answer.at("missing")) != missing.end();  // of both trainers one cause
+          std::ranges::find(missing, answer.at("missing")) != missing.end();  // one cause for both trainers
       if (!said) missing.push_back(answer.at("missing"));
     }
     findings["trainers"][name] = answer;
@@ -177,7 +177,7 @@ Json examine_machine(const fs::path& trainers) {
   } catch (const SystemError& error) {
     has_mpirun = false;
     findings["programs"][mpirun] = nullptr;
-    if (!alone) missing.push_back(error.what());  // commands of one's own say themselves what starts them
+    if (!alone) missing.push_back(error.what());  // users' commands name their own launcher
   }
   findings["cores"] = std::thread::hardware_concurrency();
   findings["two_ranks"] = nullptr;
@@ -187,8 +187,8 @@ Json examine_machine(const fs::path& trainers) {
     if (ranks.at("why_not").is_null()) {
       can.push_back("sweep over MPI processes on the CPU");
     } else {
-      missing.push_back("of two ranks that were started " + std::to_string(ranks.at("arrived").get<int>()) +
-                        " arrived: " + ranks.at("why_not").get<std::string>());
+      missing.push_back(std::to_string(ranks.at("arrived").get<int>()) +
+                        " of two ranks started: " + ranks.at("why_not").get<std::string>());
     }
   }
   can.push_back("sweep over commands of your own");
@@ -205,10 +205,10 @@ std::string doctor_text(const Json& findings) {
   std::string text;
   if (findings.at("judge_alone") == true) {
     text = std::string("USABLE: records can be judged, and sweeps of commands of your own run, here\n") +
-           "  Plumbline's own trainers are not beside this program: their sweeps need " + reference_program +
+           "  Plumbline's trainers are not in this program's folder: their sweeps need " + reference_program +
            " and\n  " + pipeline_program + " (make build, or the folder that holds them with --trainers)\n";
   } else if (findings.at("missing").empty()) {
-    text = "USABLE: a sweep can run here; of two ranks that were started both arrived\n";
+    text = "USABLE: a sweep can run here; both of two ranks started\n";
   } else {
     text = "NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands of your own can\n";
     for (const Json& why : findings.at("missing")) text += "  " + why.get<std::string>() + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine offers a sweep, and what stands in the way.
+// What this machine offers a sweep, and what is missing.
 #pragma once
 
 #include <filesystem>
@@ -9,37 +9,37 @@
 
 namespace plumbline {
 
-/// Whether the folder holds neither trainer, as where `make judge` or the wheel put the program: nothing is broken
-/// then, and what a sweep starts is the user's own.
+/// Whether the folder holds neither trainer, as after `make judge` or in the wheel: nothing is broken
+/// then, and a sweep starts the user's commands.
 bool judge_alone(const std::filesystem::path& folder);
 
-/// What the trainers' answers, and CUDA_VISIBLE_DEVICES where it is wrong, say of GPUs: {"can": [...], "why_not_more":
+/// GPUs by the trainers' answers, and errors in CUDA_VISIBLE_DEVICES: {"can": [...], "why_not_more":
 /// [...], "devices": <the pipeline's>}. An answer without "gpu" counts as a CPU build's.
 Json examine_gpus(const Json& trainers);
 
-/// How many GPUs what is started here may use, and why none.
+/// Number of GPUs that processes started here may use; if 0, the reason.
 struct GpuCount {
   std::size_t count = 0;
   std::string why_none;
 };
 
-/// By what CUDA shows the pipeline (its --capabilities), where that uses GPUs; else by visible_gpus. Throws its errors.
+/// By the pipeline's --capabilities if that build uses GPUs, else by visible_gpus, whose errors it throws.
 GpuCount count_gpus(const Json& pipeline);
-/// Of the trainers in this folder.
+/// For the trainers in this folder.
 GpuCount count_gpus(const std::filesystem::path& trainers);
 
-/// What CTest's --resource-spec-file takes: every GPU once, by its number, as the resource "gpus".
+/// For CTest's --resource-spec-file: every GPU once, by its number, as the resource "gpus".
 Json ctest_resources(std::size_t gpus);
 
 /// {"usable": true, "trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs":
 /// {"mpirun": path | null}, "two_ranks": <start_two_ranks> | null where there is nothing to start, "cores": 2,
 ///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...],
-///  "missing": ["mpirun: install openmpi-bin", ...], "judge_alone": false}. What is missing keeps the CPU sweep of our
-/// own trainers from working; what GPUs lack does not. Where neither trainer is there (judge_alone), nothing is
-/// missing: what a sweep then starts is the user's.
+///  "missing": ["mpirun: install openmpi-bin", ...], "judge_alone": false}. What is missing prevents a CPU sweep of our
+/// own trainers; what GPUs lack does not. If neither trainer exists (judge_alone), nothing is
+/// missing: a sweep then starts the user's commands.
 Json examine_machine(const std::filesystem::path& trainers);
 
-/// The same for people: whether it is usable first, and then what is missing.
+/// The same as text: first whether it is usable, then what is missing.
 std::string doctor_text(const Json& findings);
 
 }  // namespace plumbline

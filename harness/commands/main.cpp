@@ -39,10 +39,10 @@ Json harness_json() {
   return {{"version", project_version()}, {"commit", source_commit().empty() ? Json(nullptr) : Json(source_commit())}};
 }
 
-/// Of the judge alone (make judge, the wheel) it is said first what it does not bring.
+/// If the trainers are absent (make judge, the wheel), the help begins with that.
 std::string beside_text(const fs::path& folder) {
   if (!judge_alone(folder)) return "";
-  return "Plumbline's own trainers are not beside this program: it judges records, and sweeps commands of your own\n"
+  return "Plumbline's trainers are not in this program's folder: it judges records, and sweeps commands of your own\n"
          "(docs/sweep-file.md). The sweep files in fixtures/sweeps and `calibrate` need them (make build).\n\n";
 }
 
@@ -85,20 +85,20 @@ int run(int argc, char** argv) {
   compare_command->add_option("CANDIDATE", candidate, "The record to judge")->required();
   compare_command
       ->add_option("--calibration", calibration,
-                   "calibration.json of this run: hold values within its limits instead of in bits, where "
+                   "calibration.json of this run: compare values within its limits instead of in bits, where "
                    "bits cannot be equal (another device, another instruction set)")
       ->type_name("FILE.json");
   std::optional<fs::path> request;
   compare_command
-      ->add_option("--request", request, "request.json: what was asked of the candidate, which it is then held to")
+      ->add_option("--request", request, "request.json: what the candidate was asked to do, which is then required")
       ->type_name("FILE.json");
   compare_command->add_option(
       "--replica", replica,
-      "Which pipeline of each, where several trained side by side (0, 1, ...); without it all are "
-      "judged and held against each other");
+      "Which pipeline of each, where several trained in parallel (0, 1, ...); without it all are "
+      "judged and compared with each other");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
   std::optional<fs::path> compare_page;
-  compare_command->add_option("--page", compare_page, "Folder to make, with a report of the comparison in it")
+  compare_command->add_option("--page", compare_page, "Folder to create, with a report of the comparison")
       ->type_name("DIR");
   compare_command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
                                    {.zero = "holds", .one = "does not hold"}));
@@ -109,18 +109,17 @@ int run(int argc, char** argv) {
 
   fs::path doctor_trainers = program_folder();
   bool doctor_json = false;
-  auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what stands in the way");
-  doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)")
+  auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what is missing");
+  doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: this program's folder)")
       ->type_name("DIR");
   auto* as_json = doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
   fs::path resources;
   doctor_command
-      ->add_option("--ctest-resources", resources,
-                   "Ask for nothing but the GPUs, and write them for ctest --resource-spec-file")
+      ->add_option("--ctest-resources", resources, "Find only the GPUs, and write them for ctest --resource-spec-file")
       ->type_name("FILE.json")
       ->excludes(as_json);
   doctor_command->footer(help_end({"plumbline doctor"},
-                                  {.zero = "a sweep can run here", .three = "something is missing, which is named"}));
+                                  {.zero = "a sweep can run here", .three = "something is missing, which is listed"}));
 
   const auto run_baseline = add_baseline_command(app);
   const auto run_bench_command = add_bench_command(app, argv[0], program_folder(), harness_json());

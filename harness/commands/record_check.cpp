@@ -32,8 +32,8 @@ Json to_json(const Finding& finding) {
 
 std::string power_text(const std::map<std::string, auditing::Power>& kinds) {
   std::string text =
-      "  What it could see: of the elements of each kind of parameter, in all steps, those in which a\n"
-      "  mistake of the optimiser's step would show.\n";
+      "  Coverage: of the elements of each kind of parameter, in all steps, those in which a\n"
+      "  mistake of the optimiser's step is detected.\n";
   for (const auto& [kind, power] : kinds) {
     std::vector<std::string> parts;
     for (const auto& [mistake, tells] : power.tells) parts.push_back(mistake + " " + std::to_string(tells));
@@ -46,7 +46,7 @@ std::string power_text(const std::map<std::string, auditing::Power>& kinds) {
 
 RecordCheck check_record(const std::filesystem::path& path, const auditing::AuditOptions& options) {
   if (!std::filesystem::is_directory(path)) {
-    throw InputError(path.string() + ": is no folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
   }
   const Manifest manifest = read_manifest(path);
   RecordCheck check;
@@ -70,17 +70,17 @@ std::string to_text(const RecordCheck& check) {
   const auto& audit = check.audit;
   std::vector<std::string> counts;
   for (const auto& [what, number] : audit.recomputed) counts.push_back(std::to_string(number) + " " + what);
-  text += std::string("audit, from ") + (audit.from_values ? "tables and dumped values" : "the tables alone") + ": " +
+  text += std::string("audit, from ") + (audit.from_values ? "tables and dumped values" : "tables only") + ": " +
           (counts.empty() ? "nothing" : join(counts, ", ")) + " recomputed, " + std::to_string(audit.findings.size()) +
           " findings\n";
   for (std::size_t i = 0; i < audit.findings.size() && i < most_shown; ++i) {
     text += "  " + words_of(audit.findings[i]) + "\n";
   }
   if (audit.findings.size() > most_shown) {
-    text += "  and " + std::to_string(audit.findings.size() - most_shown) + " more (--json names them all)\n";
+    text += "  and " + std::to_string(audit.findings.size() - most_shown) + " more (--json lists them all)\n";
   }
-  for (const auto& what : audit.not_audited) text += "  not audited: " + what + "\n";
-  for (const auto& what : auditing::what_it_cannot_see(audit)) text += "  cannot be seen here: " + what + "\n";
+  for (const auto& what : audit.not_audited) text += "  not recomputed: " + what + "\n";
+  for (const auto& what : auditing::what_it_cannot_see(audit)) text += "  not covered here: " + what + "\n";
   if (!audit.power.empty()) text += power_text(audit.power);
   return text + (check.holds() ? "HOLDS" : "DOES NOT HOLD") + "\n";
 }

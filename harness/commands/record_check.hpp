@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One record examined alone: whether it can be read as docs/record-format.md says, and whether its numbers follow from
+// Checks one record alone: whether it follows docs/record-format.md, and whether its numbers follow from
 // each other.
 #pragma once
 
@@ -20,11 +20,11 @@ struct RecordCheck {
   bool holds() const { return audit.findings.empty(); }
 };
 
-/// Throws InputError where the strict reader refuses the record, and for a dump that cannot be read.
+/// Throws InputError if the strict reader refuses the record or a dump cannot be read.
 RecordCheck check_record(const std::filesystem::path& path, const auditing::AuditOptions& options = {});
 
-/// For people: the structure, then the audit as a section, each finding with file, line, rank, step and what was
-/// expected.
+/// As text: the structure, then the recomputation, each finding with file, line, rank, step and the
+/// expected value.
 std::string to_text(const RecordCheck& check);
 /// Schema plumbline-record-check/1.
 Json to_json(const RecordCheck& check);

@@ -41,7 +41,7 @@ int print_check(const CheckOptions& options) {
 }
 
 void add_replica(CLI::App& command, std::optional<std::int64_t>& replica) {
-  command.add_option("--replica", replica, "Which pipeline, where several trained side by side (0, 1, ...)");
+  command.add_option("--replica", replica, "Which pipeline, where several trained in parallel (0, 1, ...)");
 }
 
 int print(const std::string& text) {
@@ -70,7 +70,7 @@ int write_trace(const TraceOptions& options) {
 
 std::function<int()> add_record_command(CLI::App& app) {
   const auto options = std::make_shared<CheckOptions>();
-  auto* record = app.add_subcommand("record", "Run records alone: check, show, trace one; the rules for them");
+  auto* record = app.add_subcommand("record", "Check, show or trace one run record; print the rules for records");
   record->require_subcommand(1);
   record->footer(help_end({"plumbline record check reports/runs/latest/references/stories260k-adamw"},
                           {.one = "check: something was found"}));
@@ -84,7 +84,8 @@ std::function<int()> add_record_command(CLI::App& app) {
                                   .one = "something was found",
                                   .two = "the record cannot be read, or the command line is wrong"}));
   const auto trace = std::make_shared<TraceOptions>();
-  auto* trace_command = record->add_subcommand("trace", "Write what the ranks did when as trace events, for Perfetto");
+  auto* trace_command =
+      record->add_subcommand("trace", "Write the ranks' actions over time as trace events, for Perfetto");
   trace_command->add_option("RECORD_DIR", trace->folder, "The record, with its manifest.json")->required();
   trace_command->add_option("--out", trace->out, "The file to write")->type_name("FILE.json")->capture_default_str();
   trace_command->add_option("--step", trace->step, "Only this step");
@@ -95,9 +96,10 @@ std::function<int()> add_record_command(CLI::App& app) {
   show_command->add_option("RECORD_DIR", shown->folder, "The record, with its manifest.json")->required();
   add_replica(*show_command, shown->replica);
   show_command->footer(help_end({"plumbline record show reports/runs/latest/references/stories260k-adamw"}));
-  auto* rules_command = record->add_subcommand("rules", "Print what the judge asks of whom: check by role and tier");
+  auto* rules_command =
+      record->add_subcommand("rules", "Print what the judge requires: check by role and comparison mode");
   const auto markdown = std::make_shared<bool>(false);
-  rules_command->add_flag("--markdown", *markdown, "Print what docs/checks.md says of each check");
+  rules_command->add_flag("--markdown", *markdown, "Print the part of docs/checks.md on each check");
   rules_command->footer(help_end({"plumbline record rules"}));
   return [options, trace, trace_command, shown, show_command, rules_command, markdown] {
     if (*trace_command) return write_trace(*trace);

@@ -7,7 +7,7 @@
 
 namespace plumbline {
 
-/// Adds the command; the function that comes back runs it and returns the exit code: 0 holds, 1 something was found.
+/// Adds the command. The returned function runs it and returns the exit code: 0 holds, 1 something was found.
 /// Throws InputError for a record that cannot be read.
 std::function<int()> add_record_command(CLI::App& app);
 

@@ -18,7 +18,7 @@ std::string required_of(const judging::CheckDescriptor& check, bool external) {
   std::string words = check.required == judging::Required::always        ? "required, always"
                       : check.required == judging::Required::where_asked ? "required"
                                                                          : "with the bench";
-  if (external && check.external_may_lack) words = "told where a table is absent";
+  if (external && check.external_may_lack) words = "informational where a table is absent";
   return words;
 }
 
@@ -34,7 +34,7 @@ std::string behind_norm(const judging::CheckDescriptor& check) {
   return "all";
 }
 
-/// Columns as wide as what they hold.
+/// Pads columns to the width of their widest entry.
 std::string table_text(const Rows& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
@@ -63,10 +63,10 @@ void add_columns(std::string& text) {
   if (!values.empty()) text += "  " + table.file + ", values: " + join(values, ", ") + "\n";
 }
 
-/// Of each kind of rows the checks that cannot be run without it.
+/// For each kind of rows the checks that cannot be run without it.
 void add_not_recorded(std::string& text) {
   text +=
-      "\nWhat its recorder may say that it could not see (not_recorded), and the checks that are then not run and not "
+      "\nWhat its recorder may list as not recorded (not_recorded), and the checks that are then not run and not "
       "required:\n";
   const auto names = [](const std::vector<std::string>& kinds, const std::string& kind) {
     return std::ranges::find(kinds, kind) != kinds.end();
@@ -95,12 +95,13 @@ std::string rules_text() {
     if (values) held.push_back({check.name, "within limits", behind_norm(check)});
   }
   std::string text = table_text(required) +
-                     "\nWith --calibration these hold within its limits; the others stay exact:\n" + table_text(held);
+                     "\nWith --calibration these compare within its limits; the others stay exact:\n" +
+                     table_text(held);
   text +=
-      "\nlevel: what both records must have.\nnorm per_rank: how far values are compared in bits where the two clip by "
-      "coefficients that differ as "
-      "roundings do.\n\nWhat a record of role external may lack, and then is told as not looked at:\n"
-      "  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the rows of actions.csv\n";
+      "\nlevel: what both records must have.\nnorm per_rank: how far values are compared in bits where the two records "
+      "clip by coefficients that differ as roundings do.\n\nWhat a record of role external may lack, and is then "
+      "reported as not inspected:\n  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the "
+      "rows of actions.csv\n";
   add_columns<StepRow>(text);
   add_columns<TensorRow>(text);
   add_columns<ActionRow>(text);

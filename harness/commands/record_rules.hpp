@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline record rules`: what the judge asks of whom, from its own table of rules and the record's tables.
+// `plumbline record rules`: what the judge requires of each role, from its table of rules and the record's tables.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-/// What was read of one rank.
+/// Counts of one rank.
 struct Shown {
   std::map<std::string, std::int64_t> rows;   ///< by table
   std::map<std::string, std::int64_t> kinds;  ///< of tensors, and sides of boundaries
@@ -82,7 +82,7 @@ std::string mesh_text(const Mesh& mesh) {
 }
 
 std::string rank_text(const RankRecord& rank, const Shown& shown) {
-  std::string ended = "no exit.json: killed outright, or still running";
+  std::string ended = "no exit.json: killed, or still running";
   if (rank.exit) ended = rank.exit->status + ", code " + std::to_string(rank.exit->code);
   const std::string name = "rank " + std::to_string(rank.rank);
   std::string text = line(name, ended + "; " + std::to_string(shown.steps) + " whole steps");
@@ -97,7 +97,7 @@ std::string rank_text(const RankRecord& rank, const Shown& shown) {
 
 std::string shown_record(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path))
-    throw InputError(path.string() + ": is no folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
   RecordStream stream(path);
   const Record& record = stream.record();
   const Manifest& manifest = record.manifest;
@@ -114,7 +114,7 @@ std::string shown_record(const std::filesystem::path& path) {
                        " steps of " + to_text(manifest.microbatches) + " microbatches, seed " + to_text(manifest.seed));
   if (manifest.resumed_from)
     text += line("begins", "with step " + to_text(manifest.first_step) + " of " + to_text(manifest.steps) +
-                               ", going on with run " + manifest.resumed_from->run_id);
+                               ", resuming run " + manifest.resumed_from->run_id);
   if (manifest.every > 1)
     text += line("every", to_text(manifest.every) + ": step i of the record is step " + to_text(manifest.every) +
                               " i of the run");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline record show DIR`: what a record holds, in words.
+// `plumbline record show DIR`: a summary of a record.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace plumbline {
 
-/// Read strictly, step by step. Throws InputError for what is no record, or not as docs/record-format.md says.
+/// Reads strictly, step by step. Throws InputError for what is not a record by docs/record-format.md.
 std::string shown_record(const std::filesystem::path& path);
 
 }  // namespace plumbline

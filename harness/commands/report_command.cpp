@@ -36,7 +36,7 @@ ValuesCompared compare_values(const fs::path& before, const fs::path& now) {
   }
 }
 
-/// The sweep's own page, as a link of the page `out`.
+/// The sweep's own page, as a link relative to the page `out`.
 std::string link_to(const fs::path& sweep, const fs::path& out) {
   const fs::path page = sweep / "report.html";
   return path_exists(page) ? fs::absolute(page).lexically_relative(fs::absolute(out).parent_path()).generic_string()
@@ -50,7 +50,7 @@ int make_report(const ReportOptions& options) {
   } else {
     write_reports(options.folder);
     std::printf(
-        "written again from verdict.json; the records were not judged again (plumbline judge does that)\nreport: %s\n",
+        "written again from verdict.json; the records were not rejudged (plumbline judge does that)\nreport: %s\n",
         (options.folder / "report.html").c_str());
   }
   return static_cast<int>(ExitCode::holds);
@@ -66,13 +66,12 @@ std::string comparison_page(const fs::path& before, const fs::path& now, const f
 std::function<int()> add_report_command(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();
   auto* command = app.add_subcommand(
-      "report", "Write a sweep's report again from its verdict.json; judges nothing again (see: plumbline judge)");
+      "report", "Write a sweep's report again from its verdict.json, without rejudging (see: plumbline judge)");
   command->add_option("SWEEP_DIR", options->folder, "A sweep's folder, with its verdict.json")->required();
-  auto* compare = command
-                      ->add_option("--compare", options->compare,
-                                   "Another sweep's folder, later than the first: write a page of what changed")
-                      ->type_name("DIR");
-  command->add_option("--out", options->out, "Where the page of --compare goes")
+  auto* compare =
+      command->add_option("--compare", options->compare, "A later sweep's folder: write a page of what changed")
+          ->type_name("DIR");
+  command->add_option("--out", options->out, "File for the page of --compare")
       ->type_name("FILE.html")
       ->capture_default_str()
       ->needs(compare);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline report`: pages of what has been judged already.
+// `plumbline report`: pages of existing verdicts.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,11 +8,11 @@
 
 namespace plumbline {
 
-/// Adds it to `app`; the result runs what was chosen.
+/// Adds it to `app`. The returned function runs it after parsing.
 std::function<int()> add_report_command(CLI::App& app);
 
-/// The page of two sweeps' folders, which is to lie at `out` and leads to theirs. Values are compared as with a
-/// baseline. Throws InputError where one of them is no sweep's.
+/// The page on two sweeps' folders, to be written at `out`, with links to their pages. Values are compared as with a
+/// baseline. Throws InputError if one of them is not a sweep's folder.
 std::string comparison_page(const std::filesystem::path& before, const std::filesystem::path& now,
                             const std::filesystem::path& out = "comparison.html");
 

@@ -31,12 +31,12 @@
 namespace plumbline {
 namespace {
 
-/// What all of the commands take; each uses its part.
+/// Options of all commands; each uses some.
 struct Options {
   std::string schedule = "1f1b";  // a name or a CSV file
   std::int32_t ranks = 4;
   std::int32_t microbatches = 8;
-  std::int32_t chunks = 0;  // 0: as the schedule is made for
+  std::int32_t chunks = 0;  // 0: the schedule's default
   std::string dialect;
   std::string placement;
   std::string model = "blocking";
@@ -49,7 +49,7 @@ struct Options {
   std::optional<std::int64_t> step;
   std::string out;
   std::string to = "torch";
-  std::size_t columns = 0;  // 0: as many as the terminal has
+  std::size_t columns = 0;  // 0: the terminal's width
 };
 
 ImportOptions import_options(const Options& options) {
@@ -69,7 +69,7 @@ Schedule load(const Options& options) {
   const auto findings = check_imported(imported, ExecutionModel::buffered);
   if (!findings.empty()) {
     throw InputError(options.schedule + ": " + to_text(findings.front()) + " (plumbline schedule check " +
-                     options.schedule + " tells all)");
+                     options.schedule + " lists all)");
   }
   return imported.schedule;
 }
@@ -80,7 +80,7 @@ double parse_time(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= longest_duration)) {
-    throw InputError(where + ": \"" + text + "\" is no duration; give a number from 0 to 1e12");
+    throw InputError(where + ": \"" + text + "\" is not a duration; give a number from 0 to 1e12");
   }
   return value;
 }
@@ -99,7 +99,7 @@ Durations durations_of(const Options& options) {
   Durations durations;
   if (!(options.communication >= 0 && options.communication <= longest_duration)) {
     throw InputError("--communication " + to_text(options.communication) +
-                     ": is no duration; give a number from 0 to 1e12");
+                     ": is not a duration; give a number from 0 to 1e12");
   }
   durations.edges = {options.communication};
   if (options.times.find(',') == std::string::npos) {
@@ -146,7 +146,7 @@ int list_schedules(const Options& options) {
   return 0;
 }
 
-/// "rank 12 ", in front of a row; a drawing that is piped is as wide as a usual terminal.
+/// Width of "rank 12 " before a row. Piped drawings have the width of a usual terminal.
 constexpr std::size_t rank_label = 8, piped_width = 80;
 
 void draw(const Options& options, const std::vector<Timeline>& timelines) {
@@ -176,7 +176,7 @@ int simulate_schedule(const Options& options) {
   const Schedule schedule = load(options);
   const Durations durations = durations_of(options);
   const Simulation simulation = simulate(schedule, durations);
-  // Unequal stages and messages that take time have no closed form.
+  // There is no closed form for unequal stages or messages that take time.
   std::optional<double> closed;
   if (durations.stages.size() == 1 && options.communication == 0 && !names_schedule_file(options.schedule)) {
     closed = closed_form_bubble(schedule.name, schedule.placement.ranks, schedule.microbatches, durations.stages[0]);
@@ -244,10 +244,10 @@ int check(const Options& options) {
           << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
     if (const auto runs = model_that_runs(imported); !findings.empty() && runs) {
       words << "note: it holds under the model " << *runs << ": --model " << *runs
-            << (*runs == name(ExecutionModel::buffered) ? ", that of the transports mpi and threads" : "") << "\n";
+            << (*runs == name(ExecutionModel::buffered) ? ", which the transports mpi and threads follow" : "") << "\n";
     }
     if (findings.empty() && !ascending) {
-      words << "note: gradients are not summed in ascending microbatch order; a reference must be told the order\n";
+      words << "note: gradients are not summed in ascending microbatch order; a reference needs --accumulation\n";
     }
     print_text(words.str());
   }
@@ -268,9 +268,11 @@ int convert(const Options& options) {
 const std::vector<std::string> dialect_words = {"plumbline", "torch", "torch-old"};
 
 void add_reading(CLI::App& command, Options& options) {
-  command.add_option("--dialect", options.dialect, "Dialect of the file (default: told by its cells)")
+  command.add_option("--dialect", options.dialect, "Dialect of the file (default: detected from its fields)")
       ->check(CLI::IsMember(dialect_words));
-  command.add_option("--placement", options.placement, "Where stages lie in the file (default: told by its rows)")
+  command
+      .add_option("--placement", options.placement,
+                  "Placement of the stages in the file (default: detected from its rows)")
       ->check(CLI::IsMember({"loop", "v"}));
 }
 
@@ -306,7 +308,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   schedule->footer(help_end({"plumbline schedule list", "plumbline schedule show --schedule 1f1b"},
                             {.one = "check: does not hold"}));
 
-  auto* list_command = schedule->add_subcommand("list", "The schedules that can be made");
+  auto* list_command = schedule->add_subcommand("list", "List the available schedules");
   list_command->add_flag("--json", options->json, "Print them as JSON");
   list_command->footer(help_end({"plumbline schedule list"}));
 

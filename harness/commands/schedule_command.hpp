@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// Adds the command with its own sub-commands; the function that comes back runs the one that was parsed and returns
-/// the exit code: 0 holds, 1 `check` found something. Throws InputError for what cannot be read.
+/// Adds the command with its subcommands. The returned function runs the parsed one and returns
+/// the exit code: 0 holds, 1 `check` found something. Throws InputError for unreadable files.
 std::function<int()> add_schedule_command(CLI::App& app);
 
 }  // namespace plumbline

@@ -44,7 +44,7 @@ SweepServices services() {
   return {judge_cell, write_reports, judge_reference};
 }
 
-/// The last lines of a sweep: the verdict, what its data could not show, where the page is.
+/// The last lines of a sweep: the verdict, gaps of its data coverage, the path of the page.
 void say(const Verdict& verdict, const fs::path& folder) {
   std::string line = headline(verdict);
   const std::string word = verdict_word(verdict);
@@ -81,7 +81,7 @@ int ended_with(const Verdict& verdict) {
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
-/// Says which runs the trainers would refuse, and why. The exit code: 2 where it is for what the user gave, else 3.
+/// Prints the runs that the trainers would refuse, and why. Returns exit code 2 for the user's input, else 3.
 int ask_about_runs(const PreparedSweep& prepared, const SweepOptions& options) {
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   const Preflight preflight =
@@ -108,8 +108,8 @@ int list_cells(const SweepOptions& options) {
     print_text("plumbline: it will take " + disk_text(*estimate, prepared.folder) + "\n", stderr);
   if (prepared.file.commands) {
     print_text(
-        "plumbline: checked: the sweep file, its placeholders, values and programs. What arguments mean only the "
-        "commands know\n",
+        "plumbline: checked: the sweep file, its placeholders, values and programs. Only the commands know what "
+        "their arguments mean\n",
         stderr);
     return static_cast<int>(ExitCode::holds);
   }
@@ -122,15 +122,14 @@ int sweep(const SweepOptions& options) {
   return ended_with(verdict);
 }
 
-/// The last time's sweep; what else lies there is left for the sweep to refuse.
+/// Removes the previous sweep. Other contents are kept, and the sweep refuses the folder.
 void remove_earlier_sweep(const fs::path& folder) {
   if (!path_exists(folder / "sweep.json")) return;
   const FolderLock lock(folder);
   fs::remove_all(folder);
 }
 
-/// As a test of CTest: on the GPUs that it assigned, in a folder that is made anew, the numbers where it looks for
-/// them.
+/// Runs as a test of CTest: on the GPUs that it assigned, in a new folder, with measurements in its format.
 int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
   constexpr int skipped = 77;
   take_assigned_gpus();
@@ -150,7 +149,7 @@ int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
 
 int judge(const fs::path& folder, const Json& harness) {
   const Verdict verdict = judge_again(folder, services(), harness, stderr);
-  print_text("judged again from the records; nothing was run\n");
+  print_text("rejudged from the records; nothing was run\n");
   for (const auto& cell : verdict.cells) {
     const auto audit = std::ranges::find(cell.checks, "audit", &CheckResult::name);
     if (audit == cell.checks.end() || audit->outcome != Outcome::not_run) continue;
@@ -182,53 +181,52 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
                       "--out", [given](const fs::path& folder) { given->options.out = folder; },
                       "Folder for the results (default: reports/runs/<date>-<time>-<name>)")
                   ->type_name("DIR");
-  auto* resume =
-      command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
-  command->add_flag("--again", options.again, "With --resume: cells that do not hold are run again")->needs(resume);
+  auto* resume = command->add_flag("--resume", options.resume, "Continue the sweep in --out: finished cases are kept");
+  command->add_flag("--again", options.again, "With --resume: rerun cases that do not hold")->needs(resume);
   command
       ->add_option(
           "--cells", options.cells,
-          "Run only these cells: ids, or patterns with * and ? in quotes; commas between several, or given again")
+          "Run only these cases: ids, or patterns with * and ? in quotes; commas between several, or given again")
       ->type_name("PATTERNS")
-      ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
+      ->allow_extra_args(false);  // one value per option, because the next argument may be the sweep file
   auto* list = command->add_flag("--list", given->list,
-                                 "Print the cells' ids and train nothing; refuses what the sweep would refuse, and "
-                                 "asks the trainers about each run");
+                                 "Print the cases' ids and train nothing; refuses what the sweep would refuse, and "
+                                 "asks the trainers to check each run");
   command->add_flag(
       "--keep-dumps", options.keep_dumps,
-      "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");
+      "Keep the dumps of cases that the sweep file's key audit added; without it they are removed once these hold");
   command
       ->add_option("--jobs", options.jobs,
-                   "Slots, cores or GPUs, for runs side by side: each takes as many as it has ranks")
+                   "Slots (cores or GPUs) for parallel jobs: each takes as many as it has ranks")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->capture_default_str();
   command
       ->add_option_function<std::string>(
           "--shard", [given](const std::string& text) { given->options.shard = shard_of(text); },
-          "Run every n-th cell from the i-th on; plumbline merge puts the n folders together")
+          "Run every n-th case from the i-th on; plumbline merge combines the n folders")
       ->type_name("I/N");
   command
       ->add_option_function<std::string>(
           "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
-          "Which records stay. failures: those of cells that hold go, once the report is written (default: all)")
+          "Which records stay. failures: remove those of cases that hold once the report is written (default: all)")
       ->check(CLI::IsMember({"all", "failures"}));
   auto* as_test =
       command
           ->add_option_function<fs::path>(
               "--ctest", [given](const fs::path& folder) { given->options.out = folder, given->as_test = true; },
               "As a test of CTest (plumbline_add_sweep_test): takes the GPUs that CTest assigned, writes "
-              "into this folder in place of the last sweep there, prints measurements")
+              "into this folder, replacing the last sweep there, prints measurements")
           ->type_name("DIR")
           ->excludes(out)
           ->excludes(resume)
           ->excludes(list);
-  command->add_option("--gpus", given->gpus, "With --ctest: where fewer may be used it is skipped (77) with the reason")
+  command->add_option("--gpus", given->gpus, "With --ctest: skip (77), with the reason, where fewer may be used")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->needs(as_test);
   const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help())->type_name("DIR");
   command->footer(help_end({"plumbline sweep fixtures/sweeps/default.toml --out /tmp/default",
                             "plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'"},
-                           {.zero = "holds, also in part", .one = "a cell does not hold, or is unstable"}));
+                           {.zero = "holds, also in part", .one = "a case does not hold, or is unstable"}));
   return [given, other_trainers] {
     given->options.judge = hash_hex(read_file("/proc/self/exe"));
     given->options.other_trainers = other_trainers->count() > 0;
@@ -243,21 +241,21 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
     fs::path out;
   };
   const auto given = std::make_shared<Given>();
-  auto* command = app.add_subcommand("merge", "Put the shards of a sweep together, and judge them as one");
+  auto* command = app.add_subcommand("merge", "Combine the shards of a sweep, and judge them as one");
   command->add_option("SHARD", given->parts, "Folders of the shards")->required();
-  command->add_option("--out", given->out, "Folder to make, with all of them in it")->type_name("DIR")->required();
+  command->add_option("--out", given->out, "Folder to create, with all of them")->type_name("DIR")->required();
   command->footer(help_end({"plumbline merge shard-1 shard-2 --out whole"}, {.zero = "holds", .one = "does not hold"}));
   return [given, harness] {
     const MergedSweep merged = merge_sweeps(given->parts, given->out);
-    if (!merged.missing.empty()) print_text("in no part: " + join(merged.missing, ", ") + "\n");
+    if (!merged.missing.empty()) print_text("in no shard: " + join(merged.missing, ", ") + "\n");
     return judge(given->out, harness);
   };
 }
 
 std::function<int()> add_judge_command(CLI::App& app, const Json& harness) {
   const auto folder = std::make_shared<fs::path>();
-  auto* command = app.add_subcommand(
-      "judge", "Judge a sweep's records again, without running anything, and write its report again");
+  auto* command =
+      app.add_subcommand("judge", "Rejudge a sweep's records without running anything, and rewrite its report");
   command->add_option("SWEEP_DIR", *folder, "A sweep's folder, with its records and its sweep.json")->required();
   command->footer(help_end({"plumbline judge reports/runs/latest"}, {.zero = "holds", .one = "does not hold"}));
   return [folder, harness] { return judge(*folder, harness); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline sweep`, `plumbline merge` and `plumbline judge`: whatever makes or remakes a sweep's verdict.
+// `plumbline sweep`, `plumbline merge` and `plumbline judge`: the commands that write a sweep's verdict.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -10,8 +10,8 @@
 
 namespace plumbline {
 
-/// Adds it to `app`; the result runs what was chosen. `program`: as the user calls it; `trainers`: the folder of the
-/// trainers where none is given; `harness`: version and commit of this program.
+/// Adds them to `app`. The returned function runs the parsed one. `program`: as the user calls it; `trainers`: the
+/// default folder of the trainers; `harness`: version and commit of this program.
 std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
                                        const Json& harness);
 std::function<int()> add_merge_command(CLI::App& app, const Json& harness);

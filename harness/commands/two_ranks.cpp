@@ -30,7 +30,7 @@ transport = "mpi"
 
 void write_run(const fs::path& folder) {
   write_file(folder / "run.toml", run);
-  write_file(folder / "text.txt", "two ranks arrive, or one says why it could not");
+  write_file(folder / "text.txt", "the text of a run of two ranks, one step long");
   write_json(folder / "model.json", {{"model_type", "llama"},
                                      {"vocab_size", 256},
                                      {"hidden_size", 8},
@@ -49,7 +49,7 @@ std::int64_t arrived_in(const fs::path& record) {
     try {
       const auto ended = read_exit_file(record / rank_folder(rank) / "exit.json");
       if (ended && ended->status == "ok") ++arrived;
-    } catch (const InputError&) {  // what it left is broken
+    } catch (const InputError&) {  // the record is damaged
     }
   }
   return arrived;
@@ -81,7 +81,7 @@ Json start_two_ranks(const fs::path& trainers, StopSignals& signals) {
     found["why_not"] = error.what();
   }
   if (found["why_not"].is_null() && found["arrived"] != ranks) {
-    found["why_not"] = "the run ended with code 0, but not every rank left the word that it ended well";
+    found["why_not"] = "the run ended with code 0, but not every rank recorded that it ended well";
   }
   return found;
 }

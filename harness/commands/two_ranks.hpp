@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ranks, started as a sweep starts them, to see whether they arrive.
+// Starts two ranks as a sweep does, to test whether they can train.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace plumbline {
 
-/// {"launcher": "mpirun ...", "asked": 2, "arrived": how many trained a step and ended well, "why_not": null or why
-/// fewer}. The run, of one step of a model of next to nothing, lies in a temporary folder that is removed. Throws
-/// SystemError where a stop was asked for.
+/// {"launcher": "mpirun ...", "asked": 2, "arrived": number that trained a step and ended well, "why_not": null or why
+/// fewer}. The run, one step of a tiny model, uses a temporary folder, which is removed. Throws
+/// SystemError if a stop was requested.
 Json start_two_ranks(const std::filesystem::path& trainers, StopSignals& signals);
 
 }  // namespace plumbline

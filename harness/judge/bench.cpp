@@ -52,13 +52,14 @@ class Bench {
   /// The missing properties of the training; empty if there are none.
   std::vector<std::string> lacking() {
     std::vector<std::string> missing;
-    if (reference_.steps() < 2) missing.push_back("it has one step: what is kept or lost between steps cannot be seen");
+    if (reference_.steps() < 2)
+      missing.push_back("it has one step: state that is kept or lost between steps is not covered");
     missing.insert(missing.end(), of_step_.begin(), of_step_.end());
     if (sizes_asked_for()) demand_weighting(told_, missing);
     if (manifest_.level < RecordLevel::full) {
-      judgement_.leave_out("whether parameters move (the record holds no tensors)");
+      judgement_.leave_out("whether parameters change (the record holds no tensors)");
     } else if (!moves_) {
-      missing.push_back("no parameter moves: a wrong update could not be seen");
+      missing.push_back("no parameter changes: a wrong update would go undetected");
     }
     return missing;
   }
@@ -68,10 +69,10 @@ class Bench {
  private:
   void demand_weighting(double apart, std::vector<std::string>& missing) {
     const double least = least_distance(request_);
-    judgement_.measured(to_text(apart) + " apart in the step that tells most");
+    judgement_.measured(to_text(apart) + " relative difference in the most sensitive step");
     if (apart >= least) return judgement_.margin(least / apart);
-    missing.push_back("losses cannot tell token weighting from a mean of means: they lie " + to_text(apart) +
-                      " apart, relative, and should lie " + to_text(least) + " apart");
+    missing.push_back("losses cannot distinguish token weighting from a mean of means: they differ by " +
+                      to_text(apart) + " (relative), and should differ by " + to_text(least));
   }
 
   const MicrobatchRow* row(std::int64_t microbatch) const {
@@ -89,7 +90,7 @@ class Bench {
         if (fresh) judgement_.look_at("distinct_microbatches");
         if (fresh || first->second == m) continue;
         missing.push_back("microbatches " + std::to_string(first->second) + " and " + std::to_string(m) + " of step " +
-                          std::to_string(step) + " hold the same ids and labels: a swap of the two could not be seen");
+                          std::to_string(step) + " hold the same ids and labels: swapping the two would go undetected");
         return;
       }
     }
@@ -167,11 +168,11 @@ class Bench {
 };
 
 CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
-  Judgement judgement("bench", "bench",
-                      "two steps that move parameters, no two microbatches alike, sizes that differ in every way, and "
-                      "losses that tell token weighting from a mean of means by " +
-                          to_text(least_distance(request)) +
-                          ": ten times the loosest limit of any comparison of losses");
+  Judgement judgement(
+      "bench", "bench",
+      "two steps that change parameters, no two equal microbatches, sizes that differ in every way, and "
+      "losses that distinguish token weighting from a mean of means by " +
+          to_text(least_distance(request)) + ": ten times the loosest limit of any comparison of losses");
   Bench bench(*reference.record(), request, judgement);
   for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
     reference.go_to(*step);
@@ -188,10 +189,10 @@ CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
       .conclude_as(
           Outcome::holds,
           bench.sizes_asked_for()
-              ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are alike, losses tell "
-                "token weighting from a mean of means, and parameters move"
-              : "no two microbatches are alike and steps move parameters; that microbatches differ in size "
-                "was not asked for")
+              ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are equal, losses distinguish "
+                "token weighting from a mean of means, and parameters change"
+              : "no two microbatches are equal and steps change parameters; that microbatches differ in size "
+                "was not requested")
       .result;
 }
 

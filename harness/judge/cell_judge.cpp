@@ -25,7 +25,7 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   if (!judgement.diverged()) return "";
   return "not the same start: " + judgement.conclude_as(Outcome::fails, "").result.reason +
          (!evidence.values->exact()
-              ? ". Within limits too the start is the same in bits: give the candidate the reference's own "
+              ? ". Within limits, too, the start must have the same bits: give the candidate the reference's own "
                 "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
               : "");
 }
@@ -109,20 +109,21 @@ void CellJudge::prepare_check(const CheckDescriptor& check) {
     running.ended = not_comparable(differences_);
     return;
   }
-  if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not asked for in this cell");
+  if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not requested in this case");
   if (candidate_.record() && check.not_applicable) {
     if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
       return end(Outcome::not_applicable, *reason);
   }
   if (check.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
-    return end(Outcome::not_applicable, "the law is made from what one device keeps, and this reference ran on " +
-                                            std::to_string(reference_.record()->manifest.world_size) + " ranks");
+    return end(Outcome::not_applicable,
+               "the activation memory model needs a reference on one device, and this one ran on " +
+                   std::to_string(reference_.record()->manifest.world_size) + " ranks");
   }
   const auto evaluates = [](const RecordReading& reading) {
     return !reading.record() || reading.record()->manifest.evaluation;
   };
   if (check.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
-    return end(Outcome::not_applicable, "neither run was to evaluate");
+    return end(Outcome::not_applicable, "neither run evaluates");
   if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
   if (evidence_->reference.manifest.level < check.level || evidence_->candidate.manifest.level < check.level)
     return end(Outcome::not_run, "a record of level summary holds no tensors");
@@ -199,9 +200,9 @@ void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, Check
     return;
   const std::string step = std::to_string(*evidence_->parted);
   result.reason += ", up to the norm of step " + step +
-                   ": clip coefficients differ there as roundings of a norm summed rank by rank do";
+                   ": there clip coefficients differ by the roundings of a norm summed rank by rank";
   result.not_shown.push_back("values after the norm of step " + step +
-                             ": each record's own steps alone are held to themselves (audit); gather the norm in "
+                             ": there each record is only recomputed by itself (audit); gather the norm in "
                              "canonical order to compare them in bits");
 }
 
@@ -219,7 +220,7 @@ void CellJudge::add_gradient_factor(CheckResult& result) const {
   const bool of_gradients =
       result.name == "gradients" || (result.name == "boundaries" && divergence.direction == "backward");
   if (divergence.step != factor_->step || (!of_gradients && !of_loss)) return;
-  const std::string words = (of_loss ? "look at the gradients first: " : "") + factor_->words;
+  const std::string words = (of_loss ? "check the gradients first: " : "") + factor_->words;
   divergence.size = words;
   divergence.words += "; " + words;
   result.reason += "; " + words;

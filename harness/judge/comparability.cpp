@@ -241,7 +241,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   differences.demand_equal("every", to_text(one.every), to_text(other.every));
   if (one.mesh && other.mesh)
-    differences.demand_equal("pipelines side by side", to_text(std::ssize(one.mesh->replicas)),
+    differences.demand_equal("number of parallel pipelines", to_text(std::ssize(one.mesh->replicas)),
                              to_text(std::ssize(other.mesh->replicas)));
   const std::map<std::string, Sharding> whole;
   const auto &parts = one.mesh ? one.mesh->sharded : whole, &others_parts = other.mesh ? other.mesh->sharded : whole;
@@ -304,11 +304,11 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
   if (!perturbation.is_null()) {
     differences.words.push_back(whose + " is a perturbed run (--perturb " + json_text(perturbation) +
-                                "): its start was moved, so that it is no run to compare");
+                                "): its start was perturbed, so it cannot be compared");
   }
   if (!shadow_of.is_null()) {
-    differences.words.push_back(whose + " is the float64 shadow of a run in " + json_text(shadow_of) +
-                                ": it is no run to compare");
+    differences.words.push_back(whose + " is the float64 reference of a run in " + json_text(shadow_of) +
+                                ": it cannot be compared");
   }
 }
 
@@ -317,12 +317,12 @@ void compare_starts(const Record& reference, const Record& candidate, Tier tier,
   if (reference.first_step != candidate.first_step) {
     differences.words.push_back("the reference begins at step " + to_text(reference.first_step) +
                                 ", the candidate at step " + to_text(candidate.first_step) +
-                                ": what was computed before can be held against nothing; give the record that begins "
+                                ": nothing can be compared with the earlier steps; give the record that begins "
                                 "earlier as the reference");
   }
   if (tier == Tier::calibrated && candidate.first_step > 0) {
-    differences.words.push_back("the candidate goes on with a run at step " + to_text(candidate.first_step) +
-                                ", and limits are measured of runs from their start: compare such a record in bits");
+    differences.words.push_back("the candidate resumes a run at step " + to_text(candidate.first_step) +
+                                ", and limits are measured on runs from their start: compare such a record in bits");
   }
 }
 
@@ -340,8 +340,8 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
     if (other_models) differences.demand_equal("GPU models", *models, *others);
     if (device_kind(one) != device_kind(other) || other_models) {
       differences.words.push_back(
-          "other devices give other bits: `plumbline calibrate` makes limits for such a comparison, and `plumbline "
-          "compare --calibration` takes them");
+          "different devices give different bits: `plumbline calibrate` measures limits for such a comparison, and "
+          "`plumbline compare --calibration` uses them");
     }
   }
   compare_starts(reference, candidate, tier, differences);

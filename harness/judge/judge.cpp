@@ -133,7 +133,7 @@ void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
     left_out.push_back(what + ", which the recorder could not see: " + why);
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
-    left_out.push_back("steps between: one of " + every + " was recorded, so that step i here is step " + every +
+    left_out.push_back("steps in between: one of " + every + " was recorded, so step i here is step " + every +
                        " i of the run");
     for (CheckResult& check : verdict.checks) {
       if (check.first_divergence) name_step_of_run(manifest.every, *check.first_divergence);
@@ -149,7 +149,7 @@ void report_model_keys_not_judged(const Manifest& reference, const Manifest& can
   const auto keys = model_keys_not_judged(reference, candidate);
   for (CheckResult& check : verdict.checks) {
     if (check.name == "data" && !keys.empty())
-      check.not_shown.push_back("keys of the model that one record alone gives: " + join(keys, ", "));
+      check.not_shown.push_back("keys of the model that only one record gives: " + join(keys, ", "));
   }
 }
 

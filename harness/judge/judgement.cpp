@@ -76,7 +76,7 @@ std::string Judgement::margin_words() const {
   std::string words = "; nearest to its limit of " + std::to_string(measured_) + ": " + nearest_->words();
   if (warned_ > 0) {
     words += "; WARNING: " + std::to_string(warned_) + " have a margin above " + short_text(warned_margin) +
-             ", which harmless changes do not reach";
+             ", which equivalent changes do not reach";
   }
   return words;
 }
@@ -108,15 +108,16 @@ Judged Judgement::conclude(const std::string& shown, const Counts& floors, const
   if (!not_recorded_.empty()) return conclude_as(Outcome::holds, "");
   for (const auto& [what, least] : floors) {
     if (count(what) >= least) continue;
-    diverge(at_the_end(), {.item = what,
-                           .expected = "at least " + std::to_string(least),
-                           .got = std::to_string(count(what)),
-                           .words = "looked at " + std::to_string(count(what)) + " " + what + ", not at at least " +
-                                    std::to_string(least) + ": a check that compared nothing shows nothing"});
+    diverge(at_the_end(),
+            {.item = what,
+             .expected = "at least " + std::to_string(least),
+             .got = std::to_string(count(what)),
+             .words = "inspected " + std::to_string(count(what)) + " " + what + ", at least " + std::to_string(least) +
+                      " are required: a check that compared nothing proves nothing"});
   }
   for (const auto& what : telling) {
     if (count(what) > 0) continue;
-    return conclude_as(Outcome::not_triggered, "nothing that was compared could have told a fault: 0 " + what);
+    return conclude_as(Outcome::not_triggered, "nothing that was compared could have revealed a fault: 0 " + what);
   }
   return conclude_as(Outcome::holds, shown);
 }
@@ -137,7 +138,7 @@ Judged Judgement::conclude_as(Outcome outcome, const std::string& reason) {
     if (result_.measured.empty() && outcome == Outcome::holds) result_.measured = "no difference";
   }
   result_.reason += margin_words();
-  if (!left_out_.empty()) result_.reason += "; not looked at: " + join(left_out_, ", ");
+  if (!left_out_.empty()) result_.reason += "; not inspected: " + join(left_out_, ", ");
   return {std::move(result_), point_};
 }
 

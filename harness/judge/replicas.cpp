@@ -147,7 +147,7 @@ class OneCheck {
 
 Judged held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
                      const std::vector<JudgedCell>& judged) {
-  if (!asked_for(plan, "replicas")) return without_looking("replicas", Outcome::not_run, "not asked for in this cell");
+  if (!asked_for(plan, "replicas")) return without_looking("replicas", Outcome::not_run, "not requested in this case");
   const bool complete = std::ranges::all_of(judged, [](const JudgedCell& cell) {
     const auto& checks = cell.verdict.checks;
     return std::ranges::find(checks, "completion", &CheckResult::name)->outcome == Outcome::holds;

@@ -30,11 +30,11 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
 
 /// "in 2B3 of step 1": a rank's position.
 std::string place_text(const RankSight& rank) {
-  if (!rank.seen && rank.found) return "at a place that its progress page does not tell";
-  if (!rank.seen && rank.elsewhere) return "on another host, whose progress pages are not seen here";
-  if (!rank.seen) return "before its first sign of life";
+  if (!rank.seen && rank.found) return "at an unknown action (its heartbeat does not show it)";
+  if (!rank.seen && rank.elsewhere) return "on another host, whose heartbeats are not visible here";
+  if (!rank.seen) return "before its first heartbeat";
   const std::string step = " of step " + std::to_string(rank.step);
-  const std::string by_page = rank.host.empty() ? "" : " (on " + rank.host + ", whose page may be old)";
+  const std::string by_page = rank.host.empty() ? "" : " (on " + rank.host + ", whose heartbeat may be old)";
   if (rank.action.empty()) return "before its first action" + (rank.step > 0 ? step : "") + by_page;
   return "in " + rank.action + (rank.step >= 0 ? step : "") + by_page;
 }
@@ -106,8 +106,8 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
       return told(blame(ranks, rank, rank.traced ? "was stopped by a tracer" : "was stopped (SIGSTOP)"));
   }
   if (const RankSight* hanging = hanging_in_its_wait(ranks)) {
-    return told(blame(ranks, *hanging,
-                      "hangs: it no longer looks for what it waits for from " + rank_text(hanging->peer) + ","));
+    return told(
+        blame(ranks, *hanging, "hangs: it no longer polls for what it awaits from " + rank_text(hanging->peer) + ","));
   }
   for (const auto& rank : ranks) {
     const auto cycle = cycle_from(ranks, rank.rank);
@@ -134,8 +134,8 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
       culprit = &candidate;
     }
   }
-  if (culprit == nullptr) return {std::nullopt, prefix + "no rank could be found that the others waited for"};
-  return told(blame(ranks, *culprit, "did not go on; it was last seen"));
+  if (culprit == nullptr) return {std::nullopt, prefix + "no rank was found that the others waited for"};
+  return told(blame(ranks, *culprit, "made no progress; it was last seen"));
 }
 
 /// The first match of `pattern` after `begin`, limited to the length of a launcher's message: std::regex recurses per
@@ -197,7 +197,7 @@ Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed
     }
     const auto first = std::ranges::find_if(ranks, &RankSight::failed_first);
     if (first == ranks.end()) return {};
-    return {first->rank, rank_text(first->rank) + "'s process did not end as it was to"};
+    return {first->rank, rank_text(first->rank) + "'s process did not end as expected"};
   }
   std::vector<std::int64_t> living, still;
   for (const auto& rank : ranks) {
@@ -237,7 +237,7 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
     const bool others_reported = std::any_of(
         ranks.begin(), ranks.end(), [](const RankSight& rank) { return rank.exit && rank.exit->status != "ok"; });
     if (first != nullptr && same_poll == 1 && !others_reported) {
-      return blame(ranks, *first, "ended without a word (no exit.json)");
+      return blame(ranks, *first, "ended without writing exit.json");
     }
   }
   const RankSight* reporter = nullptr;

@@ -73,7 +73,7 @@ class Explanation {
   }
 
   void of_interrupted_launcher() {
-    finding_.words = ended() + " without saying that a rank had failed, as when it is told to end";
+    finding_.words = ended() + " without reporting a failed rank, as when it is signalled to end";
   }
 
   void of_no_start() {
@@ -95,7 +95,7 @@ class Explanation {
   void of_ranks_that_ended_well() {
     const auto last = diagnose_after_the_run(end_.sights, finding_.timed_out);
     finding_.culprit_rank = last.culprit;
-    finding_.words = limit() + "every rank had ended well, but " + (last.words.empty() ? ended() : last.words) +
+    finding_.words = limit() + "every rank ended well, but " + (last.words.empty() ? ended() : last.words) +
                      (said_.empty() ? "" : ": " + said_);
   }
 
@@ -103,12 +103,12 @@ class Explanation {
   void of_silent_ranks() {
     finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
     if (is_own_line(said_, end_.launch.speaker)) {
-      finding_.words = ended() + " before the first step. It said: " + said_;
+      finding_.words = ended() + " before the first step. Last error line: " + said_;
       return;
     }
     finding_.words = (finding_.timed_out ? limit() + "its" : ended() + "; its") +
-                     " ranks write no progress page that would tell where they were" +
-                     (said_.empty() ? "" : ". It said: " + said_);
+                     " ranks write no heartbeat, so their actions are unknown" +
+                     (said_.empty() ? "" : ". Last error line: " + said_);
   }
 
   /// The heartbeats had existed, and no longer do.
@@ -116,7 +116,7 @@ class Explanation {
     finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
     finding_.words = (finding_.timed_out ? limit() : ended() + "; ") + "the folder of its record, " +
                      end_.launch.record.string() + ", was removed while it ran" +
-                     (said_.empty() ? "" : ". It said: " + said_);
+                     (said_.empty() ? "" : ". Last error line: " + said_);
   }
 
   void of_ranks() {
@@ -125,7 +125,7 @@ class Explanation {
     finding_.culprit_rank = diagnosis.culprit;
     finding_.words = diagnosis.words;
     const bool tells = end_.launch.speaker.empty() ? !said_.empty() : is_own_line(said_, end_.launch.speaker);
-    if (tells) finding_.words += ". It said: " + said_;
+    if (tells) finding_.words += ". Last error line: " + said_;
   }
 
  private:

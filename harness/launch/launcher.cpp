@@ -281,11 +281,11 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     explain(end, finding);
     if (ended_for_its_stop)
       finding.words += ", for " + std::to_string(launch.stopped_start_limit.count() / 1000) +
-                       " s: nobody else notices that, and the run was ended";
+                       " s: nothing else detects that, so the run was ended";
   } else if (behind > 0 && !all_ended_well(sights)) {
     finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
                     (behind == 1 ? " process" : " processes") +
-                    " running in the background, which the sweep ended: a command must last as long as its ranks do";
+                    " running in the background, which the sweep ended: a command must run as long as its ranks";
   }
   if (!unkillable.empty()) {
     if (!finding.words.empty()) finding.words += "; ";

@@ -64,14 +64,14 @@ std::string count_text(std::int64_t count, const std::string& what) {
 
 std::string nothing_started(const LauncherSight& sight) {
   const std::string none = "no process of " + sight.program + " was seen";
-  if (sight.timed_out) return sight.launcher + " started nothing in the time that a run is given: " + none + correct_it;
+  if (sight.timed_out) return sight.launcher + " started nothing within the time limit: " + none + correct_it;
   if (sight.exit_code == 0) {
-    return sight.launcher + " started nothing and ended with code 0, as if all were well: " + none + " of the " +
+    return sight.launcher + " started nothing and ended with code 0: " + none + " of the " +
            std::to_string(sight.asked) + " asked for" + correct_it;
   }
   const std::string words = banner_text(sight.said);
   return sight.launcher + " ended with code " + std::to_string(sight.exit_code) + " and started nothing: " + none +
-         (words.empty() ? "; it said nothing" : "; it said: " + words) + ". Run the command in " + sight.folder +
+         (words.empty() ? "; it printed nothing" : "; it printed: " + words) + ". Run the command in " + sight.folder +
          "/command.txt by hand, and correct the launcher or the key launcher" + " of the sweep file";
 }
 
@@ -81,9 +81,9 @@ std::string other_world(const LauncherSight& sight, std::int64_t world) {
   if (world > 1) return sight.launcher + " started " + count_text(world, "rank") + " where " + asked + correct_it;
   if (sight.processes > 1) {
     return sight.launcher + " started " + std::to_string(sight.processes) + " processes of " + sight.program +
-           " that know nothing of each other: each is alone in its world (world size 1, where " + asked +
+           " that do not form one world: each has world size 1 (" + asked +
            "). It belongs to another MPI than the one that " + sight.program +
-           " was built with; name that one's launcher, with its path, in the key launcher of the sweep file";
+           " was built with; give the path of that MPI's launcher in the key launcher of the sweep file";
   }
   return sight.launcher + " started one process of " + sight.program + " where " + asked + correct_it;
 }
@@ -94,7 +94,7 @@ std::optional<std::string> launcher_fault(const LauncherSight& sight) {
   if (!sight.any_rank) {
     if (const auto alone = alone_line(sight.said)) return alone;
     if (const auto slots = slots_line(sight.said)) {
-      return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it said: " + *slots +
+      return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it printed: " + *slots +
              ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "
              "slots, or ask "
              "for fewer ranks";

@@ -27,7 +27,7 @@ namespace {
 /// Fails instead of treating invisible processes as ended.
 [[noreturn]] void fail_blind(int error) {
   throw SystemError(std::string("/proc cannot be read: ") + std::strerror(error) +
-                    "; without it nobody knows which processes live. Raise the limit (ulimit -n), or free memory");
+                    "; without it the running processes are unknown. Raise the limit (ulimit -n), or free memory");
 }
 
 /// A file of a process in /proc. Throws SystemError if it could not be opened even if the process existed.

@@ -70,7 +70,7 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
     if (!unknown && space.available < static_cast<std::uintmax_t>(bytes)) {
       why += (why.empty() ? "" : "; ") + parent.string() + " has only " +
              bytes_text(static_cast<std::int64_t>(space.available)) + " of the " + bytes_text(bytes) +
-             " that it may take";
+             " that may be needed";
       continue;
     }
     do {

@@ -20,11 +20,11 @@ void refuse_hidden_devices(const std::vector<std::string>& visible, const std::s
   const std::string found = "CUDA_VISIBLE_DEVICES is \"" + value + "\": ";
   for (auto name = visible.begin(); name != visible.end(); ++name) {
     if (std::find(visible.begin(), name, *name) != name)
-      throw InputError(found + "GPU " + *name + " stands in it twice; name each GPU once");
+      throw InputError(found + "it names GPU " + *name + " twice; name each GPU once");
   }
   if (visible.size() > 1 && std::ranges::any_of(visible, is_slice))
     throw InputError(found +
-                     "it names a MIG slice beside others, and CUDA shows a process only one slice; name one slice, or "
+                     "it names a MIG slice and others, and CUDA shows a process only one slice; name one slice, or "
                      "whole GPUs alone");
 }
 

@@ -9,8 +9,8 @@ namespace plumbline {
 namespace {
 
 const std::string held_audit =
-    "This sweep audited the values that its key audit had dumped, and removed the dumps when it had ended and every "
-    "cell of this reference held. With plumbline sweep --keep-dumps they stay.";
+    "The sweep recomputed (key audit) the values in these dumps and removed the dumps at its end, because every "
+    "case of this reference held. plumbline sweep --keep-dumps keeps them.";
 
 void remove_if_there(const std::filesystem::path& record) {
   std::error_code missing;

@@ -102,12 +102,12 @@ class Calibrating {
     const fs::path mark = folder() / "calibrating.json";
     std::error_code ignored;
     if (options_.resume && !fs::exists(mark, ignored)) {
-      throw InputError(folder().string() + ": holds no calibration to go on with; leave out --resume to start one");
+      throw InputError(folder().string() + ": holds no calibration to resume; omit --resume to start one");
     }
     if (!options_.resume && fs::exists(folder(), ignored) &&
         (!fs::is_directory(folder(), ignored) || !fs::is_empty(folder(), ignored))) {
-      throw InputError(folder().string() + ": is there already; " +
-                       (fs::exists(mark, ignored) ? "add --resume to go on with the calibration in it, or " : "") +
+      throw InputError(folder().string() + ": already exists; " +
+                       (fs::exists(mark, ignored) ? "add --resume to continue the calibration in it, or " : "") +
                        "choose another --record. Nothing was overwritten.");
     }
     const std::string print = fingerprint();
@@ -196,7 +196,7 @@ class Calibrating {
   SystemError stopped(const std::string& why) const {
     return SystemError(why + ". " + std::to_string(ended_) + " of " + std::to_string(runs_) +
                        " runs of the calibration are finished and kept" +
-                       (options_.resume_words.empty() ? "; go on with --record " + folder().string() + " --resume"
+                       (options_.resume_words.empty() ? "; continue with --record " + folder().string() + " --resume"
                                                       : options_.resume_words));
   }
 
@@ -243,15 +243,17 @@ fs::path calibration_start(const fs::path& folder) {
 Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
   if (options.null_runs < static_cast<std::int64_t>(least_null_runs)) {
     throw InputError("--null " + std::to_string(options.null_runs) + ": at least " + std::to_string(least_null_runs) +
-                     " perturbed runs are needed to say what harmless changes do");
+                     " perturbed runs are needed to measure what equivalent changes do");
   }
   find_program((options.trainers / reference_program).string());
   if (read_run_facts(options.run_file, options.changes).dtype == mixed_precision) {
-    throw InputError(options.run_file.string() + ", key train.precision: mixed has no shadow. Compare it in bits");
+    throw InputError(options.run_file.string() +
+                     ", key train.precision: mixed has no float64 reference. Compare it in bits");
   }
   if (read_run_facts(options.run_file, options.changes).dtype == "float64") {
-    throw InputError(options.run_file.string() +
-                     ", key train.dtype: float64 has no shadow: that would be the run itself. Compare it in bits");
+    throw InputError(
+        options.run_file.string() +
+        ", key train.dtype: float64 has no float64 reference: that would be the run itself. Compare it in bits");
   }
   return Calibrating(options, signals, log).run();
 }
@@ -275,18 +277,17 @@ std::string calibration_text(const Calibration& calibration, const fs::path& fol
   text += "largest error: reference " + short_text(own) + ", perturbed " + short_text(null) + "\n";
   text += "factor " + short_text(calibration.factor) + ": 2 x " +
           (calibration.left_out > other_kernels
-               ? short_text(calibration.left_out) + ", by which one perturbed run went beyond all the others\n"
-               : short_text(other_kernels) + ", what other kernels may round more; among the perturbed runs one went " +
+               ? short_text(calibration.left_out) + ", by which one perturbed run exceeded all the others\n"
+               : short_text(other_kernels) + ", the allowance for other kernels; one perturbed run went " +
                      short_text(calibration.left_out) + " x beyond all the others\n");
   if (at_ceiling > 0) {
     text += std::to_string(at_ceiling) + " limits are " + short_text(limit_ceiling) +
-            ", the most that a limit can be: there this run amplifies rounding so far that little can be told\n";
+            ", the largest limit there is: there this run amplifies rounding so much that little can be detected\n";
   }
   if (beyond > 0) {
-    text +=
-        "DOES NOT HOLD: in " + std::to_string(beyond) +
-        " items perturbed runs go beyond the largest limit there is: this run amplifies rounding, and no limit can be "
-        "given there\n";
+    text += "DOES NOT HOLD: in " + std::to_string(beyond) +
+            " items perturbed runs exceed the largest limit there is: this run amplifies rounding, and no limit can be "
+            "given there\n";
   }
   return text + "next: run the candidate with " + (folder / "candidate.toml").string() +
          ", then\n  plumbline compare " + (folder / "reference").string() + " CANDIDATE --calibration " +

@@ -36,8 +36,8 @@ class CommandPlanner {
     CellPlan& plan = cell.plan;
     plan.id = id_of(wanted);
     if (!ids_.insert(plan.id).second) {
-      throw InputError(wanted.where + ": the cell " + plan.id +
-                       " stands in the sweep twice; remove one, or tell them apart by a value");
+      throw InputError(wanted.where + ": the case " + plan.id +
+                       " is in the sweep twice; remove one, or give the two different values");
     }
     cell.run = sweep_.path;
     cell.schedule = wanted.schedule.value_or("");

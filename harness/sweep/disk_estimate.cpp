@@ -72,7 +72,8 @@ std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPla
 std::string disk_text(const DiskEstimate& estimate, const fs::path& folder) {
   const double bytes = estimate.stays + estimate.passes;
   std::string text = "about " + size_text(estimate.stays) + " on disk";
-  if (estimate.passes > 0) text.append(", and ").append(size_text(estimate.passes)) += " more until its audit is done";
+  if (estimate.passes > 0)
+    text.append(", and ").append(size_text(estimate.passes)) += " more until its values are recomputed";
   std::error_code unknown;
   fs::path there = fs::absolute(folder, unknown);
   while (!there.empty() && !fs::exists(there, unknown) && there != there.parent_path()) there = there.parent_path();

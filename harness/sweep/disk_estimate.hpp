@@ -24,7 +24,7 @@ struct DiskEstimate {
 /// zeros for users' commands, whose training is unknown.
 std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan);
 
-/// "about 70 MB on disk, and 0.8 GB more until its audit is done", and the free space in `folder` if it is less.
+/// "about 70 MB on disk, and 0.8 GB more until its values are recomputed"; the free space in `folder` if it is less.
 std::string disk_text(const DiskEstimate& estimate, const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -87,7 +87,7 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
     if (!launch) continue;
     if (record_was_removed(folder.cell(plan.id))) {
       if (const auto kept = earlier_verdict(folder, plan.id)) findings.cells.push_back(*kept);
-      print_text(plan.id + "  its record was removed: as it was judged before\n", log);
+      print_text(plan.id + "  its record was removed: the verdict is the one from before\n", log);
       continue;
     }
     findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));

@@ -132,7 +132,7 @@ KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
   const JsonKeys keys(sweep_json, json);
   if (!keys.has_value("plan")) {
     throw InputError(sweep_json.string() +
-                     ": keeps no plan to judge by; an older version made this sweep, or the file is no sweep's");
+                     ": holds no plan; an older version made this sweep, or the file is not a sweep's");
   }
   const JsonKeys plan = keys.object("plan");
   KeptSweep kept;

@@ -122,12 +122,12 @@ class Asked {
     const std::set<std::int64_t> masked(listed.begin(), listed.end());
     const std::int64_t batch = std::max<std::int64_t>(integer("data", "batch", 1), 1);
     if (std::ranges::any_of(rows, [](const auto& row) { return row.empty(); }))
-      throw InputError(run_.string() + ", key data.lengths: a microbatch without rows stands there");
+      throw InputError(run_.string() + ", key data.lengths: has a microbatch without rows");
     // Check memory here: the trainers would refuse it, but the request lists every row before they run.
     if (batch > most_rows || count > most_rows / batch)
       throw InputError(run_.string() + ", key data.batch: " + std::to_string(count) + " microbatches of " +
-                       std::to_string(batch) + " rows are more than " + std::to_string(most_rows) +
-                       " rows a step, the most that a sweep takes");
+                       std::to_string(batch) + " rows exceed " + std::to_string(most_rows) +
+                       " rows a step, the most that a sweep accepts");
     std::vector<RequestedMicrobatch> microbatches;
     for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
       RequestedMicrobatch microbatch;

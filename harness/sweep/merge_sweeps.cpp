@@ -31,7 +31,7 @@ Part read_part(const fs::path& path) {
   part.sweep = read_kept_sweep(file);
   part.fingerprint = read_fingerprint(read_json(file), file);
   if (part.sweep.file.empty())
-    throw InputError(file.string() + ": an older version made this sweep, which cannot be merged; run it again");
+    throw InputError(file.string() + ": an older version made this sweep, so it cannot be merged; run it again");
   return part;
 }
 
@@ -54,7 +54,7 @@ void refuse_unless_one_sweep(const std::vector<Part>& parts) {
     }
     for (const auto& cell : part.sweep.cells) {
       if (cells.insert(cell.id).second) continue;
-      throw InputError(part.folder->path().string() + ": holds the cell " + cell.id +
+      throw InputError(part.folder->path().string() + ": holds the case " + cell.id +
                        ", and so does another part; leave one of the two out");
     }
   }
@@ -111,7 +111,7 @@ KeptSweep put_together(const std::vector<Part>& parts, MergedSweep& merged) {
 MergedSweep merge_sweeps(const std::vector<fs::path>& paths, const fs::path& out) {
   if (paths.size() < 2) throw InputError("merge: needs the folders of at least two parts of a sweep");
   if (path_exists(out) && !(folder_exists(out) && fs::is_empty(out)))
-    throw InputError(out.string() + ": is there already; choose another --out. Nothing was overwritten.");
+    throw InputError(out.string() + ": already exists; choose another --out. Nothing was overwritten.");
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto same = [&](const fs::path& other) {
       std::error_code none;

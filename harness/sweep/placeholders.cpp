@@ -26,7 +26,7 @@ void walk_text(const std::string& text, const std::function<void(char)>& plain,
     const auto end = c == '{' ? text.find_first_of("{}", at + 1) : std::string::npos;
     if (end == std::string::npos || text[end] == '{') {
       throw InputError("\"" + text + "\": a " + std::string(1, c) + " alone; write " + std::string(2, c) +
-                       " for one that is to stand there");
+                       " for a literal one");
     }
     named(text.substr(at + 1, end - at - 1));
     at = end;
@@ -58,7 +58,7 @@ std::string filled_in(const std::string& text, const Placeholders& values) {
         for (auto& each : known) each = "{" + each + "}";
         throw InputError("\"" + text + "\": there is no placeholder {" + name + "}" +
                          (nearest ? "; did you mean {" + *nearest + "}?" : ".") + " There are " + join(known, ", ") +
-                         "; {{ and }} stand for braces");
+                         "; {{ and }} are literal braces");
       });
   return filled;
 }

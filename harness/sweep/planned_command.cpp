@@ -79,7 +79,7 @@ fs::path program_of(const PlannedCommand& command, const std::vector<std::string
   std::error_code missing;
   if (name.find('/') != std::string::npos && !fs::exists(name, missing)) {
     throw InputError("there is no program " + name +
-                     "; a path is taken from the sweep file's folder, a name alone is " + "looked for on PATH");
+                     "; a path is relative to the sweep file's folder, a name alone is " + "searched on PATH");
   }
   try {
     return find_program(name);

@@ -88,7 +88,7 @@ std::optional<RefusedRun> refusal(const Question& question, const fs::path& fold
     refused.words = answer.at("message").get<std::string>();
   } catch (const std::exception&) {
     if (finding.timed_out)
-      throw SystemError(question.program + " --check: did not answer; it was asked about " + question.run.string());
+      throw SystemError(question.program + " --check: gave no answer for " + question.run.string());
     refused.exit_code = finding.exit_code;
     if (refused.exit_code == 0) return std::nullopt;
     refused.words = last_words(folder / "stderr.txt", question.program);
@@ -124,7 +124,7 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
       launch.folder = folder;
       launch.speaker = question.program;
       const LaunchFinding finding = plumbline::launch(launch, signals);
-      if (finding.interrupted) throw SystemError(finding.words + " while the trainers were asked");
+      if (finding.interrupted) throw SystemError(finding.words + " while the trainers checked the runs");
       answers[i] = refusal(question, folder, finding);
     };
     runs.push_back({1, [] {}, ask, [] {}});

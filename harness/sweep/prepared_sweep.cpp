@@ -47,14 +47,15 @@ void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
   const auto visible = visible_gpus();
   if (!visible) return;
   if (visible->empty()) {
-    throw SystemError(std::string(visible_gpus_variable) + " is \"" + std::getenv(visible_gpus_variable) +
-                      "\": this sweep trains on GPUs and may use none; unset the variable, name GPUs in it (0,1), or "
-                      "ask the scheduler for some");
+    throw SystemError(
+        std::string(visible_gpus_variable) + " is \"" + std::getenv(visible_gpus_variable) +
+        "\": this sweep trains on GPUs, and this names none; unset the variable, name GPUs in it (0,1), or "
+        "ask the scheduler for some");
   }
   if (jobs <= 1 || jobs <= std::ssize(*visible)) return;
   throw SystemError("--jobs " + std::to_string(jobs) + ": this process may use " + std::to_string(visible->size()) +
                     (visible->size() == 1 ? " GPU" : " GPUs") + " (" + join(*visible, ",") +
-                    "), and runs side by side take one GPU a rank; give at most so many, or set " +
+                    "), and parallel jobs take one GPU a rank; give at most that many, or set " +
                     visible_gpus_variable);
 }
 
@@ -62,7 +63,7 @@ void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
 
 PreparedSweep prepare_sweep(const SweepOptions& options) {
   if (options.resume && !options.out) {
-    throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
+    throw InputError("--resume: needs --out DIR, the folder of the sweep to continue");
   }
   PreparedSweep sweep;
   sweep.file = read_sweep_file(options.sweep_file);

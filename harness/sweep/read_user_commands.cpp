@@ -49,8 +49,8 @@ std::string asked_value(const TomlTable& table, const AskedKey& asked) {
   if (asked.words.empty()) {
     const auto number = *table.integer(asked.key);
     if (number >= asked.least && number <= 1'000'000'000) return to_text(number);
-    throw InputError(table.where(asked.key) + ": " + to_text(number) + " is not possible; it is a whole number from " +
-                     to_text(asked.least) + " to a milliard");
+    throw InputError(table.where(asked.key) + ": " + to_text(number) + " is not possible; it must be an integer from " +
+                     to_text(asked.least) + " to 1000000000");
   }
   const auto word = *table.text(asked.key);
   if (is_one_of(word, asked.words)) return word;
@@ -62,9 +62,10 @@ void need_name(const TomlTable& table, const std::string& key) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
   if (!plain)
-    throw InputError(table.where(key) + ": \"" + key + "\" is no placeholder's name; small letters, digits and _ are");
+    throw InputError(table.where(key) + ": \"" + key +
+                     "\" is not a placeholder name; use lower-case letters, digits and _");
   if (is_asked_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
-    throw InputError(table.where(key) + ": " + key + " is a name of plumbline's own; choose another for your value");
+    throw InputError(table.where(key) + ": " + key + " is reserved by plumbline; choose another name for your value");
 }
 
 std::vector<std::string> command_in(const TomlTable& table, const std::string& key) {
@@ -114,7 +115,7 @@ class CommandReader {
     if (!table) return;
     for (const auto& name : table->keys()) {
       if (name.empty() || name.find('=') != std::string::npos)
-        throw InputError(table->where(name) + ": \"" + name + "\" is no variable's name");
+        throw InputError(table->where(name) + ": \"" + name + "\" is not a variable name");
       commands_.environment[name] = *table->scalar_as_text(name);
     }
   }
@@ -137,7 +138,7 @@ class CommandReader {
     if (worlds.empty() && !schedules.empty())
       throw InputError(file_.where("schedules") + ": has no effect without world_sizes; add them or remove it");
     for (const auto& schedule : schedules) {
-      if (schedule.empty()) throw InputError(file_.where("schedules") + ": an empty name stands there");
+      if (schedule.empty()) throw InputError(file_.where("schedules") + ": holds an empty name");
       for (const auto world : worlds) commands_.cells.push_back(cell_of(file_, "world_sizes", world, schedule));
     }
     if (schedules.empty()) {
@@ -148,7 +149,7 @@ class CommandReader {
   CommandCell cell_of(const TomlTable& table, const std::string& key, std::int64_t world,
                       const std::optional<std::string>& schedule) const {
     if (world < 1 || world > largest_world) {
-      throw InputError(table.where(key) + ": " + to_text(world) + " is no world size; it must be between 1 and " +
+      throw InputError(table.where(key) + ": " + to_text(world) + " is not a world size; it must be between 1 and " +
                        to_text(largest_world));
     }
     CommandCell cell;
@@ -164,7 +165,7 @@ class CommandReader {
   void add_cell(const TomlTable& table) {
     if (table.has("run")) {
       throw InputError(table.where("run") +
-                       ": a run file is for Plumbline's own trainers, and this sweep starts commands of your own "
+                       ": a run file is for Plumbline's trainers, and this sweep starts your own commands "
                        "(reference, candidate); keep one of the two");
     }
     const auto world = table.integer("world_size");
@@ -221,7 +222,7 @@ class CommandReader {
             of_candidate ? planned_candidate(cell, commands_) : planned_reference(cell, commands_);
         if (is_one_of(launcher_word, command.words)) commands_.use_launcher = true;
         if (!names_in(command.words).contains("record"))
-          throw InputError("holds no {record}, so every run would write to one place");
+          throw InputError("holds no {record}, so all runs would write to the same folder");
         started_command(command, {"", 0, {"launcher"}});
       } catch (const InputError& error) {
         throw InputError(cell.where + ", its " + (of_candidate ? "candidate: " : "reference: ") + error.what());
@@ -238,7 +239,7 @@ class CommandReader {
       auto names = names_in(cell.candidate);
       for (const auto& [variable, value] : commands_.environment) names.merge(names_in({value}));
       if (names.contains("world") || is_one_of(launcher_word, cell.candidate)) continue;
-      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks could be asked for");
+      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks can be requested");
     }
   }
 
@@ -280,10 +281,10 @@ bool starts_commands(const TomlTable& file) {
   const auto command = first(command_keys());
   const bool starts = of_cells || file.has("reference") || file.has("candidate");
   if (command && !starts)
-    throw InputError(file.where(*command) + ": goes with commands of your own; name them (reference, candidate)");
+    throw InputError(file.where(*command) + ": needs commands of your own; name them (reference, candidate)");
   if (const auto other = first(run_file_keys()); other && starts) {
     throw InputError(file.where(*other) +
-                     ": goes with run files of Plumbline's own trainers, and this sweep starts commands of your own "
+                     ": needs run files of Plumbline's trainers, and this sweep starts your own commands "
                      "(reference, candidate); keep one of the two");
   }
   return starts;

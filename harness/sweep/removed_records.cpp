@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 constexpr const char* removed_record_name = "record-removed.txt";
 constexpr const char* kept_reference_name = "reference.json";
 constexpr const char* why_removed =
-    "The cells that were judged by this record held, and the sweep was to keep failures alone (--keep failures). What "
-    "was found stands in verdict.json.\n";
+    "The cases judged with this record held, and the sweep kept records of failures alone (--keep failures). The "
+    "verdict is in verdict.json.\n";
 
 /// Everything except the case's verdict.
 void remove_record(const fs::path& record) {

@@ -80,7 +80,7 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   const auto both = failing_in_both(verdict, second);
   const std::string where = (dump ? "at level dump, " : "") + other.string() + ": ";
   if (both.empty()) {
-    return {SecondRun::Outcome::holds, where + join(in_the_way(verdict), ", ") + " did not fail the second time"};
+    return {SecondRun::Outcome::holds, where + join(in_the_way(verdict), ", ") + " did not fail in the second run"};
   }
   if (dump) localise(second, one, other, verdict);
   const bool told = second.first_divergence && !second.first_divergence->words.empty();
@@ -96,7 +96,7 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference, std::in
   const fs::path record = folder_.dump(id);
   if (fs::exists(record)) return record;
   const auto ended = trainers_.run(reference, "dump-" + id, record, step);
-  if (ended.exit_code != 0) throw RunError("the reference did not end well at level dump: " + ended.words);
+  if (ended.exit_code != 0) throw RunError("the reference failed at level dump: " + ended.words);
   return record;
 }
 

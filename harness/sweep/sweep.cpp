@@ -65,7 +65,7 @@ class Sweep {
 
   Verdict run() {
     for (const std::string& note : file_.notes) progress_.line(note);
-    for (const auto& why : folder_.forgotten()) progress_.line(why + "; the cell is judged again");
+    for (const auto& why : folder_.forgotten()) progress_.line(why + "; the case is judged again");
     try {
       run_references();
       run_cells();
@@ -84,14 +84,14 @@ class Sweep {
       } catch (const Error&) {
       }
       const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
-                               " cases are finished and kept; go on with:\n" +
+                               " cases are finished and kept; continue with:\n" +
                                wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2);
       if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
       throw SystemError(stopped_by_ + kept);
     }
     const Verdict verdict = finish();
     if (!plan_.cells.empty() && without_machine_.size() == plan_.cells.size())
-      throw SystemError("no cell of the sweep could run on this machine: " + *without_machine_.begin() +
+      throw SystemError("no case of the sweep could run on this machine: " + *without_machine_.begin() +
                         "; report: " + (folder_.path() / "report.html").string());
     return verdict;
   }
@@ -238,7 +238,7 @@ class Sweep {
       const bool holds = null_runs_hold(calibrate(options, signals_, log_));
       finding = read_launch_finding(options.folder / "launches" / "reference" / "finding.json");
       if (!holds)
-        finding.exit_code = 1, finding.words = "perturbed references go beyond the largest limit of its calibration";
+        finding.exit_code = 1, finding.words = "perturbed references exceed the largest limit of its calibration";
     } catch (const RunError& error) {  // a trainer crashed: the sweep continues
       finding.exit_code = 1;
       finding.words = error.what();
@@ -304,12 +304,12 @@ class Sweep {
       if (verdict.holds || verdict.second_run) continue;
       const auto cell =
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
-      check_stop(verdict.id + " was run once more");
+      check_stop(verdict.id + " was run again");
       second_runs_.run(*cell, *references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
       const std::string like = looks_like(verdict);
-      progress_.line(verdict.id + " once more: " +
+      progress_.line(verdict.id + " second run: " +
                      (again                ? "fails again"
                       : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
                                            : "not done\n  " + verdict.second_run->words) +

@@ -38,12 +38,12 @@ void need_known_all(const TomlTable& table, const std::string& key, const std::v
 void need_replicas(const TomlTable& table, std::int64_t replicas) {
   if (replicas >= 1 && replicas <= largest_world) return;
   throw InputError(table.where("replicas") + ": " + std::to_string(replicas) +
-                   " is no number of pipelines; it must be between 1 and " + std::to_string(largest_world));
+                   " is not a number of pipelines; it must be between 1 and " + std::to_string(largest_world));
 }
 
 void need_world(const TomlTable& table, const std::string& key, std::int64_t world) {
   if (world >= 1 && world <= largest_world) return;
-  throw InputError(table.where(key) + ": " + std::to_string(world) + " is no world size; it must be between 1 and " +
+  throw InputError(table.where(key) + ": " + std::to_string(world) + " is not a world size; it must be between 1 and " +
                    std::to_string(largest_world));
 }
 
@@ -51,7 +51,7 @@ template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
   std::sort(values.begin(), values.end());
   if (std::adjacent_find(values.begin(), values.end()) != values.end()) {
-    throw InputError(table.where(key) + ": the same value stands there twice; remove one");
+    throw InputError(table.where(key) + ": holds the same value twice; remove one");
   }
 }
 
@@ -60,7 +60,7 @@ fs::path run_path(const TomlTable& table, const fs::path& folder, const std::str
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
   throw InputError(table.where("run") + ": there is no run file " + path.string() +
-                   "; paths are taken from the sweep file's folder");
+                   "; paths are relative to the sweep file's folder");
 }
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
@@ -76,7 +76,7 @@ std::string known_schedule(const TomlTable& table, const std::string& key, const
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path.string();
   throw InputError(table.where(key) + ": there is no schedule file " + path.string() +
-                   "; paths are taken from the sweep file's folder");
+                   "; paths are relative to the sweep file's folder");
 }
 
 template <typename Value>
@@ -99,8 +99,9 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
     throw InputError(table.where("resume_at") + ": " + std::to_string(*at) +
                      " is not possible; it is the number of steps after which the run is stopped, 1 or more");
   if (!cell.changes.balance.empty())
-    throw InputError(table.where("balance") + ": balance and resume_at exclude each other, as a balance is of one " +
-                     "number of ranks; name it in the run file, or take a partition");
+    throw InputError(table.where("balance") +
+                     ": balance and resume_at exclude each other, because a balance is for one " +
+                     "number of ranks; set it in the run file, or use a partition");
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
   need_world(table, "resume_world", cell.world_size);
@@ -126,10 +127,10 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
   if (reference_begins && cell.world_size != 1)
     throw InputError(table.where("world_size") + ": is " + std::to_string(cell.world_size) +
-                     "; the reference, which \"" + by_the_reference + "\" stands for, runs on 1 rank");
+                     "; the reference, which \"" + by_the_reference + "\" means, runs on 1 rank");
   if (reference_begins && !table.has("resume_schedule"))
     throw InputError(table.where("resume_schedule") + ": is missing; after the reference it names the schedule under " +
-                     "which the run goes on");
+                     "which the run continues");
   if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
   if (cell.changes.optimizer) need_known(table, "optimizer", *cell.changes.optimizer, optimizer_names);
@@ -140,8 +141,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
   cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
   for (const auto& row : cell.changes.lengths) {
-    if (row.empty())
-      throw InputError(table.where("lengths") + ": a microbatch without rows stands there; give its row lengths");
+    if (row.empty()) throw InputError(table.where("lengths") + ": has a microbatch without rows; give its row lengths");
   }
   if (table.has("balance") && cell.changes.partition) {
     throw InputError(table.where("balance") + ": balance and partition exclude each other; keep one");
@@ -173,14 +173,14 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     return;
   }
   if (sweep.runs.empty()) {
-    throw InputError(sweep.path.string() + ", key run: missing or empty; name the run files of the matrix");
+    throw InputError(sweep.path.string() + ", key run: missing or empty; name the run files");
   }
   if (sweep.world_sizes.empty()) {
-    throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; [1, 2, 4], say");
+    throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; write for example [1, 2, 4]");
   }
   for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "checks"}) {
     if (table.has(key) && table.texts(key)->empty()) {
-      throw InputError(table.where(key) + ": is empty; leave it out, or name at least one");
+      throw InputError(table.where(key) + ": is empty; omit it, or name at least one");
     }
   }
 }
@@ -208,7 +208,7 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   }
   sweep.launcher = named ? *named : default_launcher();
   if (sweep.launcher.find("{world}") == std::string::npos) {
-    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +
+    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks can be requested; \"" +
                      default_launcher() + "\" is the default");
   }
 }
@@ -265,9 +265,8 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.bench = table.boolean("bench").value_or(false);
   sweep.audit = table.boolean("audit").value_or(false);
   if (sweep.audit && !sweep.checks.empty() && std::ranges::find(sweep.checks, "audit") == sweep.checks.end()) {
-    throw InputError(table.where("audit") +
-                     ": asks for values that the check audit is to recompute, and checks leaves " +
-                     "that check out; add it there or remove this");
+    throw InputError(table.where("audit") + ": asks for values for the check audit to recompute, but checks omits " +
+                     "that check; add it there or remove this");
   }
   read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
@@ -282,7 +281,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
   if (sweep.mixed_gpus && !sweep.calibrated) {
     throw InputError(table.where("mixed_gpus") +
-                     ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
+                     ": GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
   }
   for (const auto& cell : table.tables("cell")) {
     // keys() first, which does not mark keys as requested: removed keys are not suggested as known ones.
@@ -294,7 +293,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   }
   for (const auto& cell : sweep.cells) {
     if (sweep.calibrated && cell.resumes)
-      throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured of runs from their start");
+      throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured on runs from their start");
   }
   need_whole_matrix(table, sweep);
   return sweep;

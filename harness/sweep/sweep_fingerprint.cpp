@@ -206,7 +206,7 @@ Json to_json(const SweepFingerprint& fingerprint) {
 SweepFingerprint read_fingerprint(const Json& json, const fs::path& file) {
   const JsonKeys keys(file, json);
   if (!keys.at("fingerprint").is_object()) {
-    throw InputError(file.string() + ": is of an older version, whose sweeps cannot be gone on with; choose another " +
+    throw InputError(file.string() + ": is from an older version, whose sweeps cannot be resumed; choose another " +
                      "--out. Nothing was overwritten.");
   }
   const JsonKeys kept = keys.object("fingerprint");

@@ -53,15 +53,15 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
 
 void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {
   const bool is_there = path_exists(path);
-  if (is_there && !folder_exists(path)) throw InputError(path.string() + ": is no folder; choose another --out");
+  if (is_there && !folder_exists(path)) throw InputError(path.string() + ": is not a folder; choose another --out");
   const bool holds_sweep = is_there && path_exists(path / "sweep.json");
   if (resume && !holds_sweep) {
-    throw InputError(path.string() + ": holds no sweep to go on with; leave out --resume to start one");
+    throw InputError(path.string() + ": holds no sweep to resume; omit --resume to start one");
   }
   if (!resume && is_there && !fs::is_empty(path)) {
     throw InputError(
         path.string() +
-        (holds_sweep ? ": holds a sweep already; add --resume to go on with it, or" : ": holds files already;") +
+        (holds_sweep ? ": already holds a sweep; add --resume to continue it, or" : ": already holds files;") +
         " choose another --out. Nothing was overwritten.");
   }
   if (!resume) return;

@@ -57,8 +57,8 @@ void SweepInputs::require_unchanged() const {
   for (const auto& [file, input] : known_) {
     if (!input.held || stamp_of(file) == input.stamp || file_hash(file) == input.hash) continue;
     throw SystemError(file.string() +
-                      " is no longer what it was when the sweep began: runs before and after are not of the same. " +
-                      "Put it back, or begin anew with another --out");
+                      " changed after the sweep began: earlier and later runs would use different files. " +
+                      "Restore it, or start again with another --out");
   }
 }
 

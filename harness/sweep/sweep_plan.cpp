@@ -66,7 +66,7 @@ std::string variant_of(const ExtraCell& cell) {
   }
   if (cell.changes.dump) parts.push_back("level dump");
   if (cell.resumes) {
-    parts.push_back("gone on with after " + std::to_string(cell.resumes->steps) + " steps on " +
+    parts.push_back("resumed after " + std::to_string(cell.resumes->steps) + " steps on " +
                     std::to_string(cell.resumes->world_size) + " ranks" +
                     (cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
   }
@@ -158,8 +158,8 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
   if (!alike && facts.balance.empty() && facts.partition == "cost") {
     throw InputError(
-        "the stages of " + schedule.name + " sum gradients in orders of their own, and with partition = " +
-        "\"cost\" the layers of a stage are not known beforehand; give a balance, or partition = " + "\"uniform\"");
+        "the stages of " + schedule.name + " sum gradients in their own orders, and with partition = " +
+        "\"cost\" the layers of a stage are not known in advance; give a balance, or partition = " + "\"uniform\"");
   }
   const std::int32_t stages = schedule.placement.stages();
   const auto layers = facts.balance.empty() ? uniform_layers(layers_of(facts), stages) : facts.balance;
@@ -236,7 +236,7 @@ class Planner {
       add_in_turn(granularity);
     }
     if (plan_.cells.empty() && !plan_.not_applicable.empty()) {
-      throw InputError(sweep_.path.string() + ": no cell of the matrix can be: " + plan_.not_applicable.front());
+      throw InputError(sweep_.path.string() + ": no case of the matrix is possible: " + plan_.not_applicable.front());
     }
     for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
     if (sweep_.audit && !sweep_.calibrated) add_audited();  // cases in the mode calibrated are always at level dump
@@ -336,16 +336,16 @@ class Planner {
     cell.where = sweep_.path.string() + ", key audit";
     const std::string training = training_id(names_.at(cell.run), cell.changes);
     const auto not_audited = [&](const std::string& why) {
-      plan_.not_applicable.push_back(training + ": its values are not audited: " + why);
+      plan_.not_applicable.push_back(training + ": its values are not recomputed: " + why);
     };
-    if (all_ranks(cell) == 1) return not_audited("no cell of this model has more than one rank");
+    if (all_ranks(cell) == 1) return not_audited("no case of this model has more than one rank");
     const double bytes =
         2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // including the reference's
     if (bytes > most_bytes) {
       char size[32];
       std::snprintf(size, sizeof size, "%.1f GiB", bytes / most_bytes);
       return not_audited(std::string("its dumps and its reference's would take about ") + size +
-                         "; at most 1 GiB is written for it");
+                         "; the limit is 1 GiB");
     }
     add(std::move(cell), Unfit::refused);
   }
@@ -390,7 +390,7 @@ class Planner {
       throw InputError(wanted.where + ": " + error.what());
     }
     if (!ids_.insert(plan.id).second) {
-      throw InputError(wanted.where + ": the cell " + plan.id + " stands in the sweep twice; remove one");
+      throw InputError(wanted.where + ": the case " + plan.id + " is in the sweep twice; remove one");
     }
     cell.run = wanted.run;
     cell.changes = wanted.changes;
@@ -423,7 +423,7 @@ class Planner {
                                   const std::string& first_schedule) {
     if (wanted.resumes->steps >= facts.steps)
       throw InputError("resume_at = " + std::to_string(wanted.resumes->steps) + ", and the run makes " +
-                       std::to_string(facts.steps) + " steps: none is left to go on with");
+                       std::to_string(facts.steps) + " steps: none is left after the resume");
     const auto order_of = [&](const std::string& name, std::int64_t world) -> std::string {
       if (name == by_the_reference) return "";  // ascending
       const RunnableSchedule part = schedule_of(facts, name, world);
@@ -434,8 +434,8 @@ class Planner {
     };
     if (order_of(schedule, wanted.world_size) != order_of(first_schedule, wanted.resumes->world_size))
       throw InputError(
-          "the two parts of the run sum gradients in different orders, so that no reference has both's "
-          "bits; take other schedules");
+          "the two segments of the run sum gradients in different orders, so no reference has the "
+          "bits of both; use other schedules");
   }
 
   bool is_in_matrix(const fs::path& run) const {
@@ -500,7 +500,7 @@ SweepPlan select_shard(const SweepPlan& plan, const Shard& shard) {
     ids.push_back(all[at]);
   if (ids.empty())
     throw InputError("--shard " + std::to_string(shard.number) + "/" + std::to_string(shard.of) +
-                     ": holds nothing; the sweep has " + std::to_string(all.size()) + " cells");
+                     ": is empty; the sweep has " + std::to_string(all.size()) + " cases");
   return with_cells(plan, ids);
 }
 

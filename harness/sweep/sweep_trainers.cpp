@@ -122,7 +122,7 @@ LaunchFinding SweepTrainers::run_first_segment(const PlannedStart& begin, const 
 /// A finding in place of the case's own launch, which did not start.
 LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::string& id, const fs::path& record) const {
   folder_.make_way(record, folder_.launch(id));
-  first.words = "the part of the run that was to be gone on with did not end well: " + first.words;
+  first.words = "the first segment of the run failed: " + first.words;
   first.started = false;  // refers to the judged run
   first.culprit_rank.reset();
   write_json(folder_.launch(id) / "finding.json", to_json(first));
@@ -150,8 +150,8 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
   std::error_code unknown;
   const auto space = fs::space(folder_.path(), unknown);
   if (unknown || space.available >= least_bytes) return;
-  throw SystemError(id + " did not end well, and " + folder_.path().string() + " has only " +
-                    std::to_string(space.available) + " bytes left: the disk is full");
+  throw SystemError(id + " failed, and " + folder_.path().string() + " has only " + std::to_string(space.available) +
+                    " bytes left: the disk is full");
 }
 
 LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,

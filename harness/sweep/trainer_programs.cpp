@@ -7,7 +7,7 @@ namespace plumbline {
 
 std::string trainers_help() {
   return std::string("Folder of ").append(reference_program).append(" and ").append(pipeline_program) +
-         " (default: beside this program)";
+         " (default: this program's folder)";
 }
 
 std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {

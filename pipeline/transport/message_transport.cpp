@@ -83,7 +83,7 @@ MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, Transport
 MessageTransport::~MessageTransport() {
   if (finished_) return;
   // No rank may keep waiting for this one.
-  abort(failure_.empty() ? "it left without a clean end" : failure_, ExitCode::does_not_hold);
+  abort(failure_.empty() ? "it ended without finishing" : failure_, ExitCode::does_not_hold);
   for (const Opened& each : open_) each->request.reset();  // a handle may outlive this transport
 }
 
@@ -183,7 +183,7 @@ void MessageTransport::progress() {
       each->request.reset();
       if (each->end.sends || nccl_ || bytes == each->tensor.nbytes()) continue;
       throw RunError("rank " + std::to_string(rank()) + ", " + describe(each->end) + ": " + std::to_string(bytes) +
-                     " bytes came in place of " + std::to_string(each->tensor.nbytes()));
+                     " bytes arrived instead of " + std::to_string(each->tensor.nbytes()));
     }
   };
   advance_requests();
@@ -241,7 +241,7 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
 }
 
 void MessageTransport::throw_deadline_error(const std::string& what, std::chrono::milliseconds timeout, bool starting) {
-  std::string text = waiting_text(rank(), what, timeout) + ": that is the time limit" +
+  std::string text = waiting_text(rank(), what, timeout) + ": this exceeds the time limit" +
                      (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
                      (starting ? "start_timeout_ms" : "timeout_ms");
   std::vector<std::int64_t> waited_for;

@@ -104,8 +104,8 @@ std::optional<ForeignLauncher> foreign_launcher(int world_size) {
     const std::string library = library_path().string();
     found = {number(each.rank).value_or(0),
              each.launcher + (" started " + std::to_string(*size)) +
-                 " processes that know nothing of each other, each alone in its MPI world: they run with " +
-                 mpi_version() + " (" + (library.empty() ? "no path" : library) +
+                 " processes, each alone in its MPI world: they run with " + mpi_version() + " (" +
+                 (library.empty() ? "no path" : library) +
                  "), to which this launcher does not belong. Start them with the mpirun of that MPI" +
                  (each.launcher == std::string("srun") ? ", or try srun --mpi=pmix or --mpi=pmi2" : "") +
                  " (in a sweep: its path in the key launcher), or build for the launcher's MPI (-DMPI_HOME=DIR)"};

@@ -66,7 +66,7 @@ std::string WaitNotes::describe_chain(int peer, std::vector<std::int64_t>& chain
   for (const std::int64_t rank : chain) {
     if (peer_of(rank) >= 0) text += "; rank " + std::to_string(rank) + " waits for " + latest(rank)->what.data();
   }
-  if (again < 0) return text + "; rank " + std::to_string(chain.back()) + " has not said that it waits";
+  if (again < 0) return text + "; rank " + std::to_string(chain.back()) + " has not reported that it waits";
   chain.push_back(again);
   return text + ": they wait for each other";
 }

@@ -28,7 +28,7 @@ class WaitNotes {
   /// Receives what the others have sent.
   void poll();
   /// The chain of waits that starts at this rank, which waits for `peer`, as text: "; rank 1 waits for RECV_F ... from
-  /// rank 0; rank 0 has not said that it waits". Appends the ranks of the chain to `chain`, with a repeated rank at its
+  /// rank 0; rank 0 has not reported that it waits". Appends these ranks to `chain`, with a repeated rank at its
   /// end.
   std::string describe_chain(int peer, std::vector<std::int64_t>& chain) const;
 

@@ -195,7 +195,7 @@ class RecordTest(unittest.TestCase):
         whole = plumbline.compare(one, two)
         self.assertIn("replica 1: ", whole.checks["boundaries"].reason)
         self.assertIn("replica 1 is fed the same microbatches as replica 0", whole.checks["replicas"].reason)
-        with self.assertRaisesRegex(ValueError, "replica-2: is not there"):
+        with self.assertRaisesRegex(ValueError, "replica-2: does not exist"):
             plumbline.compare(one, two, replica=2)
         with self.assertRaisesRegex(ValueError, "read one: .*replica-0"):
             plumbline.read(two)

@@ -16,7 +16,7 @@ std::vector<Tick> ticks(double low, double high, int most, double least_step) {
   double step = power;
   for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
     step = factor * power;
-    // A hair less than the step still is the step: (high - low) / most is rounded.
+    // With a tolerance, because (high - low) / most is rounded.
     if (step >= rough * (1 - 1e-9)) break;
   }
   const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
@@ -29,7 +29,7 @@ std::vector<Tick> ticks(double low, double high, int most, double least_step) {
     else
       std::snprintf(text, sizeof text, "%.6g", at);
     found.push_back({at, text});
-    if (found.size() > static_cast<std::size_t>(most) + 1) break;  // a range so far from 0 that steps are lost in it
+    if (found.size() > static_cast<std::size_t>(most) + 1) break;  // so far from 0 that the step is below one ULP
   }
   return found;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One axis of a plot: its range and where its ticks stand.
+// One axis of a plot: its range and ticks.
 #pragma once
 
 #include <string>
@@ -19,11 +19,11 @@ struct Axis {
   std::string label;  ///< what is drawn, with its unit
 };
 
-/// Multiples of 1, 2 or 5 times a power of ten that lie in [low, high]: as many as there can be, `most` at most.
-/// Written with the digits that tell them apart. Of a range that is empty or not finite none.
+/// Multiples of 1, 2 or 5 times a power of ten in [low, high]: as many as possible, at most `most`.
+/// Written with the digits that distinguish them. None for a range that is empty or not finite.
 std::vector<Tick> round_ticks(double low, double high, int most);
 
-/// The same, of whole numbers alone.
+/// The same, only whole numbers.
 std::vector<Tick> whole_ticks(double low, double high, int most);
 
 }  // namespace plumbline::plot

@@ -10,10 +10,10 @@
 namespace plumbline::plot {
 namespace {
 
-/// Colours (Okabe and Ito 2008) that the colour-blind tell apart, on white and on black.
+/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008), on white and on black.
 constexpr std::array colors{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#888888", "#7A5195"};
 
-/// Outlines around the point where the pen stands, as relative path commands: what lies below stays to be seen.
+/// Outlines around the current point, as relative path commands; not filled, so marks below remain visible.
 constexpr std::array shapes{
     "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0",  // circle
     "m-3.2 -3.2h6.4v6.4h-6.4z",                      // square

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points and lines of several series, told apart by colour and, in black and white, by shape or dashes.
+// Points and lines of several series, which differ in colour and, for black and white, in shape or dashes.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ namespace plumbline::plot {
 
 struct Point {
   double x = 0;
-  double y = 0;  ///< pixels; where it is no finite number nothing is drawn
+  double y = 0;  ///< pixels; nothing is drawn if it is not finite
 };
 
-/// How far from its place on the x axis series number `series` of `count` stands, so that none hides another: within
+/// The offset on the x axis of series number `series` of `count`, so that none hides another: within
 /// 0.3 to either side.
 double beside(std::size_t series, std::size_t count);
 
-/// Of series number `series`; after eight they repeat. Points that lie on each other are drawn once.
+/// Points of series number `series`; after eight the marks repeat. Coinciding points are drawn once.
 std::string draw_points(std::size_t series, const std::vector<Point>& points);
 
-/// A line through the points, with a gap where one is not finite. Points on a level line between their neighbours are
-/// left out: the line is the same without.
+/// A line through the points, with a gap at each that is not finite. Points on a level line between their neighbours
+/// are omitted, which does not change the line.
 std::string draw_line(std::size_t series, const std::vector<Point>& points);
 
 }  // namespace plumbline::plot

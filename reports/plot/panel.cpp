@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view faint = " stroke=\"currentColor\" stroke-width=\"0.7\" stroke-opacity=\"0.18\"";
 constexpr std::string_view outline = " fill=\"none\" stroke=\"currentColor\" stroke-width=\"1\"";
 constexpr double tick_length = 4;
-/// Of a letter of 12 pixels, on average: no font is there to be asked.
+/// Average width of a letter of 12 pixels: no font is available to measure.
 constexpr double letter_width = 6.6;
 
 std::string rotated_label(double x, double y, const std::string& text) {
@@ -17,7 +17,7 @@ std::string rotated_label(double x, double y, const std::string& text) {
                " text-anchor=\"middle\" transform=\"rotate(-90 " + coordinate(x) + " " + coordinate(y) + ")\"");
 }
 
-/// Where a line of a path begins. All lines of one look are one path: a page holds thousands of them.
+/// Starts a line of a path. All lines of one look are one path, because a page has thousands of them.
 std::string from(double x, double y) {
   return "M" + coordinate(x) + " " + coordinate(y);
 }

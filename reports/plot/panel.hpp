@@ -9,7 +9,7 @@
 
 namespace plumbline::plot {
 
-/// Where the axes stand, in pixels of the picture: the rectangle between them, without their ticks and labels.
+/// The rectangle between the axes, in pixels of the picture, without ticks and labels.
 struct Frame {
   double left = 0, top = 0, right = 0, bottom = 0;
 };
@@ -22,7 +22,7 @@ class Panel {
   double y(double value) const;
   const Frame& frame() const { return frame_; }
 
-  /// Axes, ticks, labels, a line across at each tick of y, and the title above.
+  /// Axes, ticks, labels, a horizontal line at each tick of y, and the title above.
   std::string draw_axes(const std::string& title = "") const;
 
  private:
@@ -36,7 +36,7 @@ struct LegendEntry {
   std::string text;
 };
 
-/// Entries in a row that begins at (x, y), and in further rows where `width` is not enough.
+/// Entries in a row that begins at (x, y), wrapped at `width`.
 std::string draw_legend(double x, double y, double width, const std::vector<LegendEntry>& entries);
 
 }  // namespace plumbline::plot

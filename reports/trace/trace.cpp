@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t compute_thread = 1;
 
-/// Microseconds, as the format has them; the nanoseconds stay as decimals.
+/// Microseconds, as the format requires; nanoseconds are decimals.
 double microseconds(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1000;
 }
@@ -48,14 +48,14 @@ PlacedAction placed(const Record& record, std::int64_t rank, const ActionRow& ro
   const std::string where = record.path.string() + ": rank " + std::to_string(rank) + ", step " +
                             std::to_string(row.step) + ", action " + row.action;
   const auto action = parse_action(row.action);
-  if (!action) throw InputError(where + ": is no action");
+  if (!action) throw InputError(where + ": is not an action");
   if (row.start_ns < 0 || row.end_ns < row.start_ns || row.wait_ns < 0 || row.wait_ns > row.end_ns - row.start_ns)
     throw InputError(where + ": its clock ran backwards (start " + std::to_string(row.start_ns) + ", end " +
                      std::to_string(row.end_ns) + ", wait " + std::to_string(row.wait_ns) + " ns)");
   return {row.step, *action, row.start_ns, row.end_ns, row.wait_ns, rank, compute_thread, row.peak_bytes};
 }
 
-/// Messages overlap, and slices of one thread must not: each goes on the first thread that is free again.
+/// Messages overlap, but slices of one thread must not: each gets the first free thread.
 void place_messages(std::vector<PlacedAction>& actions) {
   std::vector<PlacedAction*> messages;
   for (PlacedAction& each : actions) {
@@ -113,7 +113,7 @@ void add_rank(Json& events, std::int64_t rank, const std::vector<PlacedAction>& 
   }
 }
 
-/// Of each step at its end, as far as the record tells.
+/// Counters at the end of each step, as far as they were recorded.
 void add_memory(Json& events, const RankRecord& rank, const std::map<std::int64_t, std::int64_t>& ends) {
   for (const MemoryRow& row : rank.memory) {
     const auto end = ends.find(row.step);
@@ -138,8 +138,8 @@ Json flow_end(const char* phase, const PlacedAction& each, std::int64_t id, std:
           {"ts", microseconds(at_ns)}};
 }
 
-/// From the start of each send to the end of its receive. Where clocks differ by more than the transfer took there
-/// would be an arrow backwards in time: it is left out and counted.
+/// From the start of each send to the end of its receive. If clocks differ by more than the transfer took, there
+/// would be an arrow backwards in time: it is omitted and counted.
 std::int64_t add_flows(Json& events, const std::vector<PlacedAction>& all) {
   std::map<MessageKey, const PlacedAction*> receives;
   for (const PlacedAction& each : all) {

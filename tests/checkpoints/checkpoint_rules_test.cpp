@@ -96,11 +96,11 @@ TEST_F(CheckpointRules, NamesAFolderThatIsNotACheckpoint) {
     write_json(file, changed);
     return error_of<InputError>([&] { read_checkpoint_file(folder_ / "c/latest"); });
   };
-  EXPECT_THAT(refused([](Json& json) { json = Json::array(); }), HasSubstr("is no checkpoint.json"));
-  EXPECT_THAT(refused([](Json& json) { json.erase("schema"); }), HasSubstr("is no checkpoint.json"));
-  EXPECT_THAT(refused([](Json& json) { json["schema"] = 1; }), HasSubstr("is no checkpoint.json"));
+  EXPECT_THAT(refused([](Json& json) { json = Json::array(); }), HasSubstr("is not a checkpoint.json"));
+  EXPECT_THAT(refused([](Json& json) { json.erase("schema"); }), HasSubstr("is not a checkpoint.json"));
+  EXPECT_THAT(refused([](Json& json) { json["schema"] = 1; }), HasSubstr("is not a checkpoint.json"));
   EXPECT_THAT(refused([](Json& json) { json["schema"] = "plumbline-record/1"; }),
-              HasSubstr("schema plumbline-record/1 is none of a checkpoint's"));
+              HasSubstr("schema plumbline-record/1 is not a checkpoint's"));
   const char* const lacks = "lacks steps, training or digests";
   for (const char* key : {"steps", "training", "digests"}) {
     EXPECT_THAT(refused([&](Json& json) { json.erase(key); }), HasSubstr(lacks)) << key;
@@ -109,10 +109,10 @@ TEST_F(CheckpointRules, NamesAFolderThatIsNotACheckpoint) {
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 0; }), HasSubstr(lacks));
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 1.5; }), HasSubstr(lacks));
   EXPECT_THAT(refused([](Json& json) { json["digests"]["model.norm.weight"] = 7; }),
-              HasSubstr("digest of model.norm.weight is no text"));
+              HasSubstr("digest of model.norm.weight is not a string"));
   fs::remove(file);
   EXPECT_THAT(error_of<InputError>([&] { read_checkpoint_file(folder_ / "c/latest"); }),
-              HasSubstr("it is half of a checkpoint, or none"));
+              HasSubstr("it is an incomplete checkpoint, or none"));
 }
 
 TEST_F(CheckpointRules, RefusesATensorWithoutADigest) {
@@ -198,7 +198,7 @@ TEST_F(CheckpointRules, RefusesMetricsWithOtherColumns) {
   train("c");
   folder_.file("c/metrics.csv", "step,loss\n0,5\n");
   EXPECT_THAT(error_of<InputError>([&] { train("c", folder_ / "c/step-00000002"); }),
-              HasSubstr("metrics.csv: is not the metrics of such a training"));
+              HasSubstr("metrics.csv: is not a metrics file of this kind"));
 }
 
 /// Rank 0 of two, whose peer always answers the same.

@@ -192,7 +192,7 @@ TEST_F(Checkpointing, LatestSkipsADamagedCheckpoint) {
 
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train(training, 3, at("c"), "latest"), 0);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("taking the checkpoint before it"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("resuming from the previous checkpoint"));
   EXPECT_EQ(digests(at("c") / "latest"), digests(at("whole") / "latest"));
 }
 
@@ -237,7 +237,7 @@ TEST_F(Checkpointing, DoesNothingWithoutRemainingSteps) {
   for (const int ranks : {reference_alone, 2}) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(train({}, ranks, at("c"), "latest"), 0);
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("all 3 steps are made already"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("all 3 steps are already made"));
   }
   EXPECT_EQ(digests(at("c") / "latest"), before);
 }
@@ -283,7 +283,7 @@ TEST_F(Checkpointing, RefusesPartialAndNewerCheckpoints) {
     Json damaged = file;
     damaged["written_by"] = written_by;
     write_json(whole / "checkpoint.json", damaged);
-    EXPECT_THAT(refused(), HasSubstr("written_by is no object, or its run_id no text"));
+    EXPECT_THAT(refused(), HasSubstr("written_by is not an object, or its run_id not a string"));
   }
   file["schema"] = "plumbline-checkpoint/2";
   write_json(whole / "checkpoint.json", file);
@@ -313,7 +313,7 @@ TEST_F(Checkpointing, RefusesARunThatKeepsNothing) {
   ReferenceOptions options;
   options.run_file = run_file({});
   options.progress = false;
-  EXPECT_THAT(error_of<InputError>([&] { train_reference(options); }), HasSubstr("nothing of this run would be kept"));
+  EXPECT_THAT(error_of<InputError>([&] { train_reference(options); }), HasSubstr("nothing of this run would be saved"));
 }
 
 }  // namespace

@@ -76,14 +76,14 @@ const std::vector<Pair> pairs{
      {},
      usual,
      2,
-     "no checkpoint before it is left"},
+     "there is no earlier checkpoint"},
     {"latest_all_lost",
      [](const fs::path& c) { to_each(c, lose); },
      "latest",
      {},
      usual,
      2,
-     "no checkpoint before it is left"},
+     "there is no earlier checkpoint"},
     {"latest_all_of_other_models",
      [](const fs::path& c) { to_each(c, take_another_config); },
      "latest",
@@ -97,7 +97,7 @@ const std::vector<Pair> pairs{
      {},
      usual,
      2,
-     "no checkpoint before it is left"},
+     "there is no earlier checkpoint"},
     {"damaged_before_it_unfit",
      [](const fs::path& c) {
        flip_a_bit(c / checkpoints[2]);
@@ -114,8 +114,9 @@ const std::vector<Pair> pairs{
      {},
      usual,
      0,
-     "step-00000003: has no checkpoint.json, which is written last: it is half of a checkpoint, or none; taking the "
-     "checkpoint before it"},
+     "step-00000003: has no checkpoint.json, which is written last: it is an incomplete checkpoint, or none; resuming "
+     "from the "
+     "previous checkpoint"},
     {"newest_without_config",
      [](const fs::path& c) { fs::remove(c / checkpoints[2] / "config.json"); },
      "latest",

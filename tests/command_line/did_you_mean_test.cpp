@@ -43,24 +43,25 @@ class DidYouMean : public ::testing::Test {
 
 TEST_F(DidYouMean, AnOptionIsHeldAgainstThoseOfTheInnermostCommandWithoutItsValue) {
   EXPECT_THAT(told("schedule check --modl=stream"),
-              StartsWith("--modl is no option of plumbline schedule check; did you mean --model?\n"));
+              StartsWith("--modl is not an option of plumbline schedule check; did you mean --model?\n"));
 }
 
 TEST_F(DidYouMean, ACommandIsHeldAgainstThoseOfTheCommandBeforeIt) {
-  EXPECT_THAT(told("schedule shwo"), StartsWith("shwo is no command of plumbline schedule; did you mean show?\n"));
-  EXPECT_THAT(told("swep"), StartsWith("swep is no command of plumbline; did you mean sweep?\n"));
+  EXPECT_THAT(told("schedule shwo"), StartsWith("shwo is not a command of plumbline schedule; did you mean show?\n"));
+  EXPECT_THAT(told("swep"), StartsWith("swep is not a command of plumbline; did you mean sweep?\n"));
 }
 
 TEST_F(DidYouMean, WhereNoneIsNearAllAreToldOfAShortOptionToo) {
-  EXPECT_THAT(told("qqqqqqqqqqqq"), StartsWith("qqqqqqqqqqqq is no command of plumbline; known are sweep, schedule\n"));
+  EXPECT_THAT(told("qqqqqqqqqqqq"),
+              StartsWith("qqqqqqqqqqqq is not a command of plumbline; known are sweep, schedule\n"));
   EXPECT_THAT(told("sweep -qqqqqqqqqqqq"),
-              StartsWith("-qqqqqqqqqqqq is no option of plumbline sweep; known are --help, --list\n"));
+              StartsWith("-qqqqqqqqqqqq is not an option of plumbline sweep; known are --help, --list\n"));
 }
 
 TEST_F(DidYouMean, OfSeveralWordsTheFirstThatCouldBeMeantOtherwiseIsTold) {
-  EXPECT_THAT(told("sweep a.toml b.toml --lisst"), StartsWith("--lisst is no option of plumbline sweep; "));
+  EXPECT_THAT(told("sweep a.toml b.toml --lisst"), StartsWith("--lisst is not an option of plumbline sweep; "));
   EXPECT_THAT(told("sweep a.toml --lisst --hepl"),
-              AllOf(StartsWith("--lisst is no option of "), Not(HasSubstr("--hepl is no option"))));
+              AllOf(StartsWith("--lisst is not an option of "), Not(HasSubstr("--hepl is not an option"))));
 }
 
 TEST_F(DidYouMean, TheLibrarysOwnWordsFollow) {

@@ -57,8 +57,8 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     EXPECT_GT(memory.looked_at.at("saved_cells"), 0);
     // For a process with a GPU, nothing else is left out.
     EXPECT_THAT(memory.reason,
-                ::testing::ContainsRegex("not looked at: growth of the processes' private memory [(][^()]*[)]$"));
-    EXPECT_THAT(memory.measured, HasSubstr("asked of the allocator"));
+                ::testing::ContainsRegex("not inspected: growth of the processes' private memory [(][^()]*[)]$"));
+    EXPECT_THAT(memory.measured, HasSubstr("requested from the allocator"));
   }
 
   /// Of the first visible GPU.

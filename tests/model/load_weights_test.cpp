@@ -228,7 +228,7 @@ TEST(LoadWeights, RefusesATensorUnknownToTheConfig) {
   weights["model.layers.0.self_attn.q_proj.bias"] = at::ones({32});
 
   EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
-              AllOf(HasSubstr("model.layers.0.self_attn.q_proj.bias"), HasSubstr("the config makes no such tensor")));
+              AllOf(HasSubstr("model.layers.0.self_attn.q_proj.bias"), HasSubstr("the config has no such tensor")));
 }
 
 TEST(LoadWeights, RefusesNumbersThatAreNotFinite) {

@@ -47,7 +47,7 @@ TEST(MpiTransport, AbortsTheJobUnlessFinished) {
     const auto left_early = make_mpi_transport(patient, [&](const std::string& why) { reason = why; });
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  EXPECT_EQ(reason, "it left without a clean end");
+  EXPECT_EQ(reason, "it ended without finishing");
 
   reason.clear();
   {

@@ -144,7 +144,7 @@ TEST_P(TorchsOneFOneB, IsRefusedForAMissingForward) {
   const std::string words = testing::error_of<InputError>([&] { train(path, ranks, microbatches); });
 
   const std::string last = std::to_string(ranks - 1);
-  EXPECT_THAT(words, HasSubstr("rank " + last + ", position 1, " + last + "B0: its forward has not run yet"));
+  EXPECT_THAT(words, HasSubstr("rank " + last + ", position 1, " + last + "B0: its forward has not run"));
   EXPECT_THAT(words, HasSubstr(last + "F" + std::to_string(microbatches)));
   EXPECT_THAT(words, HasSubstr("only the microbatches 0 to " + std::to_string(microbatches - 1)));
   EXPECT_FALSE(fs::exists(folder_ / "record")) << "nothing is begun on bad input";
@@ -237,7 +237,7 @@ TEST_F(Imported, PathsAreRelativeToTheRunFile) {
 TEST_F(Imported, ADialectNeedsAFile) {
   PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, "1f1b");
   asked.schedule_dialect = "torch";
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("is no file"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("is not a file"));
   asked.schedule = folder_.file("mine.csv", "0F0,0B0,0W0\n").string();
   asked.schedule_dialect = "tourch";
   EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("\"tourch\" is unknown"));
@@ -251,7 +251,7 @@ TEST_F(Imported, ARefusalDoesNotTouchAnotherRunsRecord) {
   folder_.file("record/manifest.json", "another run's");
   const auto path = folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
 
-  EXPECT_THAT(testing::error_of<InputError>([&] { train(path.string(), 2, 2); }), HasSubstr("in a circle"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train(path.string(), 2, 2); }), HasSubstr("in a cycle"));
 
   EXPECT_EQ(read_file(folder_ / "record/manifest.json"), "another run's");
 }
@@ -273,7 +273,7 @@ TEST_F(Imported, RefusesBadFilesWithPlaceAndRemedy) {
       {"cut short", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2\n", "1B3: "},
       {"a rank too few", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n", "has rows for 1 rank, the run has 2 ranks"},
       {"junk behind an action", "0F0,0F1,0F2,0F3x,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0F3x\""},
-      {"an unknown action", "0F0,0F1,0F2,0G3,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0G3\" is no action"},
+      {"an unknown action", "0F0,0F1,0F2,0G3,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0G3\" is not an action"},
       {"a stage on two ranks", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3,1F3,1B3\n1F0,1F1,1F2,1B0,1B1,1B2\n",
        "rank 0, position 8, 1F3: "},
       {"microbatch 7 of 4", "0F0,0F1,0F2,0F7,0B0,0B1,0B2,0B7\n" + second, "rank 0, position 3, 0F7: "},

@@ -146,7 +146,7 @@ TEST(PipelineProgram, ACheckReportsTheObstacle) {
   config["num_hidden_layers"] = 1000;
   folder.file("large.json", config.dump());
   const std::vector<Case> cases = {
-      {{run.string(), "--schedule", "dualpipe-v", "--world", "2"}, 2, "at least 2 microbatches a rank"},
+      {{run.string(), "--schedule", "dualpipe-v", "--world", "2"}, 2, "at least 2 microbatches per rank"},
       {{run.string(), "--transport", "tcp"}, 2, "did you mean mpi?"},
       {{(folder / "none.toml").string()}, 2, "none.toml"},
       {{run.string(), "--text", "/nowhere.txt"}, 2, "/nowhere.txt"},

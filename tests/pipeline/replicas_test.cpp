@@ -108,7 +108,7 @@ TEST(Replicas, WhatDoesNotDivideIsRefused) {
               HasSubstr("replicas: is 5, which does not divide the 12 microbatches of a step"));
   const auto over_nccl = run_with(folder.path(), 2, "", "transport = \"nccl\"\n");
   EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(load_training_run(over_nccl, std::nullopt), 4); }),
-              HasSubstr("take transport mpi"));
+              HasSubstr("use transport mpi"));
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST(PipelineTrainer, RefusesWorldWithALauncher) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train_pipeline(asked), 2);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              ::testing::HasSubstr("--world goes with --transport threads; with mpi, mpirun -n says how many ranks"));
+              ::testing::HasSubstr("--world needs --transport threads; with mpi, mpirun -n sets the number of ranks"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r"));
 }
 

@@ -60,7 +60,7 @@ class Asked : public ::testing::Test {
     EXPECT_EQ(check.outcome, Outcome::fails) << check.reason;
     ASSERT_TRUE(check.first_divergence);
     EXPECT_EQ(check.first_divergence->item, item) << check.reason;
-    EXPECT_THAT(ended.said, HasSubstr("asked for was"));
+    EXPECT_THAT(ended.said, HasSubstr("requested was"));
   }
 
   TemporaryFolder folder_;

@@ -32,11 +32,12 @@ class CommandLine : public ::testing::Test {
 
 TEST_F(CommandLine, MisspeltCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
   const std::array<std::pair<std::string, std::string>, 6> mistakes = {{
-      {"swep " + quick, "swep is no command of plumbline; did you mean sweep?"},
-      {"schedule shwo", "shwo is no command of plumbline schedule; did you mean show?"},
-      {"sweep " + quick + " --lisst", "--lisst is no option of plumbline sweep; did you mean --list?"},
-      {"schedule check --modl=stream x.csv", "--modl is no option of plumbline schedule check; did you mean --model?"},
-      {"qqqqqqqqqqqq", "qqqqqqqqqqqq is no command of plumbline; known are sweep, "},
+      {"swep " + quick, "swep is not a command of plumbline; did you mean sweep?"},
+      {"schedule shwo", "shwo is not a command of plumbline schedule; did you mean show?"},
+      {"sweep " + quick + " --lisst", "--lisst is not an option of plumbline sweep; did you mean --list?"},
+      {"schedule check --modl=stream x.csv",
+       "--modl is not an option of plumbline schedule check; did you mean --model?"},
+      {"qqqqqqqqqqqq", "qqqqqqqqqqqq is not a command of plumbline; known are sweep, "},
       {"", "A subcommand is required"},
   }};
   for (const auto& [arguments, words] : mistakes) {
@@ -115,7 +116,7 @@ TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
       {record, "give a run file, with --record DIR"},
       {run + record + exported, "give a run file, with --record DIR"},
       {run + record + " --shadow --perturb 1", "--shadow and --perturb: give one of them"},
-      {run + exported + " --device cuda", "leave out --shadow, --perturb and --device"},
+      {run + exported + " --device cuda", "omit --shadow, --perturb and --device"},
       {run + record + " --dump-microbatches -1", "--dump-microbatches"},
       {run + " --plan --text /nowhere.txt", "/nowhere.txt"},
   }};

@@ -15,7 +15,7 @@ class DisturbedMpi : public DisturbedRanks {};
 
 TEST_F(DisturbedMpi, AHangIsNamed) {
   expect_a_hang_to_be_named(launcher, program, "--transport mpi");
-  EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: that is the time limit"))
+  EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: this exceeds the time limit"))
       << "the run file's, not our own";
 }
 
@@ -31,9 +31,8 @@ class DisturbedThreads : public DisturbedRanks {};
 
 // All of them stand still: no deadline passes meanwhile, as nobody had the time to keep it.
 TEST_F(DisturbedThreads, AStopOfTheProcessCountsTowardsNoDeadline) {
-  run("", program, "--transport threads --world 2", 100, 2000, [](pid_t pid, std::chrono::milliseconds since) {
-    kill(pid, since.count() < 5000 ? SIGSTOP : SIGCONT);
-  });
+  run("", program, "--transport threads --world 2", 100, 2000,
+      [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 5000 ? SIGSTOP : SIGCONT); });
 
   EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
   EXPECT_GE(finding_.seconds, 5) << "it did stand still";

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# publish_test.sh SCRIPTS: make publish refuses a tree with changes that are not committed, before it builds or runs anything.
+# publish_test.sh SCRIPTS: make publish refuses a tree with uncommitted changes, before it builds or runs anything.
 set -u
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT

@@ -97,8 +97,8 @@ TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
 
   EXPECT_EQ(ended.code, 3);
   EXPECT_THAT(ended.said,
-              SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes that know nothing of each "
-                       "other, each alone in its MPI world: they run with "));
+              SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes, each alone in its MPI world: "
+                       "they run with "));
   EXPECT_TRUE(record_is_free());
 }
 
@@ -161,7 +161,7 @@ TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
 
   for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("model.embed_tokens.weight: the config makes its shape [512x64], found [128x64]"));
+    EXPECT_THAT(ended.said, SaysOnce("model.embed_tokens.weight: by the config its shape is [512x64], found [128x64]"));
     EXPECT_TRUE(record_is_free());
   }
 }

@@ -58,7 +58,7 @@ TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
 
   const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "TERM");
   EXPECT_EQ(one.code, 0) << one.said;
-  EXPECT_THAT(one.said, HasSubstr("go on with --resume latest"));
+  EXPECT_THAT(one.said, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
   const std::int64_t first = steps("a");
 
@@ -72,7 +72,7 @@ TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
 TEST_F(SavedAndStopped, BySigusr1ThatMpirunHandsOn) {
   const Ended ended = signalled("exec " + on_two_ranks_ + "a --checkpoint-every 20", "a", "USR1");
   EXPECT_EQ(ended.code, 0) << ended.said;
-  EXPECT_THAT(ended.said, HasSubstr("go on with --resume latest"));
+  EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
 
   ASSERT_EQ(run(reference_ + "whole").code, 0);
@@ -85,7 +85,7 @@ TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
   const Ended ended = run(reference_ + "a --checkpoint-every 1");
   EXPECT_EQ(ended.code, 1);
   EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
-                                HasSubstr("the last checkpoint stays")));
+                                HasSubstr("the last checkpoint remains")));
   EXPECT_GE(steps("a"), 1);
   EXPECT_EQ(run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b").code, 1);
 }

@@ -82,7 +82,7 @@ TEST(ExternalBoundaries, BehindTheLastUnitNothingCrosses) {
 TEST(ExternalBoundaries, RowsOfAnotherRanksStageAreRefused) {
   const TemporaryFolder folder;
   ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
-  const auto refused = ThrowsMessage<InputError>(HasSubstr("stage 1 is rank 1's, told by rank 0"));
+  const auto refused = ThrowsMessage<InputError>(HasSubstr("stage 1 is rank 1's, but was recorded by rank 0"));
 
   EXPECT_THAT([&] { record.initial_parameter(1, "b.weight", external_tensor); }, refused);
   record.begin_step(0.1);

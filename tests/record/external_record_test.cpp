@@ -94,14 +94,14 @@ TEST(ExternalRecord, RefusesWhatNoReaderWouldTake) {
     ExternalRecord(folder / "refused", run);
   };
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.optimizer = "sgd"; }); },
-              ThrowsMessage<InputError>(HasSubstr("optimizer is no JSON object")));
+              ThrowsMessage<InputError>(HasSubstr("optimizer is not a JSON object")));
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.stages.clear(); }); },
               ThrowsMessage<InputError>(HasSubstr("rank 0 has no stage")));
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.steps = 0; }); }, ThrowsMessage<InputError>(HasSubstr("steps")));
   EXPECT_THAT([&] { of([](ExternalRun& run) { run.accumulation = "any"; }); },
               ThrowsMessage<InputError>(HasSubstr("accumulation")));
   EXPECT_THAT([&] { ExternalRecord(folder / "never made", two_stages(), 1); },
-              ThrowsMessage<InputError>(HasSubstr("let rank 0 make its ExternalRecord first")));
+              ThrowsMessage<InputError>(HasSubstr("let rank 0 create its ExternalRecord first")));
 }
 
 TEST(ExternalRecord, RefusesCallsOutOfOrderAndStepsThatLackSomething) {
@@ -124,9 +124,9 @@ TEST(ExternalRecord, RefusesCallsOutOfOrderAndStepsThatLackSomething) {
       ThrowsMessage<InputError>(HasSubstr("dtype 'float8' is not known")));
   EXPECT_THAT([&] { record.after_step("moment3", 0, "weight", tensor); },
               ThrowsMessage<InputError>(HasSubstr("moment3")));
-  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("0 microbatches were told, of 1")));
+  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("0 microbatches were recorded, of 1")));
   record.microbatch(microbatch_of_rows(1, {tensor}));
-  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no loss was told")));
+  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no loss was recorded")));
   record.loss(1, 1);
   EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("losses of")));
 }

@@ -72,7 +72,7 @@ TEST_F(ExternalSteps, AStepSaysNothingOfTheOneBefore) {
     complete_external_step(record);
     record.begin_step(0.125);
     record.microbatch({1, 1, 1, ""});
-    EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no loss was told")));
+    EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no loss was recorded")));
     record.loss(0, 7);
     record.end_step();
   }
@@ -247,7 +247,7 @@ TEST_F(ExternalSteps, OutsideOfAStepNothingOfAStepIsTold) {
 
   for (const auto& [name, call] : calls)
     EXPECT_EQ(error_of<std::logic_error>([&, &tell = call] { tell(record); }),
-              name + " is told between begin_step and end_step");
+              name + " must be recorded between begin_step and end_step");
 }
 
 TEST_F(ExternalSteps, StepsBeyondTheRunsAndAStartAfterTheFirstAreRefused) {
@@ -290,7 +290,7 @@ TEST_F(ExternalSteps, AStepOfARunThatClipsHasANorm) {
   record.begin_step(0.1);
   record.microbatch({1, 1, 1, ""});
   record.loss(0, 1);
-  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no norm was told")));
+  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no norm was recorded")));
 
   record.norm(2, 0.5);
   record.end_step();

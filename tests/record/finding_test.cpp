@@ -14,12 +14,12 @@ TEST(Finding, TheSentenceHasAllThatIsKnown) {
                        .direction = "forward",
                        .source = "reference",
                        .item = "layers.3",
-                       .what = "forward boundary at cut layers.3",
+                       .what = "forward boundary layers.3",
                        .expected = "a",
                        .got = "b",
                        .why = "the bits differ"};
   EXPECT_EQ(words_of(all),
-            "reference: step 2, microbatch 1, stage 3, rank 0, forward boundary at cut layers.3: the bits differ "
+            "reference: step 2, microbatch 1, stage 3, rank 0, forward boundary layers.3: the bits differ "
             "(expected a, got b)");
   EXPECT_EQ(place_text(all), "step 2, microbatch 1, stage 3, rank 0, forward, layers.3");
 }

@@ -48,8 +48,8 @@ TEST(WriteManifest, OverwritesNoOtherRun) {
   Json other = sample_manifest();
   other["run_id"] = "another";
 
-  EXPECT_THAT(error_of<InputError>([&] { write_manifest(folder.path(), other); }), HasSubstr("exists already"));
-  EXPECT_THAT(error_of<InputError>([&] { write_schedule_csv(folder.path(), "x\n"); }), HasSubstr("exists already"));
+  EXPECT_THAT(error_of<InputError>([&] { write_manifest(folder.path(), other); }), HasSubstr("already exists"));
+  EXPECT_THAT(error_of<InputError>([&] { write_schedule_csv(folder.path(), "x\n"); }), HasSubstr("already exists"));
   EXPECT_EQ(read_json(folder / "manifest.json")["run_id"], "a-run");
   EXPECT_EQ(bytes_of(folder / "schedule.csv"), "0F0,0B0\n");
 }
@@ -58,7 +58,7 @@ TEST(WriteAccumulation, IsWrittenOnce) {
   const TemporaryFolder folder;
   write_accumulation_csv(folder.path(), "0,1\n");
   EXPECT_THAT(error_of<InputError>([&] { write_accumulation_csv(folder.path(), "1,0\n"); }),
-              HasSubstr("accumulation.csv: exists already"));
+              HasSubstr("accumulation.csv: already exists"));
   EXPECT_EQ(bytes_of(folder / "accumulation.csv"), "0,1\n");
 }
 

@@ -18,9 +18,9 @@ TEST(JsonKeys, AKeyIsNamedWithThoseThatItStandsBelow) {
   const Json json = {{"a", {{"b", {{"c", 1}}}, {"list", {{{"d", 1}}, {{"d", "text"}}}}}}, {"number", 1}};
 
   EXPECT_EQ(refusal_of(json, [](const JsonKeys& keys) { keys.object("a").object("b").text("c"); }),
-            "f.json: key a.b.c: must be a text");
+            "f.json: key a.b.c: must be a string");
   EXPECT_EQ(refusal_of(json, [](const JsonKeys& keys) { keys.object("a").objects("list")[1].integer("d", 0); }),
-            "f.json: key a.list[1].d: must be a whole number");
+            "f.json: key a.list[1].d: must be an integer");
   EXPECT_EQ(refusal_of(json, [](const JsonKeys& keys) { keys.object("number"); }),
             "f.json: key number: must be a JSON object");
   EXPECT_EQ(refusal_of(json, [](const JsonKeys& keys) { keys.objects("number"); }),

@@ -46,14 +46,14 @@ TEST_F(ManifestRules, AModelHasNoMoreLayersThanTheStagesHaveUnits) {
   json_["model"]["num_hidden_layers"] = 4;
   EXPECT_NO_THROW(read()) << "as many as units";
   json_["model"]["num_hidden_layers"] = 5;
-  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, yet the stages list 4 units"));
+  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, but the stages list 4 units"));
   json_["role"] = "external";
   EXPECT_THAT(refusal(), HasSubstr("num_hidden_layers")) << "whoever names units as ours are";
 
   json_["stages"][0]["units"] = {"first_half"};
   EXPECT_NO_THROW(read()) << "a unit of someone else's may hold several layers";
   json_["role"] = "pipeline";
-  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, yet the stages list 3 units"));
+  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, but the stages list 3 units"));
 }
 
 TEST_F(ManifestRules, AModelMayCountItsLayersOtherwise) {
@@ -97,7 +97,7 @@ TEST_F(ManifestRules, ARunThatWasGoneOnWithHasAStepOfItsOwn) {
 
 TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {
   json_["evaluation"] = {{"every", 2}, {"microbatches", 3}, {"source", 4}};
-  EXPECT_THAT(refusal(), HasSubstr("key evaluation.source: must be a text"));
+  EXPECT_THAT(refusal(), HasSubstr("key evaluation.source: must be a string"));
   json_["evaluation"]["source"] = "held out";
   EXPECT_EQ(read().evaluation.value().microbatches, 3);
 }
@@ -123,9 +123,9 @@ TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
   json_["norm_order"] = "canonical";
   json_["clip_epsilon"] = 0;
   EXPECT_NO_THROW(read());
-  EXPECT_THAT(refusal_with("/norm_order", "per_rank"), HasSubstr("key norm_order: is 'per_rank', which an external"));
+  EXPECT_THAT(refusal_with("/norm_order", "per_rank"), HasSubstr("key norm_order: is 'per_rank', which is allowed"));
   EXPECT_THAT(refusal_with("/norm_order", "any"), HasSubstr("key norm_order: 'any' is not known"));
-  EXPECT_THAT(refusal_with("/clip_epsilon", 1e-6), HasSubstr("key clip_epsilon: is not 0, which an external"));
+  EXPECT_THAT(refusal_with("/clip_epsilon", 1e-6), HasSubstr("key clip_epsilon: is not 0, which is allowed"));
   EXPECT_THAT(refusal_with("/clip_epsilon", -1e-6), HasSubstr("key clip_epsilon: is negative"));
 
   json_["role"] = "external";
@@ -139,16 +139,16 @@ TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
 TEST_F(ManifestRules, StagesOfSomeoneElsesNeedNotFillTheRanksEvenly) {
   json_["world_size"] = 2;
   json_["stages"][2]["rank"] = 0;
-  EXPECT_THAT(refusal(), HasSubstr("key stages: are 3, yet world_size x"));
+  EXPECT_THAT(refusal(), HasSubstr("key stages: are 3, but world_size x"));
   json_["role"] = "external";
   EXPECT_EQ(read().stages.size(), 3U);
 }
 
 TEST_F(ManifestRules, KeysThatMayBeAbsentAreOfTheirKindWhereTheyStand) {
-  EXPECT_THAT(refusal_with("/command", "train"), HasSubstr("key command: must be a list of texts"));
+  EXPECT_THAT(refusal_with("/command", "train"), HasSubstr("key command: must be a list of strings"));
   for (const char* key : {"versions", "machine", "environment"})
     EXPECT_THAT(refusal_with(std::string("/") + key, "x"), HasSubstr(std::string("key ") + key + ": must be a JSON"));
-  EXPECT_THAT(refusal_with("/environment/attention", 1), HasSubstr("key environment.attention: must be a text"));
+  EXPECT_THAT(refusal_with("/environment/attention", 1), HasSubstr("key environment.attention: must be a string"));
   EXPECT_THAT(refusal_with("/clock_skew_ns", "1"), HasSubstr("key clock_skew_ns: must be a number"));
 
   json_["environment"] = {{"attention", nullptr}};

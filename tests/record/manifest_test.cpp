@@ -125,7 +125,7 @@ TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/0")), HasSubstr("is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-verdict/1")), HasSubstr("schema 'plumbline-verdict/1' is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/x")), HasSubstr("is not known"));
-  EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a text"));
+  EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a string"));
 }
 
 TEST(Manifest, TheFirstSchemaHasTheDataDigestAndNoScheduleOfTheLearningRate) {
@@ -159,7 +159,7 @@ TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {
 TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
   Json json = sample_manifest();
   json["first_step"] = 1;
-  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, yet no resumed_from says which run"));
+  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, but there is no resumed_from"));
   json["resumed_from"] = {{"run_id", "the one before"}, {"step", 1}};
   EXPECT_EQ(parse(json).first_step, 1);
   EXPECT_EQ(parse(json).resumed_from->run_id, "the one before");
@@ -170,7 +170,7 @@ TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
   EXPECT_THAT(refusal(json), HasSubstr("key resumed_from.step: 2 is not between 1 and 1")) << "no step would be left";
   json["resumed_from"]["step"] = 1;
   json.erase("first_step");
-  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 0, yet resumed_from.step is 1"));
+  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 0, but resumed_from.step is 1"));
   EXPECT_EQ(parse(sample_manifest()).first_step, 0);
 }
 
@@ -178,16 +178,16 @@ TEST(Manifest, NumbersThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refusal(with("/schedule/microbatches", 3)),
               HasSubstr("key schedule.microbatches: is not data.microbatches, 1"));
   EXPECT_THAT(refusal(with("/clock_skew_ns", -1)), HasSubstr("key clock_skew_ns: is negative"));
-  EXPECT_THAT(refusal(with("/schedule/chunks_per_rank", 2)), HasSubstr("key stages: are 3, yet world_size x"));
+  EXPECT_THAT(refusal(with("/schedule/chunks_per_rank", 2)), HasSubstr("key stages: are 3, but world_size x"));
 }
 
 TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
-  EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, yet a reference is one device"));
+  EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, but a reference is one device"));
 
   Json json = with("/role", "reference");
   json["world_size"] = 1;
   json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', yet a reference's is 'sequential'"));
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', but a reference's is 'sequential'"));
   json["schedule"]["name"] = "sequential";
   EXPECT_NO_THROW(parse(json));
 }
@@ -198,8 +198,8 @@ TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/dtype", "float8")),
               HasSubstr("key dtype: 'float8' is not known; known: float32, float64, bfloat16, float16, mixed"));
   EXPECT_THAT(refusal(with("/world_size", 0)), HasSubstr("key world_size: 0 is not between 1"));
-  EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be a whole number"));
-  EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be a whole number"));
+  EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be an integer"));
+  EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be an integer"));
   EXPECT_THAT(refusal(with("/seed", 18446744073709551615u)),
               HasSubstr("key seed: 18446744073709551615 is not between"));
   EXPECT_THAT(refusal(with("/model", "llama")), HasSubstr("key model: must be a JSON object"));
@@ -211,14 +211,14 @@ TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/schedule/accumulation", "random")), HasSubstr("key schedule.accumulation"));
   EXPECT_THAT(refusal(with("/optimizer/eps", "1e-8")), HasSubstr("key optimizer.eps: must be a number"));
   EXPECT_THAT(refusal(with("/loss_scaling", "never")), HasSubstr("key loss_scaling"));
-  EXPECT_THAT(refusal(with("/frozen", "none")), HasSubstr("key frozen: must be a list of texts"));
+  EXPECT_THAT(refusal(with("/frozen", "none")), HasSubstr("key frozen: must be a list of strings"));
   EXPECT_THAT(refusal(Json::array()), HasSubstr("must be a JSON object"));
 }
 
 TEST(Manifest, StagesStandInOrderOnRanksThatExist) {
   EXPECT_THAT(refusal(with("/stages/1/stage", 2)), HasSubstr("key stages[1].stage: is 2 where 1 comes next"));
   EXPECT_THAT(refusal(with("/stages/1/rank", 3)), HasSubstr("key stages[1].rank: 3 is not between 0 and 2"));
-  EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of texts"));
+  EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of strings"));
   EXPECT_THAT(refusal(with("/stages", Json::array())), HasSubstr("key stages: must list at least one"));
 }
 
@@ -232,7 +232,7 @@ TEST(Manifest, AListedAccumulationNamesItsList) {
 
 TEST(Manifest, OnlySomeoneElsesTrainerMayHaveNoSchedule) {
   Json json = with("/schedule/digest", nullptr);
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: must be a text"));
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: must be a string"));
 
   json["role"] = "external";
   EXPECT_EQ(parse(json).schedule_digest, "");

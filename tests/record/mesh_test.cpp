@@ -59,25 +59,24 @@ TEST(Mesh, SaysWhichRanksOfTheRunTheRecordIsOf) {
 
 TEST(Mesh, EachRankStandsInOneReplica) {
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 4}, {1, 3, 4}})),
-              HasSubstr("key mesh.replicas: rank 4 stands in replica 0 and in replica 1"));
-  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 2}, {1, 3, 5}})),
-              HasSubstr("rank 2 stands in replica 0 and in"));
+              HasSubstr("key mesh.replicas: rank 4 is in replica 0 and in replica 1"));
+  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 2}, {1, 3, 5}})), HasSubstr("rank 2 is in replica 0 and in"));
   Json one_left_out = mesh_with("replicas", Json::array({Json::array({0, 2, 4})}));
   one_left_out["mesh"]["replica"] = 0;
-  EXPECT_THAT(mesh_refusal(one_left_out), HasSubstr("key mesh.replicas: rank 1 stands in none of them"));
+  EXPECT_THAT(mesh_refusal(one_left_out), HasSubstr("key mesh.replicas: rank 1 is in none of them"));
 }
 
 TEST(Mesh, SizesMultiplyToTheRanks) {
   EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 1}, {"pp", 3}})),
               HasSubstr("rank 4 is none of the 3 that the sizes of the axes multiply to"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 3}})), HasSubstr("rank 6 stands in none of them"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 3}})), HasSubstr("rank 6 is in none of them"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 2}})),
-              HasSubstr("replica 0 has 3 ranks, yet axis 'pp' has 2"));
+              HasSubstr("replica 0 has 3 ranks, but axis 'pp' has 2"));
   Json other_world = mesh_with("axes", {{"dp", 1}, {"pp", 6}});
   other_world["mesh"]["replicas"] = Json::array({{0, 1, 2, 3, 4, 5}});
   other_world["mesh"]["replica"] = 0;
   EXPECT_THAT(mesh_refusal(other_world),
-              HasSubstr("axis 'pp' has 6 ranks, yet world_size, that of one pipeline, is 3"));
+              HasSubstr("axis 'pp' has 6 ranks, but world_size, the size of one pipeline, is 3"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 65536}, {"pp", 65536}})),
               HasSubstr("makes more than 65536 ranks"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 0}, {"pp", 3}})),
@@ -92,7 +91,7 @@ TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a JSON object"));
   Json ours = with_mesh(sample_mesh());
   ours["role"] = "reference";
-  EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: stands there, yet a reference is one device"));
+  EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: is not allowed, since a reference is one device"));
 }
 
 Json sharded_in(const Json& parts, std::int64_t size = 5) {
@@ -147,7 +146,7 @@ TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
   const auto words = [](auto use) { return error_of<InputError>(use); };
 
   EXPECT_THAT(words([&] { read_manifest(run); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
-  EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: is not there"));
+  EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: does not exist"));
   EXPECT_THAT(words([&] { replica_folder(run, 1); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
   EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 of 2, not replica 1"));
 }
@@ -174,7 +173,7 @@ TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
   const auto words = [&] { return error_of<InputError>([&] { replica_folders(run); }); };
 
   write_replica(run / "replica-1", mesh_with("replica", 1));
-  EXPECT_THAT(words(), HasSubstr("replica-0: is not there, yet by the mesh of the others 2 pipelines trained"));
+  EXPECT_THAT(words(), HasSubstr("replica-0: does not exist, but by the mesh of the others 2 pipelines trained"));
   write_replica(run / "replica-0", mesh_with("replica", 1));
   EXPECT_THAT(words(), HasSubstr("replica-0/manifest.json: key mesh.replica: is 1 in the folder of replica 0"));
   Json other = mesh_with("replicas", {{0, 1, 2}, {3, 4, 5}});
@@ -184,8 +183,8 @@ TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
                                  "replicas [0, 2, 4] [1, 3, 5]; replica 0 of the same run says axes"));
   write_replica(run / "replica-0", mesh_with("replica", 0));
   write_replica(run / "replica-7", mesh_with("replica", 0));
-  EXPECT_THAT(words(), HasSubstr("replica-7: stands there, yet by the mesh of the others 2 pipelines trained"));
-  EXPECT_THAT(error_of<InputError>([&] { read_manifest(run); }), HasSubstr("replica-7: stands there"));
+  EXPECT_THAT(words(), HasSubstr("replica-7: exists, but by the mesh of the others 2 pipelines trained"));
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(run); }), HasSubstr("replica-7: exists, but"));
 }
 
 TEST(Mesh, ReplicasAreListsOfRanksAndNothingElse) {
@@ -225,7 +224,7 @@ TEST(Mesh, AReplicaBehindTheLastIsOfAnEarlierRun) {
     write_replica(folder / ("replica-" + std::to_string(number)), mesh_with("replica", number % 2));
 
   EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }),
-              HasSubstr("replica-2: stands there, yet by the mesh of the others 2 pipelines trained side by side"));
+              HasSubstr("replica-2: exists, but by the mesh of the others 2 pipelines trained in parallel"));
 }
 
 TEST(Mesh, AReplicaWhoseManifestTellsNoMeshIsRefused) {

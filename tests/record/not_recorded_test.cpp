@@ -68,7 +68,7 @@ TEST(NotRecordedKey, OurOwnTrainersRecordAll) {
   Json json = external_manifest(of("receives"));
   json["role"] = "pipeline";
   EXPECT_THAT(reading(json),
-              ThrowsMessage<InputError>(HasSubstr("key not_recorded: stands there, which an external record alone")));
+              ThrowsMessage<InputError>(HasSubstr("key not_recorded: is allowed only in an external record")));
 }
 
 TEST(NotRecordedKey, WhatCrossesMayThenBeAbsent) {

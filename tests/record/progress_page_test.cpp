@@ -195,7 +195,7 @@ TEST(ProgressPage, AFileThatCannotBeMadeIsASystemError) {
   const TemporaryFolder folder;
 
   EXPECT_THAT(error_of<SystemError>([&] { ProgressPage(folder / "absent/progress"); }),
-              HasSubstr("absent/progress: the progress page cannot be made: No such file"));
+              HasSubstr("absent/progress: the heartbeat cannot be created: No such file"));
 }
 
 }  // namespace

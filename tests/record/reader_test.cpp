@@ -117,7 +117,7 @@ TEST_F(ReadRecord, AMissingFileOfTheLevelIsNamed) {
     std::filesystem::remove(rank_file(1, name));
 
     EXPECT_THAT(refusal(),
-                HasSubstr(rank_file(1, name).string() + ": is missing, yet manifest.json says level 'full'"));
+                HasSubstr(rank_file(1, name).string() + ": is missing, but manifest.json says level 'full'"));
   }
 }
 
@@ -152,7 +152,7 @@ TEST_F(ReadRecord, ARaggedRowIsNamed) {
   const auto path = rank_file(0, "memory.csv");
   overwrite(path, bytes_of(path) + "2,1\n");
 
-  EXPECT_THAT(refusal(), HasSubstr("rank-0/memory.csv:4: the row has 2 cells"));
+  EXPECT_THAT(refusal(), HasSubstr("rank-0/memory.csv:4: the row has 2 fields"));
 }
 
 TEST_F(ReadRecord, ACellOfAnotherKindIsNamed) {
@@ -408,11 +408,11 @@ TEST_F(ReadRecord, RanksBeyondTheWorldAreRefused) {
   write();
   std::filesystem::create_directory(record / "rank-3");
 
-  EXPECT_THAT(refusal(), HasSubstr("rank-3: stands there, yet manifest.json says world_size 3"));
+  EXPECT_THAT(refusal(), HasSubstr("rank-3: exists, but manifest.json says world_size 3"));
   std::filesystem::remove(record / "rank-3");
   for (const char* name : {"rank-7", "rank-01", "rank-x", "rank-"}) {
     std::filesystem::create_directory(record / name);
-    EXPECT_THAT(refusal(), HasSubstr(std::string(name) + ": stands there"));
+    EXPECT_THAT(refusal(), HasSubstr(std::string(name) + ": exists, but"));
     std::filesystem::remove(record / name);
   }
 }

@@ -162,7 +162,7 @@ TEST_F(StreamedRecord, ATableOfEvaluationsThatTheManifestDoesNotSpeakOfIsRefused
   std::ofstream(record / "rank-2" / "evaluation.csv") << "step,microbatch,tokens,valid_tokens,loss,data_digest\n";
 
   EXPECT_THAT(error_of<RecordError>([&] { RecordStream{record}; }),
-              HasSubstr("rank-2/evaluation.csv: stands there, yet manifest.json has no evaluation"));
+              HasSubstr("rank-2/evaluation.csv: exists, but manifest.json has no evaluation"));
 }
 
 TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {

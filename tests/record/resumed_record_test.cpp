@@ -86,7 +86,7 @@ TEST_F(ResumedRecord, StepsBeforeItsFirstAreRefusedAndThatOneIsMissed) {
   json.erase("first_step");
   json.erase("resumed_from");
   overwrite(record / "manifest.json", json.dump());
-  EXPECT_THAT(error_of<RecordError>([&] { read_record(record); }), HasSubstr("no row of step 0 stands before"));
+  EXPECT_THAT(error_of<RecordError>([&] { read_record(record); }), HasSubstr("no row of step 0 comes before"));
 }
 
 TEST_F(ResumedRecord, WithoutAStartOfItsOwnItIsStillReadFromThereOn) {

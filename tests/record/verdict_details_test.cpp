@@ -151,7 +151,7 @@ TEST(VerdictJson, AReferenceIsReadBackWhole) {
 
 TEST(VerdictWords, AnUnknownOutcomeIsToldWithThoseThatAreKnown) {
   EXPECT_EQ(error_of<InputError>([] { parse_outcome("passed"); }),
-            "`passed` is no outcome; they are holds, fails, not_run, not_applicable, not_triggered");
+            "`passed` is not a known outcome; known are holds, fails, not_run, not_applicable, not_triggered");
 }
 
 class FirstVerdictSchema : public ::testing::Test {

@@ -239,12 +239,12 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][1].erase("limit"); }),
               HasSubstr("verdict.json: key cells[0].checks[1].limit: is missing"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = "four"; }),
-              HasSubstr("key cells[0].world: must be a whole number"));
+              HasSubstr("key cells[0].world: must be an integer"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "all"; }),
-              HasSubstr("key cells[0].checks[0].compared: must be an object of whole numbers"));
+              HasSubstr("key cells[0].checks[0].compared: must be an object of integers"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["requirement"] = "wished"; }),
-              HasSubstr("cells[0].checks[0].requirement: `wished` is no requirement"));
-  EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }), HasSubstr("`both` is no tier"));
+              HasSubstr("cells[0].checks[0].requirement: `wished` is not a known requirement"));
+  EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }), HasSubstr("`both` is not a known tier"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["second_run"]["outcome"] = "fine"; }),
               HasSubstr("cells[0].second_run.outcome"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["values"].erase("step"); }), HasSubstr("cells[0].values"));

@@ -37,7 +37,7 @@ TEST_F(WaitChain, EndsAtTheRankThatWaitsForNobody) {
 
 TEST_F(WaitChain, ARankOfWhichThereIsNoPageIsSaidToBeSo) {
   pages({{2, 1}, {1, 0}});
-  EXPECT_EQ(behind(2), "; rank 1 waits for rank 0, of which there is no sign on this machine");
+  EXPECT_EQ(behind(2), "; rank 1 waits for rank 0, which has no heartbeat on this machine");
 }
 
 TEST_F(WaitChain, RanksThatWaitForEachOtherAreNamed) {
@@ -56,7 +56,7 @@ TEST_F(WaitChain, APageOfAnotherHostIsNotFollowed) {
   file.seekp(128);
   file.write("far", 4);
   file.close();
-  EXPECT_EQ(behind(2), "; rank 1, last seen in 0F3 of step 2 (on far, whose page may be old)");
+  EXPECT_EQ(behind(2), "; rank 1, last seen in 0F3 of step 2 (on far, whose heartbeat may be old)");
   EXPECT_EQ(last_sign(folder_.path(), {1, 0}), ", last seen in 0F3 of step 2");
   EXPECT_EQ(last_sign(folder_.path(), {1, 0, 1}), "") << "they wait for each other";
 }

@@ -116,7 +116,7 @@ TEST(RecordWriter, TouchesNoTableOfAnotherRun) {
 
   RecordWriter(folder.path(), 1, RecordLevel::none, false).finish(good_exit(1));
   EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 1, RecordLevel::none, false); }),
-              HasSubstr("exit.json: exists already"));
+              HasSubstr("exit.json: already exists"));
 }
 
 TEST(RecordWriter, AnyTableOfAnotherRunIsEnoughToRefuse) {
@@ -125,7 +125,7 @@ TEST(RecordWriter, AnyTableOfAnotherRunIsEnoughToRefuse) {
     const TemporaryFolder folder;
     folder.file(std::string("rank-0/") + name, "of a run that was killed\n");
     EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 0, RecordLevel::none, false); }),
-                HasSubstr(std::string(name) + ": exists already"));
+                HasSubstr(std::string(name) + ": already exists"));
   }
 }
 
@@ -205,7 +205,7 @@ TEST(ExitFile, IsReadStrictly) {
               HasSubstr("exit.json: key status: 'fine' is not known"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok"})"), HasSubstr("key code: is missing"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": 9})"),
-              HasSubstr("key signal: must be a text"));
+              HasSubstr("key signal: must be a string"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": "SIGSEGV"})"),
               HasSubstr("key signal: must be null where status is 'ok'"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "data_digest": "0123"})"),

@@ -333,7 +333,7 @@ TEST_F(SpoiltGolden, ATensorOfAnotherModelFails) {
   EXPECT_THAT(out_.str(), HasSubstr("the model has no such tensor"));
 
   edit_json("config.json", {{"num_hidden_layers", 1}});
-  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("the config makes no such tensor"));
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("the config has no such tensor"));
 }
 
 TEST_F(SpoiltGolden, AnotherShapeFails) {

@@ -246,7 +246,7 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
               HasSubstr("list is of a run with pipeline.granularity = \"layer\""));
   for (const char* none : {"-1", "4", "x"})
     EXPECT_THAT(refused("norm,3", std::string("norm,") + none),
-                HasSubstr(std::string("\"") + none + "\" is none of 0..3"));
+                HasSubstr(std::string("\"") + none + "\" is not one of 0..3"));
   EXPECT_THAT(refused("norm,3", "norm,2"), HasSubstr("unit norm lists microbatch 2 twice"));
   EXPECT_THAT(refused("norm,3\n", ""), HasSubstr("norm lists 3 microbatches of 4"));
   EXPECT_THAT(refused("norm,0\nnorm,1\nnorm,2\nnorm,3\n", ""), HasSubstr("norm lists 0 microbatches of 4"));
@@ -313,7 +313,7 @@ TEST(ReferenceTrainer, MixedPrecisionHasNoFloat64Reference) {
   const testing::TemporaryFolder folder;
   EXPECT_THAT(testing::error_of<InputError>(
                   [&] { train_variant(folder / "record", {}, true, PLUMBLINE_FIXTURES "/runs/mixed-tied.toml"); }),
-              HasSubstr("key train.precision: mixed has no shadow"));
+              HasSubstr("key train.precision: mixed has no float64 reference"));
 }
 
 TEST(ReferenceTrainer, StartsFromAnotherRecordsStart) {

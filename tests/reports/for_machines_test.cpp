@@ -49,7 +49,7 @@ TEST(Summary, AFailingCellIsARowWithItsCauseAndItsCommand) {
   const std::string text = summary_md(broken());
 
   EXPECT_THAT(text, HasSubstr("| stories260k-adamw-afab-w1 | gradients fails | the gradient that rank 2 received"));
-  EXPECT_THAT(text, HasSubstr("<br>**It looks like:** 8 x (ratio 8): loss not scaled |"));
+  EXPECT_THAT(text, HasSubstr("<br>**Looks like:** 8 x (ratio 8): loss not scaled |"));
   EXPECT_THAT(text, HasSubstr("`plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1` |"));
 }
 
@@ -89,7 +89,7 @@ TEST(Annotations, NameEachFailingCellOnOneLine) {
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_THAT(lines[0],
               StartsWith("::error title=stories260k-adamw-afab-w1 does not hold::100 %25 wrong,%0Ahere: there"));
-  EXPECT_THAT(lines[0], HasSubstr("%0AIt looks like: 8 x"));
+  EXPECT_THAT(lines[0], HasSubstr("%0ALooks like: 8 x"));
   EXPECT_EQ(lines[1], "::error title=not run::other: no mpirun");
 }
 
@@ -100,7 +100,7 @@ TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
   for (std::size_t i = 0; i < many.cells.size(); ++i) testing::break_check(many, i, "loss");
   const auto lines = lines_of(annotations(many));
   ASSERT_THAT(lines, SizeIs(10));
-  EXPECT_THAT(lines[9], HasSubstr("59 more stand in report.html"));
+  EXPECT_THAT(lines[9], HasSubstr("59 more are in report.html"));
 }
 
 TEST(Annotations, ARedVerdictIsNeverWithoutAnError) {
@@ -160,10 +160,10 @@ TEST(Summary, WhatDataCouldNotShowIsTold) {
   verdict.references[0].checks[0].requirement = Requirement::told;
   verdict.references[0].checks[0].reason = "no masked microbatch";
 
-  EXPECT_THAT(summary_md(verdict), HasSubstr("\n### What these data could not show\n\n* reference "
+  EXPECT_THAT(summary_md(verdict), HasSubstr("\n### Not covered by these data\n\n* reference "
                                              "stories260k-adamw: no masked microbatch\n"));
   EXPECT_THAT(annotations(verdict),
-              HasSubstr("::warning title=not shown::reference stories260k-adamw: no masked microbatch\n"));
+              HasSubstr("::warning title=not covered::reference stories260k-adamw: no masked microbatch\n"));
 }
 
 TEST(Summary, OfABaselineEqualAllowedAndNothingAreToldApart) {
@@ -198,7 +198,7 @@ TEST(Annotations, WithoutADivergenceTheFirstCheckInTheWayIsTheReason) {
 
   EXPECT_EQ(annotations(verdict),
             "::error title=stories260k-adamw-afab-w1 is unstable::memory fails: 12 of 640 tensors differ from the "
-            "reference's%0ARun it again: plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1\n");
+            "reference's%0ARun again: plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1\n");
 }
 
 }  // namespace

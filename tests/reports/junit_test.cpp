@@ -50,7 +50,7 @@ TEST(Junit, AFailureCarriesItsPlaceAndTheCommand) {
   EXPECT_EQ(count(xml, " failures=\"1\""), 2u);
   EXPECT_THAT(xml, HasSubstr("message=\"fails: 12 of 640 tensors differ from the reference&#39;s\""));
   EXPECT_THAT(xml, HasSubstr("step 1, microbatch 3, stage 2, rank 2, backward, layers.3"));
-  EXPECT_THAT(xml, HasSubstr("run this cell again: plumbline sweep"));
+  EXPECT_THAT(xml, HasSubstr("run this case again: plumbline sweep"));
 }
 
 TEST(Junit, ARequiredCheckThatDidNotRunIsAFailureAndAnOptionalOneIsNot) {

@@ -188,7 +188,7 @@ TEST_F(MeasuredTimelineTest, WhatIsNotTheScheduleIsRefused) {
 
   other = record_;
   other.ranks[0].actions[7].action = "0X0";
-  EXPECT_THAT(testing::error_of<InputError>([&] { measure_timeline(other); }), HasSubstr("'0X0' is no action"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { measure_timeline(other); }), HasSubstr("'0X0' is not an action"));
 
   other = record_;
   other.ranks.pop_back();

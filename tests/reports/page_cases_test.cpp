@@ -44,7 +44,7 @@ TEST(PageCases, WhatHoldsAsUsualSaysWhatItComparedAndTheRestSaysMore) {
 
   EXPECT_THAT(text, HasSubstr("; loss: 12\u00A0tensors (inspected: 1\u00A0rank); boundaries: "));
   EXPECT_THAT(text, HasSubstr("</b> holds: half of them; limit: another limit; measured: 0 of 640 tensors differ; "
-                              "margin: 0.25; not shown: the last step</p>"));
+                              "margin: 0.25; not covered: the last step</p>"));
   EXPECT_THAT(text, HasSubstr("</b> not run (informational): every digest equals"));
   EXPECT_THAT(text, HasSubstr("Does not apply: repeatability.</p>"));
   EXPECT_THAT(text, HasSubstr("<code>" + verdict.cells[0].id + "</code>"));
@@ -56,7 +56,8 @@ TEST(PageCases, TheCommandIsSaidOnceAndWhereItIsAnother) {
 
   const std::string text = cases_of(verdict);
 
-  EXPECT_THAT(text, HasSubstr("with its id for CELL:</p><pre>plumbline sweep sweeps/default.toml --cells CELL</pre>"));
+  EXPECT_THAT(text,
+              HasSubstr("put its id in place of CELL:</p><pre>plumbline sweep sweeps/default.toml --cells CELL</pre>"));
   EXPECT_THAT(text, Not(HasSubstr("--cells " + verdict.cells[2].id)));
   EXPECT_THAT(line_of(verdict, 3), HasSubstr("<pre>" + verdict.cells[3].command + "</pre>"));
 }
@@ -103,10 +104,10 @@ TEST(PageCases, TheTableOfChecksTellsWhatMostCasesSay) {
   const std::string text = usual_of(verdict);
 
   EXPECT_THAT(text, HasSubstr(R"(<th scope="row">loss</th><td>0 ULP: same microbatches)"));
-  EXPECT_THAT(text, HasSubstr("at every cut<br><b>not shown:</b> one; two</td>"));
+  EXPECT_THAT(text, HasSubstr("at every cut<br><b>not covered:</b> one; two</td>"));
   EXPECT_THAT(text, HasSubstr("<br><b>where it does not apply:</b> the sweep asks for a second run of four named cells "
                               "only</td>"));
-  EXPECT_THAT(line_of(verdict, 0), Not(HasSubstr("not shown:"))) << "not again in the cases";
+  EXPECT_THAT(line_of(verdict, 0), Not(HasSubstr("not covered:"))) << "not again in the cases";
 }
 
 TEST(PageCases, WhatChecksShowedIsOfThoseThatHoldAndOfTwoAtLeast) {

@@ -68,9 +68,10 @@ TEST(FailureList, CasesOfOneCauseStandTogetherTheWorstFirst) {
   const std::string text = list_of(verdict);
 
   EXPECT_THAT(text, HasSubstr("7 cases, 3 causes"));
-  EXPECT_THAT(text, HasSubstr("<p>5 cases that begin alike: R2, step 1, layers.3</p>"));
+  EXPECT_THAT(text, HasSubstr("<p>5 cases with the same first divergence: R2, step 1, layers.3</p>"));
   EXPECT_THAT(text, HasSubstr("<summary>2 more like these</summary>"));
-  const auto crashed = text.find(cell_title(verdict.cells[6])), alike = text.find("5 cases that begin alike");
+  const auto crashed = text.find(cell_title(verdict.cells[6])),
+             alike = text.find("5 cases with the same first divergence");
   EXPECT_LT(crashed, alike) << "what broke off is first";
   EXPECT_LT(alike, text.find(cell_title(verdict.cells[0])));
 }
@@ -112,13 +113,13 @@ TEST(FailureCard, ChecksThatSayTheSameAreOneLineAndOthersTheirOwn) {
 
 TEST(FailureCard, WhatCameOfTheSecondRunIsTold) {
   Verdict verdict = failing_with({told_check("loss", Outcome::fails, "one")});
-  EXPECT_THAT(cards_of(verdict), Not(HasSubstr("Run once more")));
+  EXPECT_THAT(cards_of(verdict), Not(HasSubstr("Second run")));
 
-  for (const auto& [outcome, words] : {std::pair{SecondRun::Outcome::fails_again, "it fails again: so"},
+  for (const auto& [outcome, words] : {std::pair{SecondRun::Outcome::fails_again, "it failed again: so"},
                                        {SecondRun::Outcome::holds, "it held. The case is unstable: so"},
-                                       {SecondRun::Outcome::not_done, "this was not done: so"}}) {
+                                       {SecondRun::Outcome::not_done, "it was not repeated: so"}}) {
     verdict.cells[0].second_run = SecondRun{outcome, "so"};
-    EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Run once more:</b> " + std::string(words) + "</p>"));
+    EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Second run:</b> " + std::string(words) + "</p>"));
   }
 }
 
@@ -129,12 +130,12 @@ TEST(FailureCard, WhatTheValuesLookLikeIsToldWithItsCause) {
   values.fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8 in 12 tensors", "the loss is not scaled"}};
 
   std::string text = testing::bare(cards_of(verdict));
-  EXPECT_THAT(text, HasSubstr("<b>What it looks like:</b> (step 3 of the second run"));
+  EXPECT_THAT(text, HasSubstr("<b>Looks like:</b> (step 3 of the second run"));
   EXPECT_THAT(text, HasSubstr("<li><b>all 8 times as large.</b> ratio 8 in 12 tensors. It suggests: the loss is not "
                               "scaled. <span>[not_scaled]</span></li>"));
 
   values.fingerprints.push_back({"summed_twice", "twice", "ratio 2", "a sum is made twice"});
-  EXPECT_THAT(cards_of(verdict), HasSubstr("<b>What it looks like; several causes fit:</b>"));
+  EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Looks like (several causes fit):</b>"));
 
   values.fingerprints.clear();
   values.step = -1;

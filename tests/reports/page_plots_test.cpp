@@ -25,9 +25,9 @@ TEST(PagePlots, WhatIsEqualThroughoutIsASentence) {
   const std::string text = plots_of(verdict, evidence);
 
   EXPECT_THAT(text, AllOf(HasSubstr("<li>Loss: all 60 values equal the reference&apos;s.</li>"),
-                          HasSubstr("<li>Norms of gradients: all 5 values equal the reference&apos;s.</li>"),
+                          HasSubstr("<li>Gradient norms: all 5 values equal the reference&apos;s.</li>"),
                           HasSubstr("<li>Activation memory: the peaks of all 38 ranks are what the reference&apos;s"),
-                          Not(HasSubstr("<title>Loss")), Not(HasSubstr("<title>Norms"))));
+                          Not(HasSubstr("<title>Loss")), Not(HasSubstr("<title>Gradient norms"))));
 }
 
 TEST(PagePlots, ALossThatDiffersIsDrawnWithTheCasesThatDiffer) {
@@ -54,7 +54,7 @@ TEST(PagePlots, NormsThatDifferAreDrawnOfAFewCasesAndCountedOfAll) {
   }
 
   EXPECT_THAT(plots_of(verdict, evidence),
-              AllOf(HasSubstr("Norms of gradients: other than the reference&apos;s in 12 cases."),
+              AllOf(HasSubstr("Gradient norms: different from the reference&apos;s in 12 cases."),
                     HasSubstr("untied, sgd, of the first 8 of 12 cases: the norm"), HasSubstr(">1e-06</text>")));
 }
 
@@ -102,10 +102,10 @@ TEST(PagePlots, TheTimelineSaysWhatWasMeasuredAndPlanned) {
   EXPECT_THAT(plots_of(verdict, evidence),
               AllOf(HasSubstr("stories260k, adamw, 1f1b, P = 3, step 3 (the median of all but the first). Measured: "
                               "3,600 ms, bubble 40.0 %. Planned: 30 ms, bubble 20.0 %, from the medians over 4 steps"),
-                    HasSubstr("bubble 33.3 %. The record does not say how many cores there were.</figcaption>")));
+                    HasSubstr("bubble 33.3 %. The record lacks the number of cores.</figcaption>")));
 
   evidence.cells.at(evidence.slowest->id).manifest.json["machine"]["cores"] = 1;
-  EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core: what is measured"));
+  EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core: this measures"));
 }
 
 TEST(PagePlots, SpeedIsThatOfABenchmarkThatWasGiven) {

@@ -33,7 +33,7 @@ TEST(PageRelease, EachColumnCountsItsOwn) {
   const std::string text = release_of(verdict);
 
   EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>check</th><th>holds</th><th>fails</th><th>required, not reached"
-                                             "</th><th>waived</th><th>not asked for</th><th>does not apply</th>"));
+                                             "</th><th>waived</th><th>not requested</th><th>does not apply</th>"));
   EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>memory</th><td>2</td><td>1</td><td>2</td><td>3</td><td>0</td>"
                                              "<td>4</td><td>\u2717 3</td><td>\u00B7</td><td>\u2713</td></tr>"));
   EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>loss</th><td>12</td><td>0</td><td>0</td><td>0</td><td>0</td>"

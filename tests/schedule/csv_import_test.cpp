@@ -152,9 +152,9 @@ TEST_F(CsvImport, ReportsInvalidSchedules) {
   };
   EXPECT_EQ(first("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"), "nothing");
   EXPECT_THAT(first("0F0,0F7,0B0,0B7\n1F0,1B0,1F1,1B1\n"), HasSubstr("only the microbatches 0 to 1"));
-  EXPECT_THAT(first("0F0,0B0,1F0\n1F0,1B0\n"), AllOf(HasSubstr("rank 0, position 2"), HasSubstr("lies on rank 1")));
-  EXPECT_THAT(first("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"), HasSubstr("in a circle: 0B0 (rank 0, position 1)"));
-  EXPECT_THAT(first("0F0,0F1\n"), HasSubstr("the list ends without it"));
+  EXPECT_THAT(first("0F0,0B0,1F0\n1F0,1B0\n"), AllOf(HasSubstr("rank 0, position 2"), HasSubstr("is on rank 1")));
+  EXPECT_THAT(first("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"), HasSubstr("in a cycle: 0B0 (rank 0, position 1)"));
+  EXPECT_THAT(first("0F0,0F1\n"), HasSubstr("it is missing from the list"));
   EXPECT_THAT(first("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
                     "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n"),
               HasSubstr("waits forever under the model blocking"));

@@ -75,8 +75,8 @@ TEST(ExecutionModels, FindACycleOfComputeActions) {
                       actions("1RECV_F0 1F0 1RECV_F1 1F1 1B0 1SEND_B0 1B1 1SEND_B1 1STEP")}};
   EXPECT_THAT(circle_of(two, ExecutionModel::pair_direction),
               HasSubstr("0B0 (rank 0, position 3) needs 0RECV_B0 (rank 0, position 2), which needs 1SEND_B0 on rank 1, "
-                        "which comes there only after 1F1 (rank 1, position 3), which needs 1RECV_F1 (rank 1, position "
-                        "2), which needs 0SEND_F1 on rank 0, which comes there only after 0B0 (rank 0, position 3);"));
+                        "which gets there only after 1F1 (rank 1, position 3), which needs 1RECV_F1 (rank 1, position "
+                        "2), which needs 0SEND_F1 on rank 0, which gets there only after 0B0 (rank 0, position 3);"));
   EXPECT_THAT(
       circle_of(two, ExecutionModel::buffered),
       HasSubstr("0B0 (rank 0, position 3) needs 1SEND_B0, before which rank 1 must get past 1F1 (rank 1, "

@@ -147,16 +147,16 @@ TEST_F(Runnable, RefusesBadFilesWithPlaceAndRemedy) {
   EXPECT_THAT(fault("0F0,0B0,0W0\n1F0,1B0,1W0\n"),
               AllOf(HasSubstr("may be the full backward or"), HasSubstr("--schedule-dialect torch-old")));
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
-  EXPECT_THAT(fault("0F0,0Q0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("no action")));
+  EXPECT_THAT(fault("0F0,0Q0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("not an action")));
   EXPECT_THAT(fault("0F0,0F1,0F2,0F7,0B0,0B1,0B2,0B7\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n"),
               AllOf(HasSubstr("0F7"), HasSubstr("only the microbatches 0 to 3")));
-  EXPECT_THAT(fault("0F0,0B0,1F0,1B0\n1F1,1B1\n"), AllOf(HasSubstr("rank 0"), HasSubstr("lies on rank 1")));
+  EXPECT_THAT(fault("0F0,0B0,1F0,1B0\n1F1,1B1\n"), AllOf(HasSubstr("rank 0"), HasSubstr("is on rank 1")));
   EXPECT_THAT(fault("0F0,0B0\n"), HasSubstr("the run has 2 ranks"));
   EXPECT_THAT(fault(""), HasSubstr("the file is empty"));
-  EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), AllOf(HasSubstr("1B1"), HasSubstr("ends without it")));
+  EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), AllOf(HasSubstr("1B1"), HasSubstr("missing from the list")));
   EXPECT_THAT(
       fault("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
-      AllOf(HasSubstr("in a circle: 0B0 (rank 0, position 1) needs 1B0"), HasSubstr("1F1 (rank 1, position 1)")));
+      AllOf(HasSubstr("in a cycle: 0B0 (rank 0, position 1) needs 1B0"), HasSubstr("1F1 (rank 1, position 1)")));
 }
 
 TEST_F(Runnable, ReportsSeveralFindings) {

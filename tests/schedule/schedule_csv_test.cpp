@@ -63,7 +63,8 @@ TEST_F(ScheduleCsv, DetectsThePlacement) {
 }
 
 TEST_F(ScheduleCsv, RefusesEmptyCells) {
-  const auto no_action = HasSubstr("\"\" is no action");  // empty cells are allowed in imported files only: CsvImport
+  const auto no_action =
+      HasSubstr("\"\" is not an action");  // empty cells are allowed in imported files only: CsvImport
   EXPECT_THAT(fault("0F0,,0B0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), no_action));
   EXPECT_THAT(fault("0F0,0B0\n,1F0,1B0\n"), AllOf(HasSubstr("row 2, column 1"), no_action));
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0,\n"), AllOf(HasSubstr("row 2, column 3"), no_action));
@@ -77,16 +78,16 @@ TEST_F(ScheduleCsv, RefusesMessagesInComputeLists) {
 
 TEST_F(ScheduleCsv, ErrorsNameFileRowAndColumn) {
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr(path_), HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
-  EXPECT_THAT(fault("0F0,0BW0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("is no action")));
+  EXPECT_THAT(fault("0F0,0BW0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("is not an action")));
 }
 
 TEST_F(ScheduleCsv, RefusesWhatIsNotASchedule) {
   EXPECT_THAT(fault(""), HasSubstr(path_));
-  EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
+  EXPECT_THAT(fault(",,\n"), HasSubstr("not an action"));
   EXPECT_THAT(fault("0F0,0B0,0F2000000000,0B2000000000\n"), HasSubstr("numbered from 0 without gaps"));
   EXPECT_THAT(fault("0F0,0B0,0F2147483647,0B2147483647\n"), HasSubstr("impossible microbatch number"));
-  EXPECT_THAT(fault("0F0,0B0,0F2,0B2\n"), AllOf(HasSubstr("0F1"), HasSubstr("ends without it")));
-  EXPECT_THAT(fault("1F0,1B0\n0F0,0B0\n"), HasSubstr("lies on rank 1"));
+  EXPECT_THAT(fault("0F0,0B0,0F2,0B2\n"), AllOf(HasSubstr("0F1"), HasSubstr("missing from the list")));
+  EXPECT_THAT(fault("1F0,1B0\n0F0,0B0\n"), HasSubstr("is on rank 1"));
   EXPECT_THAT(message_of<InputError>([&] { read("0F0,0B0\n", 0); }), HasSubstr("at least 1"));
 }
 

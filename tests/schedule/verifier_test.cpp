@@ -36,25 +36,25 @@ TEST(VerifyComplete, AcceptsFullAndSplitBackward) {
 
 TEST(VerifyComplete, NamesRankPositionActionAndRemedy) {
   EXPECT_THAT(complete_fault("0F0 0F1 0B0", good1),
-              AllOf(HasSubstr("rank 0, position 3, 0B1"), HasSubstr("ends without it")));
-  EXPECT_THAT(complete_fault("0F0 0B0 0B1", good1), HasSubstr("rank 0, position 2, 0B1: its forward has not run yet"));
+              AllOf(HasSubstr("rank 0, position 3, 0B1"), HasSubstr("missing from the list")));
+  EXPECT_THAT(complete_fault("0F0 0B0 0B1", good1), HasSubstr("rank 0, position 2, 0B1: its forward has not run"));
   EXPECT_THAT(complete_fault("0F0 0F0 0F1 0B0 0B1", good1),
               AllOf(HasSubstr("rank 0, position 1, 0F0"), HasSubstr("remove one")));
   EXPECT_THAT(complete_fault(good0, "1F0 1B0 1B0 1F1 1B1"), HasSubstr("rank 1, position 2, 1B0"));
   EXPECT_THAT(complete_fault(good0, "1F0 1B0 1F1 1B1 1F2"), HasSubstr("only the microbatches 0 to 1"));
   EXPECT_THAT(complete_fault("0F0 0F1 0B0 0B1 2F0", good1), HasSubstr("only the stages 0 to 1"));
-  EXPECT_THAT(complete_fault("0F0 1F1 0B0 0B1", good1), HasSubstr("stage 1 lies on rank 1"));
+  EXPECT_THAT(complete_fault("0F0 1F1 0B0 0B1", good1), HasSubstr("stage 1 is on rank 1"));
   EXPECT_THAT(complete_fault("0F0 0SEND_F0 0F1 0B0 0B1", good1), HasSubstr("lowering adds the messages"));
-  EXPECT_THAT(complete_fault("0F0 0F1 0I0 0B1", good1), AllOf(HasSubstr("0W0"), HasSubstr("ends without it")));
+  EXPECT_THAT(complete_fault("0F0 0F1 0I0 0B1", good1), AllOf(HasSubstr("0W0"), HasSubstr("missing from the list")));
   EXPECT_THAT(complete_fault("0F0 0F1 0W0 0I0 0B1", good1), HasSubstr("put I before W"));
-  EXPECT_THAT(complete_fault("0F0 0F1 0B0 0W0 0B1", good1), HasSubstr("the weight gradient was computed already"));
+  EXPECT_THAT(complete_fault("0F0 0F1 0B0 0W0 0B1", good1), HasSubstr("the weight gradient was already computed"));
 }
 
 TEST(VerifyComplete, ReportsEveryFault) {
   const auto findings = find_incomplete({"test", {1, 1}, 1, {actions("0F0 0W0 0B0")}});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_THAT(to_text(findings[0]), HasSubstr("put I before W"));
-  EXPECT_THAT(to_text(findings[1]), HasSubstr("position 2, 0B0: the weight gradient was computed already"));
+  EXPECT_THAT(to_text(findings[1]), HasSubstr("position 2, 0B0: the weight gradient was already computed"));
 }
 
 TEST(VerifyComplete, RefusesImpossibleSizes) {
@@ -89,7 +89,7 @@ TEST(VerifyBlocking, FindsAMissingOrExtraEnd) {
   EXPECT_THAT(blocking_fault("0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1 0SEND_F1", lowered1),
               AllOf(HasSubstr("rank 0, position 8, 0SEND_F1"), HasSubstr("sent already")));
   EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1STEP"),
-              AllOf(HasSubstr("rank 1, position 8, 1SEND_B1"), HasSubstr("ends without it")));
+              AllOf(HasSubstr("rank 1, position 8, 1SEND_B1"), HasSubstr("missing from the list")));
 }
 
 TEST(VerifyBlocking, FindsAMessageSentTwice) {
@@ -116,15 +116,15 @@ TEST(VerifyBlocking, FindsASendBeforeItsCompute) {
 
 TEST(VerifyBlocking, FindsAMessageWithoutAPeer) {
   EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1SEND_F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
-              HasSubstr("no other rank at the message's other end"));
+              HasSubstr("no other rank takes part in this message"));
   const Schedule own{"test", {1, 2}, 1, {actions("0F0 0SEND_F0 1RECV_F0 1F0 1B0 0B0")}};
   EXPECT_THAT(message_of<InputError>([&] { verify_blocking(own); }),
-              AllOf(HasSubstr("0SEND_F0"), HasSubstr("no other rank at the message's other end")));
+              AllOf(HasSubstr("0SEND_F0"), HasSubstr("no other rank takes part in this message")));
 }
 
 TEST(VerifyBlocking, FindsALostCompute) {
   EXPECT_THAT(blocking_fault("0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0STEP", lowered1),
-              AllOf(HasSubstr("0B1"), HasSubstr("ends without it")));
+              AllOf(HasSubstr("0B1"), HasSubstr("missing from the list")));
 }
 
 TEST(VerifyBlocking, GrowsLinearlyWithTheList) {

@@ -62,8 +62,8 @@ TEST(CsvStream, ErrorsFarBehindTheStartNameTheirLine) {
     });
   };
 
-  EXPECT_THAT(refusal("1,2\n3\n"), HasSubstr("t.csv:10003: the row has 1 cells"));
-  EXPECT_THAT(refusal("1,\xFF\n"), HasSubstr("t.csv:10002:3: the byte 0xFF is no UTF-8"));
+  EXPECT_THAT(refusal("1,2\n3\n"), HasSubstr("t.csv:10003: the row has 1 fields"));
+  EXPECT_THAT(refusal("1,\xFF\n"), HasSubstr("t.csv:10002:3: the byte 0xFF is not UTF-8"));
   EXPECT_THAT(refusal("1,2"), HasSubstr("t.csv:10002: the file ends without a line break"));
 }
 

@@ -58,28 +58,28 @@ TEST_F(Csv, AByteOrderMarkIsNoPartOfTheFirstColumn) {
 }
 
 TEST_F(Csv, WhatIsNoTextIsRefusedWithItsPlace) {
-  EXPECT_THAT(refusal("a,b\n1,x\xFFy\n"), HasSubstr("t.csv:2:4: the byte 0xFF is no UTF-8"));
+  EXPECT_THAT(refusal("a,b\n1,x\xFFy\n"), HasSubstr("t.csv:2:4: the byte 0xFF is not UTF-8"));
   EXPECT_THAT(refusal(std::string("a,b\n1,\0\n", 8)), HasSubstr("t.csv:2:3: the byte 0x00 is a control character"));
   EXPECT_THAT(error_of<InputError>([&] { read_headless_csv(folder.file("s.csv", "0F0,0B0\n\xC3(\n")); }),
-              HasSubstr("s.csv:2:1: the byte 0xC3 is no UTF-8"));
+              HasSubstr("s.csv:2:1: the byte 0xC3 is not UTF-8"));
 }
 
 TEST_F(Csv, ATruncatedFileIsRefused) {
   EXPECT_THAT(refusal("a,b\n1,2\n3,4"), EndsWith("t.csv:3: the file ends without a line break; it is truncated"));
-  EXPECT_THAT(refusal("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: the quoted cell"));
+  EXPECT_THAT(refusal("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: the quoted field"));
   EXPECT_THAT(refusal(""), HasSubstr("t.csv:1: the file is empty"));
 }
 
 TEST_F(Csv, ARaggedRowIsRefused) {
-  EXPECT_THAT(refusal("a,b\n1,2\n3\n"), EndsWith("t.csv:3: the row has 1 cells, the header names 2 columns"));
-  EXPECT_THAT(refusal("a,b\n1,2,3\n"), HasSubstr("t.csv:2: the row has 3 cells"));
-  EXPECT_THAT(refusal("a,b\n1,2\n\n3,4\n"), HasSubstr("t.csv:3: the row has 0 cells"));
-  EXPECT_THAT(refusal("a,b\r\n\r\n"), HasSubstr("t.csv:2: the row has 0 cells"));
+  EXPECT_THAT(refusal("a,b\n1,2\n3\n"), EndsWith("t.csv:3: the row has 1 fields, the header names 2 columns"));
+  EXPECT_THAT(refusal("a,b\n1,2,3\n"), HasSubstr("t.csv:2: the row has 3 fields"));
+  EXPECT_THAT(refusal("a,b\n1,2\n\n3,4\n"), HasSubstr("t.csv:3: the row has 0 fields"));
+  EXPECT_THAT(refusal("a,b\r\n\r\n"), HasSubstr("t.csv:2: the row has 0 fields"));
 }
 
 TEST_F(Csv, AStrayQuoteOrCarriageReturnIsRefused) {
-  EXPECT_THAT(refusal("a,b\n1,x\"y\n"), HasSubstr("t.csv:2: a quote stands inside"));
-  EXPECT_THAT(refusal("a,b\n1,\"x\"y\n"), HasSubstr("t.csv:2: a quote stands inside"));
+  EXPECT_THAT(refusal("a,b\n1,x\"y\n"), HasSubstr("t.csv:2: a quote is inside"));
+  EXPECT_THAT(refusal("a,b\n1,\"x\"y\n"), HasSubstr("t.csv:2: a quote is inside"));
   EXPECT_THAT(refusal("a,b\n1,2\r3,4\n"), HasSubstr("t.csv:2: a carriage return"));
   EXPECT_THAT(refusal("a,b\n\r1,2\n"), HasSubstr("t.csv:2: a carriage return"));
 }
@@ -89,7 +89,7 @@ TEST_F(Csv, AMissingOrDoubledColumnIsRefused) {
 
   EXPECT_THAT(error_of<InputError>([&] { read_csv(path, {"a", "c"}); }), EndsWith("t.csv:1: column 'c' is missing"));
   EXPECT_THAT(error_of<InputError>([&] { read_csv(path).column("c"); }), EndsWith("t.csv:1: column 'c' is missing"));
-  EXPECT_THAT(refusal("a,b,a\n1,2,3\n"), EndsWith("t.csv:1: column 'a' stands twice"));
+  EXPECT_THAT(refusal("a,b,a\n1,2,3\n"), EndsWith("t.csv:1: column 'a' is listed twice"));
 }
 
 TEST_F(Csv, ColumnsAreFoundByName) {

@@ -133,8 +133,8 @@ TEST(Files, AFileWhereAFolderShallBeIsASystemError) {
   const TemporaryFolder folder;
   folder.file("f", "x");
 
-  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f"); }), HasSubstr("the folder cannot be made"));
-  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f/g"); }), HasSubstr("the folder cannot be made"));
+  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f"); }), HasSubstr("the folder cannot be created"));
+  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f/g"); }), HasSubstr("the folder cannot be created"));
 }
 
 TEST(Files, WhatToDoWhereAWriteFailedIsOfItsCause) {

@@ -126,8 +126,8 @@ TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
     return error_of<InputError>([&] { read_json(folder.file("f.json", text)); });
   };
 
-  EXPECT_THAT(refusal(R"({"status": "error", "status": "ok"})"), EndsWith("key 'status' stands twice in one object"));
-  EXPECT_THAT(refusal(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' stands twice in one object"));
+  EXPECT_THAT(refusal(R"({"status": "error", "status": "ok"})"), EndsWith("key 'status' is twice in one object"));
+  EXPECT_THAT(refusal(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' is twice in one object"));
   EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
 }
 

@@ -48,7 +48,7 @@ TEST(PlainText, EveryOtherControlCharacterIsRefusedWithItsPlace) {
 TEST(PlainText, TheFirstByteThatIsNoUtf8IsRefusedWithItsPlace) {
   for (const char* bytes : {"ab\n\xFF", "ab\n\xC3", "ab\n\xC0\x80", "ab\n\xED\xA0\x80", "ab\n\x80\x01"}) {
     EXPECT_THAT(error_of<InputError>([&] { refuse_what_is_no_text("f", bytes); }),
-                ::testing::AllOf(HasSubstr("f:2:1: the byte 0x"), EndsWith("is no UTF-8; convert the file to UTF-8")));
+                ::testing::AllOf(HasSubstr("f:2:1: the byte 0x"), EndsWith("is not UTF-8; convert the file to UTF-8")));
   }
 }
 

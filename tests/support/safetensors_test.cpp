@@ -116,7 +116,7 @@ TEST_F(Safetensors, EveryByteBelongsToOneTensor) {
       refusal(
           R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
           12),
-      HasSubstr("tensor b: begins at data byte 4, the one before ends at 8"));
+      HasSubstr("tensor b: begins at data byte 4, the previous one ends at 8"));
   EXPECT_THAT(refusal(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
               HasSubstr("begins at data byte 4"));
   EXPECT_THAT(refusal(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 6),

@@ -33,7 +33,8 @@ class TensorFilesTest : public ::testing::Test {
 
 TEST_F(TensorFilesTest, NumberedOnesAreAllThere) {
   write(numbered_file("state", 1, 2), "a");
-  EXPECT_THAT(refusal_of_numbered(), HasSubstr("state-00002-of-00002.safetensors: is missing; the others say"));
+  EXPECT_THAT(refusal_of_numbered(),
+              HasSubstr("state-00002-of-00002.safetensors: is missing; by the names of the others"));
 
   write(numbered_file("state", 2, 2), "b");
   EXPECT_EQ(TensorFiles::numbered(folder_.path(), "state").names(), (std::vector<std::string>{"a", "b"}));
@@ -42,14 +43,14 @@ TEST_F(TensorFilesTest, NumberedOnesAreAllThere) {
 TEST_F(TensorFilesTest, ATensorStandsInOneOfThem) {
   write(numbered_file("state", 1, 2), "a");
   write(numbered_file("state", 2, 2), "a");
-  EXPECT_THAT(refusal_of_numbered(), HasSubstr("tensor a stands in"));
+  EXPECT_THAT(refusal_of_numbered(), HasSubstr("tensor a is in"));
 }
 
 TEST_F(TensorFilesTest, AnIndexNamesFilesOfItsOwnFolder) {
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "../other.safetensors"}})");
   EXPECT_THAT(refusal_of_model(), HasSubstr("tensor a: names no file of this folder"));
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "other.safetensors"}})");
-  EXPECT_THAT(refusal_of_model(), HasSubstr("is to lie in other.safetensors, which is missing"));
+  EXPECT_THAT(refusal_of_model(), HasSubstr("should be in other.safetensors, which is missing"));
 }
 
 TEST_F(TensorFilesTest, APickleIsNotRead) {

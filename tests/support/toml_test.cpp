@@ -57,28 +57,28 @@ TEST_F(Toml, AWrongTypeIsNamedWithItsPlace) {
   const TomlTable train = table.table("train").value();
 
   EXPECT_THAT(error_of<InputError>([&] { table.integer("steps"); }),
-              EndsWith("run.toml:1:9, key steps: must be a whole number"));
+              EndsWith("run.toml:1:9, key steps: must be an integer"));
   EXPECT_THAT(error_of<InputError>([&] { train.number("rate"); }), HasSubstr("run.toml:3:8, key train.rate: must be"));
   EXPECT_THAT(error_of<InputError>([&] { train.integers("lengths"); }), HasSubstr("run.toml:4:15, key train.lengths"));
-  EXPECT_THAT(error_of<InputError>([&] { train.integers("rate"); }), HasSubstr("must be an array of whole numbers"));
-  EXPECT_THAT(error_of<InputError>([&] { train.texts("rate"); }), HasSubstr("must be an array of texts in quotes"));
+  EXPECT_THAT(error_of<InputError>([&] { train.integers("rate"); }), HasSubstr("must be an array of integers"));
+  EXPECT_THAT(error_of<InputError>([&] { train.texts("rate"); }), HasSubstr("must be an array of strings"));
   EXPECT_THAT(error_of<InputError>([&] { train.integer_rows("rows"); }), HasSubstr("run.toml:5:13, key train.rows"));
   EXPECT_THAT(error_of<InputError>([&] { train.number("bad"); }), HasSubstr("must be a finite number"));
-  EXPECT_THAT(error_of<InputError>([&] { table.text("train"); }), HasSubstr("must be a text"));
+  EXPECT_THAT(error_of<InputError>([&] { table.text("train"); }), HasSubstr("must be a string"));
   EXPECT_THAT(error_of<InputError>([&] { table.table("steps"); }), HasSubstr("must be a table"));
   EXPECT_THAT(error_of<InputError>([&] { table.tables("steps"); }),
               HasSubstr("must be an array of tables ([[steps]])"));
 }
 
 TEST_F(Toml, AnIntegerWrittenAsAFractionIsRefused) {
-  EXPECT_THAT(error_of<InputError>([&] { read("steps = 5.0\n").integer("steps"); }), HasSubstr("a whole number"));
+  EXPECT_THAT(error_of<InputError>([&] { read("steps = 5.0\n").integer("steps"); }), HasSubstr("an integer"));
 }
 
 TEST_F(Toml, ATextWithACharacterThatEndsItElsewhereIsRefused) {
   const TomlTable table = read("config = \"a\\u0000b\"\nrun = ['a', \"\\u0000\"]\n");
 
   EXPECT_THAT(error_of<InputError>([&] { table.text("config"); }),
-              HasSubstr("run.toml:1:10, key config: must be a text in quotes without the character U+0000"));
+              HasSubstr("run.toml:1:10, key config: must be a string without the character U+0000"));
   EXPECT_THAT(error_of<InputError>([&] { table.texts("run"); }), HasSubstr("run.toml:2:13, key run: must be"));
 }
 

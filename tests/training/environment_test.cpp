@@ -156,7 +156,7 @@ TEST(CodePath, DiffersIfTheEnvironmentSelectsOtherKernels) {
   for (const char* name : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
     EXPECT_EQ(code_path_difference(here, here, {{name, nullptr}}), "") << name;
     EXPECT_EQ(code_path_difference(here, here, {{name, "AVX2"}}),
-              std::string(name) + "=\"AVX2\" in the environment takes other kernels");
+              std::string(name) + "=\"AVX2\" in the environment selects other kernels");
   }
 }
 

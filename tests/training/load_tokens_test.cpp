@@ -82,7 +82,7 @@ TEST(LoadTokens, ReadsAFourByteRawFileIfConfigured) {
 
   EXPECT_THAT(ids_of(path, "uint32"), ElementsAre(7, 0x12345678));
   EXPECT_THAT(error_of<InputError>([&] { load_tokens(tokens_at(path), 65537); }),
-              HasSubstr("a.bin: has no header that says how wide its ids are"));
+              HasSubstr("a.bin: has no header with the width of its ids"));
   EXPECT_EQ(load_tokens(tokens_at(path), 65536).size(), 4) << "of a model that two bytes are enough for";
 }
 
@@ -101,7 +101,7 @@ TEST(LoadTokens, LlmcHeadersGiveTheWidth) {
 
   EXPECT_THAT(ids_of(narrow, std::nullopt), ElementsAre(5, 50256));
   EXPECT_THAT(ids_of(wide, std::nullopt), ElementsAre(5, 128000));
-  EXPECT_THAT(refusal(wide, "uint16"), HasSubstr("holds uint32 by its own header, and data.token_type is uint16"));
+  EXPECT_THAT(refusal(wide, "uint16"), HasSubstr("holds uint32 by its header, but data.token_type is uint16"));
 }
 
 TEST(LoadTokens, RefusesInconsistentLlmcHeaders) {
@@ -114,7 +114,7 @@ TEST(LoadTokens, RefusesInconsistentLlmcHeaders) {
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, 2) + ids), HasSubstr("counts 2 ids"));
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, -3) + ids), HasSubstr("counts -3 ids"));
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, 3) + ids + "x"), HasSubstr("7 bytes follow"));
-  EXPECT_THAT(says(testing::llmc_header(20240520, 2, 3) + ids), HasSubstr("version 2; read is version 1"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 2, 3) + ids), HasSubstr("version 2; supported is version 1"));
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, 3).substr(0, 1000)), HasSubstr("ends within its header"));
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, 0)), HasSubstr("holds no tokens"));
 }
@@ -186,13 +186,13 @@ TEST(LoadTokens, RefusesInconsistentMegatronIndexes) {
   type[17] = 7;
   many_sequences[25] = '\x7f';
 
-  EXPECT_THAT(says(good.substr(0, 20), ids), HasSubstr("a.idx: is no index of Megatron's (MMIDIDX), or ends within"));
-  EXPECT_THAT(says("MMIDIDY" + good.substr(7), ids), HasSubstr("a.idx: is no index of Megatron's"));
+  EXPECT_THAT(says(good.substr(0, 20), ids), HasSubstr("a.idx: is not a Megatron index (MMIDIDX), or ends within"));
+  EXPECT_THAT(says("MMIDIDY" + good.substr(7), ids), HasSubstr("a.idx: is not a Megatron index"));
   EXPECT_THAT(says(good.substr(0, good.size() - 1), ids), HasSubstr("the file is truncated"));
   EXPECT_THAT(says(many_sequences, ids), HasSubstr("the file is truncated"));
-  EXPECT_THAT(says(good + "xx" + good, ids), HasSubstr("has bytes that belong to none"));
-  EXPECT_THAT(says(version, ids), HasSubstr("version 2; read is version 1"));
-  EXPECT_THAT(says(type, ids), HasSubstr("dtype 7 is none of Megatron's integers"));
+  EXPECT_THAT(says(good + "xx" + good, ids), HasSubstr("has extra bytes"));
+  EXPECT_THAT(says(version, ids), HasSubstr("version 2; supported is version 1"));
+  EXPECT_THAT(says(type, ids), HasSubstr("dtype 7 is not one of Megatron's integers"));
   EXPECT_THAT(says(good, ids.substr(0, 4)), HasSubstr("a.bin: has 4 bytes, and by"));
   EXPECT_THAT(says(good, ids + "xx"), HasSubstr("a.bin: has 8 bytes, and by"));
   EXPECT_THAT(says(testing::megatron_index(8, 2, {}), ""), HasSubstr("holds no tokens"));
@@ -226,8 +226,8 @@ TEST(LoadTokens, RefusesAnEmptyShardAndMixedWidths) {
   folder.file("2.bin", testing::llmc_header(20240801, 7, 1) + testing::numbers<std::uint32_t>({5}));
 
   EXPECT_THAT(empty, HasSubstr("2.bin: the file holds no tokens"));
-  EXPECT_THAT(refusal(folder / "*.bin"), HasSubstr("2.bin: holds uint32, and " + (folder / "1.bin").string() +
-                                                   " uint16; the files of one source"));
+  EXPECT_THAT(refusal(folder / "*.bin"),
+              HasSubstr("2.bin: holds uint32, and " + (folder / "1.bin").string() + " uint16; all files of a source"));
 }
 
 TEST(Tokens, WrapAroundAcrossUnalignedFiles) {

@@ -246,8 +246,9 @@ TEST(RunFile, EvaluatesAtTheEndByDefault) {
 
 TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   const TemporaryFolder folder;
-  const auto path = folder.file(
-      "run.toml", std::string(model) + data + train + "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\n");
+  const auto path =
+      folder.file("run.toml", std::string(model) + data + train +
+                                  "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\n");
 
   const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
 
@@ -300,7 +301,7 @@ TEST(RunFile, RefusesAStepBeyondTheSource) {
 
 TEST(RunFile, RefusesALongStepWithAMissingSource) {
   EXPECT_THAT(error_of<InputError>([] { with_data("text = \"a.txt\"\nlengths = [8, 4]\nbatch = 1000000000"); }),
-              HasSubstr("key data.lengths: asks for 2 microbatches of 1000000000 rows, and the file with their tokens "
+              HasSubstr("key data.lengths: asks for 2 microbatches of 1000000000 rows, but the file with their tokens "
                         "cannot be read"));
 }
 
@@ -380,7 +381,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"TokenTypeOfAText", data_file("text = \"a\"\ntoken_type = \"uint16\"\nlengths = [2]"), {"token_type"}},
         Broken{"TokenType", data_file("tokens = \"a\"\ntoken_type = \"uint8\"\nlengths = [2]"), {"uint8", "uint16"}},
         Broken{"NoTokenFiles", data_file("tokens = []\nlengths = [2]"), {"data.tokens", "names no file"}},
-        Broken{"TokensOfNumbers", data_file("tokens = [1]\nlengths = [2]"), {"data.tokens", "a text in quotes"}},
+        Broken{"TokensOfNumbers", data_file("tokens = [1]\nlengths = [2]"), {"data.tokens", "a string"}},
         Broken{"Shuffle", data_file("text = \"a\"\nshuffle = \"rows\"\nlengths = [2]"), {"none, windows"}},
         Broken{"EvaluateWithoutData",
                std::string(model) + data + train + "[evaluate]\nevery = 1\n",
@@ -396,7 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
                {"at most 1000000"}},
         Broken{"ValidationOfAnotherKind",
                data_file("text = \"a\"\nvalidation = [\"b\"]\nlengths = [2]"),
-               {"data.validation", "a text in quotes"}},
+               {"data.validation", "a string"}},
         Broken{"NoLengths", data_file("text = \"a\""), {"data.lengths"}},
         Broken{"EmptyLengths", data_file("text = \"a\"\nlengths = []"), {"data.lengths"}},
         Broken{"LengthZero", data_file("text = \"a\"\nlengths = [3, 0]"), {":5:", "data.lengths", "microbatch 1"}},

@@ -47,9 +47,9 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
     throw UnfitCheckpoint(
         folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
         training.run.path.string() + " has " + value_of(now, key) +
-        "; what may change is train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
-        "[checkpoint]. Take the run file it "
-        "was begun with, or start anew with model.weights = \"" +
+        "; only these may change: train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
+        "[checkpoint]. Use the run file it "
+        "was started with, or start again with model.weights = \"" +
         folder.string() + "\"");
   };
   const std::string digest = "/data/first_microbatch_digest";
@@ -73,7 +73,8 @@ void require_own_config(const CheckpointFile& checkpoint, const std::filesystem:
     for (const auto& [key, value] : one->items()) {
       if (const auto same = other->find(key); same != other->end() && *same == value) continue;
       throw InputError(path.string() + ": " + key.substr(1) + " is not what was written with the checkpoint (" +
-                       checkpoint_file_name + " has its model): the file is of another model, or was changed since");
+                       checkpoint_file_name +
+                       " has its model): the file belongs to another model, or was changed since");
     }
   }
 }
@@ -90,16 +91,16 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / checkpoint_file_name;
   if (path_exists(folder) && !path_exists(path))
     throw InputError(folder.string() + ": has no " + checkpoint_file_name +
-                     ", which is written last: it is half of a checkpoint, or none");
+                     ", which is written last: it is an incomplete checkpoint, or none");
   const Json json = read_json(path);
   const auto fail = [&](const std::string& what) { throw InputError(path.string() + ": " + what); };
-  if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) fail("is no checkpoint.json");
+  if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) fail("is not a checkpoint.json");
   const std::string schema = json["schema"];
   if (schema != checkpoint_schema && schema.starts_with(checkpoint_family)) {
     throw UnfitCheckpoint(path.string() + ": schema " + schema + " is not known: it was written by a newer version; " +
                           "this one reads " + checkpoint_schema);
   }
-  if (schema != checkpoint_schema) fail("schema " + schema + " is none of a checkpoint's");
+  if (schema != checkpoint_schema) fail("schema " + schema + " is not a checkpoint's");
   CheckpointFile file;
   const bool whole = json.contains("steps") && json["steps"].is_number_integer() && json["steps"] >= 1 &&
                      json.contains("training") && json["training"].is_object() && json.contains("digests") &&
@@ -109,9 +110,9 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   file.training = json["training"];
   file.written_by = json.value("written_by", Json::object());
   if (!file.written_by.is_object() || !file.written_by.value("run_id", Json("")).is_string())
-    fail("written_by is no object, or its run_id no text");
+    fail("written_by is not an object, or its run_id not a string");
   for (const auto& [name, digest] : json["digests"].items()) {
-    if (!digest.is_string()) fail("digest of " + name + " is no text");
+    if (!digest.is_string()) fail("digest of " + name + " is not a string");
     file.digests[name] = digest.get<std::string>();
   }
   return file;

@@ -10,13 +10,13 @@ namespace plumbline {
 void CheckpointOptions::add_to(CLI::App& app) {
   app.add_option("--checkpoint", folder, "Folder that checkpoints are saved in (docs/checkpoints.md)")
       ->type_name("DIR");
-  app.add_option("--checkpoint-every", every, "Steps from one to the next; 0: at the end alone")
+  app.add_option("--checkpoint-every", every, "Steps between checkpoints; 0: only at the end")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--checkpoint-keep", keep, "How many are kept, the newest")->check(CLI::PositiveNumber);
-  app.add_option("--stop-after", stop_after, "Save when so many steps of the training are made, and end")
+  app.add_option("--checkpoint-keep", keep, "Number of checkpoints kept, the newest")->check(CLI::PositiveNumber);
+  app.add_option("--stop-after", stop_after, "Save after this number of steps of the training, and end")
       ->check(CLI::PositiveNumber);
   app.add_option("--resume", resume,
-                 "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
+                 "Resume from a checkpoint: latest, its folder, or none; whatever trainer and number of ranks it was "
                  "written")
       ->type_name("DIR")
       ->capture_default_str();
@@ -36,8 +36,8 @@ void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {
         "--checkpoint-every and --checkpoint-keep need a folder: --checkpoint DIR, or [checkpoint] folder");
   }
   if (!settings.folder && !recorded) {
-    throw InputError("nothing of this run would be kept: give --checkpoint DIR (or [checkpoint] folder in " +
-                     training.run.path.string() + ") to keep what is trained, or --record DIR to have it judged");
+    throw InputError("nothing of this run would be saved: give --checkpoint DIR (or [checkpoint] folder in " +
+                     training.run.path.string() + ") to save what is trained, or --record DIR to have it judged");
   }
   if (stop_after && !settings.folder) {
     throw InputError("--stop-after needs a folder to save in: --checkpoint DIR, or [checkpoint] folder");

@@ -68,7 +68,7 @@ bool Checkpoints::step_ended(const TrainState& state) {
   saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   if (stop || last) save_error_ = save_.failure().value_or("");
   if (stop && group_.rank() == 0 && !last && save_error_.empty()) {
-    std::fprintf(stderr, "note: stopped %safter %lld steps; go on with --resume latest\n",
+    std::fprintf(stderr, "note: stopped %safter %lld steps; continue with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
   return stop && !last;
@@ -82,8 +82,8 @@ void Checkpoints::warn_of_failure() const {
 
 void Checkpoints::require_saved() const {
   if (save_error_.empty()) return;
-  throw SystemError("the last checkpoint could not be saved, so that the steps since the one before it are lost: " +
-                    save_error_ + "; --resume latest makes them again");
+  throw SystemError("the last checkpoint could not be saved, so the steps since the previous one are lost: " +
+                    save_error_ + "; --resume latest repeats them");
 }
 
 }  // namespace plumbline

@@ -46,7 +46,7 @@ ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& train
   require_same_settings(file, training, checkpoint);
   require_own_config(file, checkpoint);
   if (file.steps > training.run.train.steps) {
-    throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, and " +
+    throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, but " +
                           training.run.path.string() + " asks for " + std::to_string(training.run.train.steps));
   }
   const at::NoGradGuard no_grad;
@@ -95,14 +95,14 @@ std::optional<ResumedFrom> resume_training(const std::string& resume, const Trai
     }
     if (!latest) throw InputError(failure);
     if (candidate == candidates.back()) {
-      throw InputError(
-          failure + "; no checkpoint before it is left in " + training.run.checkpoint.folder->string() +
-          ", so that --resume latest has nothing to go on from: mend one, or begin anew in another folder");
+      throw InputError(failure + "; there is no earlier checkpoint in " + training.run.checkpoint.folder->string() +
+                       ", so --resume latest has nothing to resume: repair one, or start in another folder");
     }
-    if (group.rank() == 0) std::fprintf(stderr, "warning: %s; taking the checkpoint before it\n", failure.c_str());
+    if (group.rank() == 0)
+      std::fprintf(stderr, "warning: %s; resuming from the previous checkpoint\n", failure.c_str());
   }
   if (group.rank() == 0) {
-    std::fprintf(stderr, "note: %s holds no checkpoint yet; training starts with step 0\n",
+    std::fprintf(stderr, "note: %s holds no checkpoint; training starts with step 0\n",
                  training.run.checkpoint.folder->c_str());
   }
   return std::nullopt;

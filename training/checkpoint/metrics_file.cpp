@@ -23,7 +23,7 @@ std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
   std::string kept, line;
   std::getline(lines, line);
   if (line + "\n" != header) {
-    throw InputError(path.string() + ": is not the metrics of such a training; move it away, or take another folder");
+    throw InputError(path.string() + ": is not a metrics file of this kind; move it away, or use another folder");
   }
   while (std::getline(lines, line)) {
     const auto step = parse_integer(line.substr(0, line.find(',')));

@@ -31,7 +31,7 @@ void want_hardware_queues() {
   if (value == nullptr) {
     setenv(name, "32", 0);
   } else if (std::string(value) == "1") {
-    std::fprintf(stderr, "warning: %s=1 makes messages wait for compute and for each other; leave it out\n", name);
+    std::fprintf(stderr, "warning: %s=1 makes messages wait for compute and for each other; unset it\n", name);
   }
 }
 
@@ -42,8 +42,8 @@ Loaded load() {
   // Never unloaded: LibTorch keeps pointers into its CUDA half.
   loaded.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (loaded.handle == nullptr) {
-    throw SystemError("--device cuda: the CUDA half of this build cannot be loaded (" + loader_error() +
-                      "); build again with make cuda, or leave the option out");
+    throw SystemError("--device cuda: the CUDA module of this build cannot be loaded (" + loader_error() +
+                      "); build again with make cuda, or omit the option");
   }
   using Entry = GpuSupport* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(loaded.handle, "plumbline_gpu_support"));
@@ -74,7 +74,7 @@ GpuSupport* loaded_gpu_support() {
 
 void* gpu_module_entry(const char* name) {
   void* entry = module().handle == nullptr ? nullptr : dlsym(module().handle, name);
-  if (entry == nullptr) throw std::logic_error(std::string(name) + " is not in the CUDA half of this build");
+  if (entry == nullptr) throw std::logic_error(std::string(name) + " is not in the CUDA module of this build");
   return entry;
 }
 

@@ -32,14 +32,13 @@ void check_nccl_library(const GpuVersions& versions, const std::vector<std::stri
   if (nccl_libraries.size() > 1) {
     throw SystemError("--device cuda: " + std::to_string(nccl_libraries.size()) +
                       " different libnccl are in this process (" + join(nccl_libraries, ", ") +
-                      "), and which of them a call reaches is chance; look at LD_PRELOAD and LD_LIBRARY_PATH, and "
-                      "leave one");
+                      "), and it is undefined which of them a call reaches; check LD_PRELOAD and LD_LIBRARY_PATH, and "
+                      "keep one");
   }
   if (!(versions.nccl >= oldest_nccl)) {
     throw SystemError("--device cuda: NCCL " + nccl_version_text(versions.nccl) + " is loaded (" +
-                      nccl_libraries.front() + "), and the functions that are called need " +
-                      nccl_version_text(oldest_nccl) +
-                      " or newer; take the older one out of LD_LIBRARY_PATH, or put a newer one in front");
+                      nccl_libraries.front() + "), but Plumbline needs " + nccl_version_text(oldest_nccl) +
+                      " or newer; remove the older one from LD_LIBRARY_PATH, or put a newer one in front");
   }
 }
 

@@ -15,7 +15,7 @@ bool has_gpu_module() {
 GpuSupport& load_gpu_module() {
   throw InputError(
       "--device cuda: this is a CPU build; make cuda builds one that can use GPUs (programs in build/cuda/bin), or "
-      "leave the option out");
+      "omit the option");
 }
 
 GpuSupport* loaded_gpu_support() {
@@ -23,7 +23,7 @@ GpuSupport* loaded_gpu_support() {
 }
 
 void* gpu_module_entry(const char* name) {
-  throw std::logic_error(std::string(name) + ": this build has no CUDA half");
+  throw std::logic_error(std::string(name) + ": this build has no CUDA module");
 }
 
 }  // namespace plumbline

@@ -111,8 +111,7 @@ Audit RecordAudit::conclude() {
   if (no_rows_) return audit;
   const Manifest& manifest = record_.manifest;
   const auto not_audited = [&](const std::string& what) { audit.not_audited.push_back(what); };
-  if (!learning_rate_form(manifest))
-    not_audited("learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
+  if (!learning_rate_form(manifest)) not_audited("learning rates: the manifest has no learning_rate_schedule");
   append(audit, std::move(possible_));
   append(audit, std::move(rows_));
   if (manifest.level < RecordLevel::full) {
@@ -122,7 +121,7 @@ Audit RecordAudit::conclude() {
   append(audit, std::move(norms_));
   append(audit, std::move(copies_));
   if (!manifest.recorded({"sends", "receives", "boundaries"}))
-    not_audited("whether all that was sent arrived: the recorder could not see both");
+    not_audited("whether every message arrived: the recorder could not see both ends");
   if (!manifest.traits.own_formulas) {
     const std::string norms = manifest.clip_norm ? "" : "gradient norms and ";
     not_audited(norms + "first moments against l2 and max_abs: an external trainer may compute these in any way");
@@ -144,12 +143,12 @@ Audit RecordAudit::conclude() {
     not_audited(removed.append(removed_dumps_name).append(" says"));
   }
   if (manifest.level == RecordLevel::dump && record_.in_part())
-    not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were left out");
+    not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were skipped");
   if (manifest.level == RecordLevel::dump && manifest.every > 1)
     not_audited("values: one step of " + std::to_string(manifest.every) +
                 " was recorded, and an update follows from the step before it");
   if (manifest.level == RecordLevel::dump && !manifest.recorded(of_updates()))
-    not_audited("values: the recorder could not see all that updates are computed from");
+    not_audited("values: the recorder could not see everything that updates are computed from");
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
                 std::to_string(options_.most_dump_bytes));

@@ -19,7 +19,7 @@ Finding at_boundary(const BoundaryPlace& place, const std::string& expected, con
   const BoundaryRow& row = *place.row;
   return at_row({row.step, place.rank, "boundaries.csv", place.index, row.microbatch},
                 row.direction == "forward" ? part::forward : part::backward,
-                row.direction + " boundary at " + row.cut + ", side " + row.side, expected, got, why);
+                row.direction + " boundary " + row.cut + ", side " + row.side, expected, got, why);
 }
 
 void audit_crossings(const AuditedStep& audited, Audit& audit) {
@@ -52,7 +52,7 @@ void audit_crossings(const AuditedStep& audited, Audit& audit) {
     const auto found = sent.find(crossing(*place.row));
     if (found == sent.end()) {
       if (!sends_recorded) return;
-      audit.findings.push_back(at_boundary(place, "a send", "none", "nobody sent what was received"));
+      audit.findings.push_back(at_boundary(place, "a send", "none", "no rank sent what was received"));
       return;
     }
     audit.count("crossings");
@@ -65,7 +65,7 @@ void audit_crossings(const AuditedStep& audited, Audit& audit) {
   });
   if (!manifest.recorded({"receives", "boundaries"})) return;
   for (const auto& [key, place] : sent) {
-    audit.findings.push_back(at_boundary(place, "a receive", "none", "nobody received what was sent"));
+    audit.findings.push_back(at_boundary(place, "a receive", "none", "no rank received what was sent"));
   }
 }
 

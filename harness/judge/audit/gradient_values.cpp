@@ -35,7 +35,7 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
     if (std::abs(*recorded - norm) <= allowed * norm) continue;
     audit.findings.push_back(at_row({step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i},
                                     part::norm, "gradient_norm", to_text(norm), to_text(*recorded),
-                                    "it is not the norm of the dumped gradients, a tied weight once"));
+                                    "it is not the norm of the dumped gradients (a tied weight counted once)"));
   }
 }
 

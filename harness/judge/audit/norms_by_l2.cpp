@@ -29,9 +29,9 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
     audit.count("numbers");
     if (std::abs(*row.gradient_norm - by_rows->norm) <= allowed * by_rows->norm) continue;
     const RowPlace place{row.step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i};
-    audit.findings.push_back(
-        at_row(place, part::norm, "gradient_norm", to_text(by_rows->norm), to_text(*row.gradient_norm),
-               "it is not the root of the sum of l2 squared over the gradients in tensors.csv, a tied weight once"));
+    audit.findings.push_back(at_row(
+        place, part::norm, "gradient_norm", to_text(by_rows->norm), to_text(*row.gradient_norm),
+        "it is not the root of the sum of l2 squared over the gradients in tensors.csv (a tied weight counted once)"));
   }
 }
 

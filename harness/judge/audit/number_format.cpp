@@ -34,7 +34,7 @@ Storage storage_of(const std::string& dtype) {
   if (dtype == "float32") return Storage::float32;
   if (dtype == "float64") return Storage::float64;
   if (dtype == "bfloat16") return Storage::bfloat16;
-  throw InputError("a tensor of dtype " + dtype + " cannot be audited; float32, float64 and bfloat16 can");
+  throw InputError("a tensor of dtype " + dtype + " cannot be recomputed; float32, float64 and bfloat16 can");
 }
 
 double unit_roundoff(Storage storage) {

@@ -119,7 +119,8 @@ class NumbersOfStep {
   void same_data(const RowPlace& place, const EvaluationRow& row, std::map<std::int64_t, EvaluationRow>& first) {
     const EvaluationRow& then = first.try_emplace(*row.microbatch, row).first->second;
     for (const auto& [column, expected, got] : judging::differences_of_data(then, row))
-      report(place, part::evaluation, column, expected, got, "other than after step " + to_text(then.step));
+      report(place, part::evaluation, column, expected, got,
+             "differs from the evaluation after step " + to_text(then.step));
   }
 
   void report(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,

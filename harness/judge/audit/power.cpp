@@ -88,10 +88,10 @@ std::vector<std::string> what_it_cannot_see(const Audit& audit) {
       by_mistake[mistake] += tells;
       any = any || tells > 0;
     }
-    if (!any) blind.push_back("no mistake of the optimiser would show in " + kind);
+    if (!any) blind.push_back("no mistake of the optimiser would be detected in " + kind);
   }
   for (const auto& [mistake, tells] : by_mistake) {
-    if (tells == 0) blind.push_back("\"" + mistake + "\" would show in no parameter");
+    if (tells == 0) blind.push_back("\"" + mistake + "\" would be detected in no parameter");
   }
   return blind;
 }

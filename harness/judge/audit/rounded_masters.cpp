@@ -29,7 +29,7 @@ void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
   for_each_copy(audited, [&](const TensorPlace& copy) {
     const TensorRow* master = audited.beside("parameter", copy);
     const std::string name = "copy " + copy.row->name;
-    if (master == nullptr) return report(copy, name, "a master beside it", "none", audit);
+    if (master == nullptr) return report(copy, name, "its master", "none", audit);
     if (!is_storage(copy.row->dtype) || master->nan + master->inf > 0) return;
     // Rounding is monotonic: the copy's largest element is the master's largest, rounded.
     const double expected = rounded(storage_of(copy.row->dtype), static_cast<double>(master->max_abs));

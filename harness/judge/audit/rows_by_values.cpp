@@ -40,7 +40,7 @@ class RowAudit {
 
   void report(const std::string& column, const std::string& expected, const std::string& got) {
     audit_.findings.push_back(at_tensor(place_, column + " of " + row_.kind + " " + row_.name, expected, got,
-                                        "it is not that of the values in " + Dumps::name(place_.rank, row_.step)));
+                                        "it does not match the values in " + Dumps::name(place_.rank, row_.step)));
   }
 
  private:
@@ -66,8 +66,8 @@ void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t i
     expected = tensor->dtype + " " + shape_text(tensor->shape), got = row.dtype + " " + shape_text(row.shape);
   audit.findings.push_back(at_row({row.step, rank, "boundaries.csv", index, row.microbatch},
                                   row.direction == "forward" ? part::forward : part::backward,
-                                  "digest of the " + row.direction + " boundary at " + row.cut + ", side " + row.side,
-                                  expected, got, "it is not that of the values in " + Dumps::name(rank, row.step)));
+                                  "digest of the " + row.direction + " boundary " + row.cut + ", side " + row.side,
+                                  expected, got, "it does not match the values in " + Dumps::name(rank, row.step)));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
                                 .item = key,
                                 .expected = "a row of tensors.csv or boundaries.csv",
                                 .got = "none",
-                                .why = "a tensor was dumped that no row speaks of"});
+                                .why = "the dump holds a tensor that has no row"});
     }
   }
 }

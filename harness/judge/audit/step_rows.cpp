@@ -62,7 +62,7 @@ class StepRows {
   void norm() {
     if (!row_->gradient_norm) {
       if (!audited_.manifest().traits.may_lack)
-        report(part::norm, "gradient_norm", "a norm", "absent", "every rank has it");
+        report(part::norm, "gradient_norm", "a norm", "absent", "every rank must have it");
       return;
     }
     if (norm_) exactly(part::norm, "gradient_norm", norm_, row_->gradient_norm);

@@ -43,10 +43,10 @@ class StillTensors {
     const double tiny = std::sqrt(elements) * 4 * (smallest(storage) + smallest(computed_in(storage)));
     const double kept = kept_share(storage) * movement->sizes + tiny;
     if (before->digest != row.digest || !(movement->least > kept)) return;
-    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name, "other bits than after the step before",
-                                        "the same",
-                                        "the step moves it by " + to_text(movement->least) + " or more, and " +
-                                            to_text(kept) + " is what rounding may keep"));
+    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name,
+                                        "bits that differ from those after the step before", "the same",
+                                        "the step changes it by " + to_text(movement->least) + " or more, and " +
+                                            to_text(kept) + " is the most that rounding may absorb"));
   }
 
  private:

@@ -88,7 +88,7 @@ class ParameterUpdate {
 
   void without_gradient() {
     const auto before = dumped_values("parameter", step_before_), after = dumped_values("parameter", numbers_.step);
-    if (after.empty() || before.size() != after.size()) return;  // audit_rows_by_values tells it
+    if (after.empty() || before.size() != after.size()) return;  // audit_rows_by_values reports it
     audit_.count("updated_elements", static_cast<std::int64_t>(after.size()));
     const auto& frozen = audited_.manifest().frozen;
     const Refused moved = difference(before, after);
@@ -97,12 +97,12 @@ class ParameterUpdate {
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
       audit_.findings.push_back(at_tensor(place_, "parameter " + place_.row->name,
                                           "a gradient, or its name in `frozen`", "neither",
-                                          "nothing says how it was updated"));
+                                          "how it was updated is unknown"));
     }
-    report("parameter", moved, "it is frozen, and moved");
+    report("parameter", moved, "it is frozen, but changed");
     for (const char* kind : moment_kinds) {
       report(kind, difference(dumped_values(kind, step_before_), dumped_values(kind, numbers_.step)),
-             "its parameter has no gradient in this step, and it moved");
+             "its parameter has no gradient in this step, but it changed");
     }
   }
 
@@ -119,7 +119,7 @@ class ParameterUpdate {
     const auto before = values(step_before_, so_far_.moments), after = values(numbers_.step, true);
     const std::vector<double> raw = values_of(gradient);
     if (!before || !after) return audit_.count("updates_missing");
-    if (raw.size() != after->parameter.size()) return;  // audit_rows_by_values tells it
+    if (raw.size() != after->parameter.size()) return;  // audit_rows_by_values reports it
     if (storage_of(place_.row->dtype) == Storage::float64) {
       elements<long double>(*before, raw, *after);
     } else {

@@ -82,7 +82,7 @@ class PeakComparison {
     judgement_.compare("activation_peaks");
     if (row.activation_peak_bytes && agrees(*row.activation_peak_bytes, most, exact)) return;
     report(beside(row.step, Beside::activation_peak, rank_.rank), "activation_peak_bytes", "", most,
-           row.activation_peak_bytes, "not what the memory law gives");
+           row.activation_peak_bytes, "not what the activation memory model predicts");
   }
 
   void report(const ExecutionPoint& point, const std::string& item, const std::string& what, std::int64_t expected,
@@ -123,10 +123,10 @@ class SavedBytesPart : public MemoryPart {
       : evidence_(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
         recompute_(evidence.reference.manifest.recompute),
-        no_form_(!evidence.model.llama              ? "the model is no Llama"
+        no_form_(!evidence.model.llama              ? "the model is not a Llama"
                  : recomputes_attention(recompute_) ? ""
                                                     : why_no_layer_form(evidence.model, kernel_)) {
-    if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
+    if (!no_form_.empty()) judgement_.leave_out("the closed form of the bytes that a layer keeps (" + no_form_ + ")");
   }
 
   /// saved.csv describes the first step.
@@ -177,7 +177,7 @@ class ActivationsPart : public MemoryPart {
     if (other_kernels_) return;
     saved_ = saved_table(evidence.reference);
     if (saved_.empty()) lacking_.emplace_back("saved.csv of the reference");
-    if (!evidence.model.llama) lacking_.emplace_back("a memory law of this model");
+    if (!evidence.model.llama) lacking_.emplace_back("an activation memory model for this architecture");
     if (!evidence.compute_list) lacking_.emplace_back("a schedule.csv that can be followed");
   }
 
@@ -194,7 +194,8 @@ class ActivationsPart : public MemoryPart {
   void conclude(const BothMemories&, MemoryFindings& findings) override {
     if (other_kernels_) {
       findings.judgement.leave_out(
-          "activations by the memory law, which counts what the reference's kernels keep (here ran others: " +
+          "activations by the activation memory model, which counts what the reference's kernels keep (here other "
+          "kernels ran: " +
           *other_kernels_ + ")");
       return;
     }

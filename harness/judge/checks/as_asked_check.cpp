@@ -275,7 +275,7 @@ class AsAskedCheck::OfRecord {
     const int position = before + static_cast<int>(part);  // of each part the first one found
     std::string words = whose_ + (rank ? ", rank " + std::to_string(*rank) : "") +
                         (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
-                        ", asked for was " + asked;
+                        ", requested was " + asked;
     judgement_.diverge(
         at_structure(Structure::as_asked, position),
         {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
@@ -312,7 +312,7 @@ void AsAskedCheck::step() {
 
 Judged AsAskedCheck::conclude() {
   if (!plan_.request && !plan_.reference_request)
-    return without_looking("as_asked", Outcome::not_applicable, "nobody said what was asked for (request.json)");
+    return without_looking("as_asked", Outcome::not_applicable, "there is no request (request.json)");
   std::vector<std::string> missing, absent;
   const auto look = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (!request) return;
@@ -326,8 +326,8 @@ Judged AsAskedCheck::conclude() {
   if (!missing.empty())
     return judgement_.conclude_as(Outcome::not_run,
                                   join(missing, " and ") + " left no record that can be read: see completion");
-  return judgement_.conclude("model, data, hyperparameters, schedule, stages and ranks are those that were asked for" +
-                                 (absent.empty() ? std::string() : "; not asked: " + join(absent, ", ")),
+  return judgement_.conclude("model, data, hyperparameters, schedule, stages and ranks are as requested" +
+                                 (absent.empty() ? std::string() : "; not requested: " + join(absent, ", ")),
                              {{"facts", 1}});
 }
 
@@ -336,8 +336,8 @@ CheckDescriptor as_asked_check() {
       .name = "as_asked",
       .place = 1,
       .claims =
-          "what ran is what was asked for: role, ranks, schedule, stages, model, seed, dtype, optimiser, rates, "
-          "clipping, data, device, transport, level, in manifest and tables; ids and labels are made again from "
+          "the run is what was requested: role, ranks, schedule, stages, model, seed, dtype, optimiser, rates, "
+          "clipping, data, device, transport, level, in manifest and tables; ids and labels are read again from "
           "the token source.",
       .needs_in_words = "a [request](request.md), which a sweep writes for every run. Without one it does not apply.",
       .cannot_see = "a program that records what was requested and computes something else.",

@@ -49,7 +49,7 @@ std::string power_words(const auditing::Audit& audit) {
   std::vector<std::string> parts;
   for (const auto& [mistake, number] : tells) parts.push_back(mistake + " " + std::to_string(number));
   return "of " + std::to_string(elements) +
-         " updated elements each of these mistakes would have shown in so many: " + join(parts, ", ");
+         " updated elements each of these mistakes would be detected in so many: " + join(parts, ", ");
 }
 
 class AuditCheck : public StepCheck {
@@ -62,7 +62,7 @@ class AuditCheck : public StepCheck {
         candidate_removed_(dumps_were_removed(evidence.candidate.path)),
         values_(at_level_dump_ && !reference_removed_ && !candidate_removed_),
         judgement_("audit", "audit",
-                   values_ ? "coefficients, rates, sums and counts exactly; updates within what rounding leaves open"
+                   values_ ? "coefficients, rates, sums and counts exactly; updates within rounding"
                            : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
         reference_(evidence.reference, options(values_)),
         candidate_(evidence.candidate, options(values_)) {}
@@ -79,20 +79,21 @@ class AuditCheck : public StepCheck {
       const std::string whose = !candidate_removed_  ? "the reference"
                                 : reference_removed_ ? "both records"
                                                      : "the candidate";
-      std::string why = "values are not audited again: the dumps of ";
+      std::string why = "values are not recomputed again: the dumps of ";
       why.append(whose).append(" were removed (").append(removed_dumps_name);
-      why.append(" says why); what follows from the tables of both records alone does follow");
+      why.append(" says why); the tables of both records are consistent");
       return judgement_.conclude_as(Outcome::not_run, why);
     }
     if (!theirs.from_values || !mine.from_values) {
-      return judgement_.conclude("what follows from the tables of both records alone does follow", floors);
+      return judgement_.conclude("the tables of both records are consistent", floors);
     }
     const auto blind = auditing::what_it_cannot_see(mine);
     if (!blind.empty()) {
       return judgement_.conclude_as(Outcome::not_triggered,
-                                    "nothing was found, but not all could have been: " + join(blind, "; "));
+                                    "no difference was found, but some would go undetected: " + join(blind, "; "));
     }
-    return judgement_.conclude("every step of both records follows from its values; " + power_words(mine), floors);
+    return judgement_.conclude("every step of both records agrees with its recomputation; " + power_words(mine),
+                               floors);
   }
 
  private:
@@ -128,21 +129,22 @@ class AuditCheck : public StepCheck {
 }  // namespace
 
 CheckDescriptor audit_check() {
-  return {.name = "audit",
-          .place = 12,
-          .claims =
-              "what both trainers share is right: norm, clip coefficient, optimiser step and counts are recomputed "
-              "from the record by formulas of the judge's own; at level dump element by element. Without dumps, "
-              "what is not moved by a step that must move it is found.",
-          .needs_in_words =
-              "level full; single elements need level dump in both records, as in the cases that a sweep file's key "
-              "`audit` adds. Without dumps (a sweep removes them when all holds, `--keep-dumps` keeps them) only "
-              "tables are recomputed and values are *not run* (informational).",
-          .cannot_see = "forward and backward pass of the model (goldens, cross-check).",
-          .level = RecordLevel::full,
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<AuditCheck>(evidence);
-          }};
+  return {
+      .name = "audit",
+      .place = 12,
+      .claims =
+          "code that both trainers share is correct: norm, clip coefficient, optimiser step and counts are recomputed "
+          "from the record by the judge's own formulas; at level dump element by element. Without dumps, "
+          "a tensor that a step must change but leaves unchanged is found.",
+      .needs_in_words =
+          "level full; single elements need level dump in both records, as in the cases that a sweep file's key "
+          "`audit` adds. Without dumps (a sweep removes them when all holds, `--keep-dumps` keeps them) only "
+          "tables are recomputed and values are *not run* (informational).",
+      .cannot_see = "forward and backward pass of the model (goldens, cross-check).",
+      .level = RecordLevel::full,
+      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+        return std::make_unique<AuditCheck>(evidence);
+      }};
 }
 
 }  // namespace plumbline::judging

@@ -23,7 +23,7 @@ void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edg
                                                    .what = "traffic " + item + ", " + edge.direction + ", " + edge.side,
                                                    .expected = words(expected),
                                                    .got = words(got),
-                                                   .why = "not what the list gives"});
+                                                   .why = "not what the schedule implies"});
 }
 
 std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
@@ -47,7 +47,7 @@ class TrafficComparison {
     if (!evidence.sizes_recorded())
       judgement_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
     else if (!evidence.model.llama)
-      judgement_.leave_out("bytes moved (the cuts of this model have sizes of their own)");
+      judgement_.leave_out("bytes moved (the boundary tensors of this model have their own sizes)");
     else if (lacking_ && evidence.candidate.manifest.role != "reference")
       judgement_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
     if (lacking_) return;
@@ -98,7 +98,7 @@ class BoundariesCheck : public StepCheck {
       : evidence_(evidence),
         judgement_("boundaries", "R2",
                    value_limit(evidence) +
-                       ": sender = receiver = the reference's tensor at the cut; traffic equal to the byte"),
+                       ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"),
         comparable_gradients_(evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
                               evidence.reference.manifest.boundary_gradient_factor ==
                                   evidence.candidate.manifest.boundary_gradient_factor),
@@ -118,35 +118,36 @@ class BoundariesCheck : public StepCheck {
     if (evidence_.stages.crossings.empty()) {
       // One stage: the claim is that nothing was transferred, and only the ranks' tables are inspected.
       judgement_.look_at("tables", 2 * static_cast<std::int64_t>(evidence_.candidate.ranks.size()));
-      return judgement_.conclude("one stage holds the whole model: no tensor crossed a cut and no byte was moved",
-                                 {{"tables", 1}});
+      return judgement_.conclude(
+          "one stage holds the whole model: no tensor crossed a stage boundary and no byte was moved", {{"tables", 1}});
     }
     if (judgement_.count("crossings_of_the_candidate_alone") > 0)
-      judgement_.leave_out("tensors at cuts that only the candidate has: the reference is a pipeline itself");
+      judgement_.leave_out("tensors at boundaries that only the candidate has: the reference is itself a pipeline");
     if (judgement_.count("crossings") == judgement_.count("crossings_of_the_candidate_alone")) {
-      return judgement_.conclude_as(Outcome::not_applicable, "the two pipelines have no cut in common");
+      return judgement_.conclude_as(Outcome::not_applicable, "the two pipelines have no stage boundary in common");
     }
     if (!comparable_gradients_) {
       return judgement_.conclude_as(
           Outcome::not_run,
-          "activations agree, but the boundary gradients carry another factor than the reference's "
-          "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared: record a reference that "
+          "activations agree, but the boundary gradients are scaled by another factor than the reference's "
+          "(loss_scaling, boundary_gradient_factor), so their bits cannot be compared: record a reference that "
           "scales where the candidate does");
     }
     const auto least = 2 * evidence_.compared_steps() * evidence_.own_microbatches() *
                        static_cast<std::int64_t>(evidence_.stages.crossings.size());
-    return judgement_.conclude(evidence_.values->exact()
-                                   ? "every tensor that crosses a cut is, at both ends, the reference's own"
-                                   : "every tensor that crosses a cut is within its limit, and arrives as it was sent",
-                               {{"crossings", least}}, {"nonzero_tensors"});
+    return judgement_.conclude(
+        evidence_.values->exact()
+            ? "every tensor that crosses a stage boundary equals the reference's at both ends"
+            : "every tensor that crosses a stage boundary is within its limit, and arrives as it was sent",
+        {{"crossings", least}}, {"nonzero_tensors"});
   }
 
  private:
   Judged conclude_cuts() {
-    if (!comparable_gradients_) judgement_.leave_out("gradients at the cuts, which carry another factor");
+    if (!comparable_gradients_) judgement_.leave_out("gradients at the boundaries, which are scaled by another factor");
     const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
     return judgement_.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
-                                   std::to_string(cuts) + " cuts are " + agreement(evidence_),
+                                   std::to_string(cuts) + " boundaries are " + agreement(evidence_),
                                {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}},
                                {"nonzero_tensors"});
   }
@@ -161,21 +162,20 @@ class BoundariesCheck : public StepCheck {
 }  // namespace
 
 CheckDescriptor boundaries_check() {
-  return {
-      .name = "boundaries",
-      .place = 6,
-      .claims =
-          "every activation and gradient that crosses a stage boundary is, at both ends, the reference's own tensor; "
-          "the transport moved what the schedule says, to the byte.",
-      .needs_in_words = "level full, the same start; gradients are compared if both records scale the loss alike.",
-      .cannot_see = "errors between two stage boundaries that cancel before the next.",
-      .level = RecordLevel::full,
-      .same_start = true,
-      .behind_norm = BehindNorm::gradients,
-      .compares_without = {"sends", "receives", "boundaries"},
-      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-        return std::make_unique<BoundariesCheck>(evidence);
-      }};
+  return {.name = "boundaries",
+          .place = 6,
+          .claims =
+              "every activation and gradient that crosses a stage boundary equals the reference's tensor at both ends; "
+              "the transport moved what the schedule says, to the byte.",
+          .needs_in_words = "level full, the same start; gradients are compared if both records scale the loss alike.",
+          .cannot_see = "errors between two stage boundaries that cancel before the next.",
+          .level = RecordLevel::full,
+          .same_start = true,
+          .behind_norm = BehindNorm::gradients,
+          .compares_without = {"sends", "receives", "boundaries"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<BoundariesCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -81,12 +81,13 @@ class BoundaryComparison::Rows {
 
   void report_absent() {
     if (may_lack("computed")) return;
-    report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this cut");
+    report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this boundary");
   }
 
   void report_no_reference(std::optional<std::int64_t> rank) {
     if (reference_may_lack_) return;
-    report(BoundaryEnd::sent, rank, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+    report(BoundaryEnd::sent, rank, "the reference's tensor", "no row",
+           "the reference records no tensor at this boundary");
   }
 
   /// True if the candidate's recorder could not see rows of this side. The receiver records tensors passed within a
@@ -144,7 +145,7 @@ class BoundaryComparison::Rows {
       from_stage_ = row.from_stage, to_stage_ = row.to_stage;
       if (row.side != "computed") {
         report(BoundaryEnd::sent, placed.rank, "no row", "a row",
-               "a " + row.side + " that the partition gives no reason for, or one too many");
+               "a " + row.side + " that the partition does not imply, or a duplicate");
         continue;
       }
       const auto* theirs = reference_boundary(now_->reference_rows, row.microbatch, row.direction, row.cut);
@@ -237,7 +238,7 @@ class BoundaryComparison::Rows {
     }
     if (row.bytes != theirs.bytes) {
       return report(side, rank, std::to_string(theirs.bytes), std::to_string(row.bytes),
-                    "the bytes" + end + " differ in number");
+                    "the number of bytes" + end + " differs");
     }
     if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) judgement_.compare("nonzero_tensors");
     if (const auto wrong = judgement_.take(values.boundary(rank, theirs, row)))
@@ -271,7 +272,7 @@ class BoundaryComparison::Rows {
                                .rank = rank,
                                .direction = direction_,
                                .item = cut_,
-                               .what = direction_ + " boundary at cut " + cut_ + stages,
+                               .what = direction_ + " boundary " + cut_ + stages,
                                .expected = expected,
                                .got = got,
                                .why = why});
@@ -309,7 +310,7 @@ void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
                        .direction = direction,
                        .source = "reference",
                        .item = cut,
-                       .what = direction + " boundary at cut " + cut,
+                       .what = direction + " boundary " + cut,
                        .expected = expected,
                        .got = got});
   };
@@ -324,7 +325,7 @@ void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
   for (const auto& placed : now.reference_rows.all_boundaries()) {
     const BoundaryRow& row = *placed.row;
     if (evidence.model.unit_position(row.cut).value_or(0) == 0)
-      report(row.microbatch, row.direction, row.cut, "no such cut in this model", "a row");
+      report(row.microbatch, row.direction, row.cut, "no such boundary in this model", "a row");
   }
 }
 

@@ -100,7 +100,7 @@ class TimesComparison::Times {
       if (row.start_ns < (in_front ? in_front->start_ns : last_step_end))
         report_row(in_front ? "to be issued after " + in_front->action : "to be issued after the last step's STEP",
                    "starts before");
-      if (update) report_row("no action after " + update->action, "stands behind it");
+      if (update) report_row("no action after " + update->action, "comes after it");
       if (!of_host) before = &row;
       if (!action) continue;
       if (action->type == ActionType::step) update = &row;
@@ -230,9 +230,9 @@ TimesComparison::TimesComparison(const Record& record, const std::string& whose,
   times_ = std::make_unique<Times>(record, whose, judgement);
   if (!times_->waits_recorded())
     judgement.leave_out("whether computations of the " + whose +
-                        " waited for what they take (its recorder could not see waits)");
+                        " waited for their inputs (its recorder could not see waits)");
   if (!times_->clocks_compared())
-    judgement.leave_out("times of the " + whose + "'s ranks against each other (no clock_skew_ns)");
+    judgement.leave_out("times of the " + whose + "'s ranks relative to each other (no clock_skew_ns)");
 }
 
 TimesComparison::~TimesComparison() = default;

@@ -51,14 +51,14 @@ class CensusCheck : public StepCheck {
   /// A model without a head usually has a tied one, which its config does not state.
   std::string head_hint(const std::string& name) const {
     const bool untied_head = evidence_.model.llama && !evidence_.model.tied && name.starts_with("lm_head");
-    return untied_head ? "; a head that is the embedding's own weight is said by tie_word_embeddings = true in the "
-                         "model's config, and tied= names both"
+    return untied_head ? "; if the head shares the embedding's weight, set tie_word_embeddings = true in the "
+                         "model's config and name both in tied="
                        : "";
   }
   /// Normalises names that differ by wrapped modules, or that count from 0 in each stage.
   static std::string names_hint(const Manifest& manifest) {
-    return !manifest.traits.own ? "; where the names alone differ, names= (and units=) of watch_model, watch_stage or "
-                                  "watch_pipelining give the whole model's"
+    return !manifest.traits.own ? "; if only the names differ, give the whole model's by names= (and units=) of "
+                                  "watch_model, watch_stage or watch_pipelining"
                                 : "";
   }
 
@@ -80,23 +80,23 @@ class CensusCheck : public StepCheck {
       judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0)
         report(model[u], u, {}, "one stage", "none",
-               whose + ": " + model[u] + " stands on no stage" + head_hint(model[u]) + names_hint(manifest));
+               whose + ": " + model[u] + " is on no stage" + head_hint(model[u]) + names_hint(manifest));
       if (times > 1)
         report(model[u], u, {}, "one stage", std::to_string(times),
-               whose + ": " + model[u] + " stands on " + std::to_string(times) + " stages" + names_hint(manifest));
+               whose + ": " + model[u] + " is on " + std::to_string(times) + " stages" + names_hint(manifest));
     }
     for (const auto& unit : listed) {
       if (!evidence_.model.unit_position(unit))
         report(unit, 0, {}, "a unit of the model", unit,
-               whose + ": " + unit + " is no unit of this model" + names_hint(manifest));
+               whose + ": " + unit + " is not a unit of this model" + names_hint(manifest));
     }
     if (!judgement_.diverged() && listed != model) {
-      report(
-          "stages", 0, {}, join(model, ", "), join(listed, ", "),
-          whose + ": the units are not in the order of the model" +
-              (!manifest.traits.own ? "; the recorder takes the order in which modules are registered: where they run "
-                                      "in another, list them by units= of watch_model, watch_stage or watch_pipelining"
-                                    : ""));
+      report("stages", 0, {}, join(model, ", "), join(listed, ", "),
+             whose + ": the units are not in the order of the model" +
+                 (!manifest.traits.own
+                      ? "; the recorder uses the order in which modules are registered: if they run "
+                        "in another order, list them by units= of watch_model, watch_stage or watch_pipelining"
+                      : ""));
     }
   }
 
@@ -128,14 +128,14 @@ class CensusCheck : public StepCheck {
       const std::string dtype = parameter.dtype.empty() ? trained_dtype(manifest.dtype) : parameter.dtype;
       if (row.shape != parameter.shape || row.dtype != dtype) {
         report(parameter.unit, unit, found.front().rank, shape_text(parameter.shape) + " " + dtype,
-               shape_text(row.shape) + " " + row.dtype, whose + ": form of " + parameter.name);
+               shape_text(row.shape) + " " + row.dtype, whose + ": shape and dtype of " + parameter.name);
       }
     }
     for (const auto& placed : rows.all_tensors()) {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(row.name, 0, placed.rank, "no such parameter", row.name,
-             whose + ": " + row.name + " is no parameter of this model" + names_hint(manifest));
+             whose + ": " + row.name + " is not a parameter of this model" + names_hint(manifest));
     }
     if (matched == 0)
       report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
@@ -145,7 +145,7 @@ class CensusCheck : public StepCheck {
     for (const auto& name : manifest.frozen) {
       if (!evidence_.model.parameter_position(name))
         report(name, evidence_.model.units.size(), {}, "a parameter", name,
-               "frozen in manifest.json: " + name + " is no parameter of this model");
+               "frozen in manifest.json: " + name + " is not a parameter of this model");
     }
   }
 
@@ -161,7 +161,7 @@ class CensusCheck : public StepCheck {
       if (groups(manifest) != groups(reference))
         report("tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
                whose + ": tied weights of the manifest" +
-                   (!manifest.traits.own ? "; one rank finds its own alone: both records list all by tied= of "
+                   (!manifest.traits.own ? "; a rank finds only its own: list all in both records by tied= of "
                                            "plumbline.Record, with the whole model's names"
                                          : ""));
       return;

@@ -38,7 +38,7 @@ class Completion {
              launch_->words.empty() ? "the program did not end well" : launch_->words);
     }
     if (launch_ && launch_->exit_code == 0 && !launch_->words.empty() && !every_rank_left_its_word()) {
-      report(-1, "run", "ranks that have ended with it", "exit code 0", launch_->words);
+      report(-1, "run", "all ranks to have ended", "exit code 0", launch_->words);
     }
     if (!reading_.record()) {
       step_ = reading_.place().step.value_or(0);
@@ -62,7 +62,7 @@ class Completion {
     step_ = last_step(rank.rank);
     if (!rank.exit) {
       return report(rank.rank, name, "exit.json", "none",
-                    name + " left no exit.json: it was killed outright, or is still running, after " +
+                    name + " left no exit.json: it was killed, or is still running, after " +
                         std::to_string(progress(rank.rank).whole_steps) + " whole steps (manifest.json: world_size " +
                         std::to_string(record.manifest.world_size) + ")");
     }

@@ -29,7 +29,7 @@ class ConformanceCheck : public StepCheck {
   explicit ConformanceCheck(const CellEvidence& evidence)
       : evidence_(evidence),
         judgement_("conformance", "conformance",
-                   "exact: the executed actions are the list; by the clocks nothing begins before what it needs"),
+                   "exact: the executed actions are the list; by the clocks no action begins before its inputs exist"),
         reference_times_(evidence.reference, "reference", judgement_),
         candidate_times_(evidence.candidate, "candidate", judgement_) {
     judgement_.not_recorded(evidence.not_recorded);
@@ -80,7 +80,7 @@ class ConformanceCheck : public StepCheck {
   Judged conclude_lists() {
     if (!evidence_.candidate.schedule_csv) {
       return judgement_.conclude_as(Outcome::not_run,
-                                    "the record has no schedule.csv: there is no list to hold the actions against");
+                                    "the record has no schedule.csv: there is no list to compare the actions with");
     }
     if (!evidence_.lowered_list) {
       judgement_.diverge(beside(-1, Beside::whole_record, 0),
@@ -101,7 +101,7 @@ class ConformanceCheck : public StepCheck {
         if (!written) {
           action(whose, rank.rank, row, "an action", row.action);
         } else if (row.stage != written->stage || row.microbatch.value_or(no_microbatch) != written->microbatch) {
-          action(whose, rank.rank, row, "its own stage and microbatch in the cells beside it", "others");
+          action(whose, rank.rank, row, "its own stage and microbatch in the other fields", "others");
         }
       }
     }
@@ -113,11 +113,11 @@ class ConformanceCheck : public StepCheck {
     const auto digest = hash_hex(*evidence_.candidate.schedule_csv);
     if (digest != manifest.schedule_digest) {
       structure("schedule.digest", digest, manifest.schedule_digest,
-                "schedule.csv is not the file that the manifest's digest was taken of");
+                "schedule.csv does not have the digest in the manifest");
     }
     if (list.placement.ranks != manifest.world_size) {
       structure("schedule.csv", std::to_string(manifest.world_size) + " rows", std::to_string(list.placement.ranks),
-                "schedule.csv has not one row a rank");
+                "schedule.csv does not have one row per rank");
     }
     if (list.microbatches != manifest.microbatches) {
       structure("schedule.csv", std::to_string(manifest.microbatches) + " microbatches",
@@ -132,8 +132,7 @@ class ConformanceCheck : public StepCheck {
       const auto rank = list.placement.rank_of(static_cast<std::int32_t>(stage.stage));
       if (rank != stage.rank) {
         structure("stage " + std::to_string(stage.stage), "rank " + std::to_string(rank),
-                  "rank " + std::to_string(stage.rank),
-                  "the stage lies on another rank than the schedule places it on");
+                  "rank " + std::to_string(stage.rank), "the stage is on another rank than the schedule places it on");
       }
     }
   }
@@ -151,7 +150,7 @@ class ConformanceCheck : public StepCheck {
     const std::string told = manifest.accumulation + (listed ? ", " + manifest.accumulation_digest : "");
     if (expected != told)
       structure("schedule.accumulation", expected, told,
-                "the order of summing is not that of the list's backward passes");
+                "the accumulation order is not that of the list's backward passes");
   }
 
   /// Generates the list of a schedule known by name, including messages, instead of trusting the record. In an external
@@ -234,7 +233,7 @@ class ConformanceCheck : public StepCheck {
 
   void action(const std::string& whose, std::int64_t rank, const ActionRow& row, const std::string& expected,
               const std::string& got) {
-    action(whose, rank, row.step, row.index, row.action, expected, got, "its notation and its cells differ");
+    action(whose, rank, row.step, row.index, row.action, expected, got, "its notation and its fields differ");
   }
 
   void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::int64_t index,

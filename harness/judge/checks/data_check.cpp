@@ -230,7 +230,7 @@ CheckDescriptor data_check() {
   return {.name = "data",
           .place = 3,
           .claims =
-              "both runs were fed the same microbatches in the same order, and their manifests say the same "
+              "both runs were fed the same microbatches in the same order, and their manifests describe the same "
               "training, in every key of the model.",
           .needs_in_words = "level summary.",
           .cannot_see =

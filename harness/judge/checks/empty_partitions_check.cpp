@@ -201,8 +201,8 @@ CheckDescriptor empty_partitions_check() {
   return {.name = "empty_partitions",
           .place = 13,
           .claims =
-              "a stage without layers holds what its units need and nothing else, and one without units hands on "
-              "what it got.",
+              "a stage without layers holds what its units need and nothing else, and one without units forwards "
+              "what it received.",
           .needs_in_words =
               "level full, and a partition with such a stage, by the request if there is one; else it does not "
               "apply.",

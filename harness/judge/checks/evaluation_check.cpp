@@ -131,7 +131,8 @@ class EvaluationCheck : public StepCheck {
   void same_in_every_evaluation(std::int64_t step, std::int64_t microbatch, const EvaluationRow& row) {
     const auto [found, fresh] = first_.try_emplace(microbatch, row);
     if (fresh) return;
-    const std::string why = "the reference itself, other than after step " + to_text(found->second.step);
+    const std::string why =
+        "the reference itself, which differs from the evaluation after step " + to_text(found->second.step);
     for (const CellDifference& cell : differences_of_data(found->second, row))
       report(step, microbatch, {}, cell.column, cell.expected, cell.got, why);
   }

@@ -56,8 +56,8 @@ class OfRecord {
     }
     if (asked.empty()) return "";
     return std::string("on the GPU, bytes by rank") + (one_process_ ? " (all of one process)" : "") +
-           ": asked of the allocator " + join(asked, ", ") + "; reserved by it " + join(reserved, ", ") +
-           "; beside it at most " + join(beside, ", ") + " (context, NCCL, and other processes on that GPU)";
+           ": requested from the allocator " + join(asked, ", ") + "; reserved by it " + join(reserved, ", ") +
+           "; outside it at most " + join(beside, ", ") + " (context, NCCL, and other processes on that GPU)";
   }
 
   const std::vector<std::string>& lacking() const { return findings_.lacking; }
@@ -91,8 +91,7 @@ class OfRecord {
            "at least " + std::to_string(row.requested_peak_bytes),
            "the allocator serves requests from what it reserved");
     demand(row.reserved_bytes <= row.reserved_peak_bytes, "reserved_bytes", row.reserved_bytes,
-           "at most " + std::to_string(row.reserved_peak_bytes),
-           "a peak is no less than what stands at the step's end");
+           "at most " + std::to_string(row.reserved_peak_bytes), "a peak is at least the value at the step's end");
     demand(row.total_bytes > 0 && row.free_bytes >= 0 && row.total_bytes - row.free_bytes >= row.reserved_bytes,
            "free_bytes", row.free_bytes, "at most " + std::to_string(row.total_bytes - row.reserved_bytes),
            "what the allocator reserved is not free");

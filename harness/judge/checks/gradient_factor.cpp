@@ -34,7 +34,7 @@ std::string counted_quantity(const StepEvidence& now, double factor) {
       {"microbatches", manifest.microbatches},
       {"valid tokens in the step", valid_tokens_of_step(now)},
       {"stages", std::ssize(manifest.stages)},
-      {"pipelines side by side", pipelines},
+      {"parallel pipelines", pipelines},
       {"microbatches of all pipelines", pipelines > 1 ? pipelines * manifest.microbatches : 1}};
   std::vector<std::string> fitting;
   for (const auto& [name, number] : numbers) {

@@ -77,13 +77,13 @@ class GradientNormCheck : public StepCheck {
   Judged conclude() override {
     if (widest_limit_ > 0)
       return judgement_.conclude_as(Outcome::not_run,
-                                    "the gradient norm cannot be judged: roundings alone may move it by " +
+                                    "the gradient norm cannot be judged: roundings alone may change it by " +
                                         to_text(widest_limit_) + ", and a factor of 1.05 would pass; " +
                                         "take norms in float32 (record their dtype), or gather them "
                                         "in canonical order");
     if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
       return judgement_.conclude_as(
-          Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never bit"
+          Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never acted"
                                                : "the norms agree, but every step was clipped: none has coefficient 1");
     }
     if (unrecorded_ && judgement_.count("norms") == 0)
@@ -92,7 +92,7 @@ class GradientNormCheck : public StepCheck {
     if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
     return judgement_.conclude(
         by_rank_ ? "the norms of " + steps_words() +
-                       " lie within the roundings of their sums, and each coefficient is that of its record's norm"
+                       " are within the roundings of their sums, and each coefficient is that of its record's norm"
                  : "norm and clip coefficient of " + steps_words() + " are " + agreement(evidence_),
         {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
   }
@@ -142,7 +142,7 @@ class GradientNormCheck : public StepCheck {
     const double apart = expected.value == got.value ? 0 : std::abs(got.value / expected.value - 1);
     if (!(apart / limit <= nearest_)) {
       nearest_ = apart / limit;
-      judgement_.measured(to_text(apart) + " apart, relative, at most; allowed are " + to_text(limit));
+      judgement_.measured("relative difference at most " + to_text(apart) + "; allowed " + to_text(limit));
       judgement_.margin(nearest_);
     }
     if (apart <= limit) return;

@@ -25,12 +25,10 @@ class GradientsCheck : public StepCheck {
 
   Judged conclude() override {
     if (none_told_) return judgement_.conclude_as(Outcome::not_applicable, no_gradient_compared);
-    if (evidence_.steps() < 2)
-      judgement_.not_shown("a gradient that is kept from the step before: the run has one step");
+    if (evidence_.steps() < 2) judgement_.not_shown("a gradient kept from the step before: the run has one step");
     const auto unused = judgement_.count(absent_in_both);
     if (unused > 0)
-      judgement_.not_shown(
-          "gradients that are dropped where neither record has one, of a parameter that no step moves");
+      judgement_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return judgement_.conclude("the gradients of " + std::to_string(parameters) + " parameters in " +

@@ -20,7 +20,8 @@ std::string factor_of_microbatches(double want, double have, std::int64_t microb
   const bool candidate = near(have, want);
   if (microbatches < 2 || (!candidate && !near(want, have))) return "";
   return "the " + std::string(candidate ? "candidate's" : "reference's") + " is " + to_text(microbatches) +
-         " times the other, as many as there are microbatches: tell both losses before they are divided, or both after";
+         " times the other, as many as there are microbatches: record both losses before they are divided, or both "
+         "after";
 }
 
 class LossCheck : public StepCheck {

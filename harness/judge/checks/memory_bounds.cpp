@@ -34,7 +34,7 @@ class Bounds {
     at_least("peak_bytes", row.peak_bytes, state, "parameters, gradients and optimiser state");
     at_least("peak_bytes", row.peak_bytes, sum(values, row.activation_peak_bytes),
              "parameters, gradients and the activations' peak");
-    at_least("peak_bytes", row.peak_bytes, row.live_bytes, "what is alive at the step's end");
+    at_least("peak_bytes", row.peak_bytes, row.live_bytes, "the bytes alive at the step's end");
     if (memory.counts_owners()) {
       // Ordered after the owners' limits: an owner's excess is more specific than a peak that is too low.
       const Bytes tables = sum(state, row.table_bytes);

@@ -20,12 +20,12 @@ namespace {
 
 std::string limit_words(const CellEvidence& evidence) {
   std::string words =
-      "equal to the byte: model state by shapes, activations by the memory law, what is alive at the end of each step "
-      "by its owners; transport buffers at most all messages of a step that can be in flight; tables at most the "
+      "equal to the byte: model state by shapes, activations by the activation memory model, bytes alive at the end of "
+      "each step by owner; transport buffers at most all messages of a step that can be in flight; tables at most the "
       "reference's for each stage, data and other bytes at most the reference's";
   if (evidence.candidate.manifest.device != "cpu")
     words += "; the GPU allocator's own count equal to the byte where a process is one rank";
-  return words + "; private memory of a process that is no tensor grows by at most 64 MiB a step";
+  return words + "; private memory of a process outside tensors grows by at most 64 MiB a step";
 }
 
 class MemoryCheck : public StepCheck {
@@ -52,15 +52,15 @@ class MemoryCheck : public StepCheck {
     MemoryFindings findings{judgement_, {}, {}, {}};
     for (const auto& part : parts_) part->conclude({reference_, candidate_}, findings);
     judgement_.measured(join(findings.measured, "; "));
-    if (evidence_.steps() < 2) judgement_.not_shown("bytes that are kept from step to step: the run has one step");
+    if (evidence_.steps() < 2) judgement_.not_shown("bytes kept from step to step: the run has one step");
     if (!findings.lacking.empty()) {
       return judgement_.conclude_as(Outcome::not_run,
-                                    "the records do not have " + join(findings.lacking, ", ") +
+                                    "the records lack " + join(findings.lacking, ", ") +
                                         (judgement_.count("state_cells") > 0 ? "; what they have agrees" : ""));
     }
     return judgement_.conclude(
-        "state, activations and buffers of every rank are what shapes, law and list give, and every "
-        "byte alive when a step ends has its owner",
+        "state, activations and buffers of every rank are what shapes, memory model and schedule give, and every "
+        "byte alive when a step ends has an owner",
         findings.floors);
   }
 
@@ -77,8 +77,9 @@ CheckDescriptor memory_check() {
   return {.name = "memory",
           .place = 15,
           .claims =
-              "bytes of parameters, gradients and optimiser state follow from shapes; activations are at the memory "
-              "law's byte in every action; nothing is kept from step to step; no rank holds bytes that nobody owns.",
+              "bytes of parameters, gradients and optimiser state follow from shapes; activations equal the activation "
+              "memory model in every action, to the byte; nothing is kept from step to step; no rank holds bytes "
+              "without an owner.",
           .needs_in_words =
               "level summary. Of external records, only the rules between their own numbers apply "
               "([rules](record-format.md#memorycsv)).",

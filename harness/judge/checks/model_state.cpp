@@ -76,7 +76,7 @@ class ModelStatePart : public MemoryPart {
       report_memory(judgement_, Beside::state_of_world, candidate.whose(), candidate.step(), 0,
                     std::string("sum of ") + column.name + " over the ranks", range_text(least, most),
                     std::to_string(*all),
-                    "the reference's " + std::to_string(*one) + " and what the tied weight's second copy takes");
+                    "the reference's " + std::to_string(*one) + " plus the tied weight's second copy");
     }
   }
 

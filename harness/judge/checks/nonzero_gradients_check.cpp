@@ -50,7 +50,7 @@ class NonzeroGradients {
       if (row.digest != zeros_.digest(row.dtype, row.shape) || as_in_the_reference(row)) continue;
       const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
       report(at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent), row.step, placed.rank, row.cut,
-             "a gradient that is not all zero", "zeros at the cut, microbatch " + std::to_string(row.microbatch),
+             "a gradient that is not all zero", "zeros at the boundary, microbatch " + std::to_string(row.microbatch),
              row.microbatch);
     }
   }
@@ -68,7 +68,7 @@ class NonzeroGradients {
       return report(point, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
     if (row.nonzero > 0 && row.digest == zeros_.digest(row.dtype, row.shape))
       return report(point, step, placed.rank, row.name,
-                    "the digest of " + std::to_string(row.nonzero) + " elements that are not 0", "that of zeros");
+                    "the digest of " + std::to_string(row.nonzero) + " elements that are not 0", "the digest of zeros");
     if (row.nonzero <= 0 && attends_to_itself_alone(row.name)) return;
     if (row.nonzero <= 0 && as_in_the_reference(row)) return;
     if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");

@@ -57,7 +57,7 @@ class RecordBytes {
       judgement_.compare_or_look_at(of_candidate(), "owned_sums");
       if (*row.live_bytes == sum) return;
       report(rank, row.step, "live_bytes", std::to_string(sum), *row.live_bytes,
-             "alive at the step's end beside model state, tables, data and other");
+             "alive at the step's end in addition to model state, tables, data and other");
     });
   }
 
@@ -75,7 +75,7 @@ class RecordBytes {
       if (manifest.device != "cpu") return;  // GPU libraries keep workspaces
       at_most(rank, row.step, "data_bytes", 0, *row.data_bytes, "ids and labels end with their microbatch");
       at_most(rank, row.step, "other_bytes", root_of_backward_bytes, *row.other_bytes,
-              "tensors that nobody owns, at the step's end");
+              "tensors without an owner, at the step's end");
       at_most(rank, row.step, "other_peak_bytes", root_of_backward_bytes + norms, *row.other_peak_bytes,
               "the largest parameter's gradient in float64 for its norm");
     });

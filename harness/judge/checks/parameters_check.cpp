@@ -41,11 +41,11 @@ class ParametersCheck : public StepCheck {
     judgement_.look_at("moved_tensors", moved_);
     if (evidence_.steps() < 2) judgement_.not_shown("optimiser state that is lost between steps: the run has one step");
     if (evidence_.compared_updates() == 0)
-      judgement_.not_shown("a wrong update: of none are the bits compared");
+      judgement_.not_shown("a wrong update: the bits of none are compared");
     else if (moved_ == 0)
       judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
     if (kinds_.size() == 1 && has_no_state(evidence_.reference.manifest))
-      judgement_.not_shown("optimiser state: the records tell none of it");
+      judgement_.not_shown("optimiser state: the records hold none");
     if (judgement_.count(absent_in_both) > 0)
       judgement_.not_shown("optimiser state that is dropped where neither record has any");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
@@ -153,7 +153,7 @@ class ParametersCheck : public StepCheck {
                         .what = "parameter " + name,
                         .expected = before,
                         .got = after.row->digest,
-                        .why = "it is frozen by manifest.json, and moves"});
+                        .why = "it is frozen by manifest.json, but changes"});
   }
 
   const CellEvidence& evidence_;
@@ -170,7 +170,7 @@ CheckDescriptor parameters_check() {
           .place = 10,
           .claims =
               "the start, and after each step every parameter and optimiser moment, have the same bits; copies of a "
-              "tied weight are equal; the learning rates are.",
+              "tied weight are equal, and so are the learning rates.",
           .needs_in_words = "level full.",
           .cannot_see = "an update that is wrong in both alike (`audit`).",
           .level = RecordLevel::full,

@@ -18,7 +18,7 @@ std::string why_not(const CellEvidence& evidence) {
   const auto environment = manifest.json.find("environment");
   if (environment != manifest.json.end() && environment->is_object() &&
       !environment->value("sanitizer", Json(nullptr)).is_null())
-    return "a sanitizer keeps memory of its own";
+    return "a sanitizer keeps its own memory";
   return "";
 }
 
@@ -46,7 +46,7 @@ class ProcessesPart : public MemoryPart {
       report_memory(findings.judgement, Beside::process, memory.candidate.whose(), *ranks_[i].first_beyond(), rank,
                     "private memory", "at most " + std::to_string(ProcessGrowth::allowed_growth) + " bytes more a step",
                     std::to_string(ranks_[i].median()),
-                    "median growth from step to step of private memory that malloc has not free and that is no tensor: "
+                    "median growth from step to step of private memory that is neither free in malloc nor a tensor: "
                     "process_private_bytes - heap_free_bytes - live_bytes");
     }
     if (most > 0) findings.measured.push_back("private memory of a process at most " + std::to_string(most) + " bytes");

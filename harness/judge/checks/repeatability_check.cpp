@@ -80,7 +80,7 @@ void report(const ExecutionPoint& point, const Item& item, const std::string& ex
                             .item = item.name,
                             .expected = expected,
                             .got = got,
-                            .why = "differs when it is run twice"});
+                            .why = "differs between the two runs"});
 }
 
 /// Whether the second run ended well: by its launcher, and by its record.
@@ -128,7 +128,7 @@ class RepeatabilityCheck : public StepCheck {
   }
 
   Judged conclude() override {
-    if (!evidence_.repeated) return empty().conclude_as(Outcome::not_run, "the cell was not run a second time");
+    if (!evidence_.repeated) return empty().conclude_as(Outcome::not_run, "the case was not run a second time");
     if (const auto words = why_second_run_failed(evidence_)) {
       judgement_ = empty();
       differ("run twice, and the second run did not end well: " + *words);
@@ -140,7 +140,7 @@ class RepeatabilityCheck : public StepCheck {
   }
 
  private:
-  static Judgement empty() { return {"repeatability", "R0", "0 ULP between two runs of this cell"}; }
+  static Judgement empty() { return {"repeatability", "R0", "0 ULP between two runs of this case"}; }
 
   void differ(const std::string& words) { judgement_.diverge(at_structure(), {.item = "run", .words = words}); }
 
@@ -150,7 +150,7 @@ class RepeatabilityCheck : public StepCheck {
 
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
   if (plan.repeat) return std::nullopt;
-  return "the sweep repeats other cells, not this one";
+  return "the sweep repeats other cases, not this one";
 }
 
 }  // namespace

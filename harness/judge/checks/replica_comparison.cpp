@@ -42,7 +42,7 @@ std::string named(const std::set<std::size_t>& replicas) {
 class ReplicaComparison {
  public:
   explicit ReplicaComparison(const std::vector<fs::path>& paths)
-      : judgement_("replicas", "replicas", "0 bits between replicas; of the data, another part for each") {
+      : judgement_("replicas", "replicas", "0 bits between replicas; a different part of the data for each") {
     for (const auto& path : paths) records_.emplace_back(path);
   }
 
@@ -66,15 +66,14 @@ class ReplicaComparison {
     }
     if (own_gradients_)
       judgement_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
-    if (unrecorded_data_)
-      judgement_.not_shown("whether replicas are fed different data: a replica tells no digest of them");
+    if (unrecorded_data_) judgement_.not_shown("whether replicas are fed different data: a replica has no data digest");
     std::string words = "start, " + std::string(own_gradients_ ? "" : "gradients, ") +
                         "parameters and moments have the same bits in all " + std::to_string(records_.size()) +
                         " replicas";
     if (!sharded().empty())
-      words = std::to_string(sharded().size()) + " parameters are whole in the parts of " +
-              std::to_string(records_.size()) + " replicas, and the norm is that of all parts";
-    return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed data of its own"),
+      words = std::to_string(sharded().size()) + " parameters are complete in the parts of " +
+              std::to_string(records_.size()) + " replicas, and the norm covers all parts";
+    return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed its own data"),
                                {{sharded().empty() ? "tensors" : "parts", 1}});
   }
 
@@ -200,7 +199,7 @@ class ReplicaComparison {
       const auto was = before->second.find(replica);
       if (was != before->second.end() && was->second == digest) unchanged.insert(replica);
     }
-    return unchanged.empty() ? "" : "; in " + named(unchanged) + " it is what it was before the step";
+    return unchanged.empty() ? "" : "; in " + named(unchanged) + " it is unchanged by the step";
   }
 
   /// A whole step with another replica's data: its gradients add nothing, and no other check detects it. Single
@@ -289,8 +288,8 @@ class ReplicaComparison {
          .expected = "other microbatches than replica " + std::to_string(one) + "'s",
          .got = "the same",
          .why = "replica " + std::to_string(other) + " is fed the same microbatches as replica " + std::to_string(one) +
-                ", so that it adds nothing to the batch; give each replica its own part (where the same data are "
-                "meant, leave out the check replicas, or judge one by --replica)"});
+                ", so it adds nothing to the batch; give each replica its own part (if the same data are "
+                "intended, omit the check replicas, or judge one with --replica)"});
   }
 
   std::vector<RecordReading> records_;

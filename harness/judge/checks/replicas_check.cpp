@@ -17,8 +17,8 @@ class OneReplica : public StepCheck {
     judgement.not_shown("other pipelines of the mesh: this is " + name_);
     return judgement.conclude_as(Outcome::not_run,
                                  "this is " + name_ +
-                                     ": the others were neither looked at nor held against it; the folder that "
-                                     "holds them all, without --replica, is judged whole");
+                                     ": the others were neither inspected nor compared with it; the folder that "
+                                     "holds them all is judged whole without --replica");
   }
 
  private:
@@ -27,31 +27,30 @@ class OneReplica : public StepCheck {
 
 std::optional<std::string> one_pipeline(const CellPlan&, const Manifest& candidate) {
   if (candidate.mesh && candidate.mesh->replicas.size() > 1) return std::nullopt;
-  return "one pipeline trained, and none beside it";
+  return "a single pipeline trained";
 }
 
 }  // namespace
 
 CheckDescriptor replicas_check() {
-  return {
-      .name = "replicas",
-      .place = 18,
-      .claims =
-          "of pipelines that train side by side each has the same start, the same reduced gradients, and after "
-          "each step the same parameters and moments, and is fed data of its own; of Plumbline's replicas the loss and "
-          "the tokens of a step are the sums over all.",
-      .needs_in_words =
-          "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
-          "folder. It does not apply to a single pipeline; for one selected of several it is not run "
-          "(informational). Every other check runs for each replica and names it.",
-      .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
-      .level = RecordLevel::full,
-      .external_may_lack = true,
-      .needs = {"parameters", "moments"},
-      .not_applicable = one_pipeline,
-      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-        return std::make_unique<OneReplica>(evidence);
-      }};
+  return {.name = "replicas",
+          .place = 18,
+          .claims =
+              "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
+              "the same parameters and moments, and each is fed its own data; of Plumbline's replicas the loss and the "
+              "tokens of a step are the sums over all.",
+          .needs_in_words =
+              "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
+              "folder. It does not apply to a single pipeline; for one selected of several it is not run "
+              "(informational). Every other check runs for each replica and names it.",
+          .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
+          .level = RecordLevel::full,
+          .external_may_lack = true,
+          .needs = {"parameters", "moments"},
+          .not_applicable = one_pipeline,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<OneReplica>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -14,7 +14,7 @@ namespace {
 class ResumeCheck : public StepCheck {
  public:
   explicit ResumeCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("resume", "R6", "0 ULP: what is gone on with is what the step before left") {
+      : evidence_(evidence), judgement_("resume", "R6", "0 ULP: the resumed state is the state after the step before") {
     judgement_.not_recorded(evidence.not_recorded);
   }
 
@@ -29,11 +29,11 @@ class ResumeCheck : public StepCheck {
 
   Judged conclude() override {
     if (evidence_.first_step() == 0)
-      return judgement_.conclude_as(Outcome::not_run, "the record begins with step 0: nothing was gone on with");
+      return judgement_.conclude_as(Outcome::not_run, "the record begins with step 0: nothing was resumed");
     const auto tensors = static_cast<std::int64_t>(evidence_.model.parameters.size()) * kinds_;
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
     return judgement_.conclude(
-        "parameters and optimiser state with which it went on at step " + std::to_string(evidence_.first_step()) +
+        "parameters and optimiser state when it resumed at step " + std::to_string(evidence_.first_step()) +
             " are the reference's after the step before, and so are data and learning rate of that step",
         {{"tensors", tensors}, {"learning_rates", ranks}, {"digests", evidence_.own_microbatches()}});
   }
@@ -86,7 +86,7 @@ class ResumeCheck : public StepCheck {
                                .item = item,
                                .expected = expected,
                                .got = got,
-                               .why = "not that with which the reference goes on"});
+                               .why = "not that with which the reference continues"});
   }
 
   const CellEvidence& evidence_;

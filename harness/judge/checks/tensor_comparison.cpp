@@ -44,7 +44,7 @@ std::string size_words(const TensorRow& theirs, const TensorRow& mine) {
 /// any order: for n terms each addition and product rounds once, and so do root and division.
 std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine) {
   const auto differ = [](const std::string& what, auto expected, auto got) {
-    return "the bits are the same, yet " + what + " is " + to_text(expected) + " in the reference and " + to_text(got) +
+    return "the bits are the same, but " + what + " is " + to_text(expected) + " in the reference and " + to_text(got) +
            " in the candidate";
   };
   if (mine.nonzero != theirs.nonzero) return differ("nonzero", theirs.nonzero, mine.nonzero);
@@ -133,7 +133,7 @@ class RowComparison {
     }
     if (mine.digest == theirs.digest) {
       const std::string why = why_not_of_one_tensor(theirs, mine);
-      if (!why.empty()) return report("the statistics of the same tensor", "others", why);
+      if (!why.empty()) return report("the statistics of the same tensor", "different ones", why);
     }
     // If the start differs in bits, nothing later is comparable.
     ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
@@ -171,7 +171,7 @@ void report_rows_too_many(const StepEvidence& now, const std::string& kind, cons
     const TensorRow& row = *placed.row;
     if (row.kind != kind || seen.contains(&row)) continue;
     judgement.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, row.name), row.stage),
-                      extra_row("", placed, "a row that the partition gives no reason for, or one too many"));
+                      extra_row("", placed, "a row that the partition does not imply, or a duplicate"));
   }
 }
 
@@ -181,7 +181,7 @@ void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kin
     const TensorRow& row = *placed.row;
     if (row.kind != kind || now.cell.model.parameter_position(row.name)) continue;
     judgement.diverge(tensor_point(now.step, kind, 0, row.stage),
-                      extra_row("reference", placed, "no parameter of this model"));
+                      extra_row("reference", placed, "not a parameter of this model"));
   }
 }
 
@@ -245,7 +245,7 @@ bool unused(const StepEvidence& now, const std::string& parameter) {
 }
 
 const char* const no_gradient_compared =
-    "no gradient was compared: neither record holds one. Where gradients lie elsewhere than in .grad, give "
+    "no gradient was compared: neither record holds one. If gradients are not in .grad, give "
     "gradient_of= "
     "(and master_of=) to watch_model, watch_stage or watch_pipelining";
 
@@ -304,10 +304,10 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
     for (const auto& placed : *rows) {
       const TensorRow& row = *placed.row;
       if (row.kind == "gradient" || std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) continue;
-      judgement.diverge(tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
-                        extra_row("", placed,
-                                  row.kind == "copy" ? "there are copies in mixed precision alone"
-                                                     : "the optimiser has no such moment"));
+      judgement.diverge(
+          tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
+          extra_row("", placed,
+                    row.kind == "copy" ? "only mixed precision has copies" : "the optimiser has no such moment"));
     }
   }
 }

@@ -81,7 +81,7 @@ class TotalPeaks {
       if (*row->peak_bytes <= most) continue;
       report_memory(judgement_, Beside::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes",
                     "at most " + std::to_string(most), std::to_string(*row->peak_bytes),
-                    "state, tables, activation_peak_bytes, other_peak_bytes and what may live beside them (buffers, "
+                    "state, tables, activation_peak_bytes, other_peak_bytes and what may be alive with them (buffers, "
                     "data, gradients that a listed order keeps, the recorder's copies)");
     }
   }

@@ -35,7 +35,7 @@ class TransportBuffersPart : public MemoryPart {
       if (*row->buffer_bytes <= most) continue;
       report_memory(judgement_, Beside::buffers, memory.candidate.whose(), now.step, rank.rank, "buffer_bytes",
                     "at most " + std::to_string(most), std::to_string(*row->buffer_bytes),
-                    "transport buffers beyond every message that the list lets be in flight");
+                    "transport buffers exceed all messages that the schedule can have in flight");
     }
   }
 

@@ -14,7 +14,7 @@ class VariableLengthsCheck : public StepCheck {
   explicit VariableLengthsCheck(const CellEvidence& evidence)
       : evidence_(evidence),
         judgement_("variable_lengths", "variable_lengths",
-                   "exact: batch x sequence length of the microbatch x hidden size, at every cut") {
+                   "exact: batch x sequence length of the microbatch x hidden size, at every boundary") {
     judgement_.not_recorded(evidence.not_recorded);
   }
 
@@ -29,17 +29,16 @@ class VariableLengthsCheck : public StepCheck {
   Judged conclude() override {
     if (!evidence_.model.llama)
       return judgement_.conclude_as(Outcome::not_applicable,
-                                    "what crosses the cuts of this model has shapes of its own: see boundaries");
+                                    "the boundary tensors of this model have their own shapes: see boundaries");
     judgement_.look_at("shapes", std::ssize(shapes_));
     if (evidence_.stages.crossings.empty()) {
-      return judgement_.conclude("one stage holds the whole model: nothing crosses a cut, whatever its length",
-                                 {{"shapes", 1}});
+      return judgement_.conclude("one stage holds the whole model: nothing crosses a stage boundary", {{"shapes", 1}});
     }
     if (judgement_.count("shapes") < 2) {
       return judgement_.conclude_as(Outcome::not_triggered,
-                                    "all microbatches have one shape, so that another one's looks right");
+                                    "all microbatches have one shape, so another microbatch's would pass");
     }
-    return judgement_.conclude("every tensor that crosses a cut has the shape of its own microbatch",
+    return judgement_.conclude("every tensor that crosses a stage boundary has the shape of its own microbatch",
                                {{"boundary_shapes", 1}});
   }
 
@@ -64,7 +63,7 @@ class VariableLengthsCheck : public StepCheck {
                         .microbatch = row.microbatch,
                         .direction = row.direction,
                         .item = row.cut,
-                        .what = row.direction + " boundary at cut " + row.cut,
+                        .what = row.direction + " boundary " + row.cut,
                         .expected = shape_text(expected),
                         .got = shape_text(row.shape),
                         .why = "not the shape of its microbatch"});
@@ -84,7 +83,7 @@ std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const M
     microbatches = plan.request->microbatch_count.value_or(microbatches);
   }
   if (microbatches == 1) return "a step has one microbatch: its length cannot vary";
-  if (asks_for_equal_lengths(plan)) return "the sweep asks for equal lengths in this cell";
+  if (asks_for_equal_lengths(plan)) return "the sweep asks for equal lengths in this case";
   return std::nullopt;
 }
 

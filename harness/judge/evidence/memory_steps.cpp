@@ -17,7 +17,7 @@ constexpr std::pair<const char*, std::optional<std::int64_t> MemoryRow::*> owner
 }  // namespace
 
 MemorySteps::MemorySteps(const Record& record, std::string whose) : record_(record), whose_(std::move(whose)) {
-  if (!record_.manifest.traits.own_bytes) lack("another program divides its bytes in its own way");
+  if (!record_.manifest.traits.own_bytes) lack("another program assigns bytes to owners in its own way");
 }
 
 void MemorySteps::lack(const std::string& what) {

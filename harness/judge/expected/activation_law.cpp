@@ -71,7 +71,7 @@ class ActivationLaw {
     const auto found = saved_.find({microbatch, unit});
     if (found == saved_.end()) {
       throw InputError("the reference's saved.csv has no row for microbatch " + std::to_string(microbatch) + ", unit " +
-                       unit + ": the memory law cannot be applied");
+                       unit + ": the activation memory model cannot be applied");
     }
     return found->second;
   }

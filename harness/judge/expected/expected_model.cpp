@@ -22,7 +22,7 @@ std::int64_t size_of(const Json& config, const char* key, std::optional<std::int
   const bool fits = found->is_number_integer() && *found > 0 && *found <= largest;
   if (!fits) {
     throw InputError(std::string("manifest.json, model: `") + key + "` is " + json_text(*found) +
-                     ", not a whole number from 1 to " + std::to_string(largest));
+                     ", not an integer from 1 to " + std::to_string(largest));
   }
   return found->get<std::int64_t>();
 }

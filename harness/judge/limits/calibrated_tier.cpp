@@ -22,13 +22,14 @@ CalibratedTier::CalibratedTier(std::filesystem::path calibration_file, const Rec
 void CalibratedTier::open() {
   calibration_ = read_calibration(file_);
   if (!std::filesystem::is_directory(calibration_.shadow)) {
-    throw InputError(file_.string() + ": its shadow's record is not at " + calibration_.shadow.string() +
-                     "; keep the folder that `plumbline calibrate` wrote together");
+    throw InputError(file_.string() + ": its float64 reference's record is not at " + calibration_.shadow.string() +
+                     "; keep the folder that `plumbline calibrate` wrote");
   }
   shadow_.emplace(calibration_.shadow);
   const Manifest& manifest = shadow_->record().manifest;
   if (manifest.run_id != calibration_.shadow_run_id || manifest.level != RecordLevel::dump) {
-    throw InputError(calibration_.shadow.string() + ": is not the shadow that " + file_.string() + " was made with");
+    throw InputError(calibration_.shadow.string() + ": is not the float64 reference that " + file_.string() +
+                     " was made with");
   }
   differences_ = why_not_calibrated(manifest, reference_.manifest);
   limits_.emplace(calibration_, shadow_->record(), candidate_);
@@ -54,8 +55,8 @@ void CalibratedTier::refuse_unfit() const {
   }
   if (candidate_.manifest.level != RecordLevel::dump) {
     throw InputError(candidate_.path.string() + ": has level " + to_text(candidate_.manifest.level) +
-                     ", and an error can only be measured of values that were dumped; run it with candidate.toml, "
-                     "which lies beside the calibration, or with level = \"dump\" under [record]");
+                     ", but errors can only be measured on dumped values; run it with candidate.toml, "
+                     "which is in the calibration's folder, or with level = \"dump\" under [record]");
   }
 }
 

@@ -11,7 +11,7 @@ namespace plumbline::judging {
 class CalibrationError : public InputError {
  public:
   explicit CalibrationError(const std::string& message)
-      : InputError("not measured, the calibration's shadow is damaged: " + message +
+      : InputError("not measured, the calibration's float64 reference is damaged: " + message +
                    "; run `plumbline calibrate` again") {}
 };
 

@@ -38,7 +38,7 @@ LimitBy parse_reason(const JsonKeys& keys) {
 
 double amount(const JsonKeys& keys, const char* key) {
   const double value = keys.number(key);
-  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is no number from 0 up");
+  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is not a number from 0 up");
   return value;
 }
 
@@ -82,7 +82,7 @@ Calibration read_calibration(const fs::path& path) {
   const JsonKeys keys(path, json);
   if (keys.text("schema") == capped_schema) {
     keys.fail("schema", std::string("is ") + capped_schema +
-                            ", in which a cap stands beside each limit that is not made any more; calibrate again: "
+                            ", which has a cap for each limit; calibrate again: "
                             "`plumbline calibrate` writes " +
                             calibration_schema);
   }
@@ -100,7 +100,7 @@ Calibration read_calibration(const fs::path& path) {
   calibration.factor = amount(keys, "factor");
   for (const JsonKeys& each : keys.objects("limits")) {
     const Item item{each.integer("step", 0), each.text("item")};
-    if (!calibration.limits.emplace(item, parse_limit(each)).second) each.fail("item", "stands there twice");
+    if (!calibration.limits.emplace(item, parse_limit(each)).second) each.fail("item", "is given twice");
   }
   if (calibration.limits.empty()) keys.fail("limits", "is empty: nothing would be compared");
   if (const auto changed = why_not_its_own(calibration); !changed.empty()) {

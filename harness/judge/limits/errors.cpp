@@ -75,7 +75,7 @@ class Measuring {
   void add(const Item& item, double error, bool truth_zero) {
     if (!std::isfinite(error)) {
       throw InputError(run_.path.string() + ": " + item.name + " at step " + std::to_string(item.step) +
-                       " is not finite, or its shadow is not: no limit can be taken from it");
+                       " is not finite, or its float64 reference is not: it gives no limit");
     }
     errors_[item] = {error, truth_zero};
   }

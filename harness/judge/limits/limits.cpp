@@ -126,7 +126,7 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
                              const std::string& dtype) {
   if (null.size() < least_null_runs) {
     throw InputError(std::to_string(null.size()) +
-                     " perturbed runs are too few to say what harmless changes do; at least " +
+                     " perturbed runs are too few to measure what equivalent changes do; at least " +
                      std::to_string(least_null_runs) + " are needed");
   }
   if (own.empty()) throw InputError("the reference holds no item: nothing can be calibrated");
@@ -157,7 +157,7 @@ std::string why_not_its_own(const Calibration& calibration) {
     set_limit(item, calibration, made);
     const auto differs = [&, &item = item](const char* what, double stands, double follows) {
       return item.name + " of step " + std::to_string(item.step) + ": its " + what + " is " + short_text(stands) +
-             ", its own numbers make " + short_text(follows);
+             ", its own numbers give " + short_text(follows);
     };
     if (limit.pooled != made.pooled) return differs("pooled", limit.pooled, made.pooled);
     if (limit.limit != made.limit) return differs("limit", limit.limit, made.limit);
@@ -178,9 +178,9 @@ std::string limit_words(const Calibration& calibration, const Limit& limit) {
   const std::string runs = "the reference and " + std::to_string(calibration.null_runs) + " perturbed references";
   switch (limit.by) {
     case LimitBy::zero:
-      return "0: the shadow is exactly zero there";
+      return "0: the float64 reference is exactly zero there";
     case LimitBy::ceiling:
-      return value + ", half of what a missing tensor is off, below " + short_text(calibration.factor) + " x " +
+      return value + ", half the error of a missing tensor, below " + short_text(calibration.factor) + " x " +
              short_text(limit.pooled) + ", the largest error of " + runs;
     case LimitBy::rounding:
       return value + " = " + short_text(calibration.factor) + " x one rounding, as the errors of " + runs +

@@ -54,7 +54,7 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
                              const std::string& dtype);
 
 /// Recomputes each limit and the factor from the numbers of a file, which may have been edited. Returns the first
-/// mismatch, "<item of step n>: its limit is 1, its own numbers make 4.1e-07"; empty if all are as make_calibration
+/// mismatch, "<item of step n>: its limit is 1, its own numbers give 4.1e-07"; empty if all are as make_calibration
 /// computes them.
 std::string why_not_its_own(const Calibration& calibration);
 

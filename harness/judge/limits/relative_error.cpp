@@ -13,7 +13,7 @@ namespace {
 std::vector<double> numbers_with_error(const SafetensorsEntry& tensor) {
   if (tensor.dtype != "float32" && tensor.dtype != "float64" && tensor.dtype != "bfloat16")
     throw InputError("a dump holds a tensor of dtype " + tensor.dtype +
-                     ", of which no rounding error is measured; float32, float64 and bfloat16 have one");
+                     ", whose rounding error is not measured; float32, float64 and bfloat16 are supported");
   return numbers_of(tensor);
 }
 
@@ -24,7 +24,7 @@ double ratio(double error, double size) {
 }  // namespace
 
 double relative_error(const SafetensorsEntry& got, const SafetensorsEntry& truth) {
-  if (got.shape != truth.shape) throw InputError("a dumped tensor has another shape than its shadow");
+  if (got.shape != truth.shape) throw InputError("a dumped tensor has another shape than its float64 reference");
   const std::vector<double> values = numbers_with_error(got), true_values = numbers_with_error(truth);
   double error = 0, size = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -28,7 +28,7 @@ namespace {
 ComparedValue outcome(Measured measured, const std::string& got) {
   ComparedValue compared;
   if (!measured.holds()) {
-    compared.difference = ValueDifference{"at most " + short_text(measured.limit) + " off the shadow", got,
+    compared.difference = ValueDifference{"at most " + short_text(measured.limit) + " off the float64 reference", got,
                                           "outside its limit, margin " + short_text(measured.margin())};
   }
   compared.measured = std::move(measured);
@@ -95,7 +95,7 @@ ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double cand
 }
 
 std::string WithinLimits::demand() const {
-  return "calibrated: relative error against the float64 shadow, at most " + short_text(calibration_.factor) +
+  return "calibrated: relative error against the float64 reference, at most " + short_text(calibration_.factor) +
          " x the largest of the reference and " + std::to_string(calibration_.null_runs) +
          " perturbed references, never above " + short_text(limit_ceiling);
 }

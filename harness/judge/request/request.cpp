@@ -22,7 +22,7 @@ Integer whole(const Json& json) {
   const bool fits = whole && (json.is_number_unsigned() ? std::in_range<Integer>(json.get<std::uint64_t>())
                                                         : std::in_range<Integer>(json.get<std::int64_t>()));
   if (!fits)
-    throw InputError(json_text(json) + " is no whole number from " +
+    throw InputError(json_text(json) + " is not an integer from " +
                      std::to_string(std::numeric_limits<Integer>::min()) + " to " +
                      std::to_string(std::numeric_limits<Integer>::max()));
   return json.get<Integer>();
@@ -208,7 +208,7 @@ Json to_json(const Request& request) {
 
 Request request_from_json(const Json& json, const std::string& where) {
   if (!json.is_object() || json.value("schema", Json()) != request_schema) {
-    throw InputError(where + ": is no request of schema " + request_schema);
+    throw InputError(where + ": is not a request of schema " + request_schema);
   }
   Request request;
   for (const auto& [key, value] : json.items()) {

@@ -36,7 +36,7 @@ TokenFile::TokenFile(const fs::path& path, std::int64_t bytes, const std::string
     }
   }
   if ((bytes_ - begin_) % width_ != 0) {
-    throw InputError(path_.string() + ": is no whole number of ids of " + std::to_string(width_) + " bytes");
+    throw InputError(path_.string() + ": is not a whole number of ids of " + std::to_string(width_) + " bytes");
   }
   tokens_ = (bytes_ - begin_) / width_;
 }
@@ -48,8 +48,7 @@ void TokenFile::set_type_by_index(const fs::path& index) {
   std::array<char, 18> head{};
   const bool whole = read_file_at(index, 0, head) == head.size();
   const auto type = whole ? types.find(static_cast<unsigned char>(head[17])) : types.end();
-  if (type == types.end())
-    throw InputError(index.string() + ": is no index that says what " + path_.string() + " holds");
+  if (type == types.end()) throw InputError(index.string() + ": is not an index of " + path_.string());
   std::tie(width_, signed_) = type->second;
 }
 

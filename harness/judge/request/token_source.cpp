@@ -21,8 +21,8 @@ std::int64_t size_of(const fs::path& file, std::int64_t asked) {
   const auto size = fs::file_size(file, error);
   if (error) throw InputError(file.string() + ": the data cannot be read again (" + error.message() + ")");
   if (static_cast<std::int64_t>(size) != asked) {
-    throw InputError(file.string() + ": has " + std::to_string(size) + " bytes, and had " + std::to_string(asked) +
-                     " when the run was asked for");
+    throw InputError(file.string() + ": has " + std::to_string(size) + " bytes, but had " + std::to_string(asked) +
+                     " when the run was requested");
   }
   return asked;
 }
@@ -56,7 +56,7 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     tokens_ += file.tokens();
     if (tokens_ > first) parts_.push_back({std::move(file), first});
   }
-  if (tokens_ == 0) throw InputError("the data asked for holds no token");
+  if (tokens_ == 0) throw InputError("the requested data holds no token");
   offsets_.push_back(0);
   rows_.push_back(0);
   for (const auto& microbatch : microbatches_) {
@@ -64,7 +64,7 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     rows_.push_back(rows_.back() + std::ssize(microbatch.lengths));
     longest_ = std::max(longest_, std::ranges::max(microbatch.lengths));
   }
-  if (windows_ && tokens_ <= longest_) throw InputError("the data asked for holds no window of its longest row");
+  if (windows_ && tokens_ <= longest_) throw InputError("the requested data holds no window of its longest row");
   start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(tokens_));
 }
 

@@ -55,7 +55,7 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
 
 /// The differing microbatches, which are inspected in turn.
 struct Wrong {
-  std::string what;  ///< "the gradient at cut layers.3"
+  std::string what;  ///< "the gradient at boundary layers.3"
   const Crossings& all;
   std::vector<std::int64_t> microbatches;
   const StepFacts& facts;
@@ -79,10 +79,10 @@ std::optional<Fingerprint> another_microbatch(const Wrong& wrong) {
   if (taken.empty() || taken.size() != wrong.microbatches.size()) return std::nullopt;
   std::vector<std::string> pairs;
   for (const auto& [microbatch, other] : taken)
-    pairs.push_back(std::to_string(microbatch) + " has that of " + std::to_string(other));
+    pairs.push_back(std::to_string(microbatch) + " has the tensor of " + std::to_string(other));
   return Fingerprint{"another_microbatch", wrong.what + " of " + wrong.of() + " is another microbatch's",
                      "equal in every bit: microbatch " + join(pairs, ", "),
-                     "messages were matched in the wrong order, or a buffer was used again too early"};
+                     "messages were matched in the wrong order, or a buffer was reused too early"};
 }
 
 std::optional<Fingerprint> dropped(const Wrong& wrong) {
@@ -93,7 +93,7 @@ std::optional<Fingerprint> dropped(const Wrong& wrong) {
   return Fingerprint{
       "zero", wrong.what + " of " + wrong.of() + " is all zero, the reference's is not",
       std::to_string(wrong.microbatches.size()) + " of " + std::to_string(wrong.all.size()) + " microbatches",
-      "a gradient was dropped or the graph detached at or behind this cut"};
+      "a gradient was dropped or the graph detached at or after this boundary"};
 }
 
 std::optional<Fingerprint> not_a_number(const Wrong& wrong) {
@@ -126,8 +126,8 @@ std::vector<Fingerprint> on_the_way(const Wrong& wrong) {
   if (narrow)
     return {{"narrowed_on_the_wire", wrong.what + " arrived rounded to bfloat16", evidence,
              "the transport narrows float32 to 2 bytes"}};
-  return {{"changed_on_the_wire", wrong.what + " was sent right and arrived otherwise", evidence,
-           "a buffer used again before the transfer had ended, or a fault of the transport"}};
+  return {{"changed_on_the_wire", wrong.what + " was sent correctly and arrived different", evidence,
+           "a buffer reused before the transfer ended, or a fault of the transport"}};
 }
 
 std::vector<Fingerprint> scaled(const Wrong& wrong) {
@@ -158,10 +158,11 @@ std::vector<Fingerprint> scaled(const Wrong& wrong) {
 std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const Finding& first) {
   if (first.direction.empty() || first.item.empty()) return {};
   const Crossings all = boundary_tensors_at(runs, first.direction, first.item);
-  Wrong wrong{"the " + std::string(first.direction == "forward" ? "activation" : "gradient") + " at cut " + first.item,
-              all,
-              {},
-              runs.facts};
+  Wrong wrong{
+      "the " + std::string(first.direction == "forward" ? "activation" : "gradient") + " at boundary " + first.item,
+      all,
+      {},
+      runs.facts};
   for (const auto& [microbatch, crossing] : all) {
     if (crossing.wrong() != nullptr) wrong.microbatches.push_back(microbatch);
   }

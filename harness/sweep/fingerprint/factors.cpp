@@ -25,7 +25,7 @@ std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const
                       "gradients are summed over microbatches, and the loss was not scaled before the backward pass"});
   if (fits(tokens))
     causes.push_back({"not_normalised_by_tokens", tokens_text + " is the step's number of valid tokens",
-                      "the loss is normalised by tokens where it is printed and not where it is differentiated"});
+                      "the loss is normalised by tokens where it is printed but not where it is differentiated"});
   if (fits(1 / microbatches))
     causes.push_back({"scaled_twice", "it is 1 / " + count + ", and " + count + " is the number of microbatches",
                       "the scale for microbatches was applied a second time"});
@@ -35,7 +35,7 @@ std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const
   if (fits(2)) causes.push_back({"counted_twice", "it is 2", "each contribution was added twice"});
   if (causes.empty())
     causes.push_back({"scaled", "it is neither the number of microbatches or tokens nor an inverse of these",
-                      "a scale that should not be there"});
+                      "an unintended scale"});
   return causes;
 }
 

@@ -104,7 +104,7 @@ std::vector<Fingerprint> microbatch_fingerprints(const DumpedRuns& runs) {
     if (fits(sums->got, own, sums->tolerance)) {
       const bool last = m + 1 == sums->of.size();
       found.push_back({"one_microbatch_only",
-                       "gradients are those of " + number(m) + " alone" + (last ? ", the last one" : ""),
+                       "gradients come from " + number(m) + " alone" + (last ? ", the last one" : ""),
                        evidence_of(*sums, sums->got, own),
                        "gradients are overwritten instead of added up, or set to zero between microbatches"});
     }

@@ -32,15 +32,15 @@ std::optional<Fingerprint> few_elements(const std::string& what, const Safetenso
                                (bits == 1 ? " bit" : " bits") + distance_text(expected, got);
   if (bits == 1)
     return Fingerprint{"one_bit", what + " differs in a single bit", evidence,
-                       "a flipped bit in memory or on the way, or one rounding that fell the other way"};
+                       "a bit flipped in memory or in transit, or one value rounded the other way"};
   return Fingerprint{"one_element", what + " differs in a single element", evidence,
-                     "an element written twice or by somebody else, or one rounding that fell the other way"};
+                     "an element written twice or overwritten, or one value rounded the other way"};
 }
 
 std::optional<Fingerprint> rounding(const std::string& what, const Relation& relation, double tolerance) {
   if (!relation.comparable || relation.equal || !relation.is_multiple(1, tolerance) || relation.differing < 2)
     return std::nullopt;
-  return Fingerprint{"rounding", what + " is the reference's but for rounding",
+  return Fingerprint{"rounding", what + " differs from the reference's by rounding alone",
                      "ratio " + factor_text(relation.ratio) + ", residual " + factor_text(relation.residual) + ", " +
                          std::to_string(relation.differing) + " of " + std::to_string(relation.elements) + " elements",
                      "the same terms summed in another order or by another kernel"};

@@ -123,13 +123,13 @@ TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
 
 TEST(CompareBaselines, WhatIsNotRunOrNotShownAnyMoreIsAChange) {
   EXPECT_THAT(told(after([](Baseline& now) { now.cells.clear(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before and is not now"));
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before but not now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes["memory"] = "not run"; })),
               ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes.erase("loss"); })),
               ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].ranks.pop_back(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has another number of ranks"));
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, BitsOfAnotherCodePathAreNotComparedAndBytesAre) {
@@ -166,7 +166,7 @@ TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
   });
 
   EXPECT_THAT(found.not_compared,
-              Contains("tiny-sgd: another run was asked for under this name: clip_norm absent before, 1 now; "
+              Contains("tiny-sgd: another run was requested under this name: clip_norm absent before, 1 now; "
                        "optimizer/learning_rate 0.001 before, 0.002 now"));
 }
 
@@ -182,7 +182,7 @@ TEST(CompareBaselines, OfManyKeysTheFirstAreNamed) {
 TEST(CompareBaselines, WhereNobodySaidWhatWasAskedNothingIsCompared) {
   const BaselineComparison found = after([](Baseline& now) { now.cells[0].asked.clear(); });
 
-  EXPECT_THAT(found.not_compared, Contains(HasSubstr("tiny-sgd-1f1b-w2: its verdict does not say what was asked for")));
+  EXPECT_THAT(found.not_compared, Contains(HasSubstr("tiny-sgd-1f1b-w2: its verdict lacks the request")));
   EXPECT_EQ(found.runs, 1);
 }
 
@@ -294,7 +294,7 @@ TEST(CompareBaselines, AUnitThatKeepsNothingAnyMoreAndARankMoreAreChanges) {
   EXPECT_THAT(told(after([](Baseline& now) {
                 now.cells[0].ranks.push_back({2, {}, ""});
               })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has another number of ranks"));
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, APeakIsToldWithItsActionAndAnotherOnlyWhereItIs) {
@@ -321,7 +321,7 @@ TEST(CompareBaselines, ARunThatIsNewOrOfWhichNothingWasAskedBeforeIsNotCompared)
   Baseline before = baseline();
   before.references[0].asked.clear();
   EXPECT_THAT(compare_baselines(before, baseline()).not_compared,
-              Contains(HasSubstr("tiny-sgd: its verdict does not say what was asked for")));
+              Contains(HasSubstr("tiny-sgd: its verdict lacks the request")));
 }
 
 TEST(CompareBaselines, OfARequestThatWasNotKeptNoKeysAreNamed) {
@@ -331,7 +331,7 @@ TEST(CompareBaselines, OfARequestThatWasNotKeptNoKeysAreNamed) {
     (earlier ? before : now).references[0].request.clear();
 
     EXPECT_THAT(compare_baselines(before, now).not_compared,
-                Contains("tiny-sgd: another run was asked for under this name"));
+                Contains("tiny-sgd: another run was requested under this name"));
   }
 }
 

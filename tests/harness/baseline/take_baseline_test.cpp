@@ -150,7 +150,7 @@ TEST_F(TakeBaseline, OfACellKeepsOnlyWhatIsNotItsReferences) {
 TEST_F(TakeBaseline, OfNoCellIsRefused) {
   verdict_.cells.clear();
 
-  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("no cell was run"));
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("no case was run"));
 }
 
 TEST_F(TakeBaseline, ReadsBackAsItWasWritten) {
@@ -349,12 +349,12 @@ TEST_F(TakeBaseline, ARedSweepIsComparedAsFarAsItHasRecordsAndSaysWhatIsRed) {
   EXPECT_THAT(found.red, ElementsAre(HasSubstr(": the loss differs")));
   EXPECT_FALSE(found.holds());
   EXPECT_EQ(found.runs, 2) << "its record is there";
-  EXPECT_THAT(to_text(found), HasSubstr("DOES NOT HOLD, held against baseline"));
+  EXPECT_THAT(to_text(found), HasSubstr("DOES NOT HOLD, compared with baseline"));
 
   std::filesystem::remove_all(folder_ / "sweep/cells");
   found = compare_baselines(before, take_for_comparison(folder_ / "sweep", "now"));
   EXPECT_EQ(found.runs, 1);
-  EXPECT_THAT(found.not_compared, ElementsAre(HasSubstr("does not hold, and left no record")));
+  EXPECT_THAT(found.not_compared, ElementsAre(HasSubstr("does not hold, and left no readable record")));
 }
 
 TEST_F(TakeBaseline, ARecordWithoutDigestsIsRefused) {

@@ -20,7 +20,7 @@ TEST(BenchText, SaysWhetherTheMachineWasQuiet) {
   EXPECT_THAT(bench_text(result), StartsWith("The machine was quiet")) << "at the limit";
   result.noise = 0.31;
   EXPECT_THAT(bench_text(result),
-              StartsWith("THE MACHINE WAS NOT QUIET: two runs of the same reference are up to 31.0 %"));
+              StartsWith("THE MACHINE WAS NOT QUIET: two runs of the same reference differ by up to 31.0 %"));
 }
 
 TEST(BenchText, IsATableWithARowForEachReferenceAndCell) {

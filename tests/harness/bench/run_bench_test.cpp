@@ -144,7 +144,7 @@ TEST_F(RunBench, ARecordThatSaysNoCoresIsRefused) {
   manifest["machine"].erase("cores");
   write_json(folder_ / "of-reference/manifest.json", manifest);
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("does not say how many cores there are"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("lacks the number of cores"));
 }
 
 TEST_F(RunBench, OneRoundIsRefused) {
@@ -157,7 +157,7 @@ TEST_F(RunBench, OneRoundIsRefused) {
 TEST_F(RunBench, ARunWithoutATimedStepIsRefused) {
   record("of-reference", synthetic_reference({}), 0);
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("has no step but the first"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("has only the first step"));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_F(BaselineCommand, IsKeptOnceAndListed) {
   EXPECT_THAT(run("list").said, HasSubstr("no baseline in "));
   const Result saved = of_release("save");
   EXPECT_EQ(saved.code, 0) << saved.said;
-  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 references and 1 cells of sweep kept"));
+  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 references and 1 cases of sweep kept"));
 
   const Result again = of_release("save");
   EXPECT_EQ(again.code, 2);
@@ -117,14 +117,14 @@ TEST_F(BaselineCommand, ANameThatIsNoneAndABaselineThatIsNotThereAreRefused) {
   const Result path = run("save ../release " + out_.string()), none = of_release("compare");
 
   EXPECT_EQ(path.code, 2);
-  EXPECT_THAT(path.said, HasSubstr("\"../release\" is no name of a baseline"));
+  EXPECT_THAT(path.said, HasSubstr("\"../release\" is not a name of a baseline"));
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.said, HasSubstr("there is no such baseline"));
 }
 
 TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
   for (const std::string name : {"a/../../b", "a/b", ".hidden", "a:b", "caf\xc3\xa9"}) {
-    EXPECT_THAT(run("save " + name + " " + out_.string()).said, EndsWith("\" is no name of a baseline: give letters, "
+    EXPECT_THAT(run("save " + name + " " + out_.string()).said, EndsWith("\" is not a name of a baseline: give letters, "
                                                                          "digits, dots, dashes, underscores"))
         << name;
   }
@@ -135,7 +135,7 @@ TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
 
 TEST_F(BaselineCommand, CellsAndReferencesAreCountedAndAllBaselinesListedByName) {
   add_cell();
-  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 references and 2 cells of sweep kept, "));
+  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 references and 2 cases of sweep kept, "));
   run("save before " + out_.string());
   folder_.file("kept/README.md", "what these are");
 

@@ -87,7 +87,7 @@ TEST(Compare, WhereEveryTenthStepIsRecordedTheStepOfTheRunIsTold) {
 
   const std::string text = comparison_text(compare_records(cell.write_reference(), cell.write_candidate()));
 
-  EXPECT_THAT(text, HasSubstr("not shown: steps between: one of 10 was recorded, so that step i here is step 10 i of"));
+  EXPECT_THAT(text, HasSubstr("not covered: steps in between: one of 10 was recorded, so step i here is step 10 i of"));
   EXPECT_THAT(text, HasSubstr("step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
   EXPECT_THAT(text, HasSubstr("(step 10 of the run)\n"));
 }
@@ -102,7 +102,7 @@ TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_EQ(verdict.variant, "replica 1 of 2");
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("not shown: other pipelines of the mesh: this is replica 1 of 2"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other pipelines of the mesh: this is replica 1 of 2"));
 }
 
 TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
@@ -126,7 +126,7 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
   EXPECT_EQ(verdict.references[0].checks.at(0).requirement, Requirement::told);
   EXPECT_THAT(comparison_text(verdict),
               HasSubstr("HOLDS\nwarning: reference reference: these data and steps cannot show "
-                        "every fault: losses cannot tell"));
+                        "every fault: losses cannot distinguish"));
 }
 
 /// What a user's own data are like: no masked microbatch, two that are equal, one length, one step.
@@ -316,7 +316,7 @@ TEST(Compare, HoldsTheCandidateToARequest) {
   EXPECT_THAT(asked.command, HasSubstr(" --request " + right.string())) << "the same again";
   const auto verdict = compare_records(reference, candidate, {}, other);
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("world_size is 2, asked for was 8"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("world_size is 2, requested was 8"));
   EXPECT_THROW(compare_records(reference, candidate, {}, cell.folder / "none.json"), InputError);
 }
 
@@ -325,9 +325,9 @@ TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
   const auto reference = cell.write_reference();
 
   EXPECT_THAT(error_of<InputError>([&] { compare(reference, cell.folder / "nothing", false); }),
-              HasSubstr("nothing (the candidate) is no folder"));
+              HasSubstr("nothing (the candidate) is not a folder"));
   EXPECT_THAT(error_of<InputError>([&] { compare(cell.folder / "nothing", reference, false); }),
-              HasSubstr("nothing (the reference) is no folder"));
+              HasSubstr("nothing (the reference) is not a folder"));
 }
 
 TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
@@ -345,8 +345,8 @@ TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
   const std::string text = comparison_text(cell);
 
   EXPECT_THAT(text,
-              HasSubstr("HOLDS, 2 checks could not be run or were not triggered\nnot shown: the other replicas\n"));
-  EXPECT_EQ(text.find("not shown: "), text.rfind("not shown: "));
+              HasSubstr("HOLDS, 2 checks could not be run or were not triggered\nnot covered: the other replicas\n"));
+  EXPECT_EQ(text.find("not covered: "), text.rfind("not covered: "));
 }
 
 TEST(Compare, AReferenceIsNamedByItsFolderWithOrWithoutASlash) {

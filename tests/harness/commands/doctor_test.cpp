@@ -88,14 +88,14 @@ TEST(Doctor, SeveralGpusTakeARankEachAndTheOddOneIsNamed) {
 
   EXPECT_THAT(texts(alike.at("can")), Contains(HasSubstr("up to 3 ranks here")));
   EXPECT_THAT(texts(alike.at("why_not_more")), SizeIs(1));
-  EXPECT_THAT(texts(mixed.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 2 are of different models")));
+  EXPECT_THAT(texts(mixed.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 2 are different models")));
 }
 
 TEST(Doctor, TwoGpusTakeARankEachAndAreNamedWhereTheyDiffer) {
   const Json found = examine_gpus(trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA T400")})));
 
   EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("with a GPU a rank, up to 2 ranks here")));
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 1 are of different models")));
+  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 1 are different models")));
 }
 
 TEST(Doctor, ProgramsWithoutNcclTrainOnOneGpuAlone) {
@@ -160,7 +160,7 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
 
   EXPECT_EQ(found.at("usable"), false);
   EXPECT_EQ(found.at("two_ranks").at("arrived"), 0);
-  EXPECT_THAT(texts(found.at("missing")), Contains(AllOf(HasSubstr("of two ranks that were started 0 arrived"),
+  EXPECT_THAT(texts(found.at("missing")), Contains(AllOf(HasSubstr("0 of two ranks started"),
                                                          HasSubstr("mpirun ended with code 1 and started nothing"))));
   EXPECT_THAT(texts(found.at("can")), ::testing::Not(Contains(HasSubstr("sweep over MPI processes"))));
   EXPECT_THAT(doctor_text(found),
@@ -252,7 +252,7 @@ TEST(Doctor, TheJudgeAloneSweepsCommandsOfOnesOwn) {
   EXPECT_THAT(texts(found.at("gpus").at("why_not_more")), Contains(HasSubstr("there are none here")));
   EXPECT_THAT(doctor_text(found),
               AllOf(::testing::StartsWith("USABLE: records can be judged, and sweeps of commands of your own run"),
-                    HasSubstr("Plumbline's own trainers are not beside this program")));
+                    HasSubstr("Plumbline's trainers are not in this program's folder")));
 }
 
 TEST(Doctor, OneTrainerWithoutTheOtherIsABrokenSetOfThem) {
@@ -283,7 +283,8 @@ TEST(Doctor, GpusAreCountedAsCudaShowsThemElseByTheVariable) {
   EXPECT_EQ(no_driver.why_none, "there is no driver");
   EXPECT_EQ(counted("0,1", cpu_build).count, 2);
   EXPECT_THAT(counted("", cpu_build).why_none, HasSubstr("CUDA_VISIBLE_DEVICES names no GPU"));
-  EXPECT_THAT(testing::error_of<InputError>([&] { counted("1,1", machine({gpu("a")})); }), HasSubstr("GPU 1 stands"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { counted("1,1", machine({gpu("a")})); }),
+              HasSubstr("it names GPU 1 twice"));
 }
 
 TEST(Doctor, AWrongVariableIsToldAloneAndASliceIsNoSecondGpu) {

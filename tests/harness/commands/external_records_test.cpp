@@ -75,7 +75,7 @@ TEST_F(PythonWriter, TwoRecordsOfOneRankAreComparedCutByCut) {
   write_file(other / "rank-0/boundaries.csv", rows);
   const auto lacking = compare_records(one, other);
   EXPECT_THAT(with_outcome(lacking, Outcome::fails), ElementsAre("boundaries"));
-  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate records no tensor at this cut"));
+  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate records no tensor at this boundary"));
 }
 
 TEST_F(PythonWriter, FaultOnACutIsFoundThere) {

@@ -85,8 +85,8 @@ TEST(RecordCheck, SaysWhatALevelDoesNotHold) {
   const std::string text = to_text(check_record(folder / "full"));
 
   EXPECT_THAT(text,
-              AllOf(HasSubstr("the tables alone"), HasSubstr("not audited: values: a record of level full"),
-                    HasSubstr("not audited: learning rates"), HasSubstr("\nHOLDS\n"), Not(HasSubstr("could see"))));
+              AllOf(HasSubstr("tables only"), HasSubstr("not recomputed: values: a record of level full"),
+                    HasSubstr("not recomputed: learning rates"), HasSubstr("\nHOLDS\n"), Not(HasSubstr("Coverage:"))));
 }
 
 TEST(RecordCheck, ARecordThatCannotBeReadIsAnInputError) {
@@ -96,7 +96,7 @@ TEST(RecordCheck, ARecordThatCannotBeReadIsAnInputError) {
 
   EXPECT_THROW(check_record(path), InputError);
   EXPECT_THAT(testing::error_of<InputError>([&] { check_record(folder / "nothing"); }),
-              HasSubstr("nothing: is no folder; give the folder that holds manifest.json"));
+              HasSubstr("nothing: is not a folder; give the folder that holds manifest.json"));
 }
 
 TEST(RecordCheck, CountsTheStepsThatARunWentOnWith) {
@@ -119,7 +119,7 @@ TEST(RecordCheck, OfManyFindingsTheFirstAreToldAndTheRestIsCounted) {
   for (std::size_t i = 0; i < 25; ++i) check.audit.findings[i].item = "item " + std::to_string(i + 1) + ";";
 
   EXPECT_THAT(to_text(check), AllOf(HasSubstr("item 20;"), Not(HasSubstr("item 21;")), HasSubstr(", 25 findings\n"),
-                                    HasSubstr("and 5 more (--json names them all)")));
+                                    HasSubstr("and 5 more (--json lists them all)")));
   EXPECT_EQ(to_json(check).at("audit").at("findings").size(), 25U);
   check.audit.findings.resize(20);
   EXPECT_THAT(to_text(check), Not(HasSubstr("more (--json")));
@@ -129,7 +129,7 @@ TEST(RecordCheck, WhatCouldNotBeSeenIsTold) {
   RecordCheck check;
   check.audit.power["norm.weight"] = {4, {{"applied twice", 0}}};
 
-  EXPECT_THAT(to_text(check), HasSubstr("cannot be seen here: \"applied twice\" would show in no parameter"));
+  EXPECT_THAT(to_text(check), HasSubstr("not covered here: \"applied twice\" would be detected in no parameter"));
   EXPECT_EQ(to_json(check).at("audit").at("cannot_see").size(), 2U);
 }
 

@@ -104,7 +104,7 @@ TEST_F(RecordCommand, DumpsOfMoreThanAGigabyteAreReadWhereThatIsAskedFor) {
   EXPECT_EQ(left_out.code, 0) << left_out.said;
   EXPECT_THAT(left_out.said, HasSubstr(" bytes, more than 1073741824\n"));
   EXPECT_EQ(read.code, 2);
-  EXPECT_THAT(read.said, HasSubstr("belong to none"));
+  EXPECT_THAT(read.said, HasSubstr("belong to no tensor"));
 }
 
 TEST_F(RecordCommand, ATraceGoesToAFileThatTheHelpNames) {

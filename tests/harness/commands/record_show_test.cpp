@@ -34,7 +34,7 @@ TEST(RecordShow, ARunThatWentOnTellsWhereItBegins) {
 
   EXPECT_THAT(shown_record(cell.write_candidate()),
               AllOf(HasSubstr("2 ranks, 1 steps of 5 microbatches"),
-                    HasSubstr("begins          with step 1 of 2, going on with run the run before\n")));
+                    HasSubstr("begins          with step 1 of 2, resuming run the run before\n")));
 }
 
 TEST(RecordShow, AReplicaOfAMeshAndEveryKthStepAreTold) {
@@ -75,7 +75,7 @@ TEST(RecordShow, RankThatWasKilledSaysSo) {
   const auto record = cell.write_candidate();
   std::filesystem::remove(record / "rank-1" / "exit.json");
 
-  EXPECT_THAT(shown_record(record), HasSubstr("rank 1          no exit.json: killed outright, or still running"));
+  EXPECT_THAT(shown_record(record), HasSubstr("rank 1          no exit.json: killed, or still running"));
 }
 
 TEST(RecordShow, CountsEachRanksRowsAndNamesNoTableWithoutAny) {
@@ -174,13 +174,14 @@ TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
   const std::string text = rules_text();
 
   for (const auto& name : check_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " ")) << text;
-  EXPECT_THAT(text, AllOf(HasSubstr("told where a table is absent"), HasSubstr("memory.csv, values: peak_bytes"),
-                          HasSubstr("tensors.csv, columns: nonzero_rows")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("informational where a table is absent"), HasSubstr("memory.csv, values: peak_bytes"),
+                    HasSubstr("tensors.csv, columns: nonzero_rows")));
   for (const char* row :
        {"\nas_asked           -        required, always     required, always\n",
         "\nloss               summary  required             required\n",
         "\nloss           within limits  to the gradients\n", "\nparameters     within limits  to the update\n",
-        "\nmemory             summary  required             told where a table is absent\n",
+        "\nmemory             summary  required             informational where a table is absent\n",
         "\nvariable_lengths   full     with the bench       with the bench\n"})
     EXPECT_THAT(text, HasSubstr(row));
 }

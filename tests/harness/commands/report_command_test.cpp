@@ -64,7 +64,7 @@ TEST(ReportCommand, WritesAPageOrAComparisonFromTheFirstToTheOther) {
 
   const Result page = run((folder / "now").string());
   EXPECT_EQ(page.code, 0) << "it writes, and judges nothing";
-  EXPECT_THAT(page.said, HasSubstr("the records were not judged again (plumbline judge does that)\nreport: " +
+  EXPECT_THAT(page.said, HasSubstr("the records were not rejudged (plumbline judge does that)\nreport: " +
                                    (folder / "now/report.html").string() + "\n"));
   EXPECT_THAT(read_file(folder / "now/report.html"), HasSubstr("</span>Does not hold</h1>"));
 
@@ -94,7 +94,7 @@ class ReportOfTwoSweeps : public FinishedSweepFolder {
 };
 
 TEST_F(ReportOfTwoSweeps, ValuesOfTheFirstAreHeldAgainstThoseOfTheOther) {
-  const std::string words = "was run before and is not now";
+  const std::string words = "was run before but not now";
 
   EXPECT_THAT(comparison_page(before_, out_), HasSubstr(words));
   EXPECT_THAT(comparison_page(out_, before_), ::testing::Not(HasSubstr(words)));

@@ -87,7 +87,7 @@ TEST_F(ScheduleCommand, ChecksGoodBadAndUnreadable) {
   EXPECT_EQ(run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement v --model stream").code, 0);
   const Result wrong_placement = run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement loop");
   EXPECT_EQ(wrong_placement.code, 1);
-  EXPECT_THAT(wrong_placement.out, HasSubstr("lies on rank"));
+  EXPECT_THAT(wrong_placement.out, HasSubstr("is on rank"));
   EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n")).code, 2);  // either dialect
   EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n") + " --dialect torch-old").code, 0);
   EXPECT_EQ(run("check " + file("0F0,0B0junk\n")).code, 2);
@@ -104,7 +104,7 @@ TEST_F(ScheduleCommand, CheckPrintsFindingsAsJson) {
   EXPECT_EQ(json.at("holds"), false);
   EXPECT_EQ(json.at("findings").at(0).at("rule"), "deadlock");
   EXPECT_EQ(json.at("findings").at(0).at("action"), "0B0");
-  EXPECT_THAT(json.at("findings").at(0).at("text").get<std::string>(), HasSubstr("in a circle"));
+  EXPECT_THAT(json.at("findings").at(0).at("text").get<std::string>(), HasSubstr("in a cycle"));
 }
 
 TEST_F(ScheduleCommand, ConvertsThereAndBack) {
@@ -206,7 +206,8 @@ TEST_F(ScheduleCommand, BadSizesAndTimesAreInputErrors) {
   EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,inf").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,1e13").code, 2);
   EXPECT_THAT(run("simulate --schedule 1f1b --times 1,2,3,4,5").out, HasSubstr("5 times; give T_F,T_B,T_W"));
-  EXPECT_THAT(run("simulate --schedule 1f1b --communication -1").out, HasSubstr("--communication -1: is no duration"));
+  EXPECT_THAT(run("simulate --schedule 1f1b --communication -1").out,
+              HasSubstr("--communication -1: is not a duration"));
   EXPECT_EQ(run("simulate --schedule 1f1b --communication 1e13").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f2b").code, 2);
   EXPECT_EQ(run("").code, 2);

@@ -30,7 +30,7 @@ TEST_F(JudgeCommand, SaysTheVerdictAndWhereThePageIs) {
 
   EXPECT_EQ(held.code, 0) << held.said;
   EXPECT_THAT(held.said,
-              AllOf(StartsWith("judged again from the records; nothing was run\nHOLDS IN PART: 1 of 3 cases\nEvery "
+              AllOf(StartsWith("rejudged from the records; nothing was run\nHOLDS IN PART: 1 of 3 cases\nEvery "
                                "pipeline run computed the same bits as the single device"),
                     EndsWith("\nreport: " + (out_ / "report.html").string() + "\n"), Not(HasSubstr("warning"))));
 }

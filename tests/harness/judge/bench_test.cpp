@@ -118,7 +118,7 @@ TEST_F(BenchTest, LossesCannotTellWeightingApart) {
   each_microbatch([](auto& row) {
     if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
   });
-  expect_lacking("losses cannot tell token weighting from a mean of means");
+  expect_lacking("losses cannot distinguish token weighting from a mean of means");
 }
 TEST_F(BenchTest, TwoMicrobatchesAreAlike) {
   const std::string first = cell.reference.ranks[0].microbatches[0].data_digest;
@@ -136,7 +136,7 @@ TEST_F(BenchTest, NoParameterMoves) {
     if (row.kind == "parameter" && row.step >= 0)
       row.digest = tensor_row(cell.reference, -1, "parameter", row.name).digest;
   }
-  expect_lacking("no parameter moves");
+  expect_lacking("no parameter changes");
 }
 
 TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
@@ -151,7 +151,7 @@ TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
 TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
   request.loosest_loss = 10;
 
-  EXPECT_THAT(judge().reason, HasSubstr("should lie 100 apart"));
+  EXPECT_THAT(judge().reason, HasSubstr("should differ by 100"));
 }
 
 TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
@@ -169,7 +169,7 @@ TEST_F(BenchTest, HowFarTheLossesLieApartIsToldWithItsMargin) {
 
   EXPECT_NEAR(result.margin.value(), 2e-4 / apart, 1e-6);
   EXPECT_THAT(result.measured, ::testing::StartsWith("0.024096"));
-  EXPECT_THAT(result.measured, ::testing::EndsWith(" apart in the step that tells most"));
+  EXPECT_THAT(result.measured, ::testing::EndsWith(" relative difference in the most sensitive step"));
 }
 TEST_F(BenchTest, OneStepThatTellsIsEnough) {
   each_microbatch([](auto& row) {
@@ -203,7 +203,7 @@ TEST_F(BenchTest, WithoutTensorsItIsSaidThatParametersWereNotLookedAt) {
   const auto result = judge();
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.reason, HasSubstr("not looked at: whether parameters move"));
+  EXPECT_THAT(result.reason, HasSubstr("not inspected: whether parameters change"));
 }
 TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
   cell.reference.manifest["level"] = "none";
@@ -215,7 +215,7 @@ TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
 }
 TEST_F(BenchTest, SizesThatWereNotAskedForAreNotSaidToDiffer) {
   request.equal_lengths = true;
-  EXPECT_THAT(judge().reason, HasSubstr("that microbatches differ in size was not asked for"));
+  EXPECT_THAT(judge().reason, HasSubstr("that microbatches differ in size was not requested"));
 }
 
 }  // namespace

@@ -246,7 +246,7 @@ TEST(Comparability, PipelinesSideBySide) {
   mesh_of_three["mesh"]["axes"]["dp"] = 3;
   mesh_of_three["mesh"]["replicas"] = {{0}, {1}, {2}};
   EXPECT_THAT(why_not_comparable(reference_manifest(mesh_of_two), candidate_manifest(mesh_of_three)),
-              ElementsAre("pipelines side by side is 2 in the reference and 3 in the candidate"));
+              ElementsAre("number of parallel pipelines is 2 in the reference and 3 in the candidate"));
 }
 
 TEST(Comparability, WhatAnExternalTrainerAddsToTheNorm) {
@@ -294,7 +294,7 @@ TEST(Comparability, OtherDevicesGiveOtherBitsAndMayBeComparedWithinLimits) {
 
   ASSERT_THAT(why, SizeIs(2));
   EXPECT_EQ(why[0], "device is cpu in the reference and cuda in the candidate");
-  EXPECT_THAT(why[1], ::testing::StartsWith("other devices give other bits"));
+  EXPECT_THAT(why[1], ::testing::StartsWith("different devices give different bits"));
   EXPECT_THAT(why_not_comparable(cpu, gpu, Tier::calibrated), IsEmpty());
 }
 
@@ -306,7 +306,7 @@ TEST(Comparability, OtherModelsOfGpusGiveOtherBits) {
 
   ASSERT_THAT(why, SizeIs(2));
   EXPECT_EQ(why[0], "GPU models is [\"A100\"] in the reference and [\"H100\"] in the candidate");
-  EXPECT_THAT(why[1], ::testing::StartsWith("other devices give other bits"));
+  EXPECT_THAT(why[1], ::testing::StartsWith("different devices give different bits"));
   EXPECT_THAT(why_not_comparable(reference_manifest(on({"A100"})), candidate_manifest(on({"A100"}))), IsEmpty());
   EXPECT_EQ(why_not_comparable(reference_manifest(on({"A100"})), candidate_manifest(on(nullptr))).at(0),
             "GPU models is [\"A100\"] in the reference and none in the candidate");
@@ -326,7 +326,7 @@ TEST(Comparability, RunsThatBeginAtDifferentSteps) {
 TEST(Comparability, LimitsAreOfRunsFromTheirStart) {
   EXPECT_THAT(
       why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest(gone_on_from_one), Tier::calibrated),
-      ElementsAre(::testing::StartsWith("the candidate goes on with a run at step 1")));
+      ElementsAre(::testing::StartsWith("the candidate resumes a run at step 1")));
 }
 
 TEST(Comparability, ARunThatMeasuresRoundingIsNoneToCompare) {
@@ -338,9 +338,9 @@ TEST(Comparability, ARunThatMeasuresRoundingIsNoneToCompare) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(perturbed)),
               ElementsAre(StartsWith("the candidate is a perturbed run")));
   EXPECT_THAT(why_not_comparable(reference_manifest(shadow), candidate_manifest()),
-              ElementsAre(StartsWith("the reference is the float64 shadow of a run in \"bfloat16\"")));
+              ElementsAre(StartsWith("the reference is the float64 reference of a run in \"bfloat16\"")));
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(shadow)),
-              ElementsAre(StartsWith("the candidate is the float64 shadow")));
+              ElementsAre(StartsWith("the candidate is the float64 reference")));
 }
 
 TEST(Comparability, EveryDifferenceIsTold) {

@@ -309,7 +309,7 @@ TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
   for (const auto& check : verdict.checks) {
     const bool of_completion = check.name == "completion";
     EXPECT_EQ(
-        std::ranges::count_if(check.not_shown, [](const auto& line) { return line.starts_with("steps between"); }),
+        std::ranges::count_if(check.not_shown, [](const auto& line) { return line.starts_with("steps in between"); }),
         of_completion ? 1 : 0)
         << check.name;
   }
@@ -438,7 +438,7 @@ TEST(Judge, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
     const CellVerdict verdict = cell.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("as_asked", "completion"));
-    EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, asked for was 7"));
+    EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, requested was 7"));
     EXPECT_EQ(verdict.checks.size(), check_names().size());
     EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
   }
@@ -454,7 +454,7 @@ TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_applicable);
-  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("this reference ran on 2 ranks"));
+  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("this one ran on 2 ranks"));
 }
 
 /// The candidate, or the reference, sums its norm rank by rank, and in this step the two clip by other coefficients.

@@ -24,7 +24,7 @@ TEST(Judgement, EmptyComparisonFails) {
   const auto judged = judgement.conclude("all losses agree", {{"losses", 1}});
 
   EXPECT_EQ(judged.result.outcome, Outcome::fails);
-  EXPECT_THAT(judged.result.reason, HasSubstr("looked at 0 losses"));
+  EXPECT_THAT(judged.result.reason, HasSubstr("inspected 0 losses"));
 }
 
 TEST(Judgement, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
@@ -150,7 +150,7 @@ TEST(Judgement, TakesAllThatAPartHasCountedAndSaid) {
   EXPECT_EQ(result.compared, (Counts{{"rows", 5}}));
   EXPECT_EQ(result.looked_at, (Counts{{"cells", 4}}));
   EXPECT_THAT(result.not_shown, ::testing::ElementsAre("this"));
-  EXPECT_EQ(result.reason, "well; not looked at: that");
+  EXPECT_EQ(result.reason, "well; not inspected: that");
   EXPECT_EQ(result.predicted_peak_bytes, (std::vector<std::int64_t>{7, 8}));
   EXPECT_EQ(result.measured, "no difference");
 }

@@ -154,7 +154,7 @@ TEST_P(NotRecordedKind, IsNamedAndKeepsNoVerdictFromHolding) {
   const std::string were = what.ends_with('s') ? " were" : " was";
   EXPECT_THAT(comparison_text(verdict),
               AllOf(HasSubstr("\nHOLDS, but " + what + were + " not recorded (torch 2.16.0)"),
-                    HasSubstr("not shown: " + what + ", which the recorder could not see: " + why)));
+                    HasSubstr("not covered: " + what + ", which the recorder could not see: " + why)));
   EXPECT_EQ(verdict.not_recorded, (std::vector<Unrecorded>{{"candidate", what, why, "2.16.0"}}));
 }
 

@@ -159,7 +159,7 @@ TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
   EXPECT_THAT(
       result_of(cell, "replicas").reason,
       AllOf(HasSubstr("step 1, stage 1, parameter model.norm.weight: replica 0 has other bits than replicas 1, 2"),
-            HasSubstr("in replica 0 it is what it was before the step")));
+            HasSubstr("in replica 0 it is unchanged by the step")));
 }
 
 TEST_F(Replicas, StartsThatDifferAreSeen) {
@@ -197,7 +197,7 @@ TEST_F(Replicas, AnotherNumberThanTheReferencesIsToldOfTheMesh) {
 
   const CellVerdict cell = judge_cell({}, reference_, candidate_);
 
-  EXPECT_THAT(result_of(cell, "data").reason, HasSubstr("pipelines side by side is 1 in the reference and 3"));
+  EXPECT_THAT(result_of(cell, "data").reason, HasSubstr("number of parallel pipelines is 1 in the reference and 3"));
 }
 
 TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
@@ -232,7 +232,7 @@ TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
   const CellVerdict cell = judge_cell({}, reference_, candidate_);
 
   EXPECT_THAT(result_of(cell, "completion").reason,
-              HasSubstr("replica-1: is not there, yet by the mesh of the others 3"));
+              HasSubstr("replica-1: does not exist, but by the mesh of the others 3"));
   EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }), HasSubstr("replica-1: is not"));
 }
 
@@ -295,7 +295,7 @@ TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
   const CellVerdict cell = verdict(plan);
 
   EXPECT_TRUE(cell.holds) << comparison_text(cell);
-  EXPECT_EQ(result_of(cell, "replicas").reason, "not asked for in this cell");
+  EXPECT_EQ(result_of(cell, "replicas").reason, "not requested in this case");
   EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::told);
 }
 
@@ -337,7 +337,7 @@ TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
   EXPECT_EQ(repeatability.outcome, Outcome::fails);
   EXPECT_EQ(repeatability.first_divergence->replica, 1);
   EXPECT_THAT(repeatability.reason,
-              ::testing::StartsWith("replica 1: step 1, rank 1, moment1 model.norm.weight: differs when"));
+              ::testing::StartsWith("replica 1: step 1, rank 1, moment1 model.norm.weight: differs between"));
 }
 
 TEST_F(Replicas, WhatDiffersIsToldWithItsPlaceAndBothDigests) {
@@ -422,8 +422,8 @@ TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("a replica tells no digest of them")));
-  EXPECT_THAT(result.reason, Not(HasSubstr("fed data of its own")));
+  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("a replica has no data digest")));
+  EXPECT_THAT(result.reason, Not(HasSubstr("fed its own data")));
 }
 
 TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {

@@ -23,7 +23,7 @@ void expect_statistics_red(const std::function<void(TensorRow&)>& change, const 
       const auto verdict = cell.judge();
 
       EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains(check)) << column;
-      EXPECT_THAT(result_of(verdict, check).reason, HasSubstr("the bits are the same, yet " + column + " is"));
+      EXPECT_THAT(result_of(verdict, check).reason, HasSubstr("the bits are the same, but " + column + " is"));
       EXPECT_EQ(result_of(verdict, check).first_divergence.value().item, name);
     }
   }

@@ -27,7 +27,7 @@ TEST(Diagnosis, RankEverybodyWaitsForThroughOthersIsNamed) {
 
   EXPECT_EQ(diagnosis.culprit, 2);
   EXPECT_EQ(diagnosis.words,
-            "the time limit of 60 s passed: rank 2 did not go on; it was last seen in 2F3 of step 1; ranks 0 and 1 "
+            "the time limit of 60 s passed: rank 2 made no progress; it was last seen in 2F3 of step 1; ranks 0 and 1 "
             "waited for it");
 }
 
@@ -88,7 +88,7 @@ TEST(Diagnosis, RankThatLeftEarlyIsBlamedByThoseThatWaitForIt) {
   const auto diagnosis = diagnose({sight(0, "0RECV_B3", 1), left}, std::nullopt);
 
   EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("ended without a word"));
+  EXPECT_THAT(diagnosis.words, HasSubstr("ended without writing exit.json"));
 }
 
 TEST(Diagnosis, RankThatEndedWellIsNoCulprit) {
@@ -124,7 +124,7 @@ TEST(Diagnosis, OfThoseThatLeftTheFirstIsBlamedAndNoneWhereTwoLeftAtOnce) {
   EXPECT_EQ(diagnose({later, earlier}, std::nullopt).culprit, 1);
 
   later.gone_order = 1;
-  EXPECT_THAT(diagnose({later, earlier}, std::nullopt).words, HasSubstr("rank 1 did not go on"));
+  EXPECT_THAT(diagnose({later, earlier}, std::nullopt).words, HasSubstr("rank 1 made no progress"));
 }
 
 TEST(Diagnosis, APeerThatIsNoRankIsWaitedForByNobody) {
@@ -178,7 +178,7 @@ TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
     return diagnose({rank}, std::nullopt).words;
   };
 
-  EXPECT_EQ(words(false, "", -1), "rank 0 was killed by signal 9 (SIGKILL) before its first sign of life");
+  EXPECT_EQ(words(false, "", -1), "rank 0 was killed by signal 9 (SIGKILL) before its first heartbeat");
   EXPECT_EQ(words(true, "", 0), "rank 0 was killed by signal 9 (SIGKILL) before its first action");
   EXPECT_EQ(words(true, "", 1), "rank 0 was killed by signal 9 (SIGKILL) before its first action of step 1");
   auto died_in_an_update = sight(0, "", -1);
@@ -186,7 +186,7 @@ TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
   died_in_an_update.found = true;
   died_in_an_update.signal = 9;
   EXPECT_EQ(diagnose({died_in_an_update}, std::nullopt).words,
-            "rank 0 was killed by signal 9 (SIGKILL) at a place that its progress page does not tell");
+            "rank 0 was killed by signal 9 (SIGKILL) at an unknown action (its heartbeat does not show it)");
   EXPECT_EQ(words(true, "0F1", -1), "rank 0 was killed by signal 9 (SIGKILL) in 0F1");
   EXPECT_EQ(words(true, "0F1", 0), "rank 0 was killed by signal 9 (SIGKILL) in 0F1 of step 0");
 }
@@ -198,8 +198,7 @@ TEST(Diagnosis, ARankHangsInItsWaitForRankZeroToo) {
   const auto diagnosis = diagnose({sight(0, "0RECV_B0", 1), hangs}, "60 s");
 
   EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words,
-              HasSubstr("rank 1 hangs: it no longer looks for what it waits for from rank 0, in 1RECV"));
+  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 hangs: it no longer polls for what it awaits from rank 0, in 1RECV"));
 }
 
 /// Ranks whose runs have ended well and whose processes have not.
@@ -250,7 +249,7 @@ TEST(DiagnosisAfterTheRun, WhoWasKilledIsToldAndElseWhomTheLauncherNames) {
 
   ranks[1].failed_first = true;
   EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 1);
-  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process did not end as it was to");
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process did not end as expected");
 
   ranks[2].signal = 9;
   EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 2);
@@ -281,7 +280,7 @@ TEST(Diagnosis, ARankThatWaitsForOneThatEndedWellHeldNobodyUp) {
   const auto diagnosis = diagnose({done, sight(1, "1RECV_F0", 0)}, "60 s");
 
   EXPECT_FALSE(diagnosis.culprit);
-  EXPECT_EQ(diagnosis.words, "the time limit of 60 s passed: no rank could be found that the others waited for");
+  EXPECT_EQ(diagnosis.words, "the time limit of 60 s passed: no rank was found that the others waited for");
 }
 
 TEST(Diagnosis, ARankThatGaveUpMayBeTheOneThatHeldTheOthersUp) {
@@ -291,21 +290,22 @@ TEST(Diagnosis, ARankThatGaveUpMayBeTheOneThatHeldTheOthersUp) {
   const auto diagnosis = diagnose({sight(0, "0RECV_B0", 1), gave_up}, std::nullopt);
 
   EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("a deadline passed: rank 1 did not go on"));
+  EXPECT_THAT(diagnosis.words, HasSubstr("a deadline passed: rank 1 made no progress"));
 }
 
 TEST(Diagnosis, NoDeadlinePassedWhereNoneWasTold) {
   auto done = sight(0, "0STEP", -1);
   done.exit = exit_file(0, "ok", 0);
   EXPECT_EQ(diagnose({done, sight(1, "1F0", -1)}, std::nullopt).words,
-            "rank 1 did not go on; it was last seen in 1F0 of step 1");
+            "rank 1 made no progress; it was last seen in 1F0 of step 1");
 }
 
 TEST(Diagnosis, WhoHasGoneWhenTheTimeLimitPassedIsNotBlamedForThat) {
   auto gone = sight(0, "0F0", -1);
   gone.gone = true;
   gone.gone_order = 1;
-  EXPECT_THAT(diagnose({gone, sight(1, "1RECV_F0", 0)}, "60 s").words, ::testing::Not(HasSubstr("without a word")));
+  EXPECT_THAT(diagnose({gone, sight(1, "1RECV_F0", 0)}, "60 s").words,
+              ::testing::Not(HasSubstr("without writing exit.json")));
 }
 
 TEST(Diagnosis, WhoLeftWithoutAWordIsToldApartFromThoseThatEndedWellBefore) {
@@ -319,7 +319,7 @@ TEST(Diagnosis, WhoLeftWithoutAWordIsToldApartFromThoseThatEndedWellBefore) {
   const auto diagnosis = diagnose({done, first, second}, std::nullopt);
 
   EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 ended without a word"));
+  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 ended without writing exit.json"));
 }
 
 TEST(Diagnosis, ASignalThatARankWroteItselfIsNamed) {

@@ -81,7 +81,7 @@ TEST_F(ExplainEnd, ALauncherThatWasToldToEndIsNotConfusedWithTheRanksThatItEnded
 
   const auto finding = explained("step 1/40  loss 6.2\n");
 
-  EXPECT_EQ(finding.words, "mpirun ended with code 1 without saying that a rank had failed, as when it is told to end");
+  EXPECT_EQ(finding.words, "mpirun ended with code 1 without reporting a failed rank, as when it is signalled to end");
   EXPECT_FALSE(finding.culprit_rank);
 
   end_.sights[0].gone = end_.sights[2].gone = false;  // on a loaded machine
@@ -143,7 +143,7 @@ TEST_F(ExplainEnd, TheSignalThatALauncherNamesEndedARankThatWasNotSeen) {
 
   EXPECT_TRUE(finding.started);
   EXPECT_EQ(finding.culprit_rank, 2);
-  EXPECT_EQ(finding.words, "rank 2 was killed by signal 11 (SIGSEGV) before its first sign of life");
+  EXPECT_EQ(finding.words, "rank 2 was killed by signal 11 (SIGSEGV) before its first heartbeat");
 }
 
 const std::string rank_1_first =
@@ -161,12 +161,12 @@ TEST_F(ExplainEnd, WhoEndedFirstWithACodeIsNamedThoughItWasNotSeen) {
   end_.any_seen = true;
   end_.sights[0] = sight_of(0, true);
   end_.sights[0].gone = true;  // mpirun ended it
-  EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without a word (no exit.json) before its first sign of life");
+  EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without writing exit.json before its first heartbeat");
 }
 
 TEST_F(ExplainEnd, OfSeveralThatLeftAtOnceTheFirstIsTheLaunchers) {
   for (RankSight& sight : end_.sights) sight.gone = true;
-  EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without a word (no exit.json) in 1F0 of step 1");
+  EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without writing exit.json in 1F0 of step 1");
 
   end_.sights[1].gone = false;  // it was our own signal that ended it
   EXPECT_NE(explained(rank_1_first).culprit_rank, 1);
@@ -217,9 +217,9 @@ TEST_F(ExplainEnd, TheSignalOfACommandThatIsItselfTheRankIsRankZeros) {
 TEST_F(ExplainEnd, WhereEveryRankEndedWellTheLauncherIsToBlame) {
   finding_.exit_code = 3;
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
-  EXPECT_EQ(explained().words, "every rank had ended well, but mpirun ended with code 3");
+  EXPECT_EQ(explained().words, "every rank ended well, but mpirun ended with code 3");
   EXPECT_EQ(explained("cannot clean up\n").words,
-            "every rank had ended well, but mpirun ended with code 3: cannot clean up");
+            "every rank ended well, but mpirun ended with code 3: cannot clean up");
   EXPECT_FALSE(explained().culprit_rank);
 }
 
@@ -228,11 +228,11 @@ TEST_F(ExplainEnd, WhereEveryRankEndedWellTheProcessThatDidNotEndIsNamed) {
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
   finding_.timed_out = true;
   EXPECT_EQ(explained().words,
-            limit_passed + "every rank had ended well, but the processes of ranks 0, 1 and 2 did not end");
+            limit_passed + "every rank ended well, but the processes of ranks 0, 1 and 2 did not end");
   EXPECT_FALSE(explained().culprit_rank);
 
   end_.sights[1].still = true;
-  EXPECT_EQ(explained().words, limit_passed + "every rank had ended well, but rank 1's process did not end");
+  EXPECT_EQ(explained().words, limit_passed + "every rank ended well, but rank 1's process did not end");
   EXPECT_EQ(explained().culprit_rank, 1);
 }
 
@@ -242,7 +242,7 @@ TEST_F(ExplainEnd, ARankThatIsKilledBehindItsRunIsNamed) {
     sight.gone = true;
   }
   const auto finding = explained(rank_2_died);
-  EXPECT_THAT(finding.words, HasSubstr("every rank had ended well, but rank 2 was killed by signal 11 (SIGSEGV) then"));
+  EXPECT_THAT(finding.words, HasSubstr("every rank ended well, but rank 2 was killed by signal 11 (SIGSEGV) then"));
   EXPECT_EQ(finding.culprit_rank, 2);
 }
 
@@ -260,17 +260,19 @@ TEST_F(ExplainEnd, OneRankThatDidNotEndWellIsEnough) {
 TEST_F(ExplainEnd, RanksThatTellNothingAreQuoted) {
   see(false);
   end_.any_seen = true;
-  const std::string no_page = "its ranks write no progress page that would tell where they were";
+  const std::string no_page = "its ranks write no heartbeat, so their actions are unknown";
   EXPECT_EQ(explained().words, "mpirun ended with code 1; " + no_page);
   EXPECT_EQ(explained("Traceback: KeyError\n").words,
-            "mpirun ended with code 1; " + no_page + ". It said: Traceback: KeyError");
+            "mpirun ended with code 1; " + no_page + ". Last error line: Traceback: KeyError");
 
   const auto own = explained("trainer: rank 2: bad configuration\n");
-  EXPECT_EQ(own.words, "mpirun ended with code 1 before the first step. It said: trainer: rank 2: bad configuration");
+  EXPECT_EQ(own.words,
+            "mpirun ended with code 1 before the first step. Last error line: trainer: rank 2: bad configuration");
   EXPECT_EQ(own.culprit_rank, 2);
 
   finding_.timed_out = true;
-  EXPECT_EQ(explained("Traceback: KeyError\n").words, limit_passed + no_page + ". It said: Traceback: KeyError");
+  EXPECT_EQ(explained("Traceback: KeyError\n").words,
+            limit_passed + no_page + ". Last error line: Traceback: KeyError");
 }
 
 TEST_F(ExplainEnd, ARecordThatWasRemovedWhileTheRunLastedIsSaidToBeSo) {
@@ -280,18 +282,19 @@ TEST_F(ExplainEnd, ARecordThatWasRemovedWhileTheRunLastedIsSaidToBeSo) {
   launch_.record = folder_ / "record";
   const auto finding = explained("trainer: rank 2: rank-2/steps.csv: cannot be written\n");
   EXPECT_EQ(finding.culprit_rank, 2);
-  EXPECT_EQ(finding.words, "mpirun ended with code 1; the folder of its record, " + launch_.record.string() +
-                               ", was removed while it ran. It said: trainer: rank 2: rank-2/steps.csv: cannot be "
-                               "written");
+  EXPECT_EQ(finding.words,
+            "mpirun ended with code 1; the folder of its record, " + launch_.record.string() +
+                ", was removed while it ran. Last error line: trainer: rank 2: rank-2/steps.csv: cannot be "
+                "written");
 }
 
 TEST_F(ExplainEnd, WhatRanksSayToOurOwnEndOfThemExplainsNothing) {
   finding_.timed_out = true;
   const std::string before = "trainer: rank 1 waits\n", after = "trainer: ended by SIGTERM\n";
   end_.said_before = before.size();
-  EXPECT_THAT(explained(before + after).words, ::testing::EndsWith(". It said: trainer: rank 1 waits"));
+  EXPECT_THAT(explained(before + after).words, ::testing::EndsWith(". Last error line: trainer: rank 1 waits"));
   end_.said_before = 0;
-  EXPECT_THAT(explained(before + after).words, Not(HasSubstr("It said")));
+  EXPECT_THAT(explained(before + after).words, Not(HasSubstr("Last error line")));
 }
 
 TEST_F(ExplainEnd, AnExitFileAloneTellsOfARank) {
@@ -306,11 +309,11 @@ TEST_F(ExplainEnd, WhatTheTrainerItselfSaidStandsBehindTheDiagnosis) {
   const std::string diagnosis = "rank 1 ended with an error (exit code 1) in 1F0 of step 1";
   EXPECT_EQ(explained().words, diagnosis);
   EXPECT_EQ(explained("some banner\n").words, diagnosis);
-  EXPECT_EQ(explained("trainer: rank 1: no data\n").words, diagnosis + ". It said: trainer: rank 1: no data");
+  EXPECT_EQ(explained("trainer: rank 1: no data\n").words, diagnosis + ". Last error line: trainer: rank 1: no data");
 
   launch_.speaker = "";
   EXPECT_EQ(explained().words, diagnosis);
-  EXPECT_EQ(explained("KeyError\n").words, diagnosis + ". It said: KeyError") << "whose words may be anybody's";
+  EXPECT_EQ(explained("KeyError\n").words, diagnosis + ". Last error line: KeyError") << "whose words may be anybody's";
 }
 
 }  // namespace

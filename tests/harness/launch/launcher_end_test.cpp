@@ -27,19 +27,19 @@ class EndOfALaunch : public LaunchTest {
 const std::string rank_0_runs = "(page $1 0 0 1 0RECV_B0; exec sleep 600) & ";
 const std::string rank_1_leaves = "(page $1 1 0 -1 1F0; looked_at $1 2; exit 0) & ";
 const std::string rank_1_left_without_a_word =
-    "rank 1 ended without a word (no exit.json) in 1F0 of step 0; rank 0 waited for it";
+    "rank 1 ended without writing exit.json in 1F0 of step 0; rank 0 waited for it";
 
 TEST_F(EndOfALaunch, ARankThatLeavesWithoutAWordIsNamedThoughItsCommandEndedWell) {
   const auto finding = run("page $1 0 0 -1 0F0; looked_at $1 1; exit 0");
 
   EXPECT_EQ(finding.exit_code, 0);
   EXPECT_EQ(finding.culprit_rank, 0);
-  EXPECT_EQ(finding.words, "rank 0 ended without a word (no exit.json) in 0F0 of step 0");
+  EXPECT_EQ(finding.words, "rank 0 ended without writing exit.json in 0F0 of step 0");
 }
 
 TEST_F(EndOfALaunch, ACommandThatLeavesItsRanksToThemselvesIsToldSo) {
   const std::string in_the_background =
-      " running in the background, which the sweep ended: a command must last as long as its ranks do";
+      " running in the background, which the sweep ended: a command must run as long as its ranks";
 
   EXPECT_EQ(run(rank_0_runs + "looked_at $1 1; exit 0").words,
             command() + " ended with code 0 and left 1 process" + in_the_background);
@@ -82,7 +82,7 @@ TEST_F(EndOfALaunch, AnMpirunThatIsToldToEndIsNoRank) {
   const auto finding = run_command({mpirun.string(), record()}, 2);
 
   EXPECT_EQ(finding.words,
-            in("mpirun") + " ended with code 1 without saying that a rank had failed, as when it is told to end");
+            in("mpirun") + " ended with code 1 without reporting a failed rank, as when it is signalled to end");
   EXPECT_FALSE(finding.culprit_rank);
 }
 
@@ -238,9 +238,9 @@ TEST_F(LauncherOfAProgram, ThatStartedNothingIsToBlame) {
   EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
                                                  HasSubstr("no process of rank was seen of the 2 asked for")));
   EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
-              AllOf(HasSubstr("ended with code 5 and started nothing"), HasSubstr("it said: no such host"),
+              AllOf(HasSubstr("ended with code 5 and started nothing"), HasSubstr("it printed: no such host"),
                     HasSubstr(in("command.txt"))));
-  EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing in the time that a run is given"));
+  EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing within the time limit"));
 }
 
 TEST_F(LauncherOfAProgram, WhoseProcessesWereSeenIsNotToBlameForWhatTheyDid) {
@@ -261,8 +261,7 @@ TEST_F(LauncherOfAProgram, WhoseRanksAreEachAloneIsToBlameUnlessTheyAreThreads) 
     return "mkdir -p $1; echo '{\"transport\": \"" + transport + "\", \"world_size\": 1}' > $1/manifest.json; " +
            a_while;
   };
-  EXPECT_THAT(refusal("RANKS", rank_of("mpi")),
-              HasSubstr("started 2 processes of rank that know nothing of each other"));
+  EXPECT_THAT(refusal("RANKS", rank_of("mpi")), HasSubstr("started 2 processes of rank that do not form one world"));
   EXPECT_EQ(launched("RANKS", rank_of("threads")).words, "");
 }
 

@@ -89,7 +89,7 @@ TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
   full.said = few_slots;
 
   EXPECT_EQ(fault(full),
-            "mpirun has too few slots for 3 ranks; it said: There are not enough slots available in the system to "
+            "mpirun has too few slots for 3 ranks; it printed: There are not enough slots available in the system to "
             "satisfy the 64 slots that were requested by the application:. Add --map-by :OVERSUBSCRIBE to the key "
             "launcher of "
             "the sweep file, give it a host file with more slots, or ask for fewer ranks");
@@ -108,8 +108,8 @@ TEST(LauncherFault, OneProcessInPlaceOfSeveral) {
 TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
   LauncherSight alone = sight();
   alone.world_size = 1;
-  EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that know nothing of"),
-                                  HasSubstr("world size 1, where 3 were asked for"), HasSubstr("another MPI")));
+  EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that do not form"),
+                                  HasSubstr("world size 1 (3 were asked for"), HasSubstr("another MPI")));
 
   alone.world_size.reset();
   alone.any_rank = false;
@@ -130,19 +130,19 @@ TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
   LauncherSight none = sight();
   none.any_rank = false;
   none.processes = 0;
-  EXPECT_THAT(fault(none), HasSubstr("started nothing and ended with code 0, as if all were well"));
+  EXPECT_THAT(fault(none), HasSubstr("started nothing and ended with code 0"));
 
   none.exit_code = 1;
-  EXPECT_THAT(fault(none), AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("it said nothing"),
+  EXPECT_THAT(fault(none), AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("it printed nothing"),
                                  HasSubstr("Run the command in out/launches/a/command.txt by hand")));
 
   none.said = banner;
   EXPECT_THAT(fault(none),
-              AllOf(HasSubstr("it said: ORTE was unable to reliably start one or more daemons. This usually"),
+              AllOf(HasSubstr("it printed: ORTE was unable to reliably start one or more daemons. This usually"),
                     HasSubstr("on one or more nodes."), Not(HasSubstr("----"))));
 
   none.timed_out = true;
-  EXPECT_THAT(fault(none), HasSubstr("started nothing in the time that a run is given"));
+  EXPECT_THAT(fault(none), HasSubstr("started nothing within the time limit"));
 }
 
 TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
@@ -152,7 +152,7 @@ TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
   const std::string words = "srun: error: Unable to create step for job 1: More processors requested than permitted";
   for (const char* behind : {"", "\n", "\n\nmore\n"}) {
     full.said = words + behind;
-    EXPECT_EQ(fault(full).find("mpirun has too few slots for one rank; it said: " + words + ". Add"), 0U);
+    EXPECT_EQ(fault(full).find("mpirun has too few slots for one rank; it printed: " + words + ". Add"), 0U);
   }
 }
 
@@ -162,9 +162,10 @@ TEST(LauncherFault, ALongBannerIsCutOff) {
   none.processes = 0;
   none.exit_code = 1;
   none.said = "\n \t\n" + std::string(400, 'x') + "\n";
-  EXPECT_THAT(fault(none), HasSubstr("it said: " + std::string(400, 'x') + ". Run"));
+  EXPECT_THAT(fault(none), HasSubstr("it printed: " + std::string(400, 'x') + ". Run"));
   none.said = std::string(300, 'x') + "\n" + std::string(300, 'y') + "\nmore\n";
-  EXPECT_THAT(fault(none), HasSubstr("it said: " + std::string(300, 'x') + " " + std::string(99, 'y') + " .... Run"));
+  EXPECT_THAT(fault(none),
+              HasSubstr("it printed: " + std::string(300, 'x') + " " + std::string(99, 'y') + " .... Run"));
 }
 
 TEST(LauncherFault, AFolderThatHoldsAnotherRunIsNoFaultOfTheLauncher) {

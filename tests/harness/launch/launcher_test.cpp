@@ -84,7 +84,7 @@ TEST_F(Launcher, DeadRankIsFoundThoughItsLauncherDoesNotNoticeIt) {
       run("(page $1 1 0 -1 1F4; looked_at $1 2) & page $1 0 0 1 0RECV_B4; trap '' TERM; wait; sleep 600; ", 2);
 
   EXPECT_EQ(finding.culprit_rank, 1);
-  EXPECT_THAT(finding.words, HasSubstr("rank 1 ended without a word (no exit.json) in 1F4 of step 0; rank 0 waited"));
+  EXPECT_THAT(finding.words, HasSubstr("rank 1 ended without writing exit.json in 1F4 of step 0; rank 0 waited"));
   EXPECT_FALSE(finding.timed_out);
 }
 
@@ -139,7 +139,7 @@ TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeEndsTheRunAndIsName
   EXPECT_FALSE(finding.timed_out);
   EXPECT_LT(finding.seconds, 30);
   EXPECT_EQ(finding.culprit_rank, 1);
-  EXPECT_THAT(finding.words, HasSubstr("rank 1 was stopped (SIGSTOP) before its first sign of life, for 0 s"));
+  EXPECT_THAT(finding.words, HasSubstr("rank 1 was stopped (SIGSTOP) before its first heartbeat, for 0 s"));
 }
 
 TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeIsNamedAtTheTimeLimitToo) {
@@ -147,7 +147,7 @@ TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeIsNamedAtTheTimeLim
 
   EXPECT_TRUE(finding.timed_out);
   EXPECT_EQ(finding.culprit_rank, 1);
-  EXPECT_EQ(finding.words, "the time limit of 2 s passed: rank 1 was stopped (SIGSTOP) before its first sign of life");
+  EXPECT_EQ(finding.words, "the time limit of 2 s passed: rank 1 was stopped (SIGSTOP) before its first heartbeat");
 }
 
 /// Ranks 0 and 2 are one pipeline, 1 and 3 the other; each counts its peers along its own.

@@ -282,8 +282,8 @@ TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
 
   EXPECT_EQ(watch.sights()[1].peer, 2);
   EXPECT_THAT(diagnose(watch.sights(), std::nullopt).words,
-              "a deadline passed: rank 2 did not go on; it was last seen on another host, whose progress pages are not "
-              "seen here; ranks 0 and 1 waited for it");
+              "a deadline passed: rank 2 made no progress; it was last seen on another host, whose heartbeats are not "
+              "visible here; ranks 0 and 1 waited for it");
 }
 
 TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheRun) {
@@ -327,9 +327,10 @@ TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica
 
   const auto sights = watch.sights();
   EXPECT_EQ(sights[2].peer, 3) << "a rank of the run";
-  EXPECT_THAT(diagnose(sights, "60 s").words,
-              "the time limit of 60 s passed: rank 3 (replica 1, rank 1, stage 1) did not go on; it was last seen in "
-              "1STEP of step 4; rank 2 waited for it");
+  EXPECT_THAT(
+      diagnose(sights, "60 s").words,
+      "the time limit of 60 s passed: rank 3 (replica 1, rank 1, stage 1) made no progress; it was last seen in "
+      "1STEP of step 4; rank 2 waited for it");
 }
 
 }  // namespace

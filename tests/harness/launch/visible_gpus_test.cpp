@@ -34,9 +34,9 @@ TEST(VisibleGpus, ThatCudaWouldNotShowAreRefusedWithWhatWasFound) {
     const char *value, *words;
   };
   for (const auto& [value, words] :
-       {Case{"0,1, 0", "GPU 0 stands in it twice; name each GPU once"},
-        Case{"GPU-8932,GPU-8932", "GPU GPU-8932 stands in it twice"}, Case{"MIG-1,MIG-2", "name one slice"},
-        Case{"0,MIG-GPU-8932/1/0", "names a MIG slice beside others"}}) {
+       {Case{"0,1, 0", "it names GPU 0 twice; name each GPU once"},
+        Case{"GPU-8932,GPU-8932", "it names GPU GPU-8932 twice"}, Case{"MIG-1,MIG-2", "name one slice"},
+        Case{"0,MIG-GPU-8932/1/0", "names a MIG slice and others"}}) {
     const EnvironmentVariable variable(visible_gpus_variable, value);
     EXPECT_THAT(error_of<InputError>([] { visible_gpus(); }),
                 AllOf(HasSubstr(std::string(visible_gpus_variable) + " is \"" + value + "\""), HasSubstr(words)));

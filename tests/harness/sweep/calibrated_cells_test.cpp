@@ -114,7 +114,7 @@ TEST_F(CalibratedCells, OneThatForbidsWhatHarmlessChangesDoLeavesItsCellsWithout
 
   EXPECT_FALSE(result.verdict.holds);
   EXPECT_THAT(result.verdict.not_run,
-              ElementsAre(HasSubstr("perturbed references go beyond the largest limit of its calibration")));
+              ElementsAre(HasSubstr("perturbed references exceed the largest limit of its calibration")));
   EXPECT_THAT(judged_, IsEmpty());
 }
 

@@ -83,7 +83,7 @@ TEST_F(Devices, ThatCannotBeHadAreToldBeforeTheFirstRun) {
                 AllOf(HasSubstr(std::string(variable) + " is \"" + none + "\""), HasSubstr("name GPUs in it")));
   }
   setenv(variable, "0,0", 1);
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("GPU 0 stands in it twice"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("it names GPU 0 twice"));
   EXPECT_THAT(calls(), IsEmpty());
 }
 

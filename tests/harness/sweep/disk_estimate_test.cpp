@@ -35,7 +35,8 @@ TEST(DiskEstimate, GrowsWithWhatALevelWrites) {
 
 TEST(DiskEstimate, SaysWhatPassesAndWhereTheDiskIsTooSmall) {
   EXPECT_EQ(disk_text({70e6, 0}, "/"), "about 70 MB on disk");
-  EXPECT_THAT(disk_text({7e6, 1.3e9}, "/"), HasSubstr("about 7.0 MB on disk, and 1.3 GB more until its audit is done"));
+  EXPECT_THAT(disk_text({7e6, 1.3e9}, "/"),
+              HasSubstr("about 7.0 MB on disk, and 1.3 GB more until its values are recomputed"));
   EXPECT_THAT(disk_text({1e18, 0}, "/no/such/folder/yet"), HasSubstr("and / has only"));
   EXPECT_THAT(disk_text({1, 0}, "/"), Not(HasSubstr("has only")));
 }

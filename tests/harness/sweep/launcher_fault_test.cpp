@@ -30,7 +30,7 @@ class LauncherThat : public RunSweep {
 TEST_F(LauncherThat, StartsOneProcessWhereTwoWereAskedFor) {
   EXPECT_THAT(fault_of("WORLD=1 exec \"$@\""),
               AllOf(HasSubstr("started one process of plumbline-pipeline where 2 were asked for"),
-                    HasSubstr("0 of 1 cases"), HasSubstr("go on with:\n  ")));
+                    HasSubstr("0 of 1 cases"), HasSubstr("continue with:\n  ")));
 }
 
 TEST_F(LauncherThat, StartsProcessesThatAreEachAlone) {
@@ -47,7 +47,8 @@ TEST_F(LauncherThat, StartsNothingAndEndsWell) {
 }
 
 TEST_F(LauncherThat, OnlyEndsWithCodeOne) {
-  EXPECT_THAT(fault_of("exit 1"), AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("said nothing")));
+  EXPECT_THAT(fault_of("exit 1"),
+              AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("printed nothing")));
 }
 
 TEST_F(RunSweep, AMachineThatWasPutRightLetsASweepGoOnWhereItStopped) {

@@ -177,9 +177,9 @@ TEST_F(MakeRequest, LengthsRepeatUntilThereAreAsManyMicrobatches) {
 
 TEST_F(MakeRequest, MoreRowsThanASweepTakesAreRefused) {
   data("lengths = [4]\nbatch = 1000001");
-  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("are more than 1000000 rows a step"));
+  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("exceed 1000000 rows a step"));
   data("lengths = [4]\nbatch = 1000\nmicrobatches = 1001");
-  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("1001 microbatches of 1000 rows are more"));
+  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("1001 microbatches of 1000 rows exceed"));
   data("lengths = [4]\nbatch = 1000\nmicrobatches = 1000");
   EXPECT_THAT(lengths(), SizeIs(1000));
   data("lengths = [[4], []]");

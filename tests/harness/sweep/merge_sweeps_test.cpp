@@ -77,8 +77,8 @@ TEST_F(MergeSweeps, WhatIsNotPartOfOneSweepIsRefused) {
   EXPECT_THAT(refusal({one}, out), HasSubstr("at least two"));
   EXPECT_THAT(refusal({one, one}, out), HasSubstr("is named twice"));
   EXPECT_THAT(refusal({one, folder_ / "none"}, out), HasSubstr("holds no sweep"));
-  EXPECT_THAT(refusal({one, whole()}, out), AllOf(HasSubstr("holds the cell a-1f1b-w1"), HasSubstr("another part")));
-  EXPECT_THAT(refusal({one, shard(2, 2)}, one), HasSubstr("is there already"));
+  EXPECT_THAT(refusal({one, whole()}, out), AllOf(HasSubstr("holds the case a-1f1b-w1"), HasSubstr("another part")));
+  EXPECT_THAT(refusal({one, shard(2, 2)}, one), HasSubstr("already exists"));
 
   options_.judge = "another judge";
   EXPECT_THAT(refusal({one, shard(3, 4)}, out), HasSubstr("different builds of this program"));
@@ -226,7 +226,7 @@ TEST_F(MergeParts, OfWhichTheLastIsAnothersAreRefused) {
 TEST_F(MergeParts, WithOneCellInTwoOfThemAreRefused) {
   parts_[2].sweep.cells.push_back(parts_[1].sweep.cells[0]);
 
-  EXPECT_THAT(refused(), AllOf(HasSubstr(folder(2).string() + ": holds the cell a-w2"), HasSubstr("another part")));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(folder(2).string() + ": holds the case a-w2"), HasSubstr("another part")));
 }
 
 TEST_F(MergeParts, OfAnOlderVersionAreRefused) {
@@ -246,7 +246,7 @@ TEST_F(MergeParts, GoIntoAFolderThatIsEmptyAndIntoNoFile) {
 
   fs::remove_all(out_);
   folder_.file("merged", "precious");
-  EXPECT_THAT(refused(), HasSubstr("is there already"));
+  EXPECT_THAT(refused(), HasSubstr("already exists"));
 }
 
 // A part whose plan names a reference that it does not list: the cell is told of, not lost.

@@ -77,8 +77,7 @@ TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAno
   how("right",
       "[ $world = 1 ] || { cp train.sh new; echo '# edited' >> new; mv new train.sh; }; cp -r prepared/w$world "
       "$record");
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
-              HasSubstr("train.sh is no longer what it was when the sweep began"));
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("train.sh changed after the sweep began"));
 
   for (const auto& [script, first_line] : {std::pair("train.py", "pass\n"), std::pair("settings", "#!/bin/bash\n")}) {
     options_.out = folder_ / "of" / script;
@@ -86,7 +85,8 @@ TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAno
     how("right", std::string("echo '# edited' >> ") + script + "; cp -r prepared/w$world $record");
     const std::string command = std::string(R"(["./train.sh", "{world}", "{record}", "right", ")") + script + "\"]";
     sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", command, command);
-    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(std::string(script) + " is no longer what it was"));
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+                HasSubstr(std::string(script) + " changed after the sweep began"));
   }
 }
 
@@ -142,7 +142,7 @@ TEST_F(OwnCommands, WhatRanOtherwiseThanAskedIsRed) {
   options_.out = folder_ / "out-schedule";
   sweep_file("world_sizes = [2]\nschedules = [\"1F1B\"]\n");
   const auto result = run();
-  EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason, HasSubstr("asked for was 1F1B"));
+  EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason, HasSubstr("requested was 1F1B"));
 }
 
 /// Two data parallel pipelines of `ranks`, made from one prepared record; the second has other data.
@@ -177,17 +177,17 @@ TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
   how("right", "[ $world = 1 ] && mesh=mesh-w1 || mesh=mesh-w4; cp -r prepared/$mesh $record");
   sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
   EXPECT_THAT(check(run().verdict.cells[0], "as_asked").reason,
-              HasSubstr("the candidate: world_size is 4, asked for was 2"));
+              HasSubstr("the candidate: world_size is 4, requested was 2"));
   options_.out = folder_ / "one-missing";
   fs::remove_all(place_ / "prepared/mesh-w4/replica-1");
-  EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: is not there"));
+  EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: does not exist"));
 }
 
 TEST_F(OwnCommands, ARecordOfAnotherWorldIsRed) {
   const auto verdict = verdict_on("cp -r prepared/w1 $record");
 
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(check(verdict.cells[0], "as_asked").reason, HasSubstr("world_size is 1, asked for was 2"));
+  EXPECT_THAT(check(verdict.cells[0], "as_asked").reason, HasSubstr("world_size is 1, requested was 2"));
 }
 
 TEST_F(OwnCommands, ACandidateThatWritesNoRecordSaysWhatItSaidLast) {
@@ -270,7 +270,7 @@ TEST_F(OwnCommands, ValuesThatNobodyUsesAreRefusedAsMisspelt) {
   EXPECT_THAT(refusal("values = { how = \"right\", what = 1 }\nworld_sizes = [2]\n", trains("{how} ")),
               HasSubstr("no command or variable has a placeholder {what}"));
   EXPECT_THAT(refusal("values = { record = \"here\" }\nworld_sizes = [2]\n", trains("right")),
-              HasSubstr("a name of plumbline's own"));
+              HasSubstr("is reserved by plumbline"));
 }
 
 TEST_F(OwnCommands, FilesThatCannotBeMeantAreRefused) {
@@ -280,7 +280,7 @@ TEST_F(OwnCommands, FilesThatCannotBeMeantAreRefused) {
   EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + cells, right), AllOf(HasSubstr("key run"), HasSubstr("keep one")));
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\n", right),
               AllOf(HasSubstr("cell[0].run"), HasSubstr("keep one")));
-  EXPECT_THAT(refusal(cells + "tier = \"calibrated\"\n", right), HasSubstr("tier: goes with run files"));
+  EXPECT_THAT(refusal(cells + "tier = \"calibrated\"\n", right), HasSubstr("tier: needs run files"));
   EXPECT_THAT(refusal(cells + "launcher = \"srun -n {world}\"\n", right), HasSubstr("no command holds {launcher}"));
   EXPECT_THAT(refusal("", right), HasSubstr("nothing to run"));
   EXPECT_THAT(refusal(cells, "[]"), HasSubstr("names no program"));
@@ -289,11 +289,11 @@ TEST_F(OwnCommands, FilesThatCannotBeMeantAreRefused) {
               HasSubstr("holds no {world}"));
   EXPECT_THAT(refusal("steps = 0\n" + cells, right), HasSubstr("0 is not possible"));
   EXPECT_THAT(refusal("dtype = \"float31\"\n" + cells, right), HasSubstr("float31"));
-  EXPECT_THAT(refusal("world_sizes = [2, 2]\n", right), HasSubstr("stands in the sweep twice"));
+  EXPECT_THAT(refusal("world_sizes = [2, 2]\n", right), HasSubstr("is in the sweep twice"));
   options_.sweep_file = folder_.file("half.toml", "candidate = [\"true\", \"{record}\"]\nworld_sizes = [2]\n");
   EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("key reference: is missing"));
   options_.sweep_file = folder_.file("none.toml", "environment = { A = \"b\" }\nrun = [\"a.toml\"]\n");
-  EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("goes with commands of your own"));
+  EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("needs commands of your own"));
 }
 
 TEST_F(OwnCommands, AProgramThatIsNotThereIsFoundBeforeAnythingRuns) {

@@ -34,18 +34,18 @@ TEST(Placeholders, ABraceWrittenTwiceStandsForItself) {
 TEST(Placeholders, ABraceAloneIsRefusedWithHowToWriteIt) {
   for (const std::string text : {"{world", "{a{world}", "{", "{a{{b}"}) {
     EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
-              "\"" + text + "\": a { alone; write {{ for one that is to stand there");
+              "\"" + text + "\": a { alone; write {{ for a literal one");
   }
   for (const std::string text : {"world}", "}", "{world}}"}) {
     EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
-              "\"" + text + "\": a } alone; write }} for one that is to stand there");
+              "\"" + text + "\": a } alone; write }} for a literal one");
   }
 }
 
 TEST(Placeholders, ANameWithoutAValueIsToldWithThoseThatHaveOne) {
   EXPECT_EQ(error_of<InputError>([] { filled_in("w{wrld}", values); }),
             "\"w{wrld}\": there is no placeholder {wrld}; did you mean {world}? There are {port}, {world}; {{ and }} "
-            "stand for braces");
+            "are literal braces");
   EXPECT_THAT(error_of<InputError>([] { filled_in("{learning_rate}", values); }),
               HasSubstr("there is no placeholder {learning_rate}. There are {port}, {world};"));
 }

@@ -118,7 +118,7 @@ TEST(PlannedCommand, WhoseProgramCannotBeStartedSaysWhy) {
 
   EXPECT_EQ(program_named("./train.sh"), train);
   EXPECT_THAT(error_of<InputError>([&] { program_named("./gone.sh"); }),
-              HasSubstr("there is no program " + (folder / "gone.sh").string() + "; a path is taken from"));
+              HasSubstr("there is no program " + (folder / "gone.sh").string() + "; a path is relative to"));
   EXPECT_EQ(error_of<InputError>([&] { program_named("./notes.txt"); }),
             (folder / "notes.txt").string() + " cannot be executed (chmod +x)");
   EXPECT_EQ(error_of<InputError>([&] { program_named("no-such-program"); }),

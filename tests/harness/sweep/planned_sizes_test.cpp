@@ -114,7 +114,7 @@ TEST_F(PlannedSizes, AShardOfMoreThanThereAreCellsIsRefused) {
   EXPECT_THAT(error_of<InputError>([&] {
                 select_shard(made, {3, 3});
               }),
-              HasSubstr("--shard 3/3: holds nothing; the sweep has 2 cells"));
+              HasSubstr("--shard 3/3: is empty; the sweep has 2 cases"));
 }
 
 // Of each layer: attention 4 x 16384^2, three norms and the MLP of none; the dumps of one step hold gradients,
@@ -125,7 +125,7 @@ TEST_F(PlannedSizes, DumpsOfAnAuditThatAreTooLargeAreToldInGib) {
 
   const auto made = plan("audit = true\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
 
-  EXPECT_THAT(made.not_applicable, ElementsAre(HasSubstr("would take about 10.0 GiB; at most 1 GiB")));
+  EXPECT_THAT(made.not_applicable, ElementsAre(HasSubstr("would take about 10.0 GiB; the limit is 1 GiB")));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_F(PreflightOfASweep, ASweepNoCellOfWhichCouldRunForTheMachinesSakeIsTheMach
 
     EXPECT_THAT(
         error_of<SystemError>([&] { run(); }),
-        AllOf(HasSubstr("no cell of the sweep could run on this machine: a-1f1b-w1: "), HasSubstr("no memory")));
+        AllOf(HasSubstr("no case of the sweep could run on this machine: a-1f1b-w1: "), HasSubstr("no memory")));
     EXPECT_FALSE(read_verdict(*options_.out / "verdict.json").holds);
   }
   options_.out = folder_ / "in-part";

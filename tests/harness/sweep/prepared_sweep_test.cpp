@@ -42,7 +42,7 @@ TEST_F(PrepareSweep, OfAShardKnowsTheCellsOfTheOthers) {
 TEST_F(PrepareSweep, RefusesAPatternThatMatchesNothing) {
   options_.cells = {"*-w9"};
 
-  expect_refused_alike<InputError>("\"*-w9\" matches no cell");
+  expect_refused_alike<InputError>("\"*-w9\" matches no case");
 }
 
 TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
@@ -62,10 +62,10 @@ TEST_F(PrepareSweep, RefusesWhereTheReferenceIsMissing) {
 
 TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   folder_.file("out/notes.txt", "mine");
-  expect_refused_alike<InputError>("holds files already");
+  expect_refused_alike<InputError>("already holds files");
 
   options_.resume = true;
-  expect_refused_alike<InputError>("holds no sweep to go on with");
+  expect_refused_alike<InputError>("holds no sweep to resume");
 
   options_.out.reset();
   expect_refused_alike<InputError>("--resume: needs --out");
@@ -94,7 +94,7 @@ TEST_F(PrepareSweep, RefusesAModelThatIsMissingOrBroken) {
 TEST_F(PrepareSweep, RefusesARunFileWithValuesOfAnotherType) {
   folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[train]\nsteps = \"two\"\n");
 
-  expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be a whole number");
+  expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be an integer");
 }
 
 // The reference does not read the table [pipeline]: it would be run in vain.
@@ -117,7 +117,7 @@ TEST_F(PrepareSweep, RefusesMoreRowsThanCanBeListedAtOnce) {
   expect_words("lengths = [4]\nbatch = 1000000000\n", "b.toml, key data.batch: 1 microbatches of 1000000000 rows");
   expect_words("lengths = [4]\nbatch = 9223372036854775807\n", "key data.batch");
   expect_words("lengths = [4]\nmicrobatches = 2000\nbatch = 1000\n", "more than 1000000 rows a step");
-  expect_words("lengths = [4, []]\n", "key data.lengths: a microbatch without rows");
+  expect_words("lengths = [4, []]\n", "key data.lengths: has a microbatch without rows");
 }
 
 }  // namespace

@@ -132,38 +132,38 @@ INSTANTIATE_TEST_SUITE_P(
     Files, UserCommandsThatCannotBe,
     ::testing::Values(
         RefusedFile{"world_sizes = [2]\nsteps = 1000000001\n", "1000000001 is not possible"},
-        RefusedFile{"world_sizes = [2]\nseed = -1\n", "a whole number from 0 to a milliard"},
-        RefusedFile{"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it is a whole number from 1"},
+        RefusedFile{"world_sizes = [2]\nseed = -1\n", "an integer from 0 to 1000000000"},
+        RefusedFile{"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it must be an integer from 1"},
         RefusedFile{"world_sizes = [2]\ndevice = \"tpu\"\n", "\"tpu\" is not known; give cpu, cuda"},
         RefusedFile{"world_sizes = [2]\nlevel = \"none\"\n", "give summary, full, dump"},
-        RefusedFile{"world_sizes = [0]\n", "0 is no world size"},
-        RefusedFile{"world_sizes = [1025]\n", "1025 is no world size"},
-        RefusedFile{"world_sizes = [2]\nschedules = [\"\"]\n", "an empty name stands there"},
+        RefusedFile{"world_sizes = [0]\n", "0 is not a world size"},
+        RefusedFile{"world_sizes = [1025]\n", "1025 is not a world size"},
+        RefusedFile{"world_sizes = [2]\nschedules = [\"\"]\n", "holds an empty name"},
         RefusedFile{"schedules = [\"1f1b\"]\n[[cell]]\nworld_size = 2\n", "has no effect without world_sizes"},
         RefusedFile{"[[cell]]\nschedule = \"1f1b\"\n", "world_size: is missing"},
         RefusedFile{"[[cell]]\nworld_size = 2\nschedule = \"\"\n", "schedule: is empty"},
         RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = []\n", "names no program"},
         RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"\", \"{record}\"]\n", "names no program"},
         RefusedFile{"[[cell]]\nworld_size = 2\nreference = [\"./train.sh\"]\n",
-                    "its reference: holds no {record}, so every run would write to one place"},
+                    "its reference: holds no {record}, so all runs would write to the same folder"},
         RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{wrld}\"]\n",
                     "its candidate: \"{wrld}\": there is no placeholder {wrld}"},
-        RefusedFile{"world_sizes = [2]\n[environment]\n\"A=B\" = \"c\"\n", "\"A=B\" is no variable's name"},
-        RefusedFile{"world_sizes = [2]\n[environment]\n\"\" = \"c\"\n", "\"\" is no variable's name"},
+        RefusedFile{"world_sizes = [2]\n[environment]\n\"A=B\" = \"c\"\n", "\"A=B\" is not a variable name"},
+        RefusedFile{"world_sizes = [2]\n[environment]\n\"\" = \"c\"\n", "\"\" is not a variable name"},
         RefusedFile{"world_sizes = [2]\n[environment]\nA = \"{hwo}\"\n", "there is no placeholder {hwo}"},
-        RefusedFile{"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is a name of plumbline's own"},
-        RefusedFile{"world_sizes = [2]\n[values]\nport = 1\n", "port is a name of plumbline's own"},
-        RefusedFile{"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is a name of plumbline's own"},
-        RefusedFile{"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is no placeholder's name"},
-        RefusedFile{"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is no placeholder's name"},
-        RefusedFile{"world_sizes = [2]\n[values]\nh-w = 1\n", "\"h-w\" is no placeholder's name"},
-        RefusedFile{"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is no placeholder's name"},
-        RefusedFile{"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is no placeholder's name"},
+        RefusedFile{"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is reserved by plumbline"},
+        RefusedFile{"world_sizes = [2]\n[values]\nport = 1\n", "port is reserved by plumbline"},
+        RefusedFile{"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is reserved by plumbline"},
+        RefusedFile{"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is not a placeholder name"},
+        RefusedFile{"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is not a placeholder name"},
+        RefusedFile{"world_sizes = [2]\n[values]\nh-w = 1\n", "\"h-w\" is not a placeholder name"},
+        RefusedFile{"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is not a placeholder name"},
+        RefusedFile{"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is not a placeholder name"},
         RefusedFile{"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
         RefusedFile{"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
         RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
         RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
-                    "port is a name of plumbline's own"}));
+                    "port is reserved by plumbline"}));
 
 // Small letters, digits and _, from the first of them to the last.
 TEST_F(ReadUserCommands, NamesOfValuesMayHoldLettersDigitsAndUnderscores) {
@@ -200,12 +200,11 @@ TEST_F(ReadUserCommands, KeysOfEitherKindOfSweepAreRefusedInTheOther) {
   folder_.file("a.toml", "");
   for (const std::string key : {"steps = 3", "microbatches = 2", "seed = 1", "threads = 1", "dtype = \"float32\"",
                                 "level = \"full\"", "values = { a = 1 }", "environment = { A = \"b\" }"}) {
-    EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + worlds_ + key + "\n"), HasSubstr("goes with commands of your own"))
-        << key;
+    EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + worlds_ + key + "\n"), HasSubstr("needs commands of your own")) << key;
   }
   for (const std::string key : {"in_turn = [\"1f1b\"]", "optimizers = [\"sgd\"]", "clipping = true", "bench = true",
                                 "audit = true", "tier = \"bits\"", "mixed_gpus = true"}) {
-    EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("goes with run files of Plumbline's own")) << key;
+    EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("needs run files of Plumbline's trainers")) << key;
   }
 }
 

@@ -120,7 +120,7 @@ TEST_F(RemovedRecords, OfCellsThatHoldGoWithTheirRepeatsAndReferences) {
 }
 
 TEST_F(RemovedRecords, AreNotThoseOfACellThatFailedItsFirstRunNorItsReferences) {
-  verdict_.cells[1].second_run = SecondRun{SecondRun::Outcome::holds, "it did not fail the second time"};
+  verdict_.cells[1].second_run = SecondRun{SecondRun::Outcome::holds, "it did not fail in the second run"};
 
   remove();
 

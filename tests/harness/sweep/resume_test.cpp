@@ -208,7 +208,7 @@ TEST_F(Resume, RefusesAFolderOfAnOlderVersion) {
   kept["fingerprint"] = "0123";
   write_json(folder_ / "out/sweep.json", kept);
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("of an older version"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("from an older version"));
 }
 
 }  // namespace

@@ -88,13 +88,13 @@ TEST_F(FilesInPlan, StagesWithOrdersOfTheirOwnFollowThePartition) {
 TEST_F(FilesInPlan, BadFilesAreRefusedBeforeAnythingRuns) {
   folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
   folder_.file("either.csv", "0F0,0F1,0B0,0B1,0W0,0W1\n");
-  EXPECT_THAT(refusal(matrix("\"circle.csv\"")), AllOf(HasSubstr("circle.csv: rank 0"), HasSubstr("in a circle")));
+  EXPECT_THAT(refusal(matrix("\"circle.csv\"")), AllOf(HasSubstr("circle.csv: rank 0"), HasSubstr("in a cycle")));
   EXPECT_THAT(refusal(matrix("\"either.csv\"")), HasSubstr("plumbline schedule convert --dialect"));
   EXPECT_THAT(refusal(matrix("\"none.csv\"")), HasSubstr("there is no schedule file"));
   folder_.file("mine.csv", ascending);
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 3\nschedule = \"mine.csv\"\n"),
               HasSubstr("start it with a world size of 2"));
-  EXPECT_THAT(refusal(matrix("\"mine.csv\"", "[1, 4]")), HasSubstr("no cell of the matrix can be"));
+  EXPECT_THAT(refusal(matrix("\"mine.csv\"", "[1, 4]")), HasSubstr("no case of the matrix is possible"));
   EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2]\nin_turn = [\"mine.csv\"]\n"), HasSubstr("not known"));
 }
 

@@ -130,7 +130,7 @@ TEST_F(SecondRunOf, ACellWhoseOtherChecksFailHoldsTheSecondTimeAndIsUnstable) {
   const SecondRun again = second_run();
 
   EXPECT_EQ(again.outcome, SecondRun::Outcome::holds);
-  EXPECT_EQ(again.words, (out_ / "again/a-1f1b-w2").string() + ": memory, conformance did not fail the second time");
+  EXPECT_EQ(again.words, (out_ / "again/a-1f1b-w2").string() + ": memory, conformance did not fail in the second run");
 }
 
 TEST_F(SecondRunOf, TwoRunsThatDifferAreNotRunAThirdTime) {
@@ -155,7 +155,7 @@ TEST_F(SecondRunOf, AReferenceThatDoesNotEndWellAtLevelDumpIsToldAndTheSweepGoes
   ASSERT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w2", "a-1f1b-w1"));
   EXPECT_EQ(result.verdict.cells[0].second_run->outcome, SecondRun::Outcome::not_done);
   EXPECT_THAT(result.verdict.cells[0].second_run->words,
-              AllOf(HasSubstr("the reference did not end well at level dump"), HasSubstr("no memory")));
+              AllOf(HasSubstr("the reference failed at level dump"), HasSubstr("no memory")));
   EXPECT_EQ(read_verdict(out_ / "cells/a-1f1b-w2/cell.json").cells[0].second_run->outcome,
             SecondRun::Outcome::not_done);
 }

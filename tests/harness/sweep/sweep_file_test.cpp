@@ -120,23 +120,23 @@ TEST_F(ReadSweepFile, UnknownKeyIsNamedWithTheNearest) {
 
 TEST_F(ReadSweepFile, WorldSizeOfZeroIsRefused) {
   EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [1, 0]\n"),
-              AllOf(HasSubstr("sweep.toml:2"), HasSubstr("world_sizes"), HasSubstr("0 is no world size")));
-  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 0\n"), HasSubstr("0 is no world size"));
+              AllOf(HasSubstr("sweep.toml:2"), HasSubstr("world_sizes"), HasSubstr("0 is not a world size")));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 0\n"), HasSubstr("0 is not a world size"));
 }
 
 TEST_F(ReadSweepFile, ReplicasAreTakenFromOneOn) {
   EXPECT_THAT(read(matrix + "replicas = [2, 1]\n").replicas, ElementsAre(2, 1));
   EXPECT_EQ(read(cell + "replicas = 2\n").cells.front().changes.replicas, 2);
-  EXPECT_THAT(refusal(matrix + "replicas = [0]\n"), HasSubstr("0 is no number of pipelines"));
-  EXPECT_THAT(refusal(matrix + "replicas = [2, 2]\n"), HasSubstr("the same value stands there twice"));
+  EXPECT_THAT(refusal(matrix + "replicas = [0]\n"), HasSubstr("0 is not a number of pipelines"));
+  EXPECT_THAT(refusal(matrix + "replicas = [2, 2]\n"), HasSubstr("holds the same value twice"));
 }
 
 TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
   const std::string largest = std::to_string(largest_world), more = std::to_string(largest_world + 1);
 
   EXPECT_THAT(read("run = [\"a.toml\"]\nworld_sizes = [" + largest + "]\n").world_sizes, ElementsAre(largest_world));
-  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"), HasSubstr(more + " is no world size"));
-  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"), HasSubstr("is no world size"));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"), HasSubstr(more + " is not a world size"));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"), HasSubstr("is not a world size"));
 }
 
 TEST_F(ReadSweepFile, UnknownWordsAreRefusedWithTheKnownOnes) {
@@ -151,7 +151,7 @@ TEST_F(ReadSweepFile, UnknownWordsAreRefusedWithTheKnownOnes) {
 
 TEST_F(ReadSweepFile, AuditedValuesNeedTheCheckThatLooksAtThem) {
   EXPECT_THAT(refusal(matrix + "audit = true\nchecks = [\"loss\"]\n"),
-              AllOf(HasSubstr("key audit"), HasSubstr("checks leaves that check out")));
+              AllOf(HasSubstr("key audit"), HasSubstr("checks omits that check")));
   EXPECT_TRUE(read(matrix + "audit = true\n").audit) << "without checks, all are asked for";
 }
 
@@ -209,7 +209,7 @@ TEST_F(ReadSweepFile, WhatCannotBeGoneOnWithIsRefused) {
   EXPECT_THAT(refusal(cell + "resume_at = 0\n"), HasSubstr("1 or more"));
   EXPECT_THAT(refusal(cell + "resume_world = 2\n"), HasSubstr("has no effect without resume_at"));
   EXPECT_THAT(refusal(cell + "resume_schedule = \"afab\"\n"), HasSubstr("has no effect without resume_at"));
-  EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_world = 0\n"), HasSubstr("0 is no world size"));
+  EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_world = 0\n"), HasSubstr("0 is not a world size"));
   EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_schedule = \"1f2b\"\n"), HasSubstr("is not known"));
   EXPECT_THAT(refusal(cell + "resume_at = 1\nbalance = [1, 1, 1]\n"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("tier = \"calibrated\"\n" + cell + "resume_at = 1\n"), HasSubstr("needs tier = \"bits\""));
@@ -256,7 +256,7 @@ TEST_F(ReadSweepFile, SameValueTwiceIsRefused) {
   for (const std::string values :
        {"schedules = [\"afab\", \"afab\"]", "in_turn = [\"afab\", \"afab\"]", "optimizers = [\"sgd\", \"sgd\"]",
         "checks = [\"loss\", \"loss\"]", "repeat = [\"a-1f1b-w1\", \"a-1f1b-w1\"]"}) {
-    EXPECT_THAT(refusal(matrix + values + "\n"), HasSubstr("stands there twice")) << values;
+    EXPECT_THAT(refusal(matrix + values + "\n"), HasSubstr("the same value twice")) << values;
   }
 }
 

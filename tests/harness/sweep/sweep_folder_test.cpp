@@ -71,7 +71,7 @@ TEST_F(FolderOfASweep, OfAnotherFormatIsRefused) {
 TEST_F(FolderOfASweep, AFileIsNone) {
   folder_.file("out", "mine");
 
-  EXPECT_THAT(refusal(false), HasSubstr("is no folder"));
+  EXPECT_THAT(refusal(false), HasSubstr("is not a folder"));
   EXPECT_EQ(bytes_of(out_), "mine");
 }
 

@@ -34,7 +34,7 @@ TEST_F(InputsOfASweep, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
 
 TEST_F(InputsOfASweep, AnotherOneIsNamed) {
   folder_.file("other", "program 2");
-  EXPECT_THAT(refusal(), HasSubstr((folder_ / "other").string() + " is no longer what it was when the sweep began"));
+  EXPECT_THAT(refusal(), HasSubstr((folder_ / "other").string() + " changed after the sweep began"));
 
   folder_.file("other", "program");
   EXPECT_NO_THROW(files_.require_unchanged());
@@ -44,24 +44,24 @@ TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
   const auto time = fs::last_write_time(folder_ / "one");
   folder_.file("one", "PROGRAM");
   fs::last_write_time(folder_ / "one", time + std::chrono::seconds(60));  // same modification time to the nanosecond
-  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+  EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 
   fs::rename(folder_ / "one", folder_ / "elsewhere");
   folder_.file("new", "PROGRAM");
   fs::rename(folder_ / "new", folder_ / "one");
   fs::last_write_time(folder_ / "one", time);
-  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+  EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 }
 
 TEST_F(InputsOfASweep, OneThatIsGoneIsAnother) {
   fs::remove(folder_ / "one");
-  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+  EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 }
 
 TEST_F(InputsOfASweep, WhatIsAskedForAgainStaysAsItWasFirst) {
   const std::string first = files_.hash_of(folder_.file("settings", "as read"));
   EXPECT_EQ(files_.held_hash_of(folder_.file("settings", "as edited")), first);
-  EXPECT_THAT(refusal(), HasSubstr("/settings is no longer"));
+  EXPECT_THAT(refusal(), HasSubstr("/settings changed after the sweep began"));
 }
 
 TEST_F(InputsOfASweep, OneThatIsNotHeldMayBeWrittenTo) {
@@ -79,7 +79,7 @@ TEST_F(InputsOfASweep, AModelInSeveralFilesIsAnotherWhereOneOfThemIs) {
 
   folder_.file("model/2.safetensors", "WEIGHTS");
   date("model/2.safetensors", 60);
-  EXPECT_THAT(refusal(), HasSubstr("/model is no longer"));
+  EXPECT_THAT(refusal(), HasSubstr("/model changed after the sweep began"));
 
   folder_.file("model/2.safetensors", "weights");
   EXPECT_NO_THROW(files_.require_unchanged());
@@ -94,7 +94,7 @@ TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
 
   const std::string said = error_of<SystemError>([&] { run(); });
 
-  EXPECT_THAT(said, AllOf(HasSubstr("plumbline-pipeline is no longer what it was when the sweep began"),
+  EXPECT_THAT(said, AllOf(HasSubstr("plumbline-pipeline changed after the sweep began"),
                           HasSubstr("1 of 4 cases are finished")));
   const Verdict verdict = read_verdict(folder_ / "out/verdict.json");
   EXPECT_FALSE(verdict.holds);
@@ -106,14 +106,14 @@ TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
 TEST_F(RunSweep, AReferenceThatIsReplacedMeanwhileEndsItToo) {
   behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/plumbline-reference\n");
 
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("plumbline-reference is no longer what it was"));
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("plumbline-reference changed after the sweep began"));
 }
 
 // Files that a run reads are inputs like the program.
 TEST_F(RunSweep, AModelThatIsEditedMeanwhileEndsItToo) {
   behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/config.json\n");
 
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("config.json is no longer what it was"));
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("config.json changed after the sweep began"));
 }
 
 }  // namespace

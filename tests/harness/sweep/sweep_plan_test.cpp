@@ -257,12 +257,12 @@ TEST_F(MakePlan, AuditTellsWhereDumpsWouldBeTooLargeAndWhereNoCellHasTwoRanks) {
   folder_.file("a.toml", "[model]\nconfig = \"models/small/config.json\"\n[data]\nlengths = [4]\n[train]\nsteps = 3\n");
   const auto large = plan("audit = true\nrun = [\"a.toml\"]\nworld_sizes = [2]\n");
   EXPECT_THAT(large.cells, SizeIs(1));
-  EXPECT_THAT(large.not_applicable, ElementsAre(AllOf(HasSubstr("a-dump: its values are not audited"),
-                                                      HasSubstr("GiB; at most 1 GiB is written for it"))));
+  EXPECT_THAT(large.not_applicable, ElementsAre(AllOf(HasSubstr("a-dump: its values are not recomputed"),
+                                                      HasSubstr("GiB; the limit is 1 GiB"))));
 
   run_file("b.toml");
   const auto alone = plan("audit = true\nrun = [\"b.toml\"]\nworld_sizes = [1]\n");
-  EXPECT_THAT(alone.not_applicable, ElementsAre(HasSubstr("no cell of this model has more than one rank")));
+  EXPECT_THAT(alone.not_applicable, ElementsAre(HasSubstr("no case of this model has more than one rank")));
 }
 
 TEST_F(MakePlan, AuditThatChecksLeaveOutIsRefused) {
@@ -284,11 +284,11 @@ TEST_F(MakePlan, ACellThatIsGoneOnWithSharesTheReferenceAndSaysWhatItBeganWith) 
   const PlannedCell& cell = made.cells[0];
   EXPECT_EQ(cell.plan.world, 2);
   EXPECT_EQ(cell.plan.schedule, "zb-v");
-  EXPECT_EQ(cell.plan.variant, "gone on with after 2 steps on 4 ranks");
+  EXPECT_EQ(cell.plan.variant, "resumed after 2 steps on 4 ranks");
   EXPECT_EQ(cell.goes_on_with->steps, 2);
   EXPECT_EQ(cell.goes_on_with->world, 4);
   EXPECT_EQ(cell.goes_on_with->schedule, "afab");
-  EXPECT_THAT(refusal(steps + "5\n"), HasSubstr("none is left to go on with"));
+  EXPECT_THAT(refusal(steps + "5\n"), HasSubstr("none is left after the resume"));
 }
 
 TEST_F(MakePlan, AReferenceTrainsWhatItsCellsDo) {
@@ -364,7 +364,7 @@ TEST_F(MakePlan, TheVariantSaysLengthsUpToEightAndWhatWasGoneOnWith) {
   ASSERT_THAT(made.cells, SizeIs(3));
   EXPECT_THAT(made.cells[0].plan.variant, ::testing::StartsWith("lengths 1 2 3 4 5 6 7 8"));
   EXPECT_THAT(made.cells[1].plan.variant, ::testing::MatchesRegex("lengths of 9 microbatches \\([0-9a-f]{6}\\)"));
-  EXPECT_EQ(made.cells[2].plan.variant, "gone on with after 2 steps on 1 ranks under 1f1b");
+  EXPECT_EQ(made.cells[2].plan.variant, "resumed after 2 steps on 1 ranks under 1f1b");
 }
 
 // A reference sums in one order, and both parts of a run are held against it.
@@ -440,7 +440,7 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
     if (cell.goes_on_with) resumed.insert(cell.plan.model + " " + cell.plan.optimizer);
   }
   EXPECT_EQ(resumed.size(), 4U);
-  for (const auto& line : plan.not_applicable) EXPECT_THAT(line, HasSubstr("its values are not audited"));
+  for (const auto& line : plan.not_applicable) EXPECT_THAT(line, HasSubstr("its values are not recomputed"));
   EXPECT_EQ(repeats, 4);
   EXPECT_EQ(equal_lengths, 2);
   EXPECT_TRUE(none_first && none_last && none_on_neighbours && one_rank_alone);

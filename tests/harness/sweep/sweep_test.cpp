@@ -124,8 +124,8 @@ TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
   const CellVerdict& cell = result.verdict.cells[1];
   EXPECT_TRUE(cell.unstable());
   EXPECT_EQ(result.verdict.counts.at("cells_unstable"), 1);
-  EXPECT_THAT(cell.second_run->words, HasSubstr("completion did not fail the second time"));
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("a-1f1b-w2 once more: UNSTABLE"));
+  EXPECT_THAT(cell.second_run->words, HasSubstr("completion did not fail in the second run"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("a-1f1b-w2 second run: UNSTABLE"));
   EXPECT_TRUE(read_verdict(folder_ / "out/verdict.json").cells[1].unstable());
 }
 
@@ -213,7 +213,7 @@ TEST_F(RunSweep, ASweepOfAnOlderVersionKeepsNoPlanAndSaysSo) {
   write_json(folder_ / "out/sweep.json", kept);
 
   EXPECT_THAT(error_of<InputError>([&] { judge_again(folder_ / "out", services_, nullptr, stderr); }),
-              HasSubstr("keeps no plan to judge by"));
+              HasSubstr("holds no plan"));
 }
 
 TEST_F(RunSweep, AReferenceIsToldTheOrderOfAListFromAFile) {
@@ -347,7 +347,7 @@ TEST_F(RunSweep, ALauncherThatGoesStopsTheSweepAndKeepsWhatHadFinished) {
   const auto message = error_of<SystemError>([&] { run(); });
 
   EXPECT_THAT(message, AllOf(HasSubstr("fake-mpirun"), HasSubstr("1 of 4 cases"),
-                             HasSubstr("go on with:\n  plumbline sweep " + options_.sweep_file.string() + " --out " +
+                             HasSubstr("continue with:\n  plumbline sweep " + options_.sweep_file.string() + " --out " +
                                        (folder_ / "out").string() + " --resume")));
   const auto verdict = read_verdict(folder_ / "out/verdict.json");
   EXPECT_FALSE(verdict.holds);
@@ -387,7 +387,7 @@ TEST_F(RunSweep, CtrlCKeepsFinishedCellsLeavesNoProcessAndResumeRunsOnlyTheRest)
 TEST_F(RunSweep, FolderWithAnythingInItIsRefusedAndLeftAsItIs) {
   folder_.file("out/notes.txt", "mine");
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("holds files already"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("already holds files"));
   EXPECT_EQ(bytes_of(folder_ / "out/notes.txt"), "mine");
   EXPECT_THAT(calls(), IsEmpty());
 }

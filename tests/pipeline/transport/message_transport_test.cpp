@@ -71,19 +71,19 @@ class TwoRanks : public ::testing::Test {
 
 TEST_F(TwoRanks, AShorterPayloadIsAnError) {
   replace_ = [](ConstBytes body) { return body.first(12); };
-  EXPECT_THAT(said_of_message(), HasSubstr("rank 0, RECV_F microbatch 0 from rank 1, 2x2 float32: 12 bytes came in "
-                                           "place of 16"));
+  EXPECT_THAT(said_of_message(), HasSubstr("rank 0, RECV_F microbatch 0 from rank 1, 2x2 float32: 12 bytes arrived "
+                                           "instead of 16"));
 }
 
 TEST_F(TwoRanks, AMissingPayloadIsAnError) {
   replace_ = [](ConstBytes) { return ConstBytes(); };
-  EXPECT_THAT(said_of_message(), HasSubstr("0 bytes came in place of 16"));
+  EXPECT_THAT(said_of_message(), HasSubstr("0 bytes arrived instead of 16"));
 }
 
 TEST_F(TwoRanks, ALongerPayloadIsAnError) {
   const std::array<std::byte, 400> longer{};
   replace_ = [&](ConstBytes) { return ConstBytes(longer); };
-  EXPECT_THAT(said_of_message(), HasSubstr("400 bytes came in place of 16"));
+  EXPECT_THAT(said_of_message(), HasSubstr("400 bytes arrived instead of 16"));
 }
 
 TEST_F(TwoRanks, AnEarlyPayloadWaitsInItsHandle) {

@@ -138,7 +138,7 @@ TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
       id.wait();
       ADD_FAILURE() << "nobody sends";
     } catch (const DeadlineError& error) {
-      const std::string end = "rank 2 has not said that it waits";
+      const std::string end = "rank 2 has not reported that it waits";
       if (t.rank() == 1) {
         EXPECT_THAT(error.what(), HasSubstr("; " + end));
         EXPECT_THAT(error.waited_for, ElementsAre(2));
@@ -180,7 +180,7 @@ TEST(ThreadsTransport, AnEarlyExitReleasesTheOthers) {
   });
 
   EXPECT_LT(std::chrono::steady_clock::now() - before, patient.timeout) << "not the deadline";
-  EXPECT_THAT(errors[0], HasSubstr("rank 2 ended the run: it left without a clean end"));
+  EXPECT_THAT(errors[0], HasSubstr("rank 2 ended the run: it ended without finishing"));
   EXPECT_THAT(errors[1], HasSubstr("rank 2 ended the run"));
 }
 
@@ -241,14 +241,14 @@ TEST(ThreadsTransport, StartUpHasItsOwnLimit) {
     t.barrier();
     t.start_steps();
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.gather(""); }),
-                HasSubstr("from rank 1, 0.1 s: that is the time limit; if the other rank is only slow, raise "
+                HasSubstr("from rank 1, 0.1 s: this exceeds the time limit; if the other rank is only slow, raise "
                           "pipeline.timeout_ms"));
   });
   constexpr TransportSettings hasty_start{.timeout = 60s, .start_timeout = 100ms, .starting = true};
   ThreadRanks<2>::run(hasty_start, Ending::broken, [](Transport& t) {
     if (t.rank() == 1) return;
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.barrier(); }),
-                HasSubstr("0.1 s: that is the time limit for start-up; if the other rank is only slow, raise "
+                HasSubstr("0.1 s: this exceeds the time limit for start-up; if the other rank is only slow, raise "
                           "pipeline.start_timeout_ms"));
   });
 }

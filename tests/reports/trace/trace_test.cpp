@@ -202,7 +202,7 @@ TEST(Trace, WithoutActionsOrWithoutThatStepThereIsNone) {
   EXPECT_THAT(testing::error_of<InputError>([] { trace_of(scheduled("1f1b", 2, 2, 1), 7); }), HasSubstr("in step 7"));
   Record unknown = scheduled("1f1b", 2, 2, 1);
   unknown.ranks[0].actions[0].action = "0X0";
-  EXPECT_THAT(testing::error_of<InputError>([&] { trace_of(unknown); }), HasSubstr("0X0: is no action"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { trace_of(unknown); }), HasSubstr("0X0: is not an action"));
 }
 
 TEST(TraceRules, SeeWhatIsPlanted) {

@@ -85,7 +85,7 @@ TEST_F(AuditedCopies, WithoutAMasterIsRed) {
 
   ASSERT_THAT(found.findings, SizeIs(1));
   EXPECT_THAT(words_of(found.findings[0]), AllOf(HasSubstr("step 1, stage 1, rank 1, copy model.norm.weight"),
-                                                 EndsWith("(expected a master beside it, got none)")));
+                                                 EndsWith("(expected its master, got none)")));
 }
 
 }  // namespace

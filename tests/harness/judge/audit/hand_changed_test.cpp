@@ -114,7 +114,7 @@ using RefusedByHand = HandChanged;
 INSTANTIATE_TEST_SUITE_P(
     , RefusedByHand,
     ::testing::Values(Change{"rank-1/microbatches.csv", 4, "tokens", "5", "is more than batch x sequence_length, 4"},
-                      Change{"rank-1/boundaries.csv", 2, "bytes", "47", "is not what shape and dtype give"}),
+                      Change{"rank-1/boundaries.csv", 2, "bytes", "47", "is not the size by shape and dtype"}),
     change_name);
 
 TEST_P(RefusedByHand, IsNotReadAndNamesThatCell) {

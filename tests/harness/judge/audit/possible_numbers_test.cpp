@@ -90,21 +90,24 @@ INSTANTIATE_TEST_SUITE_P(
                          "rank-1/evaluation.csv:4: step 0, rank 1, valid_tokens: it is not the sum",
                          "(expected 7, got 8)"},
         ImpossibleNumber{"other_data", [](SyntheticRun& run) { evaluation(run, 4).data_digest = other_digest; },
-                         "rank-1/evaluation.csv:6: step 1, microbatch 1, rank 1, data_digest: other than after step 0",
+                         "rank-1/evaluation.csv:6: step 1, microbatch 1, rank 1, data_digest: differs from the "
+                         "evaluation after step 0",
                          "got " + other_digest + ")"},
-        ImpossibleNumber{"other_tokens",
-                         [](SyntheticRun& run) {
-                           evaluation(run, 4).tokens = 4;
-                           evaluation(run, 5).tokens = 11;
-                         },
-                         "rank-1/evaluation.csv:6: step 1, microbatch 1, rank 1, tokens: other than after step 0",
-                         "(expected 3, got 4)"},
+        ImpossibleNumber{
+            "other_tokens",
+            [](SyntheticRun& run) {
+              evaluation(run, 4).tokens = 4;
+              evaluation(run, 5).tokens = 11;
+            },
+            "rank-1/evaluation.csv:6: step 1, microbatch 1, rank 1, tokens: differs from the evaluation after step 0",
+            "(expected 3, got 4)"},
         ImpossibleNumber{"other_valid_tokens",
                          [](SyntheticRun& run) {
                            evaluation(run, 3).valid_tokens = 6;
                            evaluation(run, 5).valid_tokens = 6;
                          },
-                         "rank-1/evaluation.csv:5: step 1, microbatch 0, rank 1, valid_tokens: other than after step 0",
+                         "rank-1/evaluation.csv:5: step 1, microbatch 0, rank 1, valid_tokens: differs from the "
+                         "evaluation after step 0",
                          "(expected 7, got 6)"},
         ImpossibleNumber{
             "no_whole", [](SyntheticRun& run) { run.ranks.back().evaluation.pop_back(); },

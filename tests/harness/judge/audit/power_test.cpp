@@ -89,8 +89,8 @@ TEST(WhatItCannotSee, AreKindsWithoutATellAndMistakesWithoutAKind) {
 
   audit.power["blind"] = {4, {{"no update", 0}, {"applied twice", 0}}};
   audit.power["seeing"] = {4, {{"applied twice", 0}, {"no update", 1}}};
-  EXPECT_THAT(what_it_cannot_see(audit), ElementsAre("no mistake of the optimiser would show in blind",
-                                                     "\"applied twice\" would show in no parameter"));
+  EXPECT_THAT(what_it_cannot_see(audit), ElementsAre("no mistake of the optimiser would be detected in blind",
+                                                     "\"applied twice\" would be detected in no parameter"));
 
   audit.power["other"] = {4, {{"applied twice", 1}}};
   audit.power["blind"].tells["no update"] = 1;

@@ -77,7 +77,7 @@ TEST_F(AuditedRecord, ReadFromALaterStepIsHeldToItsTables) {
 
   for (const Finding& finding : right.findings) ADD_FAILURE() << words_of(finding);
   EXPECT_FALSE(right.from_values);
-  EXPECT_THAT(right.not_audited, ElementsAre("values: the steps before step 1 were left out"));
+  EXPECT_THAT(right.not_audited, ElementsAre("values: the steps before step 1 were skipped"));
 }
 
 TEST_F(AuditedRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {

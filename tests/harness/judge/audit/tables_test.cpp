@@ -327,7 +327,7 @@ TEST_F(AuditedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
 
     expect_one(level,
                line_of(received) + ": step 1, microbatch 3, rank " + rank + ", " + direction +
-                   " boundary at norm, side receive: what was received is not what was sent",
+                   " boundary norm, side receive: what was received is not what was sent",
                "(expected " + sent + ", got " + other_digest + ")");
   }
 }
@@ -340,7 +340,7 @@ TEST_F(AuditedCrossing, WithoutAReceiverIsRedAtItsSender) {
   });
 
   expect_one(auditing::part::forward,
-             line + ": step 1, microbatch 3, rank 1, forward boundary at norm, side send: nobody rec",
+             line + ": step 1, microbatch 3, rank 1, forward boundary norm, side send: no rank rec",
              "(expected a receive, got none)");
 }
 
@@ -352,7 +352,7 @@ TEST_F(AuditedCrossing, WithoutASenderIsRedAtItsReceiver) {
   });
 
   expect_one(auditing::part::backward,
-             line + ": step 1, microbatch 3, rank 1, backward boundary at norm, side receive: nobody sent",
+             line + ": step 1, microbatch 3, rank 1, backward boundary norm, side receive: no rank sent",
              "(expected a send, got none)");
 }
 
@@ -381,7 +381,7 @@ TEST_F(AuditedTables, ATensorThatTheStepMovesHasOtherBitsThanBefore) {
 
       expect_one(auditing::part::parameter,
                  line_of(row) + ": step 1, stage 1, rank 1, " + kind + " " + layer_norm + ": ",
-                 "(expected other bits than after the step before, got the same)");
+                 "(expected bits that differ from those after the step before, got the same)");
     }
   }
 }

@@ -39,8 +39,7 @@ TEST_P(Untrained, FrozenAndMovedIsRedWhereItMoved) {
 
     expect_one(write(), auditing::part::parameter,
                "rank-1/dumps/step-1.safetensors: step 1, stage 1, rank 1, parameter model.norm.weight, element 3: it "
-               "is frozen, "
-               "and moved, in 1 of 4 elements",
+               "is frozen, but changed, in 1 of 4 elements",
                "(expected 1, got 1.25)");
   }
 }
@@ -49,10 +48,9 @@ TEST_P(Untrained, WithoutAGradientAndNotFrozenIsRedInEachStep) {
   const Audit found = audit_record(write());
 
   ASSERT_THAT(found.findings, SizeIs(synthetic_steps));
-  EXPECT_THAT(
-      words_of(found.findings[0]),
-      AllOf(StartsWith(line() + ": step 0, stage 1, rank 1, parameter model.norm.weight: nothing says how it was"),
-            EndsWith("(expected a gradient, or its name in `frozen`, got neither)")));
+  EXPECT_THAT(words_of(found.findings[0]),
+              AllOf(StartsWith(line() + ": step 0, stage 1, rank 1, parameter model.norm.weight: how it was updated"),
+                    EndsWith("(expected a gradient, or its name in `frozen`, got neither)")));
 }
 
 /// One that no loss of the step depends on is passed over by others' optimisers.
@@ -121,7 +119,7 @@ TEST_P(Idle, KeepsItsMoments) {
   EXPECT_THAT(
       words_of(found.findings[0]),
       StartsWith("rank-1/dumps/step-1.safetensors: step 1, stage 1, rank 1, moment1 model.norm.weight, element 3: its "
-                 "parameter has no gradient in this step, and it moved, in 1 of 4 elements"));
+                 "parameter has no gradient in this step, but it changed, in 1 of 4 elements"));
   EXPECT_EQ(found.findings.back().item.substr(0, 7), std::string(GetParam()) == "adamw" ? "moment2" : "moment1");
 }
 

@@ -39,7 +39,7 @@ TEST_F(AuditedValues, ATensorWithoutARowIsRed) {
   });
 
   expect_one(record, auditing::part::structure,
-             "rank-1/dumps/step-1.safetensors: step 1, rank 1, moment2/model.other.weight: a tensor was dumped",
+             "rank-1/dumps/step-1.safetensors: step 1, rank 1, moment2/model.other.weight: the dump holds a tensor",
              "(expected a row of tensors.csv or boundaries.csv, got none)");
 }
 
@@ -54,7 +54,7 @@ TEST_F(AuditedValues, ABoundaryThatWasNotDumpedIsRedInItsRow) {
 
     expect_one(record, level,
                "rank-1/boundaries.csv:" + std::to_string(line) + ": step 1, microbatch 3, rank 1, digest of the " +
-                   direction + " boundary at layers.1, side " + side,
+                   direction + " boundary layers.1, side " + side,
                "(expected none, got " + row.digest + ")");
   }
 }
@@ -258,7 +258,7 @@ TEST_F(AuditedValues, AStepWithoutARateIsNotUpdatedByAnother) {
   const Audit found = audit_record(record);
 
   for (const Finding& finding : found.findings) ADD_FAILURE() << words_of(finding);
-  EXPECT_THAT(found.not_audited, Contains(HasSubstr("the manifest does not say how the rate goes on")));
+  EXPECT_THAT(found.not_audited, Contains(HasSubstr("the manifest has no learning_rate_schedule")));
 }
 
 }  // namespace

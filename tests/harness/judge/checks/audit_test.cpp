@@ -91,7 +91,7 @@ TEST(AuditCheck, OfRemovedDumpsIsNotRepeatedSaysSoAndStandsInNobodysWay) {
 
   EXPECT_EQ(audit.outcome, Outcome::not_run);
   EXPECT_EQ(audit.requirement, Requirement::told);
-  EXPECT_THAT(audit.reason, HasSubstr("not audited again: the dumps of both records were removed"));
+  EXPECT_THAT(audit.reason, HasSubstr("not recomputed again: the dumps of both records were removed"));
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
 }
 
@@ -151,7 +151,7 @@ TEST(AuditCheck, IsNotTriggeredWhereNoMistakeWouldShow) {
   const CheckResult audit = result_of(cell.judge(), "audit");
 
   EXPECT_EQ(audit.outcome, Outcome::not_triggered) << audit.reason;
-  EXPECT_THAT(audit.reason, HasSubstr("no mistake of the optimiser would show in norm.weight"));
+  EXPECT_THAT(audit.reason, HasSubstr("no mistake of the optimiser would be detected in norm.weight"));
 }
 
 TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
@@ -169,7 +169,7 @@ TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
   EXPECT_EQ(at_cut.step, 1);
   EXPECT_EQ(at_cut.microbatch, 2);
   EXPECT_EQ(at_cut.rank, 1);
-  EXPECT_EQ(at_cut.item, "forward boundary at layers.1, side receive");
+  EXPECT_EQ(at_cut.item, "forward boundary layers.1, side receive");
   EXPECT_EQ(at_cut.expected, sent);
   EXPECT_EQ(at_cut.got, other_digest);
   EXPECT_THAT(at_cut.words, ::testing::StartsWith("rank-1/boundaries.csv:"));

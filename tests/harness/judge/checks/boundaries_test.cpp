@@ -145,7 +145,7 @@ TEST(Boundaries, OneRowTooMany) {
   const auto found = expect_boundaries_red(cell, {1, 1, "forward", "layers.1"});
 
   EXPECT_EQ(found.rank, 1);
-  EXPECT_THAT(found.words, HasSubstr("one too many"));
+  EXPECT_THAT(found.words, HasSubstr("or a duplicate"));
 }
 
 TEST(Boundaries, TheSameRowTwiceIsNotEvenRead) {
@@ -181,7 +181,7 @@ TEST(Boundaries, AtOneStageNothingCrosses) {
   cell.candidate.ranks[0].boundaries.push_back(row);
 
   EXPECT_THAT(expect_boundaries_red(cell, {1, 2, "backward", "layers.1"}).words,
-              HasSubstr("a local that the partition gives no reason for"));
+              HasSubstr("a local that the partition does not imply"));
 }
 
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
@@ -213,7 +213,7 @@ TEST(Boundaries, TheReferenceHasNoCutThatTheModelLacks) {
   row.cut = "layers.7";
   cell.reference.ranks[0].boundaries.push_back(row);
 
-  EXPECT_EQ(expect_boundaries_red(cell, {1, 2, "forward", "layers.7"}).expected, "no such cut in this model");
+  EXPECT_EQ(expect_boundaries_red(cell, {1, 2, "forward", "layers.7"}).expected, "no such boundary in this model");
 }
 
 TEST(Boundaries, OfZerosAloneShowNothing) {
@@ -242,7 +242,7 @@ TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
   }
   const auto result = result_of(cell.judge(), "boundaries");
   EXPECT_EQ(result.outcome, Outcome::not_applicable) << result.reason;
-  EXPECT_THAT(result.reason, HasSubstr("no cut in common"));
+  EXPECT_THAT(result.reason, HasSubstr("no stage boundary in common"));
 }
 
 /// Another program's trainer on one device, which records the tensors at its cuts as our reference does.
@@ -294,7 +294,7 @@ TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
   const auto missing = result_of(cut.judge(), "boundaries").first_divergence.value();
   EXPECT_EQ(missing.step, 1);
   EXPECT_EQ(missing.microbatch, 3);
-  EXPECT_THAT(missing.words, HasSubstr("the candidate records no tensor at this cut"));
+  EXPECT_THAT(missing.words, HasSubstr("the candidate records no tensor at this boundary"));
 
   const auto result = result_of(step.judge(), "boundaries");
   EXPECT_EQ(result.first_divergence.value().step, 0);
@@ -344,7 +344,7 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
     EXPECT_EQ(found.item, each.item);
     EXPECT_EQ(found.expected, "5 operations, 208 bytes");
     EXPECT_EQ(found.got, "5 operations, 212 bytes");
-    EXPECT_THAT(found.words, HasSubstr(", " + each.side + ": not what the list gives"));
+    EXPECT_THAT(found.words, HasSubstr(", " + each.side + ": not what the schedule implies"));
   }
 }
 
@@ -356,7 +356,7 @@ TEST(Boundaries, TrafficIsCountedOfEveryRankInEveryStep) {
   EXPECT_EQ(boundaries.looked_at.at("ranks"), 2);
   EXPECT_EQ(boundaries.compared.at("traffic_edges"), 2 * 2 * synthetic_steps) << "to and from the one neighbour";
   EXPECT_EQ(boundaries.compared.at("bytes_moved"), 2 * 2 * synthetic_steps * 208);
-  EXPECT_THAT(boundaries.reason, ::testing::Not(HasSubstr("not looked at")));
+  EXPECT_THAT(boundaries.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 
 /// A microbatch of one position in step 0 and of two in step 1.
@@ -423,7 +423,7 @@ TEST(Boundaries, OfTwoPipelinesTheCutsOfOneAloneAreLeftOut) {
   const auto boundaries = result_of(cell.judge(), "boundaries");
 
   EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
-  EXPECT_THAT(boundaries.reason, HasSubstr("tensors at cuts that only the candidate has"));
+  EXPECT_THAT(boundaries.reason, HasSubstr("tensors at boundaries that only the candidate has"));
 }
 
 TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompared) {
@@ -436,7 +436,8 @@ TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompare
 
     EXPECT_EQ(boundaries.outcome, direction == "forward" ? Outcome::fails : Outcome::holds) << boundaries.reason;
     if (direction == "forward") continue;
-    EXPECT_THAT(boundaries.reason, HasSubstr("not looked at: gradients at the cuts, which carry another factor"));
+    EXPECT_THAT(boundaries.reason,
+                HasSubstr("not inspected: gradients at the boundaries, which are scaled by another factor"));
   }
 }
 

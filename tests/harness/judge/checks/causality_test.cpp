@@ -119,7 +119,7 @@ TEST(Causality, ClocksThatNobodyComparedTellNothingBetweenRanks) {
   const auto verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds);
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not looked at: times of the candidate's ranks"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not inspected: times of the candidate's ranks"));
 }
 
 TEST(Causality, TimesOfLaunchesOnAGpuTellNothing) {
@@ -388,14 +388,14 @@ TEST(Causality, WhatClocksTellIsCountedAndNothingLeftOut) {
 
   EXPECT_EQ(conformance.looked_at.at("times"), rows);
   EXPECT_EQ(conformance.looked_at.at("messages"), receives);
-  EXPECT_THAT(conformance.reason, ::testing::Not(HasSubstr("not looked at")));
+  EXPECT_THAT(conformance.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 
 TEST(Causality, TheOneClockOfOneRankNeedsNoComparison) {
   SyntheticCell cell;
   cell.reference.manifest["clock_skew_ns"] = nullptr;
 
-  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, ::testing::Not(HasSubstr("not looked at")));
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, ::testing::Not(HasSubstr("not inspected")));
 }
 
 TEST(Causality, TimesOfLaunchesAreLeftOutOfBothRecords) {

@@ -128,7 +128,7 @@ TEST(Census, TiedInTheModelButNotInTheManifests) {
 TEST(Census, UnitThatTheModelDoesNotHave) {
   SyntheticCell cell;
   cell.candidate.manifest["stages"][0]["units"] = {"embed_tokens", "layers.0", "layers.7"};
-  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("layers.7 is no unit of this model"));
+  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("layers.7 is not a unit of this model"));
 }
 
 TEST(Census, UnitsThatAreNotInTheModelsOrder) {
@@ -178,7 +178,7 @@ TEST(Census, FrozenInBothRecordsAreParametersOfTheModel) {
   const auto census = result_of(cell.judge(), "census");
 
   EXPECT_EQ(census.outcome, Outcome::fails);
-  EXPECT_THAT(census.reason, HasSubstr("frozen in manifest.json: model.ghost is no parameter of this model"));
+  EXPECT_THAT(census.reason, HasSubstr("frozen in manifest.json: model.ghost is not a parameter of this model"));
 }
 
 TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {

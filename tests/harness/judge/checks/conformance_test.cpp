@@ -148,7 +148,7 @@ TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
 
     EXPECT_EQ(found.item, "0F2");
     EXPECT_EQ(found.step, 1);
-    EXPECT_EQ(found.expected, "its own stage and microbatch in the cells beside it");
+    EXPECT_EQ(found.expected, "its own stage and microbatch in the other fields");
     EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate" : "reference"));
   }
 }

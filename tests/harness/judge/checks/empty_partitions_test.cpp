@@ -158,7 +158,7 @@ TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
   EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
   EXPECT_EQ(empty.looked_at.at("stages"), 2);
   EXPECT_FALSE(empty.compared.contains("relays"));
-  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not looked at"))) << "there is no rank without units";
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not inspected"))) << "there is no rank without units";
 }
 
 TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
@@ -202,7 +202,7 @@ TEST(EmptyPartitions, CountWhatTheRanksWithoutUnitsAndTheStagesWithoutLayersHold
   EXPECT_EQ(empty.looked_at.at("ranks_without_units"), 1);
   EXPECT_EQ(empty.compared.at("memory_cells"), 3 * synthetic_steps);
   EXPECT_EQ(empty.looked_at.at("parameters"), 2) << "norm and head of the last stage";
-  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not looked at")));
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 
 TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
@@ -218,7 +218,7 @@ TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
   const auto empty = result_of(cell.judge(), "empty_partitions");
 
   EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
-  EXPECT_THAT(empty.reason, HasSubstr("not looked at: bytes of ranks without units"));
+  EXPECT_THAT(empty.reason, HasSubstr("not inspected: bytes of ranks without units"));
   EXPECT_FALSE(empty.compared.contains("activation_peaks"));
 }
 

@@ -164,19 +164,19 @@ TEST(EvaluationCheck, WhatWasAskedForIsHeldToTheRecord) {
   EvaluatedCell cell;
   cell.plan.request.emplace();
   cell.plan.request->evaluation.emplace();  // none
-  EXPECT_THAT(result_of(cell.judge(), "as_asked").reason, HasSubstr("evaluation is made, asked for was none"));
+  EXPECT_THAT(result_of(cell.judge(), "as_asked").reason, HasSubstr("evaluation is made, requested was none"));
 
   SyntheticCell without;
   without.plan.request.emplace();
   without.plan.request->evaluation.emplace(RequestedEvaluation{.every = 1, .microbatches = {{{7}, false}}, .data = {}});
-  EXPECT_THAT(result_of(without.judge(), "as_asked").reason, HasSubstr("evaluation is none, asked for was made"));
+  EXPECT_THAT(result_of(without.judge(), "as_asked").reason, HasSubstr("evaluation is none, requested was made"));
 
   SyntheticCell as_asked;
   as_asked.plan.request.emplace();
   as_asked.plan.request->evaluation.emplace();
   const CellVerdict verdict = as_asked.judge();
   EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::holds);
-  EXPECT_EQ(result_of(verdict, "evaluation").reason, "neither run was to evaluate");
+  EXPECT_EQ(result_of(verdict, "evaluation").reason, "neither run evaluates");
 }
 
 TEST(EvaluationCheck, OnAnotherNumberOfMicrobatches) {
@@ -292,7 +292,7 @@ TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedA
 
     EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
     EXPECT_FALSE(found.compared.contains("digests"));
-    EXPECT_THAT(found.reason, ::testing::EndsWith("; not looked at: data_digest of evaluation.csv"));
+    EXPECT_THAT(found.reason, ::testing::EndsWith("; not inspected: data_digest of evaluation.csv"));
   }
 }
 
@@ -324,11 +324,11 @@ void change_alike(EvaluatedCell& cell, const std::function<void(EvaluationRow&, 
 TEST(EvaluationCheck, IsOfTheSameDataEveryTimeInBothRecords) {
   EvaluatedCell data;
   change_alike(data, [](auto& row, auto&) { row.data_digest = other_digest; });
-  expect_evaluation_red(data, 1, 1, "evaluation.csv data_digest", "other than after step 0 (");
+  expect_evaluation_red(data, 1, 1, "evaluation.csv data_digest", "differs from the evaluation after step 0 (");
 
   EvaluatedCell tokens;
   change_alike(tokens, [](auto& row, auto& whole) { row.tokens += 1, whole.tokens += 1; });
-  expect_evaluation_red(tokens, 1, 1, "evaluation.csv tokens", "other than after step 0 (");
+  expect_evaluation_red(tokens, 1, 1, "evaluation.csv tokens", "differs from the evaluation after step 0 (");
 
   EvaluatedCell valid;
   change_alike(valid, [](auto& row, auto& whole) { row.valid_tokens += 1, whole.valid_tokens += 1; });

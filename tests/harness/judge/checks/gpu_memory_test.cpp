@@ -45,11 +45,12 @@ TEST(GpuMemory, IsJudgedAndItsFiguresAreTold) {
   EXPECT_EQ(memory.outcome, Outcome::holds);
   EXPECT_EQ(memory.compared.at("gpu_rows"), 2 * synthetic_steps);
   EXPECT_EQ(memory.looked_at.at("gpu_rows"), synthetic_steps) << "the reference's own";
-  EXPECT_THAT(memory.measured,
-              HasSubstr("asked of the allocator " + std::to_string(*cell.candidate.ranks[0].memory[0].peak_bytes) +
-                        ", " + std::to_string(*cell.candidate.ranks[1].memory[0].peak_bytes) +
-                        "; reserved by it 67108864, 67108864; "
-                        "beside it at most 500, 577 (context, NCCL, and other processes on that GPU)"));
+  EXPECT_THAT(
+      memory.measured,
+      HasSubstr("requested from the allocator " + std::to_string(*cell.candidate.ranks[0].memory[0].peak_bytes) + ", " +
+                std::to_string(*cell.candidate.ranks[1].memory[0].peak_bytes) +
+                "; reserved by it 67108864, 67108864; "
+                "outside it at most 500, 577 (context, NCCL, and other processes on that GPU)"));
 }
 
 TEST(GpuMemory, RunsOnCpusHaveNone) {
@@ -241,7 +242,7 @@ TEST(GpuMemory, AKernelWithoutAClosedFormIsSaidAndNotPassedOver) {
   const auto memory = result_of(cell.judge(), "memory");
 
   EXPECT_EQ(memory.outcome, Outcome::holds);
-  EXPECT_THAT(memory.reason, AllOf(HasSubstr("not looked at"), HasSubstr("closed form of what a layer keeps"),
+  EXPECT_THAT(memory.reason, AllOf(HasSubstr("not inspected"), HasSubstr("closed form of the bytes that a layer keeps"),
                                    HasSubstr("does not name the attention kernel")));
 }
 
@@ -257,8 +258,8 @@ TEST(GpuMemory, TheLargestFiguresOfAllStepsAreTold) {
 
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
   EXPECT_THAT(memory.measured,
-              HasSubstr("asked of the allocator " + std::to_string(*rank.memory[0].peak_bytes) + ", "));
-  EXPECT_THAT(memory.measured, HasSubstr("reserved by it 67112960, 67108864; beside it at most 1500, 500 ("));
+              HasSubstr("requested from the allocator " + std::to_string(*rank.memory[0].peak_bytes) + ", "));
+  EXPECT_THAT(memory.measured, HasSubstr("reserved by it 67112960, 67108864; outside it at most 1500, 500 ("));
 }
 
 TEST(GpuMemory, AllThatIsReservedMayBeAskedForAndAllElseMayBeFree) {

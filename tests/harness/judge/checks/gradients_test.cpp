@@ -91,7 +91,7 @@ TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
 
   EXPECT_THAT(result_of(verdict, "boundaries").first_divergence.value().size, HasSubstr("are 5 times the reference's"));
   const auto& loss = result_of(verdict, "loss").first_divergence.value();
-  EXPECT_THAT(loss.size, HasSubstr("look at the gradients first: all gradients of step 0 are 5 times"));
+  EXPECT_THAT(loss.size, HasSubstr("check the gradients first: all gradients of step 0 are 5 times"));
   EXPECT_THAT(loss.size, ::testing::Not(HasSubstr("before they are divided")));
 }
 

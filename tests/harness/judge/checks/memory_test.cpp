@@ -212,7 +212,7 @@ std::int64_t buffer_bound_told(bool tied) {
 TEST(Memory, BuffersOfOneByteBeyondTheBound) {
   SyntheticCell cell;
   for (auto& rank : cell.candidate.ranks) rank.memory[1].buffer_bytes = buffer_bound_told(true) + 1;
-  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("beyond every message"));
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("exceed all messages"));
 }
 
 TEST(Memory, ReduceHoldsTheTiedGradientThatComesInAndTheOneThatGoesOut) {
@@ -258,7 +258,7 @@ TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
   for (SyntheticCell* cell : {&actions, &step}) {
     const auto verdict = cell->judge();
     EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-    EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("do not have peak_bytes or activation_peak_bytes"));
+    EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("lack peak_bytes or activation_peak_bytes"));
     EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
   }
   EXPECT_EQ(expect_memory_red(wrong).item, "1F2");
@@ -270,7 +270,7 @@ TEST(Memory, AnExternalRecordWithoutAListIsNotHeldToTheLaw) {
   cell.candidate.schedule_csv.clear();
   cell.candidate.manifest["schedule"]["digest"] = nullptr;
 
-  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("do not have a schedule.csv that can be followed"));
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("lack a schedule.csv that can be followed"));
 }
 
 TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
@@ -348,8 +348,7 @@ TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
 
     EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
     EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
-    EXPECT_THAT(result_of(verdict, "memory").reason,
-                HasSubstr("the records do not have " + name + "; what they have agrees"));
+    EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("the records lack " + name + "; what they have agrees"));
     EXPECT_TRUE(verdict.holds);
   }
 }
@@ -370,7 +369,7 @@ TEST(Memory, OfRecordsThatHaveNothingNothingIsSaidToAgree) {
   const auto memory = result_of(cell.judge(), "memory");
 
   EXPECT_EQ(memory.outcome, Outcome::not_run);
-  EXPECT_THAT(memory.reason, AllOf(HasSubstr("the records do not have"), Not(HasSubstr("agrees"))));
+  EXPECT_THAT(memory.reason, AllOf(HasSubstr("the records lack"), Not(HasSubstr("agrees"))));
 }
 
 TEST(Memory, BuffersUpToTheBoundHoldAndTheLargestIsTold) {

@@ -144,7 +144,7 @@ TEST(NonzeroGradients, TheDigestOfZerosIsFoundWhateverTheRowCounts) {
   }
   const auto found = result_of(cell.judge(), "nonzero_gradients");
   EXPECT_EQ(found.outcome, Outcome::fails);
-  EXPECT_THAT(found.reason, HasSubstr("expected the digest of 24 elements that are not 0, got that of zeros"));
+  EXPECT_THAT(found.reason, HasSubstr("expected the digest of 24 elements that are not 0, got the digest of zeros"));
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
     const auto memory = result_of(judge_cell(cell.plan, reference, candidate), "memory");
 
     EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
-    EXPECT_THAT(memory.reason, HasSubstr(std::string("not looked at: tables, data and other bytes of the ") +
+    EXPECT_THAT(memory.reason, HasSubstr(std::string("not inspected: tables, data and other bytes of the ") +
                                          (of_reference ? "reference" : "candidate")));
     EXPECT_EQ(memory.compared.contains("owned_sums"), of_reference);
     EXPECT_EQ(memory.looked_at.contains("owned_sums"), !of_reference);

@@ -173,7 +173,7 @@ TEST(Parameters, AFrozenParameterThatMovesInBothRecordsIsFound) {
   const auto parameters = result_of(cell.judge(), "parameters");
 
   EXPECT_EQ(parameters.first_divergence.value().item, "model.norm.weight");
-  EXPECT_THAT(parameters.reason, HasSubstr("is frozen by manifest.json, and moves"));
+  EXPECT_THAT(parameters.reason, HasSubstr("is frozen by manifest.json, but changes"));
 }
 
 }  // namespace

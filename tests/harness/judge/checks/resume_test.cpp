@@ -99,7 +99,7 @@ TEST(ResumeCheck, WhatWasToBeGoneOnWithAndBeganAnewFails) {
   cell.plan.request->first_step = 1;
   const auto verdict = cell.judge();
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("first_step is 0, asked for was 1"));
+  EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("first_step is 0, requested was 1"));
   EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_run);
 }
 

@@ -70,7 +70,7 @@ TEST_F(Limits, AreNeverAboveHalfOfWhatAMissingTensorIsOff) {
   const Limit& limit = calibration.limits.at(first_cut);
   EXPECT_EQ(limit.by, LimitBy::ceiling);
   EXPECT_EQ(limit.limit, 0.5) << "not 4 x 0.2: a tensor of zeros is 1 off, and must never pass";
-  EXPECT_THAT(limit_words(calibration, limit), HasSubstr("0.5, half of what a missing tensor is off, below 4 x 0.2"));
+  EXPECT_THAT(limit_words(calibration, limit), HasSubstr("0.5, half the error of a missing tensor, below 4 x 0.2"));
   EXPECT_GT(calibration.limits.at(norm_weight).null_most, calibration.limits.at(norm_weight).limit)
       << "and what is harmless is then beyond it, which calibrate says";
 }
@@ -229,7 +229,7 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
   const std::string named = "gradient/model.norm.weight of step 0: its ";
 
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 9 * u; }),
-              AllOf(HasSubstr("changed.json"), HasSubstr(named + "limit is 5.36e-07, its own numbers make 4.77e-07")));
+              AllOf(HasSubstr("changed.json"), HasSubstr(named + "limit is 5.36e-07, its own numbers give 4.77e-07")));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 7 * u; }), HasSubstr(named + "limit"))
       << "a tighter one too";
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
@@ -254,11 +254,11 @@ TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
               AllOf(HasSubstr("changed.json"), HasSubstr("a cap"), HasSubstr("calibrate again")))
       << "of an earlier version of the harness";
   EXPECT_THAT(refusal([](Json& json) { json["limits"] = Json::array(); }), HasSubstr("nothing would be compared"));
-  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers make"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers give"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
-  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }), HasSubstr("own: is no number from 0 up"));
-  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is no number from 0 up"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }), HasSubstr("own: is not a number from 0 up"));
+  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is not a number from 0 up"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
   EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));
   EXPECT_THAT(refusal([](Json& json) { json.erase("factor"); }), HasSubstr("factor"));

@@ -212,7 +212,7 @@ TEST(CalibratedTier, ADamagedShadowIsNotTheCandidatesFailure) {
     EXPECT_FALSE(verdict.holds);
     EXPECT_THAT(failing_checks(verdict), ::testing::IsEmpty()) << comparison_text(verdict);
     EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::not_run);
-    EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("the calibration's shadow is damaged"));
+    EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("the calibration's float64 reference is damaged"));
   }
 }
 
@@ -264,7 +264,7 @@ TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
   const auto memory = result_of(law.compare(), "memory");
 
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
-  EXPECT_THAT(memory.reason, HasSubstr("not looked at: activations by the memory law"));
+  EXPECT_THAT(memory.reason, HasSubstr("not inspected: activations by the activation memory model"));
   EXPECT_THAT(memory.reason, HasSubstr("cpu_model_number null against 7"));
   for (auto* cell : {&state, &owned, &kept}) EXPECT_THAT(failing_checks(cell->compare()), ElementsAre("memory"));
 }
@@ -280,16 +280,16 @@ TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {
   EXPECT_THAT(error_of<InputError>([&] { optimizer.compare(); }), HasSubstr("optimizer: beta2 is 0.5"));
   EXPECT_THAT(error_of<InputError>([&] { rate.compare(); }), HasSubstr("learning rate of step 1"));
   EXPECT_THAT(error_of<InputError>([&] { gone.compare([](auto& made) { made.shadow = "nowhere"; }); }),
-              HasSubstr("its shadow's record is not at"));
+              HasSubstr("its float64 reference's record is not at"));
   EXPECT_THAT(error_of<InputError>([&] { other.compare([](auto& made) { made.shadow_run_id = "another"; }); }),
-              HasSubstr("is not the shadow that"));
+              HasSubstr("is not the float64 reference that"));
 }
 
 TEST(CalibratedTier, AShadowWithoutItsValuesIsNone) {
   CalibratedCell cell;
   cell.shadow.run.manifest["level"] = "full";
 
-  EXPECT_THAT(error_of<InputError>([&] { cell.compare(); }), HasSubstr("is not the shadow that"));
+  EXPECT_THAT(error_of<InputError>([&] { cell.compare(); }), HasSubstr("is not the float64 reference that"));
 }
 
 /// A missing item is reported with the run that lacks it.
@@ -349,7 +349,7 @@ TEST(CalibratedTier, RunsThatMeasureRoundingAreNotCompared) {
   shadow.reference.manifest["shadow_of"] = "float32";
 
   EXPECT_THAT(result_of(perturbed.judge(), "data").reason, HasSubstr("the candidate is a perturbed run (--perturb 3)"));
-  EXPECT_THAT(result_of(shadow.judge(), "data").reason, HasSubstr("the reference is the float64 shadow"));
+  EXPECT_THAT(result_of(shadow.judge(), "data").reason, HasSubstr("the reference is the float64 reference"));
 }
 
 }  // namespace

@@ -164,8 +164,8 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
     json[key] = value;
     return refusal(json);
   };
-  EXPECT_THAT(refusal(Json::array()), HasSubstr("no request of schema plumbline-request/1"));
-  EXPECT_THAT(with("schema", "plumbline-request/2"), HasSubstr("no request of schema"));
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("not a request of schema plumbline-request/1"));
+  EXPECT_THAT(with("schema", "plumbline-request/2"), HasSubstr("not a request of schema"));
   EXPECT_THAT(with("world", 3), HasSubstr("unknown key `world`"));
   EXPECT_THAT(with("stepz", 3), HasSubstr("did you mean `steps`?"));
   EXPECT_THAT(with("steps", "five"), AllOf(HasSubstr("request.json, key steps"), HasSubstr("number")));

@@ -131,9 +131,9 @@ TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
   ring_.folder.file("a.idx", with_type(8));
   EXPECT_EQ(digest("a.bin", "\377\377\377\377"), digest_of({65535, 65535}, 1, 1)) << "uint16";
   ring_.folder.file("a.idx", with_type(6));
-  EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is no index that says what"));
+  EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is not an index of"));
   ring_.folder.file("a.idx", with_type(3).substr(0, 17));
-  EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is no index that says what"));
+  EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is not an index of"));
   EXPECT_EQ(digest("a.other", "\1\2\1\2"), digest_of({513, 513}, 1, 1)) << "an index is of a .bin alone";
 }
 
@@ -225,9 +225,9 @@ TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
   empty.sizes.clear();
 
   EXPECT_THAT(refusal(gone), HasSubstr("gone.bin: the data cannot be read again"));
-  EXPECT_THAT(refusal(grown), HasSubstr("has 4 bytes, and had 5"));
-  EXPECT_THAT(refusal(shrunk), HasSubstr("has 4 bytes, and had 3"));
-  EXPECT_THAT(refusal(odd), HasSubstr("no whole number"));
+  EXPECT_THAT(refusal(grown), HasSubstr("has 4 bytes, but had 5"));
+  EXPECT_THAT(refusal(shrunk), HasSubstr("has 4 bytes, but had 3"));
+  EXPECT_THAT(refusal(odd), HasSubstr("not a whole number"));
   EXPECT_THAT(refusal(empty), HasSubstr("no token"));
 }
 

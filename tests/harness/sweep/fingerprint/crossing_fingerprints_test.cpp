@@ -47,7 +47,7 @@ TEST_F(CrossingFingerprints, AnActivationIsCalledOne) {
   const auto all = found_at_the_cut();
 
   ASSERT_THAT(names_of(all), ElementsAre("not_scaled"));
-  EXPECT_THAT(all[0].words, HasSubstr("the activation at cut layers.1 is 4.0000 x"));
+  EXPECT_THAT(all[0].words, HasSubstr("the activation at boundary layers.1 is 4.0000 x"));
 }
 
 // Microbatches that the reference lacks are not compared here; other checks report them.
@@ -88,7 +88,7 @@ TEST_F(CrossingFingerprints, AnotherMicrobatchsValuesAreNamedWithBoth) {
 
     ASSERT_THAT(names_of(all), ElementsAre("another_microbatch"));
     EXPECT_THAT(all[0].evidence,
-                HasSubstr(std::to_string(taken[0].first) + " has that of " + std::to_string(taken[0].second)));
+                HasSubstr(std::to_string(taken[0].first) + " has the tensor of " + std::to_string(taken[0].second)));
   }
 }
 
@@ -109,7 +109,7 @@ TEST_F(CrossingFingerprints, AZeroGradientIsNotTakenForThatOfAMaskedMicrobatch) 
   const auto all = found_at_the_cut();
 
   ASSERT_THAT(names_of(all), ElementsAre("zero"));
-  EXPECT_EQ(all[0].words, "the gradient at cut layers.1 of microbatch 3 is all zero, the reference's is not");
+  EXPECT_EQ(all[0].words, "the gradient at boundary layers.1 of microbatch 3 is all zero, the reference's is not");
   EXPECT_EQ(all[0].evidence, "1 of 4 microbatches");
 }
 
@@ -226,7 +226,7 @@ TEST_P(OneBitOfMicrobatch, IsLookedForInTheFirstDivergence) {
   const auto all = found_at_the_cut(GetParam());
 
   ASSERT_THAT(names_of(all), ElementsAre("one_bit"));
-  EXPECT_EQ(all[0].words, "the gradient at cut layers.1 differs in a single bit");
+  EXPECT_EQ(all[0].words, "the gradient at boundary layers.1 differs in a single bit");
   EXPECT_EQ(all[0].evidence, "1 of 6 elements, 1 bit, 1 ULP");
 }
 

@@ -138,7 +138,7 @@ TEST_F(FindFingerprints, AMistakeThatShowsInTwoPlacesIsToldOnceWithBoth) {
   ASSERT_TRUE(findings);
   ASSERT_EQ(findings->fingerprints.size(), 1U);
   EXPECT_EQ(findings->fingerprints[0].name, "not_scaled");
-  EXPECT_THAT(findings->fingerprints[0].words, HasSubstr("the gradient at cut layers.1 is 5.0000 x"));
+  EXPECT_THAT(findings->fingerprints[0].words, HasSubstr("the gradient at boundary layers.1 is 5.0000 x"));
   EXPECT_THAT(findings->fingerprints[0].evidence,
               AllOf(HasSubstr("1 microbatches that differ"), HasSubstr("; gradients of stage 1 are 5.0000 x"),
                     HasSubstr("(ratio 5.0000 in 1 of 1 gradients")));

@@ -186,7 +186,7 @@ TEST_F(Fingerprints, AScaleAtTheCutIsToldWithItsMicrobatches) {
   const auto all = found_at_the_cut();
 
   ASSERT_THAT(names_of(all), ElementsAre("not_scaled"));
-  EXPECT_THAT(all[0].words, HasSubstr("the gradient at cut layers.1 is 4.0000 x"));
+  EXPECT_THAT(all[0].words, HasSubstr("the gradient at boundary layers.1 is 4.0000 x"));
 }
 
 TEST_F(Fingerprints, NoiseIsNoKnownMistake) {

@@ -119,7 +119,7 @@ TEST_F(GradientFingerprints, RoundingIsOfEveryGradientThatDiffers) {
   }
   const auto all = found();
   ASSERT_THAT(names_of(all), ElementsAre("rounding"));
-  EXPECT_EQ(all[0].words, "every gradient (2 of 4 gradients) is the reference's but for rounding");
+  EXPECT_EQ(all[0].words, "every gradient (2 of 4 gradients) differs from the reference's by rounding alone");
 
   reference_["gradient/a"] = {0, 0, 0, 0};  // to which there is no ratio
   EXPECT_THAT(found(), IsEmpty());

@@ -208,7 +208,7 @@ TEST(Rounding, IsOfTwoElementsAtLeast) {
   EXPECT_FALSE(of({"float32", {next, 1.1F, 1}}));
   const auto found = of({"float32", {next, next, 1}});
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->words, "w is the reference's but for rounding");
+  EXPECT_EQ(found->words, "w differs from the reference's by rounding alone");
   EXPECT_THAT(found->evidence, ::testing::EndsWith(", 2 of 3 elements"));
 }
 
