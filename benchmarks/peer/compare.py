@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times Plumbline's trainers and torch.distributed.pipelining on the same shapes, each program once a round, and prints ratios.
 
-    scripts/torch-python 2.15.0                       # prints the Python to use
-    PYTHON benchmarks/peer/compare.py --rounds 6
+    scripts/torch-python 2.15.0
+    LD_LIBRARY_PATH=.deps/torch-2.15.0/stand-ins .deps/torch-2.15.0/bin/python benchmarks/peer/compare.py --rounds 6
 
 Speeds are over one process of Plumbline's reference: the median over the rounds of the ratio of median steps within a round.
 """
