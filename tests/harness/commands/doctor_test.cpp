@@ -165,7 +165,7 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
   EXPECT_THAT(texts(found.at("can")), ::testing::Not(Contains(HasSubstr("sweep over MPI processes"))));
   EXPECT_THAT(doctor_text(found),
               ::testing::StartsWith("NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands "
-                                    "of your own can\n  of two ranks"));
+                                    "of your own can\n  0 of two ranks finished"));
 }
 
 // As real trainers are given it: a layer and a position for each rank, over MPI.
