@@ -188,7 +188,7 @@ Json examine_machine(const fs::path& trainers) {
       can.push_back("sweep over MPI processes on the CPU");
     } else {
       missing.push_back(std::to_string(ranks.at("arrived").get<int>()) +
-                        " of two ranks started: " + ranks.at("why_not").get<std::string>());
+                        " of two ranks finished: " + ranks.at("why_not").get<std::string>());
     }
   }
   can.push_back("sweep over commands of your own");
@@ -208,7 +208,7 @@ std::string doctor_text(const Json& findings) {
            "  Plumbline's trainers are not in this program's folder: their sweeps need " + reference_program +
            " and\n  " + pipeline_program + " (make build, or the folder that holds them with --trainers)\n";
   } else if (findings.at("missing").empty()) {
-    text = "USABLE: a sweep can run here; both of two ranks started\n";
+    text = "USABLE: a sweep can run here; both of two ranks finished\n";
   } else {
     text = "NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands of your own can\n";
     for (const Json& why : findings.at("missing")) text += "  " + why.get<std::string>() + "\n";

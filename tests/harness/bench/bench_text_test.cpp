@@ -36,7 +36,7 @@ TEST(BenchText, IsATableWithARowForEachReferenceAndCell) {
       "| tiny-1f1b-w1 | 50.0 [49.0, 52.0] | 0.980 [0.970, 0.990] | - | - | - |\n"
       "| tiny-1f1b-w2 | 50.0 [49.0, 52.0] | 1.650 [1.633, 1.666] | 1.780 | 14.0 % | 11.0 % |\n"
       "| tiny-1f1b-w4 (more ranks than cores) | 50.0 [49.0, 52.0] | 1.600 [1.584, 1.616] | - | 14.0 % | 11.0 % |\n"
-      "\nleft out: tiny-zb-v-w2: rank 1 was killed\n");
+      "\nskipped: tiny-zb-v-w2: rank 1 was killed\n");
 }
 
 TEST(GoogleBenchmarkJson, HasAnEntryForEachRoundOfEachRun) {

@@ -106,13 +106,13 @@ TEST_F(RunBench, ACellThatDoesNotEndWellIsToldAndNotRunAgain) {
 TEST_F(RunBench, AReferenceThatDoesNotEndWellEndsTheBench) {
   folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 1 ;; esac\n");
 
-  EXPECT_THAT(error_of<RunError>([&] { run(); }), HasSubstr("reference-a did not end well"));
+  EXPECT_THAT(error_of<RunError>([&] { run(); }), HasSubstr("reference-a failed"));
 }
 
 TEST_F(RunBench, ARunFileThatAReferenceRefusesIsBadInput) {
   folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 2 ;; esac\n");
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("reference-a did not end well"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("reference-a failed"));
 }
 
 TEST_F(RunBench, EndsWhenItIsAskedTo) {

@@ -70,7 +70,7 @@ TEST_F(BaselineCommand, IsKeptOnceAndListed) {
   const Result again = of_release("save");
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.said, HasSubstr("exists; plumbline baseline accept release "));
-  EXPECT_THAT(run("list").said, HasSubstr("release: sweep kept, 1 cells, "));
+  EXPECT_THAT(run("list").said, HasSubstr("release: sweep kept, 1 cases, "));
 }
 
 TEST_F(BaselineCommand, AnEqualSweepHoldsAndLeavesTheComparisonForThePage) {
@@ -124,8 +124,9 @@ TEST_F(BaselineCommand, ANameThatIsNoneAndABaselineThatIsNotThereAreRefused) {
 
 TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
   for (const std::string name : {"a/../../b", "a/b", ".hidden", "a:b", "caf\xc3\xa9"}) {
-    EXPECT_THAT(run("save " + name + " " + out_.string()).said, EndsWith("\" is not a name of a baseline: give letters, "
-                                                                         "digits, dots, dashes, underscores"))
+    EXPECT_THAT(run("save " + name + " " + out_.string()).said,
+                EndsWith("\" is not a name of a baseline: give letters, "
+                         "digits, dots, dashes, underscores"))
         << name;
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "kept"));
@@ -141,7 +142,7 @@ TEST_F(BaselineCommand, CellsAndReferencesAreCountedAndAllBaselinesListedByName)
 
   const std::string listed = run("list").said;
 
-  EXPECT_THAT(listed, AllOf(HasSubstr("before: sweep kept, 2 cells, "), HasSubstr("release: sweep kept, 2 cells, ")));
+  EXPECT_THAT(listed, AllOf(HasSubstr("before: sweep kept, 2 cases, "), HasSubstr("release: sweep kept, 2 cases, ")));
   EXPECT_LT(listed.find("before: "), listed.find("release: "));
 }
 

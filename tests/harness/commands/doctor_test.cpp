@@ -160,12 +160,12 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
 
   EXPECT_EQ(found.at("usable"), false);
   EXPECT_EQ(found.at("two_ranks").at("arrived"), 0);
-  EXPECT_THAT(texts(found.at("missing")), Contains(AllOf(HasSubstr("0 of two ranks started"),
+  EXPECT_THAT(texts(found.at("missing")), Contains(AllOf(HasSubstr("0 of two ranks finished"),
                                                          HasSubstr("mpirun ended with code 1 and started nothing"))));
   EXPECT_THAT(texts(found.at("can")), ::testing::Not(Contains(HasSubstr("sweep over MPI processes"))));
   EXPECT_THAT(doctor_text(found),
               ::testing::StartsWith("NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands "
-                                    "of your own can\n  of two ranks"));
+                                    "of your own can\n  0 of two ranks finished"));
 }
 
 // As real trainers are given it: a layer and a position for each rank, over MPI.
@@ -195,8 +195,8 @@ TEST(Doctor, ARankThatFailedOrSaidNothingHasNotArrived) {
     EXPECT_EQ(found.at("two_ranks").at("arrived"), 1) << found.dump();
     EXPECT_EQ(found.at("usable"), false);
   }
-  EXPECT_THAT(texts(failed.at("missing")), Contains(HasSubstr("1 arrived: rank 1")));
-  EXPECT_THAT(texts(silent.at("missing")), Contains(HasSubstr("1 arrived: ")));
+  EXPECT_THAT(texts(failed.at("missing")), Contains(HasSubstr("1 of two ranks finished: rank 1")));
+  EXPECT_THAT(texts(silent.at("missing")), Contains(HasSubstr("1 of two ranks finished: ")));
 }
 
 TEST(Doctor, IsStoppedByCtrlCAndFindsNothing) {

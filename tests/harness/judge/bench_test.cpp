@@ -181,7 +181,7 @@ TEST_F(BenchTest, WithinLimitsAMicrobatchOfAnotherShareTellsToo) {
   request.loosest_loss = 1e-6;
 
   // The second has one of ten tokens, and one of four means.
-  EXPECT_THAT(judge().measured, ::testing::StartsWith("1.5 apart"));
+  EXPECT_THAT(judge().measured, ::testing::StartsWith("1.5 relative difference"));
 }
 TEST_F(BenchTest, TwoOfALaterStepAreAlike) {
   const std::string third = cell.reference.ranks[0].microbatches[synthetic_microbatches + 2].data_digest;

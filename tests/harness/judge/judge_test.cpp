@@ -490,7 +490,8 @@ TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
 
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
     for (const char* name : {"loss", "boundaries", "gradients", "parameters"}) {
-      EXPECT_THAT(result_of(verdict, name).reason, HasSubstr(", up to the norm of step 0: clip coefficients differ"))
+      EXPECT_THAT(result_of(verdict, name).reason,
+                  HasSubstr(", up to the norm of step 0: there clip coefficients differ"))
           << name;
       EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("values after the norm of step 0"))) << name;
     }

@@ -144,7 +144,7 @@ TEST_F(Replicas, GradientsThatEachReplicaRecordsOfItsOwnMayDiffer) {
 
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds) << result_of(cell, "replicas").reason;
   EXPECT_THAT(comparison_text(cell),
-              HasSubstr("not shown: gradients of the replicas: by the mesh each records its own"));
+              HasSubstr("not covered: gradients of the replicas: by the mesh each records its own"));
 }
 
 TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
@@ -233,7 +233,8 @@ TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
 
   EXPECT_THAT(result_of(cell, "completion").reason,
               HasSubstr("replica-1: does not exist, but by the mesh of the others 3"));
-  EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }), HasSubstr("replica-1: is not"));
+  EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }),
+              HasSubstr("replica-1: does not exist"));
 }
 
 TEST_F(Replicas, ComparedWholeTheyAreOnePage) {

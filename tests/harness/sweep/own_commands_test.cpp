@@ -112,7 +112,7 @@ TEST_F(OwnCommands, OnlyWhatTheFileNamesIsAsked) {
             Json::parse(R"({"schema": "plumbline-request/1", "world_size": 2, "schedule": {"name": "1f1b"}, "steps": 2,
                             "microbatch_count": 5})"));
   EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason,
-              AllOf(HasSubstr("not asked"), HasSubstr("the candidate seed"), Not(HasSubstr("candidate steps"))));
+              AllOf(HasSubstr("not requested"), HasSubstr("the candidate seed"), Not(HasSubstr("candidate steps"))));
 }
 
 TEST_F(OwnCommands, WhatAnExternalRecordMayLackStandsInNobodysWay) {

@@ -113,7 +113,7 @@ TEST(ExpectedModel, SizesBeyond32BitsAreRefused) {
   config["vocab_size"] = 2147483648;
   EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("`vocab_size` is 2147483648, not a"));
   config["vocab_size"] = 8.0;
-  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("`vocab_size` is 8.0, not a whole"));
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("`vocab_size` is 8.0, not an integer"));
   EXPECT_THAT(error_of<InputError>([&] { expected_model(Json::array()); }), HasSubstr("must be an object"));
 }
 

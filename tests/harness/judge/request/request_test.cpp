@@ -168,7 +168,7 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
   EXPECT_THAT(with("schema", "plumbline-request/2"), HasSubstr("not a request of schema"));
   EXPECT_THAT(with("world", 3), HasSubstr("unknown key `world`"));
   EXPECT_THAT(with("stepz", 3), HasSubstr("did you mean `steps`?"));
-  EXPECT_THAT(with("steps", "five"), AllOf(HasSubstr("request.json, key steps"), HasSubstr("number")));
+  EXPECT_THAT(with("steps", "five"), AllOf(HasSubstr("request.json, key steps"), HasSubstr("integer")));
   EXPECT_THAT(with("optimizer", 3), HasSubstr("key optimizer: must be an object"));
   EXPECT_THAT(with("optimizer", Json::array()), HasSubstr("key optimizer: must be an object"));
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [3, 0], "masked": false}])")), HasSubstr("at least 1"));
