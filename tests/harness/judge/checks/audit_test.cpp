@@ -42,14 +42,15 @@ TEST(AuditCheck, HoldsWhereEveryStepFollowsFromItsValues) {
 
 class SharedMistake : public ::testing::TestWithParam<Mistake> {};
 
-INSTANTIATE_TEST_SUITE_P(
-    , SharedMistake,
-    ::testing::Values(Mistake::rate_a_step_early, Mistake::clip_not_applied, Mistake::applied_twice,
-                      Mistake::moments_exchanged),
-    [](const auto& tested) {
-      return std::vector<std::string>{"rate_a_step_early", "clip_not_applied", "applied_twice", "moments_exchanged"}.at(
-          tested.index);
-    });
+std::string name_of_mistake(const ::testing::TestParamInfo<Mistake>& tested) {
+  const std::vector<std::string> names{"rate_a_step_early", "clip_not_applied", "applied_twice", "moments_exchanged"};
+  return names.at(tested.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SharedMistake,
+                         ::testing::Values(Mistake::rate_a_step_early, Mistake::clip_not_applied,
+                                           Mistake::applied_twice, Mistake::moments_exchanged),
+                         name_of_mistake);
 
 TEST_P(SharedMistake, IsRedHereAndHereAlone) {
   TrainedCell cell("adamw", "float32", GetParam());
