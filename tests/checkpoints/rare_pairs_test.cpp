@@ -127,7 +127,7 @@ const std::vector<Pair> pairs{
     {"stop_save_fails", no_place_for_latest, "none", 2, usual, 3, "the last checkpoint could not be saved"},
     {"stop_at_the_end_save_fails", no_place_for_latest, "none", 3, usual, 3, "the last checkpoint could not be saved"},
     {"stop_made_already", nothing, "latest", 2, usual, 0, "none is left to train; raise --stop-after"},
-    {"resumed_shortened", nothing, "latest", {}, "lengths = [9, 4]\n[train]\nsteps = 2\n", 2, "has made 3 steps, and"},
+    {"resumed_shortened", nothing, "latest", {}, "lengths = [9, 4]\n[train]\nsteps = 2\n", 2, "has made 3 steps, but"},
     {"masked_length_1",
      [](const fs::path& c) { fs::remove_all(c); },
      "none",

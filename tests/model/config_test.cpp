@@ -212,8 +212,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{R"({"num_hidden_layers": null})", {"num_hidden_layers is missing"}},
                       Refused{R"({"hidden_size": 0})", {"hidden_size = 0"}},
                       Refused{R"({"hidden_size": -32})", {"hidden_size = -32"}},
-                      Refused{R"({"hidden_size": 32.5})", {"hidden_size = 32.5", "whole"}},
-                      Refused{R"({"hidden_size": "32"})", {"hidden_size = \"32\"", "whole"}},
+                      Refused{R"({"hidden_size": 32.5})", {"hidden_size = 32.5", "integer"}},
+                      Refused{R"({"hidden_size": "32"})", {"hidden_size = \"32\"", "integer"}},
                       Refused{R"({"vocab_size": 18446744073709551615})", {"vocab_size = 18446744073709551615"}},
                       Refused{R"({"vocab_size": 4294967296})", {"vocab_size = 4294967296", "2147483647"}},
                       Refused{R"({"rms_norm_eps": 0})", {"rms_norm_eps = 0"}},
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{R"({"tie_word_embeddings": 1})", {"tie_word_embeddings = 1", "true or false"}},
                       Refused{R"({"rope_parameters": []})", {"rope_parameters = []", "object"}},
                       Refused{R"({"rope_parameters": {"rope_theta": -1.0}})", {"rope_parameters.rope_theta = -1.0"}},
-                      Refused{R"({"rope_parameters": {"rope_type": 3}})", {"rope_type = 3", "text"}},
+                      Refused{R"({"rope_parameters": {"rope_type": 3}})", {"rope_type = 3", "string"}},
                       Refused{R"({"rope_parameters": {"rope_type": "llama3"}})",
                               {"rope_parameters.factor is missing"}}));
 

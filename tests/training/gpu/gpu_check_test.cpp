@@ -82,7 +82,7 @@ TEST(GpuCheck, NamesBothNcclLibraries) {
 
 TEST(GpuCheck, RefusesAnNcclWithoutTheUsedFunctionsOnly) {
   EXPECT_THAT(refusal({13000, 13000, 21605, 23007}, {"/old/libnccl.so.2"}),
-              AllOf(HasSubstr("NCCL 2.16.5 is loaded (/old/libnccl.so.2)"), HasSubstr("need 2.17.0 or newer")));
+              AllOf(HasSubstr("NCCL 2.16.5 is loaded (/old/libnccl.so.2)"), HasSubstr("needs 2.17.0 or newer")));
   EXPECT_EQ(refusal({13000, 13000, 22809, 23007}, {"/older/libnccl.so.2"}), "");
   EXPECT_EQ(refusal({13000, 13000, 23202, 23007}, {"/newer/libnccl.so.2"}), "");
 }
