@@ -81,7 +81,7 @@ TEST(DeadPeer, IsNamedAtTheStartUpDeadlineIfItNeverConnects) {
   const Outcome outcome = run_strict({.behaviour = behaviour, .transport = hasty, .finish = false}, one_message);
 
   EXPECT_THAT(all_words(outcome),
-              HasSubstr(" waits for the NCCL communicator of ranks 0 and 1, forward, 0.4 s: that is "
+              HasSubstr(" waits for the NCCL communicator of ranks 0 and 1, forward, 0.4 s: this exceeds "
                         "the time limit for start-up"));
   EXPECT_LT(outcome.took, patience);
   EXPECT_THAT(outcome.leftovers, IsEmpty());
