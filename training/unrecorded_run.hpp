@@ -10,9 +10,10 @@
 
 namespace plumbline {
 
-/// Creates a new folder for temporary files. Throws SystemError.
+/// Creates a new folder for temporary files. Throws SystemError. Folders "plumbline-run-*" are the launcher's, which
+/// removes those that no process holds.
 inline std::filesystem::path make_unrecorded_folder() {
-  return make_temporary_folder("plumbline-run");
+  return make_temporary_folder("plumbline-unrecorded");
 }
 
 /// Removes one rank's files on destruction; the last rank removes the folder.

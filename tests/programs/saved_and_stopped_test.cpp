@@ -35,6 +35,10 @@ class SavedAndStopped : public ::testing::Test {
   Ended run(const std::string& command) const {
     return end_of("( cd " + folder_.path().string() + " && " + command + " )", folder_.path());
   }
+  void succeeds(const std::string& command) const {
+    const Ended ended = run(command);
+    EXPECT_EQ(ended.code, 0) << ended.said;
+  }
   /// Lets the command run until its folder has a first checkpoint, then sends the signal to it.
   Ended signalled(const std::string& command, const std::string& folder, const std::string& signal) const {
     return run("{ " + command + " & } ; p=$!; for i in $(seq 3000); do [ -e " + folder +
@@ -54,7 +58,7 @@ class SavedAndStopped : public ::testing::Test {
 };
 
 TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
-  ASSERT_EQ(run(reference_ + "whole").code, 0);
+  succeeds(reference_ + "whole");
 
   const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "TERM");
   EXPECT_EQ(one.code, 0) << one.said;
@@ -75,8 +79,8 @@ TEST_F(SavedAndStopped, BySigusr1ThatMpirunHandsOn) {
   EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
 
-  ASSERT_EQ(run(reference_ + "whole").code, 0);
-  ASSERT_EQ(run(reference_ + "a --resume latest").code, 0);
+  succeeds(reference_ + "whole");
+  succeeds(reference_ + "a --resume latest");
   EXPECT_EQ(digests("a"), digests("whole"));
 }
 
@@ -104,7 +108,7 @@ TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
   std::string text = read_file(folder_.path() / "run.toml");
   text.replace(text.find("steps = 300"), 11, "steps = 3\nthreads = 2");
   folder_.file("run.toml", text);
-  ASSERT_EQ(run(reference_ + "a --stop-after 1").code, 0);
+  succeeds(reference_ + "a --stop-after 1");
 
   ASSERT_EQ(run(on_two_ranks_ + "a --resume latest --record r").code, 0);
 
@@ -119,8 +123,8 @@ TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
 }
 
 TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
-  ASSERT_EQ(run(reference_ + "a --checkpoint-every 100").code, 0);
-  ASSERT_EQ(run(reference_ + "a --resume a/step-00000200").code, 0);
+  succeeds(reference_ + "a --checkpoint-every 100");
+  succeeds(reference_ + "a --resume a/step-00000200");
   const CsvTable metrics = read_csv(folder_.path() / "a/metrics.csv", {"step"});
   ASSERT_EQ(metrics.rows.size(), 300U);
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(metrics.rows[i].cells[0], std::to_string(i));
@@ -134,7 +138,7 @@ TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
 }
 
 TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
-  ASSERT_EQ(run(reference_ + "a --checkpoint-every 100").code, 0);
+  succeeds(reference_ + "a --checkpoint-every 100");
   const std::string kept = "a/step-00000300";
   ASSERT_TRUE(fs::exists(folder_.path() / kept));
 

@@ -168,7 +168,8 @@ TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
       4, 10s);
 
   EXPECT_EQ(finding.culprit_rank, 3);
-  EXPECT_THAT(finding.words, HasSubstr("rank 3 was stopped (SIGSTOP) in 1F1 of step 2; rank 1 waited for it"));
+  EXPECT_THAT(finding.words, HasSubstr("rank 3 (replica 1, rank 1, stage 1) was stopped (SIGSTOP) in 1F1 of step 2; "
+                                       "rank 1 waited for it"));
 }
 
 TEST_F(Launcher, GrandchildThatLeftSessionAndParentIsEnded) {
