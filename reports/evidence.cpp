@@ -53,20 +53,19 @@ void add_step(RunSummary& run, const Record& rows) {
   }
 }
 
-/// Calls `visit` with each step of the stream.
-template <typename Visit>
-void for_each_step(RecordStream& stream, Visit visit) {
-  while (const auto step = stream.next_step()) {
-    stream.go_to(*step);
-    visit(*step);
-  }
-}
-
 RunSummary read_reference(const fs::path& path) {
   RecordStream stream(path);
   RunSummary run = summary_of(stream.record());
-  for_each_step(stream, [&](std::int64_t) { add_step(run, stream.record()); });
+  while (const auto step = stream.next_step()) {
+    stream.go_to(*step);
+    add_step(run, stream.record());
+  }
   return run;
+}
+
+/// Reads on up to this step.
+void advance(RecordStream& stream, std::int64_t step) {
+  while (stream.next_step().value_or(step + 1) <= step) stream.go_to(*stream.next_step());
 }
 
 /// The least that a case and the reference of its verdict have in common: a resumed run, and one
@@ -91,29 +90,6 @@ void take_predictions(RunSummary& run, const CellVerdict& cell) {
       run.ranks[rank].predicted_bytes = check.predicted_peak_bytes[rank];
   }
 }
-
-/// The times of a run; nothing if its actions are not the schedule's, which `conformance` reports.
-class Timing {
- public:
-  explicit Timing(const Record& record) {
-    unless_other([&] { measurement_.emplace(record); });
-  }
-  void add(const Record& rows, std::int64_t step) {
-    if (measurement_) unless_other([&] { measurement_->add(rows, step); });
-  }
-  const std::optional<TimelineMeasurement>& measurement() const { return measurement_; }
-
- private:
-  template <typename Call>
-  void unless_other(Call call) {
-    try {
-      call();
-    } catch (const InputError&) {
-      measurement_.reset();
-    }
-  }
-  std::optional<TimelineMeasurement> measurement_;
-};
 
 /// The message without the folder's path, so that the page does not depend on its location.
 std::string relative_message(const std::exception& error, const fs::path& folder) {
@@ -176,32 +152,51 @@ class Gathering {
       RunSummary run = summary_of(stream.record());
       std::optional<RecordStream> reference;
       if (evidence_.references.contains(cell.reference)) reference.emplace(reference_path(cell.reference));
-      Timing timing(stream.record());
-      for_each_step(stream, [&](std::int64_t step) {
+      std::optional<TimelineMeasurement> times;  // none if the actions are not the schedule's: `conformance` reports it
+      const auto time = [&](auto measure) {
+        try {
+          measure();
+        } catch (const InputError&) {
+          times.reset();
+        }
+      };
+      time([&] { times.emplace(stream.record()); });
+      while (const auto step = stream.next_step()) {
+        stream.go_to(*step);
         add_step(run, stream.record());
-        if (step >= 0) timing.add(stream.record(), step);
-        while (reference && reference->next_step().value_or(step + 1) <= step)
-          reference->go_to(*reference->next_step());
-        if (reference) run.ratios.add(reference->record(), stream.record());
-      });
+        if (times && *step >= 0) time([&] { times->add(stream.record(), *step); });
+        if (!reference) continue;
+        advance(*reference, *step);
+        run.ratios.add(reference->record(), stream.record());
+      }
       take_predictions(run, cell);
       if (const auto id = reference_of(evidence_, cell, run.manifest)) evidence_.reference_of[cell.id] = *id;
       if (reference && !cell.holds) run.environment = machine_differences(reference->record(), stream.record());
       evidence_.cells.emplace(cell.id, std::move(run));
-      if (cell.world > 1 && timing.measurement()) keep_slowest(cell, path, *timing.measurement());
+      if (cell.world > 1 && times && (!slowest_ || times->median_makespan() > slowest_->times.median_makespan()))
+        slowest_ = {cell.id, path, std::move(*times)};
+    });
+  }
+
+  /// Reads the one step that is drawn.
+  void slowest() {
+    if (!slowest_) return;
+    or_missing("cells/" + slowest_->id, [&] {
+      RecordStream stream(slowest_->path);
+      const std::int64_t step = slowest_->times.median_step();
+      advance(stream, step);
+      evidence_.slowest = SlowestCase{slowest_->id, slowest_->times.timeline(stream.record(), step)};
     });
   }
 
  private:
-  fs::path reference_path(const std::string& id) const { return record_in(folder_ / "references" / id); }
+  struct Timed {
+    std::string id;
+    fs::path path;
+    TimelineMeasurement times;
+  };
 
-  void keep_slowest(const CellVerdict& cell, const fs::path& path, const TimelineMeasurement& times) {
-    if (evidence_.slowest && evidence_.slowest->timeline.median_makespan >= times.median_makespan()) return;
-    RecordStream stream(path);
-    while (stream.next_step().value_or(times.median_step() + 1) <= times.median_step())
-      stream.go_to(*stream.next_step());
-    evidence_.slowest = SlowestCase{cell.id, times.timeline(stream.record(), times.median_step())};
-  }
+  fs::path reference_path(const std::string& id) const { return record_in(folder_ / "references" / id); }
 
   template <typename Read>
   void or_missing(const std::string& name, Read read) {
@@ -214,6 +209,7 @@ class Gathering {
 
   const fs::path& folder_;
   Evidence& evidence_;
+  std::optional<Timed> slowest_;  ///< so far
 };
 
 }  // namespace
@@ -223,6 +219,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   Gathering gathering(folder, evidence);
   for (const auto& id : folder_names(folder / "references")) gathering.reference(id);
   for (const auto& cell : verdict.cells) gathering.cell(cell);
+  gathering.slowest();
   evidence.launches = gather_launches(folder, verdict);
   try {
     evidence.baseline = read_baseline_result(folder);

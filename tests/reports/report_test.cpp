@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "record/writer.hpp"
 #include "reports/evidence.hpp"
 #include "schedule/schedule.hpp"
@@ -68,7 +71,8 @@ Json manifest_of(std::int64_t world, const std::string& role, const std::string&
 
 /// A record of level `summary`, as a trainer leaves it: every unit keeps 100 bytes for each microbatch in
 /// flight. The one of two ranks is another program's, which may leave memory columns empty.
-void write_record(const fs::path& folder, std::int64_t world, const std::string& schedule) {
+void write_record(const fs::path& folder, std::int64_t world, const std::string& schedule,
+                  std::int64_t action_ns = 1000) {
   const bool reference = schedule == "sequential";
   const Schedule list =
       reference ? Schedule() : make_schedule(schedule, static_cast<std::int32_t>(world), microbatches);
@@ -108,8 +112,8 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
         action.stage = own[i].stage;
         action.action = to_text(own[i]);
         action.microbatch = own[i].microbatch;
-        action.start_ns = 1000 * action.index * (step + 1);
-        action.end_ns = action.start_ns + 1000;
+        action.start_ns = action_ns * action.index * (step + 1);
+        action.end_ns = action.start_ns + action_ns;
         action.peak_bytes = 100;
         writer.add(action);
       }
@@ -230,11 +234,39 @@ TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
   EXPECT_EQ(slowest->timeline.median_makespan, whole.median_makespan);
   EXPECT_EQ(slowest->timeline.planned.makespan, whole.planned.makespan);
 
+  write_record(folder / "cells" / "slower", 2, "1f1b", 5000);
+  for (const std::size_t place : {0u, 2u}) {
+    Verdict of_three = verdict;
+    CellVerdict slower = verdict.cells[1];
+    slower.id = "slower";
+    of_three.cells.insert(of_three.cells.begin() + static_cast<std::ptrdiff_t>(place), slower);
+    EXPECT_EQ(gather_evidence(folder.path(), of_three).slowest.value().id, "slower");
+  }
+
   const fs::path actions = cell(1) / "rank-1" / "actions.csv";
   std::string text = bytes_of(actions);
   text.replace(text.rfind("1B"), 2, "0B");
   write_file(actions, text);
   EXPECT_FALSE(gather_evidence(folder.path(), verdict).slowest) << "its actions are not the schedule's";
+}
+
+TEST_F(Report, RatiosReadStepByStepEqualThoseOfWholeRecords) {
+  const fs::path kept = fs::path(PLUMBLINE_FIXTURES) / ".." / "examples" / "kept";
+  for (const auto& [from, to] : {std::pair{"one", folder / "references/alone"}, {"wrong", cell(1)}}) {
+    fs::remove_all(to);
+    fs::copy(kept / from, to, fs::copy_options::recursive);
+  }
+  GradientRatios whole;
+  whole.add(read_record(kept / "one"), read_record(kept / "wrong"));
+  ASSERT_GT(whole.compared, 0);
+  ASSERT_FALSE(whole.all_one());
+
+  const GradientRatios streamed = gather_evidence(folder.path(), verdict).cells.at(verdict.cells[1].id).ratios;
+
+  EXPECT_EQ(streamed.compared, whole.compared);
+  EXPECT_TRUE(std::ranges::equal(streamed.parameters, whole.parameters, [](const auto& one, const auto& other) {
+    return std::tie(one.parameter, one.low, one.high) == std::tie(other.parameter, other.low, other.high);
+  }));
 }
 
 TEST_F(Report, OfReferencesThatTrainedTheSameTheNamedOneCounts) {
