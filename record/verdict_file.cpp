@@ -98,7 +98,7 @@ void list_keys(A<CellVerdict> auto& cell, auto& keys) {
   keys("optimizer", cell.optimizer);
   keys("schedule", cell.schedule);
   keys.count("world", cell.world);
-  keys("replicas", cell.replicas, Since::later);
+  keys.count("replicas", cell.replicas, Since::later, 1);
   keys("balance", cell.balance);
   keys("variant", cell.variant, Since::second);
   keys("reference", cell.reference, Since::second);
@@ -162,7 +162,7 @@ class KeyWriter {
     json[key] = json_of(value);
   }
   template <class Count>
-  void count(const char* key, const Count& value) {
+  void count(const char* key, const Count& value, Since = Since::first, std::int64_t = 0) {
     json[key] = json_of(value);
   }
   void written_alone(const char* key, bool value) { json[key] = value; }
@@ -211,7 +211,9 @@ class KeyReader {
     if (since == Since::later && !keys_.has_value(key)) return;
     read(key, value);
   }
-  void count(const char* key, std::int64_t& value) { value = keys_.integer(key, 0); }
+  void count(const char* key, std::int64_t& value, Since since = Since::first, std::int64_t smallest = 0) {
+    if (since == Since::first || keys_.has_value(key)) value = keys_.integer(key, smallest);
+  }
   void count(const char* key, std::optional<std::int64_t>& value) {
     if (keys_.has_value(key)) value = keys_.integer(key, 0);  // older verdicts lack it
   }

@@ -240,6 +240,9 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
               HasSubstr("verdict.json: key cells[0].checks[1].limit: is missing"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = "four"; }),
               HasSubstr("key cells[0].world: must be an integer"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = -1; }), HasSubstr("-1 is not between 0 and"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["replicas"] = 0; }), HasSubstr("0 is not between 1 and"));
+  EXPECT_THAT(message([](Json& json) { json["selection"]["cells"] = -1; }), HasSubstr("-1 is not between 0 and"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "all"; }),
               HasSubstr("key cells[0].checks[0].compared: must be an object of integers"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["requirement"] = "wished"; }),
