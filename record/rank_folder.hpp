@@ -28,7 +28,7 @@ inline std::string dump_file_name(std::int64_t step) {
   return "step-" + (step < 0 ? std::string("initial") : std::to_string(step)) + ".safetensors";
 }
 
-/// Where the ranks of a run stand in its record.
+/// Where the ranks of a run are in its record.
 struct RankFolders {
   // Implicit: most runs have one pipeline.
   RankFolders(std::filesystem::path folder, std::int64_t ranks_of_replica = 0)

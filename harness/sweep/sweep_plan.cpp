@@ -7,9 +7,9 @@
 #include <numeric>
 #include <set>
 
+#include "harness/sweep/case_names.hpp"
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/command_plan.hpp"
-#include "harness/sweep/names.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
@@ -24,65 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-
-std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) {
-  std::string text;
-  for (const auto& row : lengths) text += shape_text(row) + ",";
-  return text;
-}
-
-/// Id of a training: "<run>[-<optimizer>][-half][-lengths-<hash>][-dump]".
-std::string training_id(const std::string& run, const RunChanges& changes) {
-  std::string id = run;
-  if (changes.optimizer && !ends_with(id, "-" + *changes.optimizer)) id += "-" + *changes.optimizer;
-  if (changes.granularity == "half" && !ends_with(id, "-half")) id += "-half";
-  if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
-  if (changes.dump) id += "-dump";
-  return id;
-}
-
-/// For a file, its name.
-std::string schedule_name(const std::string& schedule) {
-  return names_schedule_file(schedule) ? fs::path(schedule).filename().string() : schedule;
-}
-
-/// A case's other changes than optimiser and balance, in words.
-std::string variant_of(const ExtraCell& cell) {
-  std::vector<std::string> parts;
-  if (cell.changes.granularity) parts.push_back("granularity " + *cell.changes.granularity);
-  if (cell.changes.partition) parts.push_back("partition " + *cell.changes.partition);
-  std::vector<std::string> rows;
-  for (const auto& row : cell.changes.lengths) rows.push_back(shape_text(row));
-  constexpr std::size_t most_named = 8;
-  if (rows.size() > most_named) {
-    const std::string count = std::to_string(rows.size());
-    const std::string hash = hash_hex(lengths_text(cell.changes.lengths)).substr(0, 6);
-    parts.push_back("lengths of " + count + " microbatches (" + hash + ")");
-  } else if (!rows.empty()) {
-    parts.push_back("lengths " + join(rows, " "));
-  }
-  if (cell.changes.dump) parts.push_back("level dump");
-  if (cell.resumes) {
-    parts.push_back("resumed after " + std::to_string(cell.resumes->steps) + " steps on " +
-                    std::to_string(cell.resumes->world_size) + " ranks" +
-                    (cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
-  }
-  return join(parts, ", ");
-}
-
 constexpr std::int64_t largest_ranks = largest_world * largest_world;
 
 std::int64_t all_ranks(const ExtraCell& cell) {
   return cell.world_size * read_run_facts(cell.run, cell.changes).replicas;
-}
-
-std::string numbers_text(const std::vector<std::int64_t>& numbers) {
-  std::vector<std::string> texts;
-  for (const auto number : numbers) texts.push_back(std::to_string(number));
-  return join(texts, "-");
 }
 
 /// Layers of the model, or halves of them.
@@ -181,38 +126,6 @@ std::vector<std::string> ids_of(const SweepPlan& plan) {
   std::vector<std::string> ids;
   for (const auto& cell : plan.cells) ids.push_back(cell.plan.id);
   return ids;
-}
-
-std::string own_name(const fs::path& run) {
-  return part_of_id(name_in_run_file(run).value_or(run.stem().string()));
-}
-
-/// Name in ids: the run file's key `name`, else "a" for x/a.toml; if several run files of the sweep share it, prefixed
-/// by as many parent folders as necessary: "x-a".
-std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
-  std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
-  for (const auto& cell : sweep.cells) runs.insert(cell.run);
-  std::map<fs::path, std::string> own;
-  for (const auto& run : runs) own[run] = own_name(run);
-  const auto name_of = [&own](const fs::path& run, int folders) {
-    std::string name = own.at(run);
-    fs::path folder = fs::absolute(run).parent_path();
-    for (; folders > 0 && folder.has_filename(); --folders, folder = folder.parent_path()) {
-      name = folder.filename().string() + "-" + name;
-    }
-    return name;
-  };
-  std::map<fs::path, std::string> names;
-  for (const auto& run : runs) {
-    constexpr int most_folders = 32;
-    for (int folders = 0; folders < most_folders; ++folders) {
-      names[run] = name_of(run, folders);
-      const bool alone = std::ranges::none_of(
-          runs, [&](const fs::path& other) { return other != run && name_of(other, folders) == names[run]; });
-      if (alone) break;
-    }
-  }
-  return names;
 }
 
 class Planner {
