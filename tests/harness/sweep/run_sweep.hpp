@@ -58,7 +58,7 @@ class RunSweep : public ::testing::Test {
                              const std::optional<fs::path>& repeated) {
       const std::lock_guard lock(mutex_);
       judged_.push_back(plan);
-      EXPECT_TRUE(fs::exists(candidate) || !plan.launch->started);
+      EXPECT_TRUE(fs::exists(candidate) || !plan.launch->started) << candidate << ": " << plan.launch->words;
       if (repeated) repeats_.push_back(repeated->filename().string());
       CellVerdict verdict;
       verdict.id = plan.id;
