@@ -100,6 +100,10 @@ plumbline_library(toml toml++ toml++/toml.h DEBIAN libtomlplusplus-dev NEEDS 3.3
 plumbline_library(csv libcsv csv.h DEBIAN libcsv-dev LIBRARY csv NEEDS 3.0 MACRO CSV_ IN csv.h)
 plumbline_library(xxhash xxHash xxhash.h DEBIAN libxxhash-dev LIBRARY xxhash NEEDS 0.8 MACRO XXH_VERSION_ IN xxhash.h)
 plumbline_library(mustache mustache kainjow/mustache.hpp DEBIAN libkainjow-mustache-dev)
+plumbline_library(fmt {fmt} fmt/format.h DEBIAN libfmt-dev)
+if(TARGET plumbline_fmt) # header-only, and for the .cpp files of components that do not see LibTorch, which brings an fmt of its own
+  target_compile_definitions(plumbline_fmt INTERFACE FMT_HEADER_ONLY)
+endif()
 if(PLUMBLINE_TESTS)
   plumbline_library(benchmark "Google Benchmark" benchmark/benchmark.h DEBIAN libbenchmark-dev LIBRARY benchmark)
   set(needed 1.12)

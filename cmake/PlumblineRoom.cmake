@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A room is a folder and one static library of all its sources but main.cpp; `USES` is what it may include and link, and nothing else
-# (tests/structure checks the includes against this). The target of harness/judge is plumbline_harness_judge.
+# (tests/structure checks the includes against this), `PRIVATE` what only its .cpp files see. The target of harness/judge is plumbline_harness_judge.
 set(_werror OFF)
 if(DEFINED ENV{PLUMBLINE_WERROR})
   set(_werror "$ENV{PLUMBLINE_WERROR}")
@@ -32,14 +32,14 @@ elseif(PLUMBLINE_SANITIZE)
 endif()
 
 function(plumbline_room folder)
-  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "USES;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   string(REPLACE "/" "_" name "${folder}")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "/(no_)?cuda_module\\.cpp$") # one stands for the other: chosen in PlumblineGpu.cmake
   if(sources)
     add_library(plumbline_${name} STATIC ${sources})
-    target_link_libraries(plumbline_${name} PUBLIC plumbline_options ${arg_USES})
+    target_link_libraries(plumbline_${name} PUBLIC plumbline_options ${arg_USES} PRIVATE ${arg_PRIVATE})
     set_target_properties(plumbline_${name} PROPERTIES UNITY_BUILD ${PLUMBLINE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   else()
     add_library(plumbline_${name} INTERFACE)
