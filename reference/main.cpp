@@ -109,7 +109,7 @@ int run(int argc, char** argv) {
     throw plumbline::InputError(text);
   }
   if (capabilities) return print_capabilities();
-  if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
+  if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout, options.device);
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {
     throw plumbline::InputError(
         "give a run file, with --record DIR, --checkpoint DIR, --export DIR, --check or --plan, or --golden DIR; see "
