@@ -65,10 +65,9 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->type_name("NAME");
   app.add_option("--schedule-dialect", options.schedule_dialect,
                  "Dialect of that file (default: detected from its fields)")
-      ->type_name("torch|torch-old|plumbline");
-  app.add_option("--transport", options.transport,
-                 "Transport instead of the run file's: " + join(transports_of_this_build(), ", "))
-      ->type_name("NAME");
+      ->type_name("TEXT:{torch,torch-old,plumbline}");
+  app.add_option("--transport", options.transport, "Transport instead of the run file's")
+      ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
   app.add_option("--world", options.world, "Ranks, with --transport threads or --check")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank uses a GPU of its node; with --transport threads all ranks use the first")
