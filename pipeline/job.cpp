@@ -53,7 +53,7 @@ void train_rank(RankTrainer& trainer, const TrainingRun& training, const Pipelin
                 bool progress) {
   explain_out_of_memory(memory_plan_text(training, plan, transport.rank()), [&] {
     try {
-      if (plan.replicas == 1) transport.connect(pairs_of(plan.schedule.placement, training.config.tied));
+      transport.connect(pairs_of(plan.schedule.placement, training.config.tied, plan.replicas));
       trainer.train(progress);
     } catch (const std::exception& error) {
       note_failure(trainer, error);

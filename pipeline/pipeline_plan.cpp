@@ -48,9 +48,6 @@ void check_replicas(const PipelineSettings& settings, int world) {
                      (world == 1 ? "" : "s") + "; all replicas have the same number of ranks: start a multiple of " +
                      std::to_string(settings.replicas));
   }
-  if (settings.transport == "nccl") {
-    throw InputError(replicas + ", and over NCCL replicas cannot exchange gradients; use transport mpi");
-  }
 }
 
 }  // namespace

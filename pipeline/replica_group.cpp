@@ -147,14 +147,18 @@ std::vector<float> ReplicaGroup::gather(std::int64_t step, std::int32_t stage, c
     receives.push_back(messages_.receive(peer(replica), about, count, at::kFloat));
     sends.push_back(messages_.send(peer(replica), about, sent));
   }
-  std::vector<float> all;
+  std::vector<at::Tensor> values;
   auto received = receives.begin();
   for (int replica = 0; replica < replicas_; ++replica) {
-    const at::Tensor values = (replica == replica_ ? sent : messages_.wait(*received++)).to(at::kCPU);
-    const auto* first = values.const_data_ptr<float>();
-    all.insert(all.end(), first, first + values.numel());
+    values.push_back(replica == replica_ ? sent : messages_.wait(*received++));
   }
   for (ReplicaMessages::InProgress& send : sends) messages_.wait(send);
+  world_.wait_for_payloads();
+  std::vector<float> all;
+  for (const at::Tensor& each : values) {
+    const at::Tensor on_host = each.to(at::kCPU);
+    all.insert(all.end(), on_host.const_data_ptr<float>(), on_host.const_data_ptr<float>() + count);
+  }
   return all;
 }
 

@@ -13,7 +13,8 @@ namespace plumbline {
 using RankPair = std::pair<int, int>;
 
 /// The pairs of ranks that exchange boundary tensors in this placement, and the ends that exchange a tied weight. Pairs
-/// with an even first rank come first, so that pairs without a common rank connect at the same time.
-std::vector<RankPair> pairs_of(const Placement& placement, bool tied);
+/// with an even first rank come first, so that pairs without a common rank connect at the same time. With several
+/// replicas of the pipeline: those of each, and the pairs of the same place in two replicas.
+std::vector<RankPair> pairs_of(const Placement& placement, bool tied, int replicas = 1);
 
 }  // namespace plumbline

@@ -85,7 +85,7 @@ fs::path run_candidate(const Canary& canary, const fs::path& calibration) {
   return out / "record";
 }
 
-const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
+const CheckResult& find(const CellVerdict& verdict, std::string_view check) {
   return *std::ranges::find(verdict.checks, check, &CheckResult::name);
 }
 

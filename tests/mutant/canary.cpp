@@ -99,7 +99,7 @@ CellVerdict judge(const Canary& canary, int& code) {
   return judge_cell(plan, reference(canary.run), out / "record");
 }
 
-const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
+const CheckResult& find(const CellVerdict& verdict, std::string_view check) {
   return *std::ranges::find(verdict.checks, check, &CheckResult::name);
 }
 

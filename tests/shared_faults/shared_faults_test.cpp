@@ -45,7 +45,7 @@ std::string run_file(const std::string& named) {
          optimizer + (mixed ? "\"\nprecision = \"mixed" : "") + "\"\n[record]\nlevel = \"dump\"\n";
 }
 
-const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
+const CheckResult& find(const CellVerdict& verdict, std::string_view check) {
   return *std::ranges::find(verdict.checks, check, &CheckResult::name);
 }
 

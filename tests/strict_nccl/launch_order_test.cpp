@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The launch order of groups on devices that execute strictly in order: every schedule, and random lists, executed over
 // the NCCL transport with a few bytes per message.
+#include <ATen/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include <random>
 #include <tuple>
 
+#include "pipeline/replica_group.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/message.hpp"
@@ -166,6 +169,32 @@ TEST_P(LaunchOrder, CompletesEverySchedule) {
       EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"))
           << name << ", " << world << (tied ? ", tied" : "");
     }
+  }
+}
+
+TEST_P(LaunchOrder, CompletesTheSumOverReplicas) {
+  const at::NoGradGuard no_grad;
+  for (const int replicas : {2, 3, 5}) {
+    StrictWorld world(replicas, devices.at(GetParam()));
+    const RunOptions options{.ranks = replicas, .connect = false};
+    const Outcome outcome = run_strict(world, options, [&](Transport& t) {
+      t.connect(pairs_of({1, 1, PlacementKind::loop}, false, replicas));
+      TrainState state;
+      for (const std::int64_t elements : {1 << 20, 3}) {  // a bucket each; of the second, parts are empty
+        TrainedParameter parameter;
+        parameter.value = at::full({elements}, 0.0F);
+        parameter.value.mutable_grad() = at::full({elements}, static_cast<float>(t.rank() + 1));
+        state.parameters.push_back(std::move(parameter));
+      }
+      ReplicaGroup group(t, 1, at::kCPU);
+      for (std::int64_t step = 0; step < 2; ++step) group.sum_gradients(step, 0, state);
+      t.wait_for_sends();
+      const auto sum = static_cast<float>(replicas * replicas * (replicas + 1) / 2);
+      for (const TrainedParameter& each : state.parameters)
+        EXPECT_TRUE(each.gradient().eq(sum).all().item<bool>()) << replicas;
+      EXPECT_EQ(group.gather(2, 0, {static_cast<float>(t.rank())}).back(), static_cast<float>(replicas - 1));
+    });
+    EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*")) << replicas;
   }
 }
 

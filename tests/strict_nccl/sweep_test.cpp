@@ -25,20 +25,20 @@ struct Swept {
   std::string said;     ///< the pipeline's stderr
 };
 
-Swept sweep(const std::string& option) {
+Swept sweep(const std::string& option, const std::string& keys = "world_sizes = [3]\nschedules = [\"1f1b\"]\n") {
   const testing::TemporaryFolder folder;
   const std::string bin = PLUMBLINE_BIN;
   std::ofstream(folder / "sweep.toml") << "launcher = \"" + bin + "/plumbline-strict-nccl " + option +
-                                              "--world {world}\"\nrun = [\"" PLUMBLINE_FIXTURES
-                                              "/runs/quick.toml\"]\nworld_sizes = [3]\nschedules = [\"1f1b\"]\n"
-                                              "time_limit_s = 60\n";
+                                              "--world {world}\"\nrun = [\"" PLUMBLINE_FIXTURES "/runs/quick.toml\"]\n"
+                                       << keys << "time_limit_s = 60\n";
   const std::string out = (folder / "out").string();
   const std::string command = bin + "/plumbline sweep " + (folder / "sweep.toml").string() + " --out " + out + " > " +
                               (folder / "output").string() + " 2>&1";
   Swept swept;
   swept.code = WEXITSTATUS(std::system(command.c_str()));
   swept.results = read_file(out + "/results.csv");
-  swept.said = read_file(out + "/launches/quick-1f1b-w3/stderr.txt");
+  const std::string said = out + "/launches/quick-1f1b-w3/stderr.txt";
+  if (std::filesystem::exists(said)) swept.said = read_file(said);
   return swept;
 }
 
@@ -48,6 +48,13 @@ TEST(StrictSweep, HoldsWithoutAMistake) {
   EXPECT_EQ(swept.code, 0) << swept.results << swept.said;
   EXPECT_THAT(swept.results, AllOf(HasSubstr(",boundaries,holds,"), HasSubstr(",memory,holds,")));
   EXPECT_THAT(swept.said, Not(HasSubstr("strict NCCL:")));
+}
+
+TEST(StrictSweep, HoldsWithReplicas) {
+  const Swept swept = sweep("", "world_sizes = [1, 2]\nreplicas = [2, 4]\nschedules = [\"1f1b\", \"zb-v\"]\n");
+
+  EXPECT_EQ(swept.code, 0) << swept.results;
+  EXPECT_THAT(swept.results, HasSubstr("quick-zb-v-r4-w2"));
 }
 
 TEST(StrictSweep, FailsWithoutEventWaits) {

@@ -28,6 +28,12 @@ TEST(RankPairs, IncludeTheEndsOfATiedWeight) {
   EXPECT_THAT(pairs_of({3, 1, PlacementKind::loop}, tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
 }
 
+TEST(RankPairs, ConnectTheSamePlaceOfReplicas) {
+  EXPECT_THAT(pairs_of({2, 1, PlacementKind::loop}, !tied, 3),
+              ElementsAre(Pair(0, 1), Pair(0, 2), Pair(0, 4), Pair(2, 3), Pair(2, 4), Pair(4, 5), Pair(1, 3),
+                          Pair(1, 5), Pair(3, 5)));
+}
+
 TEST(RankPairs, AreEmptyForOneRank) {
   EXPECT_THAT(pairs_of({1, 2, PlacementKind::loop}, tied), IsEmpty());
 }
