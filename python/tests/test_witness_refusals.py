@@ -83,7 +83,7 @@ class TokensTest(unittest.TestCase):
         with self.assertRaisesRegex(InputError, "matches no file"):
             Tokens(self.data(b"", sources=[self.folder / "*.none"]))
         (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + bytes(30))
-        with self.assertRaisesRegex(InputError, "no index of Megatron's, version 1"):
+        with self.assertRaisesRegex(InputError, "is not a Megatron index of version 1"):
             Tokens(self.data(bytes(4)))
         (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + (1).to_bytes(8, "little") + b"\x06" + bytes(16))
         with self.assertRaisesRegex(InputError, "dtype 6 is not an integer type"):
