@@ -36,7 +36,7 @@ std::optional<int> told_by_launcher(std::array<const char*, 2> names) {
 void check_gpus(const PipelineOptions& options, const TrainingRun& training, const PipelinePlan& plan) {
   const int world = plan.world();
   const bool threads = training.run.pipeline.transport == "threads";
-  const RankGpus seen = visible_gpus(load_gpu_module());
+  const RankGpus seen = gpus_of_this_rank(load_gpu_module());
   GpuSharing sharing;
   sharing.mixed_models = options.mixed_gpus;
   sharing.several_ranks_per_gpu =

@@ -12,7 +12,7 @@
 
 namespace plumbline {
 
-RankGpus visible_gpus(GpuSupport& gpu) {
+RankGpus gpus_of_this_rank(GpuSupport& gpu) {
   RankGpus own;
   own.host = host_identity();
   std::string ignored;

@@ -13,7 +13,7 @@
 namespace plumbline {
 
 /// What this process sees on this node.
-RankGpus visible_gpus(GpuSupport& gpu);
+RankGpus gpus_of_this_rank(GpuSupport& gpu);
 
 /// Collective. Returns what every rank sees, in rank order. A rank that cannot use GPUs reports none. Throws
 /// DeadlineError if a rank does not answer in time.

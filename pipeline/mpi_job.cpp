@@ -109,7 +109,7 @@ std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Training
   if (options.device != "cpu") {
     const bool able = training != nullptr && !failure;
     const std::vector<RankGpus> ranks =
-        exchange_gpus(*endpoint, able ? visible_gpus(load_gpu_module()) : RankGpus{}, settings.start_timeout);
+        exchange_gpus(*endpoint, able ? gpus_of_this_rank(load_gpu_module()) : RankGpus{}, settings.start_timeout);
     if (able) failure = failure_of([&] { select_gpu(options, ranks, endpoint->rank(), *training); });
   }
   std::optional<at::Device> gpu;

@@ -40,10 +40,10 @@ int print_capabilities() {
 int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records the tensors at each stage boundary.");
   app.footer(help_end(
-      {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline",
-       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline",
+      {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record records/pipeline",
+       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record records/pipeline",
        "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
-       "/tmp/zbv",
+       "records/zbv",
        "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
       {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not arrive"}));
   begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");
@@ -65,10 +65,9 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->type_name("NAME");
   app.add_option("--schedule-dialect", options.schedule_dialect,
                  "Dialect of that file (default: detected from its fields)")
-      ->type_name("torch|torch-old|plumbline");
-  app.add_option("--transport", options.transport,
-                 "Transport instead of the run file's: " + join(transports_of_this_build(), ", "))
-      ->type_name("NAME");
+      ->type_name("TEXT:{torch,torch-old,plumbline}");
+  app.add_option("--transport", options.transport, "Transport instead of the run file's")
+      ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
   app.add_option("--world", options.world, "Ranks, with --transport threads or --check")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank uses a GPU of its node; with --transport threads all ranks use the first")

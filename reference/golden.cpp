@@ -26,6 +26,8 @@
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_start.hpp"
 #include "training/graph_edges.hpp"
 #include "training/loss.hpp"
 #include "training/tensor_record.hpp"
@@ -130,11 +132,12 @@ std::string read_dtype(const SafetensorsFile& io) {
 
 /// Outputs of the model, run unit by unit as in the trainers, under the names of io.safetensors.
 std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& directory, const LlamaConfig& config,
-                                                  const SafetensorsFile& io, at::ScalarType dtype) {
-  const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
-  const at::Tensor labels = read_shifted_labels(io, config, ids);
+                                                  const SafetensorsFile& io, at::ScalarType dtype, at::Device device) {
+  if (!device.is_cpu()) start_gpu(device, dtype, false);
+  const at::Tensor read_ids = read_tokens(io, "input_ids", config.vocab_size, false);
+  const at::Tensor ids = read_ids.to(device), labels = read_shifted_labels(io, config, read_ids).to(device);
 
-  LlamaSlice model(config, all_units(config), dtype);
+  LlamaSlice model(config, all_units(config), dtype, device);
   load_weights(model, directory / "model.safetensors");
   model.allocate_gradients();
   model.prepare_tables(ids.size(1));
@@ -149,10 +152,10 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   const TrainState state(stateless, model.parameters());
   TiedWeight(config.tied, state).add_uses();
 
-  std::map<std::string, at::Tensor> outputs{{"logits", logits}, {"loss", loss.detach()}};
+  std::map<std::string, at::Tensor> outputs{{"logits", logits.cpu()}, {"loss", loss.detach().cpu()}};
   for (const Parameter& parameter : model.parameters()) {
     if (!parameter.alias) {
-      outputs["grad." + parameter.name] = parameter.value.grad();
+      outputs["grad." + parameter.name] = parameter.value.grad().cpu();
     }
   }
   return outputs;
@@ -295,7 +298,7 @@ bool bits_required() {
   return std::getenv(require_bits) != nullptr;
 }
 
-bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tally) {
+bool judge(const std::filesystem::path& directory, at::Device device, std::ostream& out, Tally& tally) {
   if (!std::filesystem::is_directory(directory)) {
     throw InputError(directory.string() +
                      " is not a directory: a golden has config.json, model.safetensors and io.safetensors");
@@ -305,15 +308,20 @@ bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tal
   const LlamaConfig config = load_config(directory / "config.json");
   const SafetensorsFile io(directory / "io.safetensors");
   const std::string dtype = read_dtype(io);
-  const GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer, dtype);
-  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io, parse_dtype(dtype));
+  GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer, dtype);
+  if (!device.is_cpu()) {
+    demand.bits = false;
+    demand.digests.reset();
+    demand.reason = "computed on a GPU; a processor computed the golden";
+  }
+  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io, parse_dtype(dtype), device);
 
   out << directory.string() << "\n  " << (demand.bits ? "0 ULP demanded: " : "tolerance: ") << demand.reason << "\n  "
       << std::left << std::setw(58) << "tensor" << std::right << std::setw(9) << "elements" << std::setw(11) << "ULP"
       << std::setw(12) << "difference" << std::setw(11) << "limit" << '\n';
   // A bfloat16 golden has the bits of one processor; if all its entries are of other versions, none applies here.
   const bool of_others = golden.is_object() && !names_this_torch(golden.value("torch", Json()));
-  bool holds = demand.bits || !bits_required() || dtype == "bfloat16" || of_others;
+  bool holds = demand.bits || !device.is_cpu() || !bits_required() || dtype == "bfloat16" || of_others;
   if (!holds) {
     out << "  FAILS: " << require_bits << "=" << std::getenv(require_bits)
         << " demands bits of every golden in float32\n";
@@ -414,11 +422,13 @@ GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& 
   return demand;
 }
 
-int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out) {
+int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out, const std::string& device) {
   if (directories.empty()) {
     throw InputError("no golden to judge: give at least one directory");
   }
+  if (device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
+  const at::Device computing = device == "cuda" ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
   const std::string here = machine_json().value("aten_capability", "");
   if (bits_required() && std::getenv(require_bits) != here) {
     throw InputError(std::string(require_bits) + "=" + std::getenv(require_bits) + ", but this machine computes with " +
@@ -427,7 +437,7 @@ int judge_goldens(const std::vector<std::filesystem::path>& directories, std::os
   Tally tally;
   std::size_t holding = 0;
   for (const std::filesystem::path& directory : directories) {
-    holding += judge(directory, out, tally) ? 1 : 0;
+    holding += judge(directory, computing, out, tally) ? 1 : 0;
   }
   out << holding << " of " << directories.size() << " goldens hold; compared at 0 ULP: " << tally.tensors_at_bits
       << " of " << tally.tensors << " tensors, " << tally.elements_at_bits << " of " << tally.elements << " elements\n";

@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
       "Trains a Llama on one device, microbatch by microbatch, and records the tensors at every unit boundary: the "
       "reference that a pipeline is compared with.");
   app.footer(plumbline::help_end(
-      {"plumbline-reference fixtures/runs/quick.toml --record /tmp/reference",
+      {"plumbline-reference fixtures/runs/quick.toml --record records/reference",
        "plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
       {.zero = "trained, or the goldens hold", .one = "the run failed, or a golden does not hold"}));
   plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml --record DIR [OPTION...]");
@@ -109,7 +109,7 @@ int run(int argc, char** argv) {
     throw plumbline::InputError(text);
   }
   if (capabilities) return print_capabilities();
-  if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
+  if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout, options.device);
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {
     throw plumbline::InputError(
         "give a run file, with --record DIR, --checkpoint DIR, --export DIR, --check or --plan, or --golden DIR; see "

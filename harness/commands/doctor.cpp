@@ -10,7 +10,7 @@
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"

@@ -13,7 +13,7 @@
 #include "command_line/command_line.hpp"
 #include "harness/commands/doctor.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 #include "harness/sweep/disk_estimate.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/merge_sweeps.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "harness/launch/launcher.hpp"
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/names.hpp"

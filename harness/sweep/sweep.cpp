@@ -71,6 +71,10 @@ class Sweep {
       run_cells();
     } catch (const Error& error) {
       if (stopped_by_.empty()) stopped_by_ = error.what();
+      try {
+        settle_all();  // what has ended is judged before the folder may go
+      } catch (const Error&) {
+      }
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // There are no results, and the corrected file would be another sweep: release the folder.
         folder_.discard();

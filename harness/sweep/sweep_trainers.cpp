@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/launch/free_port.hpp"
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"

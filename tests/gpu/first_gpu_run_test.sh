@@ -30,6 +30,7 @@ esac
 STUB
 printf '#!/bin/sh\necho "ratio 1.25"\n' >"$bin/deterministic_step"
 printf '#!/bin/sh\n' >"$bin/plumbline-pipeline"
+printf '#!/bin/sh\necho "$@"\n' >"$bin/plumbline-reference"
 touch "$bin/plumbline-gpu.so"
 chmod +x "$bin"/*
 
@@ -48,9 +49,10 @@ PLUMBLINE_BIN=$bin "$script" "$work/mine" >"$work/said" 2>&1 || code=$?
 code=0
 PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 ((code == 1)) || fail "with a sweep that does not hold the exit code is $code"
-for part in gpu threads bench deterministic; do
+for part in goldens gpu threads bench deterministic; do
   grep -q "^$part," "$work/out/parts.csv" || fail "there is no part $part"
 done
+grep -q -- '--device cuda --golden .*hf_golden/two_tokens' "$work/out/goldens.txt" || fail "the goldens were not given"
 for words in '1 of 2 cases hold' 'exit code 1' '12 ms a step' 'ratio 1.25' '<td>threads</td><td>1</td><td>3</td><td>3 to 3</td>'; do
   grep -qF "$words" "$work/out/index.html" || fail "the page lacks: $words"
 done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 
 int main(int argc, char** argv) {
   plumbline::take_assigned_gpus();

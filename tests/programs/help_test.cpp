@@ -150,6 +150,12 @@ TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
       if (std::regex_search(entry, name, std::regex("^(-h, )?(--?[a-z-]+)"))) {
         EXPECT_THAT(options, Contains(name[2].str())) << command;
       }
+      if (std::regex_search(entry, name, std::regex("^(--[a-z-]+) ([a-z0-9-]+)[|]"))) {
+        words.back() = name[1].str();
+        words.push_back("");
+        EXPECT_THAT(offered(program, words), Contains(name[2].str())) << command << " " << entry;
+        words.pop_back();
+      }
     }
     for (const std::string& entry : entries_of(help, "Command")) {
       if (entry.starts_with(" ")) continue;

@@ -108,7 +108,7 @@ class TrainedGolden {
     if (!same_code_path()) return outcome;
     for (const auto& [key, digest] : json_.at("digests").items()) {
       const SafetensorsEntry ours = dumped(key);
-      outcome[counted_as(key)].add(tensor_digest(ours.dtype, ours.shape, ours.bytes) == digest, 0);
+      outcome[counted_as(key)].add(tensor_digest(ours.dtype, ours.shape, ours.bytes) == digest.get<std::string>(), 0);
     }
     return outcome;
   }

@@ -5,6 +5,7 @@
 
 #include "support/error.hpp"
 #include "support/text.hpp"
+#include "support/visible_gpus.hpp"
 #include "training/gpu/cuda_versions.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/loaded_libraries.hpp"
@@ -57,6 +58,10 @@ void check_driver(GpuSupport& support) {
                       ", this build needs a driver for " + need + "; update the driver, or train with --device cpu");
   }
   if (!(count >= 1)) {
+    if (const auto named = visible_gpus(); named && named->empty()) {
+      throw InputError("--device cuda: CUDA_VISIBLE_DEVICES " + visible_devices() +
+                       " and names no GPU; unset it or name the GPUs to use, or train with --device cpu");
+    }
     throw SystemError("--device cuda: this process sees no GPU" + (why.empty() ? "" : " (CUDA says: " + why + ")") +
                       "; CUDA_VISIBLE_DEVICES " + visible_devices() +
                       ". Ask the scheduler for GPUs (Slurm: --gpus), or train with --device cpu");

@@ -12,7 +12,8 @@ namespace plumbline {
 /// Requires exactly one libnccl (`nccl_libraries`: those loaded) with the functions that are used. Throws SystemError.
 void check_nccl_library(const GpuVersions& versions, const std::vector<std::string>& nccl_libraries);
 
-/// Requires a driver that supports this build's CUDA, and a GPU. Throws SystemError.
+/// Requires a driver that supports this build's CUDA, and a GPU. Throws SystemError, and InputError if
+/// CUDA_VISIBLE_DEVICES shows CUDA no GPU: it names none, one twice, or a MIG slice among others.
 void check_driver(GpuSupport& support);
 
 /// Loads the CUDA module and makes both checks. Throws InputError in a build without it, SystemError otherwise.

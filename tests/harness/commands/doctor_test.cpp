@@ -8,11 +8,11 @@
 
 #include <map>
 
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

@@ -3,7 +3,7 @@
 #include "harness/commands/sweep_command.hpp"
 
 #include "tests/harness/commands/finished_sweep.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include "harness/launch/launcher.hpp"
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
 #include "tests/harness/launch/child_process.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 #include "tests/harness/launch/launch_test.hpp"
 #include "tests/harness/launch/open_files.hpp"
 

@@ -10,7 +10,7 @@
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 #include "tests/harness/launch/launch_test.hpp"
 
 namespace plumbline::testing {

@@ -5,7 +5,7 @@
 
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {

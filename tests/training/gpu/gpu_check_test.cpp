@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"
+#include "tests/environment_variable.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/training/gpu/fake_gpus.hpp"
 #include "training/gpu/gpu_capabilities.hpp"
 #include "training/gpu/gpu_module.hpp"
@@ -70,6 +72,18 @@ TEST(GpuCheck, NamesTheVariableThatHidesGpus) {
 
   EXPECT_THAT(refusal(gpus), AllOf(HasSubstr("sees no GPU"), HasSubstr("no CUDA-capable device is detected"),
                                    HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
+TEST(GpuCheck, SaysWhyTheVariableShowsNoGpu) {
+  testing::FakeGpus gpus;
+  gpus.devices.clear();
+  const auto refusal_of = [&](const char* value) {
+    const testing::EnvironmentVariable variable("CUDA_VISIBLE_DEVICES", value);
+    return testing::error_of<InputError>([&] { check_driver(gpus); });
+  };
+  EXPECT_THAT(refusal_of(""), HasSubstr("CUDA_VISIBLE_DEVICES is \"\" and names no GPU"));
+  EXPECT_THAT(refusal_of("0,0"), HasSubstr("CUDA_VISIBLE_DEVICES is \"0,0\": it names GPU 0 twice"));
+  EXPECT_THAT(refusal_of("MIG-1,0"), HasSubstr("name one slice"));
 }
 
 TEST(GpuCheck, NamesBothNcclLibraries) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GPUs that a process may use: by the variable, by the existing devices, and as assigned by CTest.
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"
-#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {

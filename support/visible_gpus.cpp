@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/visible_gpus.hpp"
+#include "support/visible_gpus.hpp"
 
 #include <algorithm>
 #include <cstdlib>
