@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bubble by simulation, as a table in Markdown: schedules and microbatches per rank against pipeline ranks.
+"""Bubble by simulation, as a table in Markdown: schedules, and microbatches per rank, against pipeline ranks.
 
     benchmarks/scaling.py --times 18.522,18.086,9.337 --communication 0.601
 
 T_F, T_B, T_W and T_comm are those of one stage; with N chunks a rank each stage takes 1/N of them. R replicas of P ranks with M microbatches
-a step have the bubble of the row M / (R P).
+a step have the bubble of M / (R P) microbatches per rank.
 """
 import argparse
 import json
@@ -24,16 +24,19 @@ def main():
     parser.add_argument("--ranks", default="4,16,64,256,1024", help="pipeline ranks (default: %(default)s)")
     args = parser.parse_args()
     ranks = [int(each) for each in args.ranks.split(",")]
-    print("| schedule | microbatches per rank | " + " | ".join(f"P = {p:,}" for p in ranks) + " |\n|---|---|" + "---|" * len(ranks))
+    each_rank = (1, 2, 4, 8)
+    print(f"| {', '.join(map(str, each_rank))} microbatches per rank | " + " | ".join(f"P = {p:,}" for p in ranks) + " |\n|---" + "|---" * len(ranks) + "|")
     for schedule, chunks in SCHEDULES.items():
         times = ",".join(str(float(time) / chunks) for time in args.times.split(","))
-        for each in (1, 2, 4, 8):
-            cells = []
-            for p in ranks:
+        cells = []
+        for p in ranks:
+            bubbles = []
+            for each in each_rank:
                 done = subprocess.run([args.plumbline, "schedule", "simulate", "--schedule", schedule, "--ranks", str(p), "--microbatches", str(p * each),
                                        "--times", times, "--communication", args.communication, "--json"], capture_output=True, text=True, check=True)
-                cells.append(f"{100 * json.loads(done.stdout)['bubble_rate']:.0f} %")
-            print(f"| {schedule} | {each} | " + " | ".join(cells) + " |", flush=True)
+                bubbles.append(f"{100 * json.loads(done.stdout)['bubble_rate']:.0f}")
+            cells.append(", ".join(bubbles) + " %")
+        print(f"| {schedule} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains twice, records both, and prints where the second first parts from the first.
+"""Trains and records twice, and prints where the second run first diverges from the first.
 
     pip install build/wheel/plumbline-*.whl torch && python examples/first_divergence.py
 """

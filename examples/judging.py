@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the examples have in common: a trainer made to record, run as its ranks would be, right and wrong, and held against one device.
+"""Shared by the examples: makes a trainer record, runs its ranks, right and wrong, and compares the records with one device's.
 
 Needs `plumbline` on PATH (or PLUMBLINE) and the package (pip install ./python).
 """
@@ -20,10 +20,10 @@ SECONDS = 300
 @dataclass(frozen=True)
 class WrongWay:
     name: str
-    old: str  # what stands once in the trainer
+    old: str  # occurs once in the trainer
     new: str
-    check: str  # that is red
-    item: str  # what the first divergence names
+    check: str  # that must fail
+    item: str  # of the first divergence
     step: int
     norm: str = "gathered"
     world: int = 2
@@ -31,12 +31,12 @@ class WrongWay:
 
 @dataclass(frozen=True)
 class Example:
-    """A folder with train.py and record.diff, the lines that are added to it."""
+    """A folder with train.py and record.diff, which adds the recording lines."""
 
     here: pathlib.Path
 
     def recorded_script(self, folder, old=None, new=None, change=None):
-        """train.py with those lines, and a wrong way or another diff where one is given."""
+        """Writes train.py with the recording lines; `old` replaced by `new`, and `change`, another diff, applied if given."""
         script = folder / "train.py"
         shutil.copy(self.here / "train.py", script)
         for diff in filter(None, (change, self.here / "record.diff")):
@@ -44,7 +44,7 @@ class Example:
         if old is not None:
             text = script.read_text()
             if text.count(old) != 1:
-                raise ValueError(f"{old!r} stands {text.count(old)} times in the trainer, not once")
+                raise ValueError(f"{old!r} occurs {text.count(old)} times in the trainer, not once")
             script.write_text(text.replace(old, new))
         return script
 
@@ -57,8 +57,8 @@ class Example:
         return record
 
     def missed(self, ways, out, *options, reference=None, world=None):
-        """Trains each wrong way and prints what is red; how many are not, or at another place. `reference` and `world`: of all of them,
-        where the trainer has no --norm."""
+        """Trains each wrong way and prints what fails; returns how many do not fail, or fail elsewhere. `reference` and `world`: for all ways,
+        if the trainer has no option --norm."""
         missed = 0
         norms = {way.norm for way in ways}
         references = dict.fromkeys(norms, reference) if reference else {norm: self.train(out / f"one-{norm}", 1, "--norm", norm) for norm in norms}
@@ -76,20 +76,20 @@ class Example:
 
 
 def new_folder(text):
-    """Of an argument: a folder that is not there yet."""
+    """The folder of an argument, which must not exist."""
     folder = pathlib.Path(text)
     if folder.exists():
-        raise SystemExit(f"{folder}: is there already")
+        raise SystemExit(f"{folder}: exists")
     return folder
 
 
 def verdict_words(found):
-    parted = "up to the norm" in found.checks["parameters"].reason
-    return f"holds, {'0 ULP up to the norm' if parted else '0 ULP'}" if found.holds else str(found)
+    diverged = "up to the norm" in found.checks["parameters"].reason
+    return f"holds, {'0 ULP up to the norm' if diverged else '0 ULP'}" if found.holds else str(found)
 
 
 def run(script, world, options):
-    """The ranks, as torchrun would start them; their exit codes."""
+    """Starts the ranks as torchrun does, and returns their exit codes."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gradients that are summed in a float32 buffer beside each bfloat16 parameter, and float32 masters in the optimiser, as Megatron keeps them: recorded twice on one
-device, right and with a fault, and compared.
+"""Records a run with float32 sums of gradients (`main_grad`) and float32 masters of bfloat16 parameters, as in Megatron, twice on one device, right and with a fault,
+and compares the two.
 
     python examples/main_grad.py FOLDER        # needs plumbline (pip install ./python) and torch
 """
@@ -33,7 +33,7 @@ def train(folder, forget_copies=False):
         parameter.main_grad = torch.zeros(parameter.shape)
         masters[parameter] = parameter.detach().float().requires_grad_()
 
-        def add(parameter):  # a parameter's own .grad is gone when the backward pass ends
+        def add(parameter):  # .grad is None after the backward pass
             parameter.main_grad += parameter.grad
             parameter.grad = None
 

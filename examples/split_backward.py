@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torch's split backward pass makes of layers that use a weight several times, and of frozen first stages; plain torch, one process.
+"""Tests torch's split backward pass with layers that use a weight several times, and with frozen first stages; plain torch, one process.
 
-Schedules that split it (InterleavedZeroBubble, ZBVZeroBubble, DualPipeV) compute gradients of inputs and of weights apart.
-`python split_backward.py` runs InterleavedZeroBubble over four stages that all lie in this process, and prints for each model how far the
-weights' gradients are from those of `loss.backward()`. It ends with 1 where that is not what docs/judge-your-trainer.md says of this
-version of torch; of a version that is newer than those it prints what it found.
+Schedules that split it (InterleavedZeroBubble, ZBVZeroBubble, DualPipeV) compute the gradients of inputs and of weights separately.
+`python split_backward.py` runs InterleavedZeroBubble over four stages in this process, and prints for each model how far the weights'
+gradients are from those of `loss.backward()`. Ends with 1 if that is not what docs/judge-your-trainer.md says of this version of torch;
+of a newer version it prints the results only.
 """
 
 import copy
@@ -23,21 +23,21 @@ SAME, OTHER, NONE, ERROR = "same bits", "other gradients", "no gradients", "an e
 
 
 class Twice(torch.nn.Linear):
-    """One linear layer behind itself."""
+    """One linear layer, called twice in sequence."""
 
     def forward(self, x):
         return super().forward(torch.tanh(super().forward(x)))
 
 
 class Branches(torch.nn.Linear):
-    """One linear layer on two branches of which neither feeds the other."""
+    """One linear layer on two parallel branches."""
 
     def forward(self, x):
         return super().forward(x) * torch.sigmoid(super().forward(-x))
 
 
 class Recurrent(torch.nn.GRU):
-    """Its weights are used at each position."""
+    """A GRU, whose weights are used at each position."""
 
     def forward(self, x):
         return super().forward(x)[0]
@@ -58,13 +58,13 @@ class LinearTanh(torch.autograd.Function):
 
 
 class Fused(torch.nn.Linear):
-    """A layer whose backward pass is written by hand, as fused kernels have it."""
+    """A layer with a backward pass of its own, as fused kernels have."""
 
     def forward(self, x):
         return LinearTanh.apply(x, self.weight)
 
 
-# What becomes of it: of torch 2.10 and 2.11, of 2.12, of 2.13 to 2.15.
+# Expected results with torch 2.10 and 2.11, 2.12, and 2.13 to 2.15.
 MODELS = {
     "a linear layer": (lambda: torch.nn.Linear(SIZE, SIZE), (SAME, SAME, SAME)),
     "on two branches": (lambda: Branches(SIZE, SIZE), (SAME, SAME, SAME)),
@@ -87,14 +87,14 @@ def whole(layers, x, y):
 
 def in_parts(layers, x, y):
     stages = [PipelineStage(layer, number, STAGES, torch.device("cpu")) for number, layer in enumerate(layers)]
-    for stage in stages:  # torch 2.10 and 2.11 open connections by a message to each neighbour, and gloo has none to the rank itself
+    for stage in stages:  # torch 2.10 and 2.11 open connections by a message to each neighbour; gloo has none to the rank itself
         stage._get_init_p2p_neighbors_ops = list
     ScheduleInterleavedZeroBubble(stages, MICROBATCHES, loss_of, scale_grads=False).step(x, target=y)
 
 
 def outcome(make, frozen=0):
     torch.manual_seed(1)
-    one = [torch.nn.Sequential(make(), torch.nn.Tanh()) for _ in range(STAGES)]  # torch up to 2.14 takes no view as a stage's output
+    one = [torch.nn.Sequential(make(), torch.nn.Tanh()) for _ in range(STAGES)]  # torch up to 2.14 accepts no view as a stage's output
     for layer in one[:frozen]:
         layer.requires_grad_(False)
     two = copy.deepcopy(one)
@@ -124,11 +124,11 @@ def main():
         dist.destroy_process_group()
     unlike = 0
     for name, (what, words, expected) in found.items():
-        told = "" if column is None or what == expected[column] else f" (docs/judge-your-trainer.md says: {expected[column]})"
-        unlike += bool(told)
-        print(f"{name}: {what}{', ' + words if words else ''}{told}")
+        note = "" if column is None or what == expected[column] else f" (docs/judge-your-trainer.md says: {expected[column]})"
+        unlike += bool(note)
+        print(f"{name}: {what}{', ' + words if words else ''}{note}")
     if column is None:
-        print(f"torch {torch.__version__} is none of those that were tried (2.10 to 2.15)")
+        print(f"torch {torch.__version__} was not tested (2.10 to 2.15 were)")
     return int(unlike > 0)
 
 

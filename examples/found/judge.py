@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows the faults of released trainers that docs/found.md tells of, with the torch or DeepSpeed that is installed.
+"""Shows the faults of released trainers in docs/found.md, with the installed torch or DeepSpeed.
 
     python judge.py torch --out build/found/torch        # torch 2.11.0 or 2.15.0
     python judge.py deepspeed --out build/found/deepspeed
 
-Each fault is a pair that holds and one that is red. Ends with 1 where one of them is not as docs/found.md says.
+Each fault is a pair that holds and one that fails. Ends with 1 if one is not as docs/found.md says.
 """
 
 import argparse
@@ -19,13 +19,13 @@ sys.path.insert(0, str(HERE.parent))
 
 from judging import Example, new_folder, verdict_words  # noqa: E402
 
-# What torch_pipelining's trainer is changed to: where InterleavedZeroBubble is red, and in which version. In the other version it holds.
+# Changes of torch_pipelining's trainer: where InterleavedZeroBubble fails, and in which version. In the other version it holds.
 TORCH = {
     "frozen": ("candidate: step 0, gradient of layers.5.down.weight (expected a gradient, got none)", "2.15.0"),
     "two_outputs": ("step 0, stage 3, rank 1, gradient layers.7.gate_up.weight: the bits differ", "2.11.0"),
     "used_twice": ("step 0, stage 3, rank 1, gradient layers.7.out.weight: the bits differ", "2.11.0"),
 }
-# The norm of all stages instead of the first one's: where the pipeline is the only parallelism, each rank counts.
+# The norm of all stages instead of the first one's: if the pipeline is the only parallelism, each rank counts.
 STEPS = "    for microbatches in batches():\n"
 ALL_STAGES = {"old": STEPS, "new": "    engine.mpu.get_model_parallel_rank = lambda: 0\n" + STEPS}
 
@@ -35,13 +35,13 @@ class Trials:
         self.unlike = 0
 
     def pair(self, name, one, two, red=None):
-        """Compares two records; `red`: what the first divergence says, nothing where they hold."""
+        """Compares two records; `red`: a part of the first divergence; None: they must hold."""
         found = plumbline.compare(one, two)
         said = found.first_divergence["words"] if found.first_divergence else str(found)
-        as_told = found.holds if red is None else not found.holds and red in said
-        self.unlike += not as_told
+        as_expected = found.holds if red is None else not found.holds and red in said
+        self.unlike += not as_expected
         words = verdict_words(found) if found.holds else f"red: {said}"
-        print(f"{'' if as_told else 'NOT AS TOLD: '}{name}: {words}", flush=True)
+        print(f"{'' if as_expected else 'NOT AS EXPECTED: '}{name}: {words}", flush=True)
 
 
 def with_torch(trials, out):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains with FSDP2 over two replicas, whole and as a pipeline of two stages, right and wrong, and holds the records against each other.
+"""Trains with FSDP2 over two replicas, whole and as a pipeline of two stages, right and wrong, and compares the records.
 
     python judge.py --out build/examples/fully_shard
 
-Ends with 1 where a right run does not hold, or a wrong one is not red at its place.
+Ends with 1 if a right run does not hold, or a wrong one does not fail at its place.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import plumbline
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-os.environ["TORCH_PIPELINING"] = str(HERE.parent / "torch_pipelining")  # the copies that record take the model from there
+os.environ["TORCH_PIPELINING"] = str(HERE.parent / "torch_pipelining")  # the recorded copies import the model from there
 
 from judging import Example, WrongWay, new_folder, verdict_words  # noqa: E402
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains on one device and as 1F1B by hand, right and wrong, and holds the records against each other.
+"""Trains on one device and as hand-written 1F1B, right and wrong, and compares the records.
 
     python judge.py --worlds 2 4 --out build/examples/megatron_style
 
-Ends with 1 where a right pipeline does not hold, or a wrong one is not red at its place.
+Ends with 1 if a right pipeline does not hold, or a wrong one does not fail at its place.
 """
 
 import argparse

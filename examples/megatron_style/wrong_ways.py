@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways of being wrong, each a change of one place of the recorded trainer, and where the judge has to see it first."""
+"""Injected faults: each changes one place of the recorded trainer, and names the expected first divergence."""
 
 from judging import WrongWay
 
@@ -25,7 +25,7 @@ WRONG_WAYS = [
         "boundaries",
         "layers",
         0,
-        world=4,  # on two, each activation is done with before the next comes
+        world=4,  # on two ranks each activation is consumed before the next arrives
     ),
     WrongWay("activations are narrowed on the wire", "give.contiguous(), other", "give.bfloat16().float(), other", "boundaries", "layers.4", 0),
     WrongWay("gradients are not zeroed", "optimizer.zero_grad()", "pass", "gradients", "weight", 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways of being wrong, each a change of one line of the recorded trainer, and where the judge has to see it first."""
+"""Injected faults: each changes one line of the recorded trainer, and names the expected first divergence."""
 
 from judging import WrongWay
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains with torchtitan on one device and as pipelines, right and with a factor on the gradients, and holds the records against each other.
+"""Trains with torchtitan on one device and as pipelines, right and with a factor on the gradients, and compares the records.
 
     python judge.py --out build/examples/torchtitan
 
-Ends with 1 where a right pipeline does not hold, or the wrong one is not red at a gradient.
+Ends with 1 if a right pipeline does not hold, or the wrong one does not fail at a gradient.
 """
 
 import argparse

@@ -7,14 +7,14 @@ A trainer on one device:
     plumbline.torch.watch_model(record, model)
     for inputs, targets in batches:
         with record.step(inputs, targets):
-            ...                          # its own step; record.loss(loss) after each microbatch's
+            ...                          # its own step; record.loss(loss) for each microbatch
 
 A pipeline of torch.distributed.pipelining:
 
     plumbline.torch.watch_pipelining(record, schedule)
 
 `plumbline.compare(reference, candidate)` runs the judge, the program `plumbline`.
-docs/judge-your-trainer.md shows each way in, docs/record-format.md the files.
+docs/judge-your-trainer.md has the ways to record a trainer, docs/record-format.md the files.
 """
 
 import importlib
@@ -30,6 +30,6 @@ __all__ = ["CheckVerdict", "Comparison", "Record", "RecordTables", "__version__"
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name == "torch":  # is imported only where it is used
+    if name == "torch":  # imported on first use
         return importlib.import_module(".torch", __name__)
     raise AttributeError(f"module 'plumbline' has no attribute {name!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The `with` blocks of a record. They raise nothing of their own during the training, and let all that the trainer raises pass."""
+"""The `with` blocks of a record. During the training they raise no error of their own; the trainer's exceptions pass through."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class StepBlock:
-    """A step of the training. What is wrong with the set-up is raised where the first one begins."""
+    """A training step. The first one raises errors of the set-up."""
 
     def __init__(self, record: Steps, inputs: Any, targets: Any) -> None:
         self.record, self.inputs, self.targets = record, inputs, targets
@@ -48,11 +48,11 @@ class WaitingBlock:
         self.record, self.peer = record, peer
 
     def __enter__(self) -> None:
-        self._tell(self.peer)
+        self._report(self.peer)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._tell(-1)
+        self._report(-1)
 
-    def _tell(self, peer: int) -> None:
+    def _report(self, peer: int) -> None:
         if self.record.in_step and self.peer >= 0:
             self.record._not_recorded.attempt("waits", self.record._heartbeat, -1, peer)

@@ -11,11 +11,11 @@ TORCH_EPSILON = 1e-6  # what torch adds to the norm
 
 
 def coefficient(norm: Any, limit: float, epsilon: float) -> float:
-    """limit / (norm + epsilon), at most 1: in the norm's own precision where it is a tensor."""
+    """limit / (norm + epsilon), at most 1; in the norm's precision if it is a tensor."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(norm, torch.Tensor):
         return float(torch.clamp(limit / (norm + epsilon), max=1.0))
     divisor = float(norm) + epsilon
-    if divisor == 0:  # limit / 0 is infinite where it is a tensor
+    if divisor == 0:  # as for a tensor, for which limit / 0 is infinite
         return 1.0
     return divisor if math.isnan(divisor) else min(1.0, limit / divisor)

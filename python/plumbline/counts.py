@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which microbatch of the step it is, where a pipeline is called several times for one step of the optimiser."""
+"""Numbers of microbatches within a step, if a pipeline is called several times for one optimiser step."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Hashable
 
 
 class Counts:
-    """Of one step. A microbatch whose number comes again belongs to the next call, and is counted on."""
+    """Counts the events of one step. A microbatch number that occurs again belongs to the next call of the pipeline."""
 
     def __init__(self) -> None:
         self._times: dict[tuple[Hashable, int], int] = {}
-        self._of_a_call: dict[Hashable, int] = {}  # microbatches of the first call
+        self._of_a_call: dict[Hashable, int] = {}  # microbatches in the first call
 
     def number(self, what: Hashable, microbatch: int | None, of_a_call: int | None = None) -> int:
-        """Of an event of this kind: without a number, the next one's.
+        """The microbatch's number within the step, of an event of the kind `what`. `microbatch`: its number within the call; None: the next one.
 
         >>> counts = Counts()
         >>> [counts.number("send", m) for m in (0, 1, 0, 1)], [counts.number("receive", None) for _ in range(3)]
@@ -31,7 +31,8 @@ class Counts:
 
 
 def shifted(action: str, by: int) -> str:
-    """
+    """The compute action with its microbatch's number raised; other actions unchanged.
+
     >>> shifted("3F1", 4), shifted("0STEP", 4)
     ('3F5', '0STEP')
     """

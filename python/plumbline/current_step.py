@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of a step while it runs."""
+"""The state of a step while it runs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class CurrentStep:
     began: float
     inputs: Any
     targets: Any
-    given: list[tuple[Any, Any]] = field(default_factory=list)  # to the step, by microbatch
+    given: list[tuple[Any, Any]] = field(default_factory=list)  # inputs and targets given to the step, by microbatch
     microbatches: list[data.Microbatch] = field(default_factory=list)
     losses: dict[int, Any] = field(default_factory=dict)
     gradients_taken: bool = False
     norm: float | None = None
     coefficient: float | None = None
     learning_rate: float | None = None
-    rates: dict[int, float] = field(default_factory=dict)  # of each parameter that an optimiser holds, by its id
+    rates: dict[int, float] = field(default_factory=dict)  # of each parameter in an optimiser, by its id
     index: int = 0  # of the next action
-    update: list[Any] | None = None  # the row of its STEP, where an optimiser is watched
-    fed: dict[int, list[Any]] = field(default_factory=dict)  # inputs and labels that a rank was seen to compute with
+    update: list[Any] | None = None  # the row of STEP, if an optimiser is watched
+    fed: dict[int, list[Any]] = field(default_factory=dict)  # by microbatch, observed inputs and labels
     counts: Counts = field(default_factory=Counts)
     thread: int = field(default_factory=threading.get_ident)
 
     def feed(self, microbatches: int, of_a_call: int) -> None:
         self.given = data.parts(self.inputs, self.targets, microbatches, of_a_call)
-        self.microbatches = [data.microbatch(*pair) for pair in self.given]  # now, since a batch may be written over
+        self.microbatches = [data.microbatch(*pair) for pair in self.given]  # now, since the trainer may overwrite the batch
 
     def microbatch(self, number: int) -> data.Microbatch:
         return self.microbatches[number] if number < len(self.microbatches) else data.UNKNOWN
@@ -42,10 +42,10 @@ class CurrentStep:
         if number not in self.fed:
             return None
         given = self.given[number] if number < len(self.given) else (None, None)
-        inputs, targets = (theirs if mine is None else mine for mine, theirs in zip(self.fed[number], given))
+        inputs, targets = (of_step if seen is None else seen for seen, of_step in zip(self.fed[number], given))
         return data.microbatch(inputs, targets)
 
     def apply_rates(self, optimizer: Any) -> None:
-        """The step's rate is the largest of its groups'."""
+        """Sets the step's rate to the largest of all parameter groups."""
         self.rates |= training.rates_of(optimizer)
         self.learning_rate = max(self.rates.values(), default=None)

@@ -25,10 +25,10 @@ UNKNOWN = Microbatch(1, 1, 1, 1, "")
 
 
 def parts(inputs: Any, targets: Any, microbatches: int, of_a_call: int) -> list[tuple[Any, Any]]:
-    """(inputs, targets) of each microbatch. A whole batch is split by the calls of a pipeline, then by the microbatches of each call. Raises
-    ValueError for no inputs, and for a list of another length."""
+    """(inputs, targets) of each microbatch. A whole batch is split into the calls of a pipeline, then into the microbatches of each call.
+    Raises ValueError if there are no inputs, or a list has another length."""
     if inputs is None:
-        raise ValueError("give the step its batch on every rank, also where the rank reads none of it: every rank records sizes")
+        raise ValueError("give the step its batch on every rank: each records its sizes")
 
     def of(batch: Any) -> list[Any]:
         if batch is None:
@@ -39,14 +39,14 @@ def parts(inputs: Any, targets: Any, microbatches: int, of_a_call: int) -> list[
             calls = split(local(batch), microbatches // of_a_call)
             split_up = [part for call in calls for part in split(call, of_a_call)]
         if len(split_up) != microbatches:
-            raise ValueError(f"the step was given {len(split_up)} microbatches, and the record was made for {microbatches}")
+            raise ValueError(f"the step was given {len(split_up)} microbatches, but the record was made for {microbatches}")
         return split_up
 
     return list(zip(of(inputs), of(targets)))
 
 
 def split(tensor: Any, parts: int) -> list[Any]:
-    """As torch.distributed.pipelining splits a batch: torch.tensor_split along the first dimension."""
+    """Splits as torch.distributed.pipelining does: torch.tensor_split along the first dimension."""
     if is_torch(tensor):
         import torch
 
@@ -66,7 +66,8 @@ def _ids_and_labels(inputs: Any, targets: Any) -> bool:
 
 
 def microbatch(inputs: Any, targets: Any) -> Microbatch:
-    """Of int64 ids and labels of the same shape [rows, length], one digest of both; of other inputs a digest of their digests."""
+    """The row of microbatches.csv. The digest is of both tensors if they are int64 ids and labels of the same shape [rows, length], else of their
+    digests."""
     inputs, targets = local(inputs), local(targets)
     batch = int(inputs.shape[0]) if len(inputs.shape) else 1
     if _ids_and_labels(inputs, targets):

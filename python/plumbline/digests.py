@@ -13,7 +13,7 @@ import xxhash
 
 from .meshes import local
 
-CHUNK_BYTES = 16 << 20  # of a tensor on a GPU, this much is on the host at a time
+CHUNK_BYTES = 16 << 20  # largest part of a GPU tensor copied to the host at a time
 
 
 def is_torch(tensor: Any) -> bool:
@@ -34,7 +34,7 @@ def size_in_bytes(tensor: Any) -> int:
 
 
 def pieces(tensor: Any) -> Iterator[memoryview]:
-    """The elements in row-major order, little-endian. numpy knows no bfloat16: torch's tensors go by their bytes."""
+    """The bytes of the elements in row-major order, little-endian. torch tensors are viewed as bytes, because numpy lacks bfloat16."""
     if not is_torch(tensor):
         yield numpy.ascontiguousarray(tensor).reshape(-1).view(numpy.uint8).data
         return
@@ -48,7 +48,7 @@ def pieces(tensor: Any) -> Iterator[memoryview]:
 
 
 def through_the_host(flat: Any, chunk_bytes: int) -> Iterator[memoryview]:
-    """Pieces of a uint8 tensor on another device. Each is valid until the next one is asked for."""
+    """Pieces of a uint8 tensor on another device. Each is valid until the next one is requested."""
     import torch
 
     pinned = torch.empty(min(chunk_bytes, max(flat.numel(), 1)), dtype=torch.uint8, pin_memory=flat.device.type == "cuda")
@@ -63,7 +63,7 @@ def hash_hex(data: bytes | str) -> str:
 
 
 def digest(tensor: Any) -> str:
-    """XXH3-128 of a tensor of numpy or torch, with its dtype and shape.
+    """XXH3-128 of a numpy array or torch tensor, with its dtype and shape.
 
     >>> digest(numpy.array([1, 2, 3], dtype="float32"))
     'e9ae472f8e0534b67486a13c09695146'
@@ -86,13 +86,13 @@ class Statistics:
 
 
 def statistics(tensor: Any) -> Statistics:
-    """For a row of tensors.csv; sums in float64. A tensor of numpy or torch, of any shape and dtype."""
+    """Statistics for a row of tensors.csv, of a numpy array or torch tensor of any shape and dtype; sums are in float64."""
     if is_torch(tensor):
         return _of_torch(tensor.detach())
     values = numpy.asarray(tensor, dtype=numpy.float64)
     marks = values != 0
     row_count = int(marks.any(axis=1).sum()) if values.ndim == 2 else None
-    with numpy.errstate(over="ignore"):  # of squares, and float64 beyond float32
+    with numpy.errstate(over="ignore"):  # squares, and float64 values beyond float32
         l2 = math.sqrt(float(numpy.square(values).sum()))
         top = numpy.float32(float(numpy.abs(values).max()) if values.size else 0.0)
     return Statistics(
@@ -106,16 +106,16 @@ def statistics(tensor: Any) -> Statistics:
 
 
 def _of_torch(tensor: Any) -> Statistics:
-    """In as few passes as there must be: only a tensor whose norm is not finite is searched for what is not."""
+    """In few passes: NaN and infinity are counted only if the norm is not finite."""
     import torch
 
     if tensor.numel() == 0:
         return Statistics(0.0, numpy.float32(0), 0, 0 if tensor.dim() == 2 else None, 0, 0)
     wide = tensor.reshape(-1).double()
     l2 = math.sqrt(float(torch.dot(wide, wide)))
-    nonzero = int(torch.count_nonzero(tensor))  # NaN counts
+    nonzero = int(torch.count_nonzero(tensor))  # NaN counts as nonzero
     rows = None
-    if tensor.dim() == 2:  # most matrices have no zero at all
+    if tensor.dim() == 2:  # most matrices have no zero
         rows = int(tensor.shape[0]) if nonzero == tensor.numel() else int((tensor != 0).any(dim=1).sum())
     least, most = torch.aminmax(tensor)
     with numpy.errstate(over="ignore"):  # float64 beyond float32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Safetensors files with the values themselves: a length, a header in JSON, the bytes."""
+"""Writes tensors as safetensors files: length, JSON header, bytes."""
 
 from __future__ import annotations
 

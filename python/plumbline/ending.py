@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a rank ended: exit.json, also of a program that exits early. It refers to no record, so that the trainer's model can be freed."""
+"""Writes exit.json, also if the program exits early. Keeps no reference to the record, so that the trainer's model can be freed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PACKAGE = str(pathlib.Path(__file__).parent)
 
 
 class Ending:
-    """Of a record that has begun."""
+    """The end of a record that has begun."""
 
     def __init__(self, rank: int, rows: Rows, not_recorded: NotRecorded, run_steps: int) -> None:
         self.rank, self.rows, self.not_recorded, self.run_steps = rank, rows, not_recorded, run_steps
-        self.steps = 0  # of the run, that have ended
+        self.steps = 0  # finished steps of the run
         self.data_digests: list[str] = []
         self.written = False
         atexit.register(self.left)
@@ -56,14 +56,14 @@ class Ending:
 
 
 def unusable_words(error: BaseException) -> str:
-    """Of a failure of the recorder's own, with its line."""
+    """Message of an error in the recorder itself, with its line."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{pathlib.Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""
-    return f"the recorder itself failed, and the record is unusable: {place}{words_of(error)}"
+    return f"the recorder failed, so the record is unusable: {place}{words_of(error)}"
 
 
 def place_of(error: BaseException) -> str:
-    """The line that raised it, and the one within the trainer's `with record.step(...)`."""
+    """The line that raised the error, and the line within the trainer's `with record.step(...)`."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
     if not frames:
         return f"unknown: {type(error).__name__}: {error}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What happens within a step: actions, tensors at stage boundaries, losses, gradients and their norm, counted and written."""
+"""Records the events of a step: actions, boundary tensors, losses, gradients and their norm."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .stages import TensorRow
 
 
 def recording(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Of a method of Events that the trainer calls: what it raises ends no training, these kinds are then not recorded. Outside of a step,
-    and in one that is not recorded, it does nothing."""
+    """Decorates a method of Events that the trainer calls. If it raises, `kinds` are not recorded from then on, and the training continues.
+    Outside of a step, and in a step that is not recorded, the method does nothing."""
 
     def decorate(method: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(method)
@@ -24,7 +24,7 @@ def recording(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None
             if self._now is not None:
                 self._not_recorded.attempt(kinds, lambda: method(self, *args, **kwargs))
             elif not self._passed_over and not self._finished:
-                self._not_recorded.warn_once(f"record.{method.__name__}() counts only within `with record.step(...)`, and was called outside of it")
+                self._not_recorded.warn_once(f"record.{method.__name__}() was called outside of `with record.step(...)` and is ignored")
 
         return call
 
@@ -32,13 +32,13 @@ def recording(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 class Events(Settings):
-    _rows: Rows | None = None  # from the first step on, as are these three:
+    _rows: Rows | None = None  # set by the first step, like the next three
     _progress: ProgressPage
-    _on_rank: dict[int, int]  # stage: its rank
-    _boundary_before: dict[int, str | None]  # stage: the name of the boundary before it
+    _on_rank: dict[int, int]  # by stage
+    _boundary_before: dict[int, str | None]  # by stage: the name of the boundary before it
     _now: CurrentStep | None = None
     _run_step = 0
-    _passed_over = False  # within a step of the run that is not recorded
+    _passed_over = False  # within a step that is not recorded (every > 1)
     _finished = False
 
     @property
@@ -47,16 +47,17 @@ class Events(Settings):
 
     def _in_step(self, what: str) -> CurrentStep:
         if self._now is None:
-            raise RuntimeError(f"record.{what}() is called within `with record.step(...)`")
+            raise RuntimeError(f"record.{what}() must be called within `with record.step(...)`")
         return self._now
 
     def _counted(self, what: Any, microbatch: int | None, of_a_call: int | None = None) -> int:
-        """The number within the step. A record that was given the microbatches of one call learns in its first step how many there are."""
+        """The microbatch's number within the step. If the record was given the number of microbatches of one call, the first step determines how
+        many there are in a step."""
         now = self._in_step("microbatch")
         number = now.counts.number(what, microbatch, of_a_call)
         if number >= self.microbatches:
             if now.number > 0 or number >= self.microbatches + self.microbatches_of_a_call:
-                raise ValueError(f"step {now.number} has a microbatch {number}, and the record was made for {self.microbatches}")
+                raise ValueError(f"step {now.number} has a microbatch {number}, but the record was made for {self.microbatches}")
             self.microbatches += self.microbatches_of_a_call
         return number
 
@@ -84,7 +85,7 @@ class Events(Settings):
         self._rows.end_action(row, waited)
 
     def _attempt_begin(self, stage: int, kind: str, microbatch: int | None = None) -> Any:
-        """Its row, or None where it cannot be recorded."""
+        """The action's row, or None if it cannot be recorded."""
         return self._not_recorded.attempt("actions", self._begin_action, stage, kind, microbatch)
 
     def _attempt_end(self, row: list[Any] | None, waited: bool = False) -> None:
@@ -103,7 +104,7 @@ class Events(Settings):
     def _crossed(self, from_stage: int, to_stage: int, microbatch: int, tensor: Any, side: str) -> None:
         cut = self._boundary_before[max(from_stage, to_stage)]
         peer = self._on_rank[to_stage if side == "send" else from_stage]
-        if cut is not None:  # after the last unit nothing is sent on
+        if cut is not None:  # no unit follows, so nothing is sent
             direction = "forward" if to_stage > from_stage else "backward"
             self._boundary(microbatch, direction, cut, from_stage, to_stage, side, peer, tensor)
 
@@ -124,12 +125,12 @@ class Events(Settings):
         self._heartbeat(microbatch)
 
     def _set_fed(self, microbatch: int, place: int, tensor: Any) -> None:
-        """`place`: 0 for inputs, 1 for labels."""
+        """`place`: 0: inputs, 1: labels."""
         self._in_step("fed").fed.setdefault(microbatch, [None, None])[place] = tensor
 
     @recording("gradients")
     def gradients(self) -> None:
-        """Call it where all gradients are complete and none is clipped. It is not needed where torch.nn.utils clips, or nothing does."""
+        """Records all gradients. Call it when they are complete and not yet clipped; not needed if torch.nn.utils clips, or nothing does."""
         now = self._in_step("gradients")
         if now.gradients_taken:
             return
@@ -140,11 +141,11 @@ class Events(Settings):
 
     @recording("norm")
     def norm(self, norm: Any, coefficient: Any = None) -> None:
-        """The global norm and what gradients are multiplied by, each a number or a tensor of one element. Without the coefficient, what
-        torch computes from the norm."""
+        """Records the global norm and the factor of the gradients, each a number or a tensor of one element. Default of `coefficient`: what torch
+        computes from the norm. Raises RuntimeError before record.gradients()."""
         now = self._in_step("norm")
         if not now.gradients_taken:
-            raise RuntimeError("record.norm() came before record.gradients(), which is called before anything is clipped")
+            raise RuntimeError("record.norm() was called before record.gradients(), which must be called before clipping")
         norm = meshes.local(norm)
         now.norm = float(norm)
         if coefficient is None and self.clip_norm is not None:
@@ -152,7 +153,7 @@ class Events(Settings):
         now.coefficient = None if coefficient is None else float(coefficient)
 
     def _notice_replaced(self, when: str) -> None:
-        """What is recorded is what the model computes with; whether the optimiser holds the same is the trainer's matter."""
+        """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimiser may still hold the old."""
         for stage in self.stages:
             if self._not_recorded.attempt("parameters", stage.replaced):
-                self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser made before holds the old ones")
+                self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser created before still holds the old ones")

@@ -39,7 +39,7 @@ def first_argument(args: Any, kwargs: Any) -> Any:
 
 
 class Unshared:
-    """A hook that stays with its model: in a copy of it, or in its pickle, it does nothing and needs no plumbline to be loaded."""
+    """A hook on a module. In a copy or a pickle of the module it does nothing, and unpickling it does not need plumbline."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -52,7 +52,7 @@ class Unshared:
 
 
 def guarded(record: Settings, what: str | Iterable[str], function: Function) -> Function:
-    """The same function, that raises nothing and returns None where it fails: `what` is not recorded from then on."""
+    """The function, which returns None instead of raising; `what` is then not recorded from then on."""
     kinds = (what,) if isinstance(what, str) else tuple(what)
 
     def guard(*args: Any, **kwargs: Any) -> Any:
@@ -63,24 +63,24 @@ def guarded(record: Settings, what: str | Iterable[str], function: Function) -> 
 
 @dataclass(eq=False)
 class _Patch:
-    """What a patched function has as its attribute `plumbline`, until it has `ended`."""
+    """The attribute `plumbline` of a patched function."""
 
     original: Function
-    own: bool  # an attribute of the owner itself, not of its class
-    function: Function | None = None  # a wrapper of others copies its attributes
+    own: bool  # the function was an attribute of the owner, not of its class
+    function: Function | None = None  # the patched function; somebody else's wrapper of it copies its attributes
     ended: bool = False
 
 
 @dataclass(eq=False)
 class _Observers:
-    """What a patched function calls. The record alone holds them: a record that is dropped is collected, and its patches are undone."""
+    """The functions that a patched function calls. Only the record refers to them: if it is dropped, it is collected and its patches are undone."""
 
     before: Function | None
     after: Function | None
     called: bool = False
 
 
-_lock = threading.RLock()  # several ranks may be threads of one process
+_lock = threading.RLock()  # ranks may be threads of one process
 
 
 def hook(
@@ -92,9 +92,9 @@ def hook(
     after: Callable[[Any, Any, Any, Any], None] | None = None,
     due: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Patches owner.name until record.finish(): it calls before(args, kwargs), then the original, then after(what before returned, result,
-    args, kwargs), unless `before` returned None. What `before` and `after` raise reaches no caller; what the original raises does. Where the
-    owner has no such attribute, or nobody called it although it was `due`, `what` is not recorded."""
+    """Patches owner.name until record.finish(): the patch calls before(args, kwargs), then the original, then after(result of before, result,
+    args, kwargs), unless `before` returned None. Errors of `before` and `after` are not passed on; those of the original are. If the owner
+    has no such attribute, or it was not called although it was `due`, `what` is not recorded."""
     with _lock:
         original = getattr(owner, name, None)
         if original is None:
@@ -120,7 +120,7 @@ def hook(
         vars(new)["plumbline"] = patch
         setattr(owner, name, new)
     put_back = functools.partial(_put_back, owner, name, patch)
-    if isinstance(owner, types.ModuleType):  # it outlives the record
+    if isinstance(owner, types.ModuleType):  # modules outlive the record
         weakref.finalize(observers, put_back).atexit = False
 
     def undo() -> None:
@@ -132,8 +132,8 @@ def hook(
 
 
 def _put_back(owner: Any, name: str, patch: _Patch) -> None:
-    """Where somebody has patched the function in turn, that patch stays, and ours only calls the original. Of several records that patched
-    it, the last to end puts the original back."""
+    """Undoes a patch. If somebody else has patched the function since, that patch stays and ours only calls the original. If several records
+    patched it, the last one to end restores the original."""
     with _lock:
         patch.ended = True
         if getattr(owner, name, None) is not patch.function:

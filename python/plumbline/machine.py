@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What decides the last bits, besides the program: a rank's processor, its GPUs, and the switches of the libraries that compute."""
+"""What determines the last bits besides the program: a rank's processor, its GPUs, and the settings of the compute libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import platform
 import sys
 from typing import Any
 
-SWITCHES = ("ATEN_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "CUBLAS_", "NVIDIA_TF32_", "TORCH_")  # beginnings of names
+SWITCHES = ("ATEN_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "CUBLAS_", "NVIDIA_TF32_", "TORCH_")  # prefixes of environment variables
 
 
 def machine() -> dict[str, Any]:
@@ -32,7 +32,8 @@ def machine() -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """
+    """Environment variables that can change bits, and torch's number of threads.
+
     >>> "OMP_NUM_THREADS" in environment() or "OMP_NUM_THREADS" not in os.environ
     True
     """
@@ -42,7 +43,7 @@ def environment() -> dict[str, Any]:
 
 
 def write(folder: pathlib.Path, versions: dict[str, str]) -> None:
-    """machine.json of a rank; the manifest has the same of rank 0."""
+    """Writes a rank's machine.json; the manifest has rank 0's."""
     written = {"machine": machine(), "environment": environment(), "versions": versions}
     (folder / "machine.json").write_text(json.dumps(written, indent=2) + "\n")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all ranks exchange before the first step, and the manifest that rank 0 writes of it."""
+"""What ranks exchange before the first step, and the manifest that rank 0 writes from it."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def summary_of(record: Settings) -> RankSummary:
 
 
 def places_of(ranks: list[RankSummary]) -> list[tuple[int, int, list[str]]]:
-    """Of all stages in their order: number, rank, units."""
+    """(number, rank, units) of all stages in order. Raises ValueError if ranks disagree, or a stage is missing or occurs twice."""
     for rank, one in enumerate(ranks):
         if one.settings != ranks[0].settings:
             raise ValueError(f"rank {rank} records (steps, every, microbatches, level) {one.settings}, rank 0 {ranks[0].settings}")
     places = sorted((number, rank, units) for rank, one in enumerate(ranks) for number, units in one.stages)
     numbers = [number for number, _, _ in places]
     if numbers != list(range(len(numbers))):
-        raise ValueError(f"the ranks' stages together are {numbers}, not each number from 0 once")
+        raise ValueError(f"the ranks' stages are {numbers}; each number from 0 on must occur once")
     return places
 
 
 def make_folder(folder: pathlib.Path) -> None:
-    """Raises FileExistsError for one that holds anything."""
+    """Raises FileExistsError if the folder is not empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: is not empty, so it may hold another run; nothing was overwritten")
     folder.mkdir(parents=True, exist_ok=True)
 
 
 def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | None = None) -> None:
-    """`more`: keys in addition to the package's, or in their place. It is written again once the first step has shown how often a pipeline is
-    called for it; run_id and started stay."""
+    """`more`: additional or replaced keys. Called again when the first step has shown how often a step calls the pipeline; run_id and started
+    are then kept."""
     folder, path = record.folder, record.folder / "manifest.json"
     kept = {key: value for key, value in json.loads(path.read_text()).items() if key in ("run_id", "started")} if path.exists() else {}
     schedule = None
@@ -138,5 +138,5 @@ def _manifest(
 
 
 def _tied(given: list[list[str]], ranks: list[RankSummary]) -> list[list[str]]:
-    """What the trainer gave, and what else ranks found."""
+    """The groups that the trainer gave, and others that ranks found."""
     return given + [group for one in ranks for group in one.tied if not any(set(group) <= set(names) for names in given)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules and tensors of torch: which modules are a model's units, by which names, and which tensors a call has.
+"""Units and parameters of torch modules, and the tensors of a call.
 
-A *unit* is a module between two stage boundaries; `units_of` finds them: the children of a model, and in place of a
-child that is a list of modules, or holds one, the children of that. Pass `units` to choose others.
+A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model; of a child that is a list of modules, or
+holds one, its children instead. Pass `units` to choose others.
 
-Names are the model's own: what torch's wrappers put into them (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
-`module.`) is taken off.
+Names are the model's own, without what torch's wrappers add (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
+`module.`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NamedParameters = list[tuple[str, torch.nn.Parameter]]
 
 
 def wrapped_as(module: torch.nn.Module) -> str | None:
-    """The name of the child that the module only wraps."""
+    """The name of the child that the module wraps; None if it is no wrapper."""
     children = dict(module.named_children())
     for name in WRAPPED:
         if name in children:
@@ -43,7 +43,7 @@ def core_of(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def plain_names(module: torch.nn.Module) -> dict[str, str]:
-    """Of each module within, its name without wrappers."""
+    """The name without wrappers of each inner module, by its full name."""
     plain: dict[str, str] = {}
 
     def walk(inner: torch.nn.Module, path: str, without: str) -> None:
@@ -57,7 +57,7 @@ def plain_names(module: torch.nn.Module) -> dict[str, str]:
 
 
 def named_parameters_of(module: torch.nn.Module) -> tuple[NamedParameters, set[str]]:
-    """By names without wrappers, and what was taken off."""
+    """Parameters by their names without wrappers, and the removed prefixes."""
     plain, named, stripped = plain_names(module), [], set()
     own: dict[str, str] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
@@ -91,13 +91,14 @@ def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
 
 def _is_list(module: torch.nn.Module) -> bool:
-    """Also what tracing leaves of one: a module without a forward of its own whose children are counted."""
+    """Also a list that was traced: a module whose children are numbered."""
     names = [name for name, _ in module.named_children()]
     return isinstance(module, LISTS) or (bool(names) and all(name.isdigit() for name in names))
 
 
 def units_of(model: torch.nn.Module) -> list[str]:
-    """
+    """The names of the model's units.
+
     >>> units_of(torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2), "layers": torch.nn.ModuleList([torch.nn.Linear(2, 2)])}))
     ['first', 'layers.0']
     """
@@ -105,7 +106,7 @@ def units_of(model: torch.nn.Module) -> list[str]:
 
 
 def module_at(model: torch.nn.Module, unit: str) -> torch.nn.Module:
-    """By its name with or without wrappers; with those that are around it."""
+    """The module of this name, given with or without wrappers; the outermost wrapper of it. Raises AttributeError if there is none."""
     try:
         return model.get_submodule(unit)
     except AttributeError:
@@ -116,12 +117,12 @@ def module_at(model: torch.nn.Module, unit: str) -> torch.nn.Module:
 
 
 def renamed(names: Names | None, stage: int, name: str) -> str:
-    """By names(name) or names(stage, name)."""
+    """names(name) or names(stage, name), by the number of its parameters."""
     if names is None:
         return name
     try:
         asked = inspect.signature(names).parameters.values()
-    except ValueError:  # of something built in
+    except ValueError:  # a built-in function
         asked = ()
     places = [one for one in asked if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty]
     return str(names(stage, name) if len(places) > 1 else names(name))
@@ -136,10 +137,10 @@ def watch_stage(
     gradient_of: Callable[[Any], Any] | None = None,
     master_of: Callable[[Any], Any] | None = None,
 ) -> dict[str, torch.nn.Module]:
-    """A stage of a pipeline written by hand, of which the trainer records what crosses its boundaries (record.sent, record.received): its
-    units, by the same rule as a whole model's, and its parameters. `names(name)`, or `names(stage, name)`, gives the whole model's name of a
-    parameter, where the stage counts its layers from 0, say; units that are found are named so, too. gradient_of, master_of: as of
-    watch_model. Returns the units' modules by the names in the record. Raises ValueError where two parameters get one name."""
+    """Adds the units and parameters of a stage of a hand-written pipeline, whose trainer records boundary tensors itself (record.sent,
+    record.received). `names(name)`, or `names(stage, name)`, returns the whole model's name of a parameter, for example if the stage counts its
+    layers from 0; units are renamed alike. gradient_of, master_of: see watch_model. Returns the units' modules by their names in the record.
+    Raises ValueError if two parameters get one name."""
 
     def named() -> NamedParameters:
         pairs, _ = named_parameters_of(module)
@@ -161,7 +162,7 @@ def watch_stage(
             try:
                 chosen[unit] = module_at(module, unit)
             except AttributeError:
-                continue  # a name of the whole model's, where the stage has another
+                continue  # the name in the whole model, which the stage does not use
         found = chosen
     record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of, named)
     watch_order(record, number, found)
@@ -169,7 +170,7 @@ def watch_stage(
 
 
 def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[str]) -> str:
-    """As a parameter of it is named anew."""
+    """The unit's new name, from that of its first parameter."""
     first = next((name for name in parameters if name.startswith(unit + ".")), None)
     if names is None or first is None:
         return unit
@@ -179,7 +180,7 @@ def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[s
 
 
 def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -> None:
-    """Compares the list of units with the order in which they run in the first step: modules may be registered in any order."""
+    """Notes if the units run in another order than listed in the first step: modules may be registered in any order."""
     called: list[str] = []
     handles: list[Any] = []
 
@@ -199,21 +200,20 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
         stop()
         if called != list(units):
             listed = ", ".join(units)
-            record._not_recorded.note(f"the units of stage {stage} run in the order {', '.join(called)}, and are listed as {listed}: give units={called!r}")
+            record._not_recorded.note(f"the units of stage {stage} run in the order {', '.join(called)}, but are listed as {listed}: give units={called!r}")
 
     def stop() -> None:
         while handles:
             handles.pop().remove()
 
     for unit, module in units.items():
-        if getattr(module, "_compiled_call_impl", None) is None:  # a module that is compiled in its place would trace the hook
+        if getattr(module, "_compiled_call_impl", None) is None:  # a module compiled in place would trace the hook
             handles.append(module.register_forward_pre_hook(in_turn(unit)))
     record._undo.append(stop)
 
 
 def as_one(tensors: Any) -> torch.Tensor:
-    """Of several tensors of any shapes that cross a boundary together, one of one dimension: their elements in order. Raises TypeError where
-    there is none."""
+    """One boundary tensor: several tensors of any shapes are concatenated, flattened and in order. Raises TypeError if there is none."""
     if isinstance(tensors, torch.Tensor):
         return tensors
     several = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is not recorded, and why. The trainer goes on; its record and one line on stderr say so."""
+"""What is not recorded, and why: in the record, and as one line on stderr. The training continues."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def words_of(error: BaseException) -> str:
 
 
 class NotRecorded:
-    """Of one rank. `entries` is `not_recorded` of exit.json and, with all ranks' together, of the manifest."""
+    """Of one rank. `entries`: `not_recorded` of exit.json; the manifest merges those of all ranks."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, str]] = []
-        self.notes: list[str] = []  # of exit.json
+        self.notes: list[str] = []  # `notes` of exit.json
         self._warned: set[str] = set()
 
     def __contains__(self, what: str) -> bool:
@@ -34,7 +34,7 @@ class NotRecorded:
         return {entry["what"] for entry in self.entries}
 
     def add(self, what: str | Iterable[str], why: str) -> None:
-        """From now on nothing of these kinds is recorded."""
+        """Stops recording these kinds, and prints why."""
         kinds = [what] if isinstance(what, str) else list(what)
         entries = [{"what": kind, "why": why} for kind in kinds]
         new = [entry["what"] for entry in entries if entry not in self.entries]
@@ -46,19 +46,19 @@ class NotRecorded:
         warn(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
 
     def warn_once(self, words: str) -> None:
-        """What happened, although nothing is missing in the record."""
+        """Prints a line once; nothing is missing in the record."""
         if words not in self._warned:
             self._warned.add(words)
             warn(words)
 
     def note(self, words: str) -> None:
-        """The same, also in the record."""
+        """Prints a line once and adds it to the record."""
         if words not in self.notes:
             self.notes.append(words)
             warn(words)
 
     def attempt(self, what: str | tuple[str, ...], work: Callable[..., Any], *args: Any) -> Any:
-        """Returns work(*args). Where it raises, these kinds are not recorded from now on; then, and from then on, None."""
+        """Returns work(*args). If it raises, these kinds are not recorded from then on, and the result is None."""
         if ({what} if isinstance(what, str) else set(what)) <= self.kinds():
             return None
         try:
@@ -69,7 +69,8 @@ class NotRecorded:
 
 
 def merged(lists: Iterable[list[dict[str, str]]]) -> list[dict[str, str]]:
-    """
+    """All entries, each once.
+
     >>> merged([[{"what": "sends", "why": "x"}], [{"what": "sends", "why": "x"}]])
     [{'what': 'sends', 'why': 'x'}]
     """

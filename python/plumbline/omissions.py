@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a step's records lack at its end because the trainer's own calls left it out. It ends no training."""
+"""Notes at a step's end what the trainer did not record."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
             not_recorded.add(what, f"step {now.number}: {words}")
 
     all_or_none = not now.losses or sorted(now.losses) == list(range(microbatches))
-    require("losses", all_or_none, f"losses of microbatches {sorted(now.losses)}, of {microbatches} that there are")
-    require("losses", bool(now.losses) or not owns_loss, "no loss was recorded; call record.loss(loss) after each microbatch's")
+    require("losses", all_or_none, f"only microbatches {sorted(now.losses)} of {microbatches} have a loss")
+    require("losses", bool(now.losses) or not owns_loss, "no loss was recorded; call record.loss(loss) for each microbatch")
     if not any(stage.trained for stage in record.stages):
         return
     stepped = now.learning_rate is not None
     if not now.gradients_taken and record._optimizers:
         seen = any(True for stage in record.stages for _ in stage.gradient_rows())
-        require("gradients", seen, "no optimiser stepped, and at the step's end there were no gradients; call record.gradients() where they are complete")
+        require("gradients", seen, "no optimiser stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
         not_recorded.attempt("gradients", record.gradients)
     require("norm", record.clip_norm is None or now.norm is not None, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")
-    if not stepped and record._optimizers:  # left out in this step: parameters and moments show it
-        not_recorded.warn_once("a step ended without a step of its optimiser: the rate is written that the optimiser would have applied")
+    if not stepped and record._optimizers:  # the optimiser skipped this step: parameters and moments show it
+        not_recorded.warn_once("a step ended without an optimiser step: the recorded rate is what the optimiser would have applied")
         for optimizer in record._optimizers:
             not_recorded.attempt("rates", now.apply_rates, optimizer)
     rate = now.learning_rate
-    require("rates", rate is not None, "no optimiser stepped; call record.learning_rate(rate) for one of your own")
+    require("rates", rate is not None, "no optimiser stepped; call record.learning_rate(rate) if the optimiser is your own")
     require("rates", rate is None or math.isfinite(rate), f"the learning rate is {rate}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Watches torch's optimisers and clipping functions: rates, the time of the update, gradients before clipping, and their norm."""
+"""Records from torch's optimisers and clipping functions: rates, the time of the update, gradients before clipping, and their norm."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def watch(record: Events, optimizer: Any) -> None:
             return
         if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & not_recorded.kinds():
             words = (
-                "the optimiser steps, and no gradients were seen before clipping: call record.gradients() and "
-                "record.norm(total_norm), or clip with torch.nn.utils.clip_grad_norm_ by that name"
+                "the optimiser stepped, but no gradients were seen before clipping: call record.gradients() and "
+                "record.norm(total_norm), or clip by torch.nn.utils.clip_grad_norm_, called by this name"
             )
             not_recorded.add(("gradients", "norm"), f"step {now.number}: {words}")
         not_recorded.attempt("gradients", record.gradients)
         not_recorded.attempt("rates", now.apply_rates, optimizer)
-        if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
+        if now.update is None:  # one STEP for several optimisers, from the start of the first to the end of the last
             now.update = record._attempt_begin(min((stage.number for stage in record.stages), default=0), "STEP")
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -44,8 +44,8 @@ def watch(record: Events, optimizer: Any) -> None:
 
 
 def watch_clipping(record: Events) -> None:
-    """Records gradients and norm where torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ are called, also as
-    torch.nn.utils.clip_grad.*. A function that the trainer imported by name before is not seen."""
+    """Records gradients and norm when torch.nn.utils.clip_grad_norm_ or clip_grads_with_norm_ is called, also as
+    torch.nn.utils.clip_grad.*. Calls of a function that the trainer imported by name before are not seen."""
     torch = sys.modules.get("torch")
     if torch is None:
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15. No code depends on the version.
+"""Records schedules of torch.distributed.pipelining, of torch 2.10 to 2.15. No code depends on the version.
 
-Every hook is on a function of the stage or the schedule (python/README.md, "Versions of torch"). What a torch does not have is recorded as
-not recorded, and the trainer goes on.
+Hooks are on functions of the stage and the schedule (python/README.md, "Versions of torch"). What a torch version lacks is listed in
+`not_recorded`, and the training continues.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ def watch_pipelining(
     gradient_of: Callable[[Any], Any] | None = None,
     master_of: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Any schedule of torch.distributed.pipelining: every boundary, loss and action of this rank's stages.
+    """Records every boundary tensor, loss and action of this rank's stages, of any schedule of torch.distributed.pipelining.
 
-    `units(stage)` gives a stage's units where its module's children do not; `names(stage, name)` the whole model's name
-    of a stage's parameter. gradient_of, master_of: as of watch_model.
+    `units(stage)` returns a stage's units, if they are not its module's children; `names(stage, name)` the whole model's name of a stage's
+    parameter. gradient_of, master_of: see watch_model.
 
-    A schedule may be called several times for one step of the optimiser: microbatches are those of all calls, and the record may be given those
-    of one call. Raises ValueError where the record's microbatches are no multiple of the schedule's, RuntimeError for a torch without
-    torch.distributed.
+    A schedule may be called several times for one optimiser step; Record(microbatches=) is then the number of all calls, or of one. Raises
+    ValueError if it is no multiple of the schedule's microbatches, RuntimeError if torch has no torch.distributed.
     """
     if not torch.distributed.is_available():
-        raise RuntimeError("this torch was built without torch.distributed, so it has no pipeline; watch_model and watch_stage work with it")
+        raise RuntimeError("this torch was built without torch.distributed, so it has no pipelines; use watch_model or watch_stage")
     microbatches = getattr(schedule, "_n_microbatches", record.microbatches)
     if record.microbatches % microbatches:
-        raise ValueError(f"the schedule has {microbatches} microbatches a call, the record {record.microbatches} a step")
+        raise ValueError(f"the schedule has {microbatches} microbatches a call, but the record {record.microbatches} a step, which is no multiple")
     record.microbatches_of_a_call = microbatches
     record.schedule_name = type(schedule).__name__.removeprefix("Schedule")
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
@@ -65,7 +64,7 @@ def watch_pipelining(
 
 
 def stages_of(schedule: Any) -> list[Any]:
-    """This rank's; by what they have where the schedule keeps them under another name."""
+    """This rank's stages; if the schedule keeps them under an unknown name, found by their attributes."""
     for name in ("_stages", "_stage"):
         held = getattr(schedule, name, None)
         if held is not None:
@@ -78,12 +77,13 @@ def stages_of(schedule: Any) -> list[Any]:
 
 
 def microbatch_of(args: Any, kwargs: Any) -> int:
-    """The first argument of each of a stage's functions, whatever it is called there."""
+    """The microbatch's number within the call: the first argument of each function of a stage, under various names."""
     return int(args[0] if args else next(value for name, value in kwargs.items() if name.endswith(("chunk_id", "mb_index", "microbatch_index"))))
 
 
 class WatchedLoss:
-    """The schedule's loss function. torch calls it while it infers shapes, too: it counts where the last stage's forward has just run."""
+    """Records the results of the schedule's loss function. A call counts only right after a forward of the last stage, because torch also calls
+    the function to infer shapes."""
 
     def __init__(self, record: Record, schedule: Any) -> None:
         self.record, self.schedule = record, schedule
@@ -91,7 +91,7 @@ class WatchedLoss:
         self.watched: Any = None
 
     def watch(self) -> None:
-        """Again before each forward of the last stage: a trainer may set another function later."""
+        """Hooks the loss function. Called before each forward of the last stage, because the trainer may replace the function."""
         if not hasattr(self.schedule, "_loss_fn"):
             self.record._not_recorded.add("labels", missing(self.schedule, "_loss_fn"))
         elif self.schedule._loss_fn is not None and self.schedule._loss_fn is not self.watched:
@@ -108,22 +108,22 @@ class WatchedLoss:
             self.record._not_recorded.attempt("labels", self.record._set_fed, microbatch, 1, target)
 
     def given(self, loss: Any, microbatch: int) -> None:
-        """To the last stage's backward: where the function was not seen, the loss is."""
+        """Takes the loss that the last stage's backward is given, if the call of the loss function was not seen."""
         now = self.record._now
         if loss is not None and now is not None and microbatch not in now.losses:
             self.record._set_loss(loss, microbatch)
 
 
 class WatchedStage:
-    """One stage of this rank: its actions, what it sends and what it receives."""
+    """Records one stage of this rank: its actions, and the tensors that it sends and receives."""
 
     def __init__(self, record: Record, stage: Any, here: set[int], loss: WatchedLoss) -> None:
         self.record, self.stage, self.loss, self.number = record, stage, loss, stage.stage_index
         self.attempt = record._not_recorded.attempt
-        self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # under way: action's row, tensors
+        self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # pending receives: the action's row, tensors
         before, after = self.number - 1, self.number + 1
         self.local = {other for other in (before, after) if other in here}
-        self.ran = False  # a forward within a recorded step
+        self.ran = False  # whether a forward ran within a recorded step
         forward_kinds = ("actions", "receives", *(("inputs",) if stage.is_first else ()), *(("labels",) if stage.is_last else ()))
         backward_kinds = ("actions", "receives", *(("losses",) if stage.is_last else ()))
         hook(record, stage, "forward_one_chunk", forward_kinds, self.forward, self.forwarded)
@@ -143,11 +143,11 @@ class WatchedStage:
                 hook(record, stage, name, "receives", self.recording, self.taking_over(kind), exchanges(other, True))
 
     def recording(self, *call: Any) -> bool | None:
-        """In a step, and in training: an evaluation within a step has no backward."""
+        """True within a step, except in an evaluation (which has no backward); else None."""
         return True if self.record.in_step and getattr(self.stage, "has_backward", True) else None
 
     def counted(self, kind: str, args: Any, kwargs: Any) -> int:
-        """The number within the step: torch counts from 0 in each call of the schedule."""
+        """The microbatch's number within the step; torch counts from 0 in each call of the schedule."""
         return self.record._counted((self.number, kind), microbatch_of(args, kwargs), self.record.microbatches_of_a_call)
 
     def begin(self, kind: str, microbatch: int) -> tuple[int, list[Any] | None]:
@@ -199,7 +199,7 @@ class WatchedStage:
                 return
             microbatch = self.counted(kind, args, kwargs)
             self.record._crossed(self.number, other, microbatch, as_one([op.tensor for op in ops]), "send")
-            self.record._attempt_end(self.record._attempt_begin(self.number, kind, microbatch))  # waited for elsewhere
+            self.record._attempt_end(self.record._attempt_begin(self.number, kind, microbatch))  # the wait for it is not part of the action
 
         return sent
 
@@ -214,18 +214,18 @@ class WatchedStage:
         return receives
 
     def skips(self, ops: Any, other: int) -> bool:
-        """A traced model may send tensors past a stage. Then no single tensor crosses the boundaries in between that a reference could record."""
+        """True if a traced model sends tensors past a stage: a reference records no such tensor at the boundaries in between."""
         to = {waits.rank_of(op.peer, getattr(self.stage, "group", None)) for op in ops}
         neighbour = self.record._on_rank.get(other)
         if to <= {neighbour}:
             return False
         ranks = ", ".join(str(rank) for rank in sorted(to - {neighbour}))
-        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which is no tensor at a stage boundary"
+        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which no reference records at a stage boundary"
         self.record._not_recorded.add(("sends", "receives", "boundaries"), words)
         return True
 
     def taking_over(self, kind: str) -> Callable[..., None]:
-        """From the other stage of this rank: (tensors, microbatch)."""
+        """Hook on a function that takes (tensors, microbatch) from another stage of this rank."""
 
         def taken_over(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
             tensors = list(tensors_in(first_argument(args, kwargs)))
@@ -236,7 +236,7 @@ class WatchedStage:
         return taken_over
 
     def consume(self, kind: str, microbatch: int, other: int) -> None:
-        """The receive has ended, now that its consumer starts."""
+        """Records a receive, at the start of its consumer."""
         row, tensors = self.receives.pop((kind, microbatch), (None, []))
         self.record._attempt_end(row, waited=True)
         if tensors:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heartbeat: a file that shows what a rank is doing, also after it was killed (docs/record-format.md, "progress")."""
+"""Writes the heartbeat: a file that shows a rank's current action, also after the rank was killed (docs/record-format.md, "progress")."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import struct
 import time
 
 PAGE_BYTES = 4096
-_VALUES = struct.Struct("<qqiiQQi64s4x64s")  # from offset 16 on; the host is at 128
+_VALUES = struct.Struct("<qqiiQQi64s4x64s")  # from offset 16; the host name is at 128
 
 
 class ProgressPage:
@@ -24,7 +24,7 @@ class ProgressPage:
         self._host = socket.gethostname().encode()[:63]
 
     def write(self, step: int, index: int, action: str, peer: int = -1, microbatch: int = -1, transfer_bytes: int = 0) -> None:
-        """A reader takes the values only if the sequence before and after them is the same even number."""
+        """The sequence is odd while the values change, so that a reader can detect values that are not consistent."""
         struct.pack_into("<Q", self._page, 8, self._sequence + 1)
         values = (step, index, peer, microbatch, transfer_bytes, time.monotonic_ns(), os.getpid(), action.encode()[:63], self._host)
         _VALUES.pack_into(self._page, 16, *values)

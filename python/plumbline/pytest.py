@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fixture for your own tests, found by pytest where this package is installed:
+"""A pytest fixture for your own tests, available where this package is installed:
 
     def test_pipeline_computes_what_one_device_does(plumbline_parity, tmp_path):
         train(world=1, record=tmp_path / "one")
@@ -18,7 +18,7 @@ from .verdicts import Comparison, compare, program_path
 
 @pytest.fixture
 def plumbline_parity() -> Callable[..., Comparison]:
-    """Compares two records and fails with the first divergence; skips where there is no judge."""
+    """Compares two records and fails with the first divergence; skips the test if the judge is not installed."""
     try:
         program = program_path()
     except FileNotFoundError as missing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A record's tables, read back."""
+"""Reads a record's tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS = ("kind", "name", "dtype", "shape", "digest", "direction", "cut", "side",
 
 @dataclass
 class RecordTables:
-    """Each table: its rows as dicts, with the rank that wrote them; absent cells are None."""
+    """The tables of a record: rows as dicts, with the rank that wrote them; empty cells are None."""
 
     folder: pathlib.Path
     manifest: dict[str, Any]
@@ -22,9 +22,9 @@ class RecordTables:
     exits: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> list[dict[str, Any]]:
-        tables = self.__dict__.get("tables", {})  # none while a copy is made
+        tables = self.__dict__.get("tables", {})  # absent while an instance is copied
         if name not in tables:
-            raise AttributeError(f"{self.__dict__.get('folder')}: no table {name}.csv; there are {', '.join(sorted(tables))}")
+            raise AttributeError(f"{self.__dict__.get('folder')}: no table {name}.csv; the record has {', '.join(sorted(tables))}")
         return tables[name]
 
 
@@ -40,7 +40,7 @@ def _value(column: str, text: str) -> Any:
 
 
 def read(folder: str | pathlib.Path) -> RecordTables:
-    """`read("rec").tensors` is a list of rows; strict reading is the judge's (`plumbline record check`)."""
+    """Reads a record: `read("rec").tensors` is a list of rows. `plumbline record check` validates one. Raises ValueError for a folder of several."""
     path = pathlib.Path(folder)
     if (path / "replica-0").is_dir():
         raise ValueError(f"{path} holds a record for each of several pipelines; read one: {path / 'replica-0'}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of one rank, and at level dump the tensors themselves. Rows of a step are written at its end, those of steps.csv after all others."""
+"""Writes the tables of one rank, and at level dump the tensors. A step's rows are written at its end, those of steps.csv last."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _cell(value: Any) -> Any:
 
 class Rows:
     def __init__(self, folder: pathlib.Path, level: str, columns: dict[str, str] = COLUMNS) -> None:
-        """`columns`: of each table; that of steps.csv comes last."""
+        """`columns`: by table; steps.csv must be the last. Makes the folder."""
         folder.mkdir()
         self.folder, self.level = folder, level
         self.last_action = ""
@@ -64,7 +64,7 @@ class Rows:
         return time.monotonic_ns() - self._origin
 
     def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None) -> None:
-        """`rate`: the learning rate that a parameter was updated with."""
+        """`rate`: the learning rate of a parameter's update."""
         if self.level == "summary":
             return
         tensor = local(tensor)
@@ -88,7 +88,7 @@ class Rows:
             self._dump[key] = tensor.detach().clone().cpu() if hasattr(tensor, "detach") else numpy.array(tensor)
 
     def end_step(self, name: str) -> None:
-        """Writes the rows that were added; `name` is the dump's: the step's number, or `initial`."""
+        """Writes the added rows, and the dump `name`: the step's number, or `initial`."""
         if self.level == "dump":
             (self.folder / "dumps").mkdir(exist_ok=True)
             write_dump(self.folder / "dumps" / f"step-{name}.safetensors", self._dump)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lists of actions that schedules of torch.distributed.pipelining follow."""
+"""The action lists of torch.distributed.pipelining's schedules."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .record import Record
 
 
 def compute_rows(schedule: Any, ranks: int) -> list[list[str]] | None:
-    """Each rank's compute actions as the schedule lists them; nothing where it follows no list. Those of one stage a
-    rank follow none: what torch 2.11 gives as the order of 1F1B names other microbatches than it runs."""
+    """Each rank's compute actions from the schedule's list; None if the schedule executes no list. Schedules of one stage a rank execute none:
+    torch 2.11's list of 1F1B names other microbatches than it runs."""
     order = getattr(schedule, "pipeline_order", None) if hasattr(schedule, "_stages") else None
     if not order or len(order) != ranks:
         return None
@@ -25,7 +25,7 @@ def compute_rows(schedule: Any, ranks: int) -> list[list[str]] | None:
 
 
 def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
-    """The order in which each stage's weights receive the gradients of microbatches."""
+    """By stage, the order in which its gradients are summed over microbatches."""
     order: dict[int, list[int]] = {}
     for action in (action for row in rows or [] for action in row):
         match = re.fullmatch(r"(\d+)([BW])(\d+)", action)
@@ -35,7 +35,7 @@ def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
 
 
 def declare_accumulation(record: Record) -> None:
-    """As torch's list orders it; every rank has the same list."""
+    """Sets the order of summation from torch's list, which is the same on every rank."""
     orders = accumulation_of(record.schedule_rows).values()
     if any(one != sorted(one) for one in orders) and all(one == sorted(one, reverse=True) for one in orders):
         record.accumulation = "descending"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters of which each replica holds a part (FSDP2): a part is recorded under the parameter's name and its range, "weight[0:3]"."""
+"""Parameters of which each replica holds a part (FSDP2). A part is recorded under the parameter's name and its range: "weight[0:3]"."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from . import meshes
 
 @dataclass(frozen=True)
 class Sharding:
-    """Replica i holds the range parts[i] (begin, end) of `size` along `dimension`; an empty range: nothing."""
+    """Replica i holds the range parts[i] (begin, end; may be empty) of `size` along `dimension`."""
 
     dimension: int
     size: int
     parts: list[list[int]]
 
     def name_of(self, name: str, replica: int) -> str:
-        """
+        """The name of a replica's part in the record.
+
         >>> Sharding(1, 5, [[0, 3], [3, 5]]).name_of("weight", 1)
         'weight[:,3:5]'
         """
@@ -30,7 +31,7 @@ class Sharding:
 
 
 def parts_of(size: int, among: int) -> list[list[int]]:
-    """As torch.chunk splits: equal parts, the last ones smaller or empty.
+    """The ranges of torch.chunk: equal parts, the last ones smaller or empty.
 
     >>> parts_of(5, 4)
     [[0, 2], [2, 4], [4, 5], [5, 5]]
@@ -40,7 +41,7 @@ def parts_of(size: int, among: int) -> list[list[int]]:
 
 
 def coordinates(mesh: dict[str, Any], axis: str) -> list[int]:
-    """Of each replica along an axis; replicas are numbered with the last axis fastest, the pipeline's left out.
+    """Each replica's coordinate along an axis. Replicas are numbered with the last axis fastest, without the pipeline's axis.
 
     >>> coordinates({"axes": {"a": 2, "pp": 4, "b": 3}, "pipeline": "pp", "replicas": [[]] * 6}, "b")
     [0, 1, 2, 0, 1, 2]
@@ -51,13 +52,13 @@ def coordinates(mesh: dict[str, Any], axis: str) -> list[int]:
 
 
 def sharding_of(name: str, parameter: Any, mesh: dict[str, Any] | None) -> Sharding | None:
-    """None for a parameter that is whole here. Raises ValueError where its parts cannot be placed."""
+    """None for a parameter that is whole on this rank. Raises ValueError if the place of its parts is unknown."""
     if not meshes.is_part(parameter):
         return None
     axes = [(axis, one) for axis, one in enumerate(parameter.placements) if not one.is_replicate() and parameter.device_mesh.size(axis) > 1]
     placement = axes[0][1]
     if len(axes) > 1 or type(placement).__name__ != "Shard":
-        raise ValueError(f"{name} has the placements {parameter.placements}: a parameter is recorded where it is split along one axis of the mesh")
+        raise ValueError(f"{name} has the placements {parameter.placements}: only parameters that are split along one axis of the mesh can be recorded")
     axis = (parameter.device_mesh.mesh_dim_names or [None] * (axes[0][0] + 1))[axes[0][0]]
     if mesh is None or axis not in mesh["axes"] or axis == mesh["pipeline"]:
         raise ValueError(f"{name} is split along the mesh's axis {axis!r}: give Record(mesh=) the whole DeviceMesh, in which that axis has this name")
@@ -68,24 +69,24 @@ def sharding_of(name: str, parameter: Any, mesh: dict[str, Any] | None) -> Shard
     begin, end = sharding.parts[mesh["replica"]]
     here = parameter.to_local().shape[dimension]
     if where[mesh["replica"]] != parameter.device_mesh.get_local_rank(axis) or here != end - begin:
-        raise ValueError(f"{name}: replica {mesh['replica']} holds {here} of {size} along dimension {dimension}, and not the range {begin}:{end}")
+        raise ValueError(f"{name}: replica {mesh['replica']} holds {here} of {size} along dimension {dimension}, not the range {begin}:{end}")
     return sharding
 
 
 class Shards:
-    """Of the parameters of one rank."""
+    """The sharded parameters of one rank."""
 
     def __init__(self, mesh: dict[str, Any] | None, slices: str | pathlib.Path | None) -> None:
         self._mesh = mesh
-        self._asked: dict[str, Sharding] = {}  # of a reference whose parameters are whole
+        self._asked: dict[str, Sharding] = {}  # by name, from `slices=`
         self.found: dict[str, Sharding] = {}
         if slices is None:
             return
         sharded = json.loads(pathlib.Path(slices).read_text()).get("mesh", {}).get("sharded")
         if not sharded:
-            raise ValueError(f"{slices}: is no manifest of a record with sharded parameters")
+            raise ValueError(f"{slices}: is not the manifest of a record with sharded parameters")
         if mesh is None or len(mesh["replicas"]) != len(next(iter(sharded.values()))["parts"]):
-            raise ValueError(f"{slices}: is of another number of replicas; give the reference's mesh= as many")
+            raise ValueError(f"{slices}: has another number of replicas than mesh=")
         self._asked = {name: Sharding(**one) for name, one in sharded.items()}
 
     def add(self, named: Iterable[tuple[str, Any]]) -> None:
@@ -102,9 +103,9 @@ class Shards:
         return name if sharding is None or self._mesh is None else sharding.name_of(name, self._mesh["replica"])
 
     def own_part(self, name: str, tensor: Any) -> Any:
-        """What this replica holds of a parameter, its gradient or its moment; None where that is nothing."""
+        """This replica's part of a parameter, gradient or moment; None if it is empty."""
         sharding = self.found.get(name)
-        if sharding is None or self._mesh is None or len(tensor.shape) <= sharding.dimension:  # the last: a count of steps
+        if sharding is None or self._mesh is None or len(tensor.shape) <= sharding.dimension:  # the last: a step count
             return meshes.local(tensor)
         begin, end = sharding.parts[self._mesh["replica"]]
         if begin == end:
@@ -112,5 +113,5 @@ class Shards:
         if not meshes.is_part(tensor):
             return meshes.local(tensor)[(slice(None),) * sharding.dimension + (slice(begin, end),)]
         if any(one.is_partial() for one in tensor.placements):
-            raise ValueError(f"{name}: a sum over the mesh that is not complete: {tensor.placements}")
+            raise ValueError(f"{name}: is an incomplete sum over the mesh: {tensor.placements}")
         return tensor.to_local()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages that a rank holds, and their tensors as rows of tensors.csv."""
+"""The stages of a rank, and their tensors as rows of tensors.csv."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ TensorRow = tuple[str, str, int, Any, float | None]  # kind, name, stage, tensor
 
 @dataclass
 class Stage:
-    """A part of the model that this rank holds."""
+    """A stage of this rank."""
 
     number: int
     units: list[str]
-    parameters: Named  # by the names that the whole model gives them
+    parameters: Named  # by their names in the whole model
     gradient_of: Callable[[Any], Any] | None = None
     master_of: Callable[[Any], Any] | None = None
-    again: Callable[[], Named] | None = None  # gives the parameters as they are now
+    again: Callable[[], Named] | None = None  # returns the current parameters
 
     @property
     def trained(self) -> list[Any]:
         return [parameter for _, parameter in self.parameters if getattr(parameter, "requires_grad", True)]
 
     def master(self, parameter: Any) -> Any:
-        """What the optimiser updates in the parameter's place; the parameter itself where nothing does."""
+        """The tensor that the optimiser updates: the master of the parameter, or the parameter itself."""
         master = self.master_of(parameter) if self.master_of else None
         return parameter if master is None else master
 
@@ -40,12 +40,12 @@ class Stage:
         return getattr(self.master(parameter), "grad", None) if gradient is None else gradient
 
     def has_copy(self, parameter: Any) -> bool:
-        """Whether the model computes with a bfloat16 copy of what the optimiser updates in float32: mixed precision."""
+        """Whether the parameter is a bfloat16 copy of a float32 master (mixed precision)."""
         master = self.master(parameter)
         return master is not parameter and (dtype_name(master), dtype_name(parameter)) == ("float32", "bfloat16")
 
     def replaced(self) -> bool:
-        """Whether the parameters are other objects now; these are recorded from now on."""
+        """Whether the trainer has replaced parameters by other objects, which are recorded from then on."""
         now = self.again() if self.again else self.parameters
         if [(name, id(one)) for name, one in now] == [(name, id(one)) for name, one in self.parameters]:
             return False
@@ -53,7 +53,7 @@ class Stage:
         return True
 
     def parameter_rows(self, rates: dict[int, float]) -> Iterator[TensorRow]:
-        """`rates`: of each parameter that an optimiser holds, by its id."""
+        """`rates`: learning rates by the id of the parameter in its optimiser."""
         for name, parameter in self.parameters:
             master = self.master(parameter)
             yield "parameter", name, self.number, master, rates.get(id(master))
@@ -73,15 +73,15 @@ class Stage:
 
 
 def require_updated(stages: list[Stage], optimizers: list[Any]) -> None:
-    """Raises LookupError where the optimisers update other tensors than those that are recorded."""
+    """Raises LookupError if the optimisers update none of the recorded tensors."""
     held = set().union(*(training.rates_of(one) for one in optimizers if hasattr(one, "param_groups")))
     updated = {id(stage.master(parameter)) for stage in stages for parameter in stage.trained}
     if held and updated and not held & updated:
-        raise LookupError("no optimiser holds a parameter of this rank; where it updates others in their place, give master_of=")
+        raise LookupError("no optimiser holds a parameter of this rank; if it updates other tensors instead, give master_of=")
 
 
 def tied_in(named: Named) -> list[list[str]]:
-    """Names of one parameter."""
+    """Groups of names that are one parameter."""
     names: dict[int, list[str]] = {}
     for name, parameter in named:
         names.setdefault(id(parameter), []).append(name)

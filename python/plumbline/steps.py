@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of a record: the first begins it, each ends with rows in the tables, the last or a failure ends it.
+"""The steps of a record. The first begins the record, each writes rows, the last or a failure ends the record.
 
-What is wrong with a record's set-up is raised at the latest where the first step begins. From then on the record ends no training and changes
-nothing: what it cannot write is not recorded, and it says so.
+Errors of the set-up are raised when the first step begins, or before. After that the record never ends or changes the training: what it cannot
+write is listed in `not_recorded`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .stages import require_updated
 
 
 class Steps(Events):
-    _next_step = 0  # of the record
+    _next_step = 0  # number within the record
     _ending: Ending | None = None
-    _ranks: list[manifest.RankSummary]  # from the first step on
+    _ranks: list[manifest.RankSummary]  # set by the first step
 
     def _watch_optimizers(self) -> None:
         for one in self._optimizers:
             optimizers.watch(self, one)
 
     def finish(self, status: str = "ok", code: int = 0, where: str | None = None) -> None:
-        """Undoes all that watches the trainer and writes exit.json. Called after the last step, and where an exception leaves a step."""
+        """Removes all hooks and writes exit.json. Called after the last step, and when an exception leaves a step."""
         while self._undo:
             undo = self._undo.pop()
             try:
                 undo()
             except Exception as error:
-                warn(f"what watched the trainer could not be undone: {words_of(error)}")
+                warn(f"a hook on the trainer could not be removed: {words_of(error)}")
         self._now, finished, self._finished = None, self._finished, True
         if finished or self._ending is None:
             return
@@ -67,7 +67,7 @@ class Steps(Events):
                 manifest.write(self, self._ranks)
         except Exception as error:
             wrong = error
-        for one in self._of_all_ranks(wrong):  # so that no rank waits for one that could not begin
+        for one in self._of_all_ranks(wrong):  # all ranks raise, so that none waits for one that could not begin
             if one is not None:
                 raise one
         self._rows = Rows(self.folder / f"rank-{self.rank}", self.level)
@@ -87,7 +87,7 @@ class Steps(Events):
         if self._finished or self._now is not None:
             done = self._run_step >= self.run_steps
             why = f"the record was made for {self.run_steps} steps" if done else "the record has ended" if self._finished else "a step has not ended"
-            self._not_recorded.warn_once(f"{why}, and this is one more: it is not recorded")
+            self._not_recorded.warn_once(f"{why}: this step is not recorded")
             return False
         if self._rows is None:
             return False
@@ -150,18 +150,18 @@ class Steps(Events):
     # -- failures -------------------------------------------------------------------------------------------------
 
     def _guarded(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Where this fails the record is unusable, and the trainer goes on."""
+        """Returns work(*args). If it raises, the record is marked as unusable, and the training continues."""
         try:
             return work(*args)
         except Exception as error:
             where = unusable_words(error)
             if not self._finished:
-                warn(f"{where}; the training goes on")
+                warn(f"{where}; the training continues")
             self._abort(where)
             return None
 
     def _failed(self, error: BaseException) -> None:
-        """Of the trainer's own, which goes on its way."""
+        """Ends the record with the trainer's own exception, which is passed on."""
         self._abort(place_of(error))
 
     def _abort(self, where: str) -> None:

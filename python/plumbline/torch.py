@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Watches models of torch: what they compute is recorded where they compute it, unchanged. Pipelines: see `pipelining`."""
+"""Records models of torch on one device, without changing what they compute. Pipelines: `pipelining`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["accumulation_of", "as_one", "compute_rows", "crossing_of", "units_of
 
 
 def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """The tensors of a unit's call that a pipeline would send over the boundary before it: those that carry a gradient and are no parameters,
-    so no masks and no tables; where none does, the first. One that is passed twice, as query and as key say, is sent once."""
+    """The tensors of a unit's call that a pipeline would send over the boundary before it: those that require a gradient and are no parameters
+    (no masks, no tables); if there are none, the first tensor. A tensor that is passed twice, as query and key, is sent once."""
     tensors = list({id(tensor): tensor for tensor in tensors_in((*args, *kwargs.values()))}.values())
     carrying = [tensor for tensor in tensors if tensor.requires_grad and not isinstance(tensor, torch.nn.Parameter)]
     return carrying or tensors[:1]
@@ -34,17 +34,17 @@ def watch_model(
     gradient_of: Callable[[Any], Any] | None = None,
     master_of: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Of a run on one device: every call of the model with gradients is a microbatch, with a boundary before each unit but the first.
+    """Records a model on one device. Every call of the model with gradients is a microbatch, with a boundary before each unit but the first.
 
-    The boundary tensor is what `crossing(unit, args, kwargs)` returns of the unit's call, tensors of any shape and dtype; several count as one,
-    as where they are sent together. The unit is given views of them, whose gradients are what a pipeline sends back: a tensor's own
-    gradient would include its uses before the boundary.
+    `crossing(unit, args, kwargs)` returns the boundary tensors of the unit's call, of any shape and dtype; several are recorded as one. The unit
+    gets views of them, whose gradients are what a pipeline sends back: the gradient of the tensor itself would include its uses before the
+    boundary.
 
-    `names(name)` gives the record's name of a parameter. `gradient_of(parameter)` gives a gradient that lies elsewhere than in .grad, and
-    `master_of(parameter)` what the optimiser updates in the parameter's place. Raises AttributeError for a unit that the model does not have.
+    `names(name)` returns the record's name of a parameter, `gradient_of(parameter)` its gradient if that is not in .grad, and
+    `master_of(parameter)` the tensor that the optimiser updates instead. Raises AttributeError for a unit that the model does not have.
     """
     for unit in units or ():
-        module_at(model, unit)  # one that the model does not have is refused by name
+        module_at(model, unit)  # raises for a unit that the model does not have
     found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
     calls = _Calls(record, crossing)
     handles = [
@@ -58,11 +58,11 @@ def watch_model(
 
 
 class _Calls:
-    """The model's calls within a step, counted."""
+    """Counts and records the model's calls within a step."""
 
     def __init__(self, record: Record, crossing: Callable[[str, Any, Any], list[torch.Tensor]]) -> None:
         self.record, self.crossing, self.step, self.microbatch = record, crossing, -1, 0
-        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call: what has crossed a boundary, and its latest view
+        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call, by id: each boundary tensor and its latest view
         self.row: list[Any] | None = None
         self.inside = False
 
@@ -73,7 +73,7 @@ class _Calls:
         self.microbatch = 0 if step != self.step else self.microbatch + 1
         self.step, self.inside = step, self.microbatch < self.record.microbatches
         if not self.inside:
-            words = f"step {step}: the model is called more than the {self.record.microbatches} times that microbatches were declared"
+            words = f"step {step}: the model is called more often than there are microbatches in the record, {self.record.microbatches}"
             self.record._not_recorded.add(("actions", "boundaries", "losses"), words)
             return
         self.row = self.record._attempt_begin(0, "F", self.microbatch)
@@ -89,7 +89,7 @@ class _Calls:
             first.register_hook(guarded(self.record, "actions", functools.partial(self._backward, self.microbatch)))
 
     def _backward(self, microbatch: int, gradient: torch.Tensor) -> None:
-        if not self.record._finished:  # ends at once: the end of the backward pass is not seen
+        if not self.record._finished:  # without a duration: the end of the backward pass cannot be observed
             self.record._attempt_end(self.record._attempt_begin(0, "B", microbatch))
 
     def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
@@ -107,26 +107,25 @@ class _Calls:
         def record_gradients(gradients: Sequence[torch.Tensor | None]) -> None:
             self.record._not_recorded.attempt("boundaries", lambda: self.record.computed(unit, "backward", microbatch, as_one(gradients)))
 
-        if not torch.is_grad_enabled():  # within a reentrant checkpoint, which builds the graph later: views would not be part of it
+        if not torch.is_grad_enabled():  # a reentrant checkpoint builds the graph later, without the views
             torch.autograd.graph.register_multi_grad_hook(carrying, record_gradients)
             return None
         views = [self._view_of(tensor) for tensor in carrying]
         torch.autograd.graph.register_multi_grad_hook(views, record_gradients)
         places: dict[int, list[torch.Tensor]] = {}
         for tensor, view in zip(carrying, views):
-            self.views[id(tensor)] = (tensor, view)  # keeps the tensor, so that its id stays its own
+            self.views[id(tensor)] = (tensor, view)  # keeps the tensor alive, so that its id is not reused
             places.setdefault(id(tensor), []).append(view)
         return _replaced(args, places), _replaced(kwargs, places)
 
     def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Of a tensor that also crossed an earlier boundary, and was passed on around the unit there: a view of the view there."""
+        """A view of the tensor; if it was a boundary tensor before (passed around a unit), a view of its latest view."""
         _, latest = self.views.get(id(tensor), (tensor, tensor))
         return latest.view_as(latest)
 
 
 def _replaced(values: Any, places: dict[int, list[torch.Tensor]]) -> Any:
-    """The same, with views in place of the tensors of these ids: a tensor that occurs several times and crosses as often gets another view each
-    time."""
+    """`values` with the tensors of these ids replaced by their views; a tensor with several views gets another one at each occurrence."""
     if isinstance(values, torch.Tensor):
         views = places.get(id(values), [values])
         return views.pop(0) if len(views) > 1 else views[0]

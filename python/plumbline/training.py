@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the manifest says of optimiser, model and libraries, read off the objects themselves."""
+"""Optimiser, model and library versions for the manifest, from the trainer's objects."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any, Iterable
 from .version import __version__
 
 SCALARS = (bool, int, float, str)
-NEWEST_TRIED = "2.15"  # torch
+NEWEST_TESTED = "2.15"  # torch
 
 
 def optimizer_of(optimizer: Any) -> dict[str, Any]:
-    """Of a torch optimiser, by the names of the format; a dict is taken as it is."""
+    """The manifest's `optimizer` of a torch optimiser; a dict is returned unchanged."""
     if isinstance(optimizer, dict):
         return optimizer
     groups = getattr(optimizer, "param_groups", [])
     numbers = [_numbers(group) | {"lr": float(group.get("initial_lr", group["lr"]))} for group in groups]
     differ = any(one != numbers[0] for one in numbers)
     values = dict(optimizer.defaults)
-    for one in numbers:  # torchtitan gives its numbers to a single group, and none to the optimiser
+    for one in numbers:  # torchtitan sets its values in a single group, not in the optimiser
         values |= one
     if differ:
-        values |= {key: max(one[key] for one in numbers) for key in ("lr", "weight_decay") if key in values}  # as many ranks as there are
+        values |= {key: max(one[key] for one in numbers) for key in ("lr", "weight_decay") if key in values}  # the same on any number of ranks
     name = type(optimizer).__name__.lower()
     known: dict[str, Any] = {"name": name, "learning_rate": float(values.pop("lr"))}
     if name in ("adamw", "adam"):
@@ -37,29 +37,29 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
         known["weight_decay"] = float(values.pop("weight_decay"))
     if name == "sgd":
         known["momentum"] = float(values.pop("momentum"))
-    how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed, but in which kernels
+    how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # select kernels, not the formula
     form = form_of(optimizer)
     if form:
         known["implementation"] = form
     if differ:
-        known["groups"] = len(groups)  # with numbers of their own
+        known["groups"] = len(groups)  # with their own values
     known |= {key: value for key, value in values.items() if isinstance(value, SCALARS) and key not in how and value}
     return known
 
 
 def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
-    """Of one rank, or of none where it has no optimiser."""
+    """The manifest's `optimizer` of one rank; None if it has no optimiser."""
     return together([optimizer_of(one) for one in optimizers if one is not None])
 
 
 def together(optimizers: list[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Of several optimisers, or of all ranks', the same whoever holds which: where numbers differ they are groups of one, and the largest
-    rate and decay are given for all; of several kinds the name has each."""
+    """Merges several optimisers, of one rank or of all, independently of which rank holds which. If values differ they count as groups of one
+    optimiser, with the largest rate and decay; if kinds differ, the name lists all."""
     every = [one for one in optimizers if one]
     if not every:
         return None
     first, names = every[0], sorted({str(one["name"]) for one in every})
-    for one in every:  # what a rank that was given the numbers by hand does not say
+    for one in every:  # fills in what a rank's own dict lacks
         first = one | first
     if all(first | one == first for one in every):
         return first
@@ -74,7 +74,7 @@ def together(optimizers: list[dict[str, Any] | None]) -> dict[str, Any] | None:
 
 
 def form_of(optimizer: Any) -> str | None:
-    """Which of torch's forms of the step runs: they round at other places."""
+    """The form of torch's step that runs; forms round in different places."""
     groups = getattr(optimizer, "param_groups", [])
     forms = {_form_of_group(group) for group in groups if "foreach" in group}
     return forms.pop() if len(forms) == 1 else "mixed" if forms else None
@@ -84,7 +84,7 @@ def _form_of_group(group: dict[str, Any]) -> str:
     if group.get("fused"):
         return "fused"
     foreach = group.get("foreach")
-    if foreach is None and group.get("fused") is None:  # torch chooses by where the parameters lie
+    if foreach is None and group.get("fused") is None:  # torch chooses by the parameters' device
         from torch.optim import optimizer as torch_optimizer
 
         choose = getattr(torch_optimizer, "_default_to_fused_or_foreach", None)
@@ -93,17 +93,17 @@ def _form_of_group(group: dict[str, Any]) -> str:
 
 
 def rates_of(optimizer: Any) -> dict[int, float]:
-    """Of each parameter, by its id."""
+    """Learning rates by the parameter's id."""
     return {id(parameter): float(group["lr"]) for group in optimizer.param_groups for parameter in group["params"]}
 
 
 def _numbers(group: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of the step's formula, without the rate, which a scheduler sets."""
+    """The values of the step's formula, without the rate, which a scheduler changes."""
     return {key: value for key, value in group.items() if key not in ("params", "param_names", "initial_lr", "lr")}
 
 
 def model_of(model: Any) -> dict[str, Any]:
-    """A dict, or a configuration that can make one (transformers, dataclasses, plain objects)."""
+    """The model's configuration as a dict, from a dict or an object (transformers, dataclasses, plain objects)."""
     if isinstance(model, dict):
         return {key: value for key, value in model.items() if _is_json(value)}
     if hasattr(model, "to_diff_dict"):
@@ -128,23 +128,24 @@ def versions() -> dict[str, str]:
         if onednn is not None:
             found["onednn"] = onednn
         if is_newer(found["torch"]):
-            found["torch_note"] = f"newer than {NEWEST_TRIED}, the newest that this package was tried with"
+            found["torch_note"] = f"newer than {NEWEST_TESTED}, the newest that this package was tested with"
     return found
 
 
 def onednn_of(torch: Any) -> str | None:
-    """The version of the library that multiplies matrices on a CPU: bits of bfloat16 products change with it."""
+    """oneDNN's version, which determines the bits of bfloat16 products on a CPU."""
     match = re.search(r"(?:MKL-DNN|oneDNN) v(\d+\.\d+\.\d+)", torch.__config__.show())
     return match[1] if match else None
 
 
 def is_newer(version: str) -> bool:
-    """
+    """Whether this version of torch is newer than the newest tested one.
+
     >>> is_newer("2.15.1+cpu"), is_newer("2.16.0.dev20261201"), is_newer("3.0.0"), is_newer("unknown")
     (False, True, True, False)
     """
     match = re.match(r"(\d+)\.(\d+)", version)
-    return match is not None and (int(match[1]), int(match[2])) > tuple(map(int, NEWEST_TRIED.split(".")))
+    return match is not None and (int(match[1]), int(match[2])) > tuple(map(int, NEWEST_TESTED.split(".")))
 
 
 def new_run() -> dict[str, str]:
@@ -153,7 +154,7 @@ def new_run() -> dict[str, str]:
 
 
 def moments_of(optimizers: Iterable[Any], parameter: Any) -> list[tuple[str, Any]]:
-    """exp_avg and exp_avg_sq, or the momentum buffer; whatever of them there is."""
+    """The parameter's existing moments: exp_avg, exp_avg_sq, momentum buffer."""
     found = []
     for optimizer in optimizers:
         state = optimizer.state.get(parameter, {}) if hasattr(optimizer, "state") else {}

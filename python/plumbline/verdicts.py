@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the judge and gives its verdict as an object."""
+"""Runs the judge and returns its verdict as an object."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Comparison:
         return self.holds
 
     def __str__(self) -> str:
-        telling = [check for check in self.checks.values() if check.outcome not in ("holds", "not_applicable")]
-        lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in telling]
+        shown = [check for check in self.checks.values() if check.outcome not in ("holds", "not_applicable")]
+        lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
         return "\n".join([("HOLDS" if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines])
 
     def _not_recorded(self) -> str:
-        """What the recorders could not see, in the judge's own words: then it is no plain HOLDS."""
+        """What the recorders could not see, in the judge's words."""
         cells = self.verdict.get("cells") or [{}]
         torch = {one["torch"] for one in cells[0].get("not_recorded", [])}
         kinds = list(dict.fromkeys(one["what"] for one in cells[0].get("not_recorded", [])))
@@ -50,8 +50,8 @@ class Comparison:
 
 
 def program_path() -> str:
-    """PLUMBLINE, else the one that came with the package, else `plumbline` on PATH."""
-    installed = pathlib.Path(sysconfig.get_path("scripts")) / "plumbline"  # also where the environment is not activated
+    """The judge: PLUMBLINE, else the program in the package's environment, else `plumbline` on PATH. Raises FileNotFoundError."""
+    installed = pathlib.Path(sysconfig.get_path("scripts")) / "plumbline"  # found also if the environment is not activated
     found = os.environ.get("PLUMBLINE") or (str(installed) if installed.is_file() else shutil.which("plumbline"))
     if found is None:
         raise FileNotFoundError("no program `plumbline` on PATH; build it (make judge) or set PLUMBLINE to it")
@@ -67,8 +67,8 @@ def compare(
     replica: int | None = None,
     program: str | None = None,
 ) -> Comparison:
-    """Judges two records. Where several pipelines trained together, each replica's, or the one of number `replica`. Raises ValueError with the
-    judge's message for what is no record, FileNotFoundError where there is no program."""
+    """Judges two records; of several pipelines each replica, or only `replica`. Raises ValueError with the judge's message for bad input,
+    FileNotFoundError if the judge is not installed."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heartbeat shows whom a rank waits for: torch's schedules begin transfers, and wait for them, in functions of their module."""
+"""Shows in the heartbeat which rank a rank waits for, by hooks on the functions in which torch's schedules start and await transfers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .record import Record
 
 
 def watch(record: Record, group: Any = None) -> None:
-    """`group`: of the pipeline's ranks, in which a peer is counted."""
+    """`group`: of the pipeline's ranks, which number the peers."""
     from torch.distributed.pipelining import schedules
 
-    peers: dict[int, int] = {}  # of transfers under way, by the object that is waited for
+    peers: dict[int, int] = {}  # of pending transfers, by the id of their work object
 
     def begun(started: Any, works: list[Any], args: Any, kwargs: Any) -> None:
         ops = first_argument(args, kwargs)
-        if len({id(getattr(op, "group", None)) for op in ops}) == 1:  # else torch calls this function again for each group's
+        if len({id(getattr(op, "group", None)) for op in ops}) == 1:  # otherwise torch calls this function again for each group
             peers.update((id(work), rank_of(op.peer, group)) for work, op in zip(works, ops))
 
     def waits(args: Any, kwargs: Any) -> Any:
@@ -41,7 +41,7 @@ def watch(record: Record, group: Any = None) -> None:
 
 
 def rank_of(peer: int, group: Any) -> int:
-    """Of a rank of the world, its number within the pipeline. `group_peer` of an operation is not it where each edge has a group of its own."""
+    """The number within the pipeline of a rank of the world. An operation's `group_peer` differs if each edge has its own group."""
     import torch
 
     return int(peer) if group is None else int(torch.distributed.get_group_rank(group, peer))

@@ -8,29 +8,29 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is looked up anywhere
+os.environ["HF_HUB_OFFLINE"] = "1"  # no network access
 
 from .run_file import InputError, read_run  # noqa: E402
 from .train import train  # noqa: E402
 
 
 def main():
-    ask = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="plumbline-witness",
         description="Trains a run file with Hugging Face transformers and torch.optim, in one process, and writes a "
         "run record that `plumbline compare` judges. It is written from the project's documents and shares no code with its trainers.",
     )
-    ask.add_argument("run", type=Path, help="run file (TOML)")
-    ask.add_argument("--record", type=Path, required=True, metavar="DIR", help="folder for the record, new or empty")
-    ask.add_argument("--weights", type=Path, metavar="PATH", help="start from this model.safetensors (of --export), or model folder (a checkpoint)")
-    ask.add_argument("--level", choices=("summary", "full", "dump"), help="in place of the run file's record level")
-    ask.add_argument("--quiet", action="store_true", help="print nothing")
-    asked = ask.parse_args()
+    parser.add_argument("run", type=Path, help="run file (TOML)")
+    parser.add_argument("--record", type=Path, required=True, metavar="DIR", help="folder for the record, new or empty")
+    parser.add_argument("--weights", type=Path, metavar="PATH", help="start from this model.safetensors (of --export), or model folder (a checkpoint)")
+    parser.add_argument("--level", choices=("summary", "full", "dump"), help="instead of the run file's record level")
+    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    options = parser.parse_args()
     try:
-        run = read_run(asked.run)
-        run.level = asked.level or run.level
-        run.weights = asked.weights or run.weights
-        train(run, asked.record, (lambda line: None) if asked.quiet else print)
+        run = read_run(options.run)
+        run.level = options.level or run.level
+        run.weights = options.weights or run.weights
+        train(run, options.record, (lambda line: None) if options.quiet else print)
     except InputError as error:
         print(f"plumbline-witness: {error}", file=sys.stderr)
         return 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which tokens each microbatch holds: docs/data.md."""
+"""The tokens of each microbatch, by docs/data.md."""
 
 from dataclasses import dataclass
 
@@ -16,8 +16,8 @@ NO_LABEL = -100
 @dataclass
 class Microbatch:
     ids: torch.Tensor  # int64 [batch, longest row]
-    labels: torch.Tensor  # the same shape, shifted already
-    tokens: int  # filling not counted
+    labels: torch.Tensor  # the same shape, already shifted
+    tokens: int  # without padding
 
     @property
     def valid_tokens(self):
@@ -29,7 +29,7 @@ class Microbatch:
 
 
 def shuffled(seed, epoch, place, windows):
-    """docs/data.md, "Windows in another order": the window that comes at `place` of an epoch."""
+    """The window at `place` of an epoch (docs/data.md, "Windows in another order")."""
     half = ((windows - 1).bit_length() + 1) // 2
     mask = (1 << half) - 1
     while True:
@@ -52,7 +52,7 @@ class Batches:
         shuffle = data.shuffle == "windows"
         needed = (self.step_rows * self.longest if shuffle else self.step_tokens) + 1
         if len(self.token) < needed:
-            raise InputError(f"{data.sources[0]}: {len(self.token)} tokens, and a step needs {needed}")
+            raise InputError(f"{data.sources[0]}: {len(self.token)} tokens, but a step needs {needed}")
         self.start = hash64(f"data/{data.seed}") % len(self.token)
         self.windows = (len(self.token) - 1) // self.longest if shuffle else None
 
@@ -63,7 +63,7 @@ class Batches:
         return ids
 
     def positions(self, step, number):
-        """Where each row of a microbatch begins."""
+        """The position of the first token of each row of a microbatch."""
         before = self.data.rows[:number]
         position = self.start + step * self.step_tokens + sum(map(sum, before))
         drawn = step * self.step_rows + sum(map(len, before))
@@ -76,7 +76,7 @@ class Batches:
             position += length
 
     def __len__(self):
-        """Microbatches of a step."""
+        """The number of microbatches of a step."""
         return len(self.data.rows)
 
     def microbatch(self, step, number):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model: transformers' own, with what the contract asks of it and plain transformers does otherwise (see README.md)."""
+"""The model of transformers, with the differences that docs/exactness.md requires (python/README.md lists them)."""
 
 import functools
 
@@ -17,7 +17,7 @@ def set_deterministic(threads):
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False
-    # One attention kernel and no other to fall back on.
+    # One attention kernel, without a fallback.
     torch.backends.cuda.enable_flash_sdp(True)
     torch.backends.cuda.enable_math_sdp(False)
     torch.backends.cuda.enable_mem_efficient_sdp(False)
@@ -27,7 +27,7 @@ class Model:
     def __init__(self, run):
         self.tied = bool(run.config.get("tie_word_embeddings", False))
         config = transformers.LlamaConfig.from_dict(run.config)
-        # Two leaves for the two uses of a tied weight: a single one, as transformers ties it, adds both uses microbatch by microbatch.
+        # A leaf for each use of a tied weight: a single leaf, as in transformers, would add both uses microbatch by microbatch.
         config.tie_word_embeddings = False
         self.config = config
         self.module = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa").train()
@@ -39,7 +39,7 @@ class Model:
         for parameter in self.module.parameters():
             # Not module.to(dtype), which would round RoPE's frequencies as well.
             parameter.data = parameter.data.to(dtype)
-        # Every parameter in canonical order, a tied head's included; transformers' order is that. Mixed: the masters.
+        # Every parameter in canonical order (transformers' own), including a tied head; in mixed precision the masters.
         self.named = self.copies
         if self.mixed:
             self.named = [(name, torch.nn.Parameter(copy.detach().float())) for name, copy in self.copies]
@@ -50,17 +50,17 @@ class Model:
 
     @property
     def copies(self):
-        """What the model computes with: in mixed precision bfloat16 copies, else the parameters themselves."""
+        """The parameters of the computation: in mixed precision the bfloat16 copies."""
         return list(self.module.named_parameters())
 
     def round_masters(self):
-        """docs/exactness.md, "Mixed precision", 4."""
+        """Rounds the masters into their copies (docs/exactness.md, "Mixed precision", 4)."""
         if self.mixed:
             for (_, copy), (_, master) in zip(self.copies, self.named):
                 copy.data.copy_(master.data)
 
-    def take_gradients(self):
-        """docs/exactness.md, "Mixed precision", 1: of one microbatch, widened and added."""
+    def collect_gradients(self):
+        """Adds one microbatch's gradients, widened, to the masters' (docs/exactness.md, "Mixed precision", 1)."""
         if self.mixed:
             for (_, copy), (_, master) in zip(self.copies, self.named):
                 master.grad.add_(copy.grad.float())
@@ -68,7 +68,7 @@ class Model:
 
     @property
     def counted(self):
-        """The same, a tied weight once."""
+        """All parameters, a tied weight once."""
         return [(name, parameter) for name, parameter in self.named if not (self.tied and name == HEAD)]
 
     @property
@@ -78,7 +78,7 @@ class Model:
         return ["embed_tokens", *layers, "norm", "lm_head"]
 
     def start_from(self, path):
-        # A folder goes through transformers' own way in, which is what people open it with.
+        # A folder is loaded as users load a checkpoint.
         stored = transformers.LlamaForCausalLM.from_pretrained(path).state_dict() if path.is_dir() else load_file(path)
         for name, parameter in self.named:
             key = EMBEDDING if self.tied and name == HEAD else name
@@ -88,7 +88,7 @@ class Model:
         self.round_masters()
 
     def draw(self, seed):
-        """docs/exactness.md, "Initial values": drawn in float32, each from a generator of its own."""
+        """Draws all parameters in float32, each from its own generator (docs/exactness.md, "Initial values")."""
         for name, parameter in self.named:
             stream = EMBEDDING if self.tied and name == HEAD else name
             value = torch.empty(parameter.shape)
@@ -101,7 +101,7 @@ class Model:
         self.round_masters()
 
     def watch_cuts(self, observe):
-        """Calls observe(direction, cut, tensor) for what crosses each stage boundary. A boundary has the name of the unit after it."""
+        """Calls observe(direction, cut, tensor) for each boundary tensor. A boundary has the name of the unit after it."""
         body = self.module.model
 
         def see(tensor, cut):
@@ -116,13 +116,13 @@ class Model:
         cuts = [unit for unit in self.units[1:] if not unit.endswith(".mlp")]
         for module, cut in zip([body.embed_tokens, *body.layers, body.norm], cuts):
             module.register_forward_hook(functools.partial(passed, cut=cut))
-        if self.halves:  # what enters the second norm is the residual stream between the halves
+        if self.halves:  # the second norm's input is the residual stream between the halves
             for number, layer in enumerate(body.layers):
                 cut = f"layers.{number}.mlp"
                 layer.post_attention_layernorm.register_forward_pre_hook(lambda module, inputs, cut=cut: see(inputs[0], cut))
 
     def loss(self, microbatch, valid_tokens_of_step):
-        """Summed cross-entropy over the valid tokens of the whole step; from bfloat16 logits in float32."""
+        """Cross-entropy in float32, summed over the microbatch, divided by the valid tokens of the whole step."""
         logits = self.module(input_ids=microbatch.ids, use_cache=False).logits.float()
         total = torch.nn.functional.cross_entropy(
             logits.view(-1, logits.size(-1)), microbatch.labels.view(-1), ignore_index=-100, reduction="sum"

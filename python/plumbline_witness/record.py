@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run record of docs/record-format.md: one rank, every stage boundary `computed`. The package plumbline writes it."""
+"""Writes the run record with the package plumbline: one rank, every stage boundary `computed`."""
 
 import contextlib
 import re
@@ -23,7 +23,7 @@ STEPS = {"steps": "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens
 class Recorder:
     def __init__(self, folder, run, units, batches):
         if run.level not in ("summary", "full", "dump"):
-            raise InputError(f"{run.path}: a record of level {run.level!r} is nothing to compare")
+            raise InputError(f"{run.path}: a record of level {run.level!r} cannot be compared")
         try:
             manifest.make_folder(folder)
         except FileExistsError as error:
@@ -53,7 +53,7 @@ class Recorder:
         self.ending.data_digests.append(microbatch.data_digest)
 
     def end_step(self, step):
-        """-1 is the start."""
+        """`step` -1: the start."""
         if step >= 0:
             self.rows.add("memory", step, *[""] * 7)
         self.rows.end_step("initial" if step < 0 else str(step))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run file, as far as one process needs it. An unknown key is an error: what it asks for would not be done."""
+"""Reads the part of a run file that one process needs. An unknown key is an error."""
 
 import json
 import tomllib
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class InputError(Exception):
-    """What a user can mend: one line on stderr, exit code 2."""
+    """Bad input: one line on stderr, exit code 2."""
 
 
 TABLES = {
@@ -25,7 +25,7 @@ TABLES = {
 
 @dataclass
 class Data:
-    sources: list  # a text, a folder of texts, or the names of files of ids, patterns among them
+    sources: list  # a text, a folder of texts, or names and patterns of files of ids
     is_text: bool
     token_type: str | None
     shuffle: str
@@ -43,7 +43,7 @@ class Run:
     steps: int
     seed: int
     dtype: str
-    optimizer: dict  # name and numbers, as the manifest has them
+    optimizer: dict  # as in the manifest
     warmup_steps: int
     start_factor: float
     final_factor: float
@@ -73,7 +73,7 @@ def read_data(path, table):
         entry = [entry] if isinstance(entry, int) else list(entry)
         given.append(entry * batch if len(entry) == 1 else entry)
         if len(given[-1]) != batch or min(given[-1]) < 1:
-            refuse(path, f"data.lengths: {entry} gives no {batch} rows of at least one token")
+            refuse(path, f"data.lengths: {entry} must give {batch} rows of at least one token")
     count = table.get("microbatches", len(given))
     masked = set(table.get("masked", []))
     if count < len(given) or not masked < set(range(count)):
@@ -97,10 +97,10 @@ def read_optimizer(path, train):
         "sgd": {"learning_rate": 1e-3, "momentum": 0.0, "weight_decay": 0.0},
     }
     if name not in defaults:
-        refuse(path, f"train.optimizer {name!r} is unknown; there are adamw and sgd")
+        refuse(path, f"train.optimizer {name!r} is unknown; known are adamw and sgd")
     decay = train.get("decay", "all")
     if decay not in ("all", "matrices"):
-        refuse(path, f"train.decay {decay!r} is unknown; there are all and matrices")
+        refuse(path, f"train.decay {decay!r} is unknown; known are all and matrices")
     return {"name": name, **{key: float(train.get(key, value)) for key, value in defaults[name].items()}, "decay": decay}
 
 
@@ -128,7 +128,7 @@ def read_run(path):
     # One process has no stages, but it records the same units.
     granularity = run.pop("pipeline", {}).get("granularity", "layer")
     if granularity not in ("layer", "half"):
-        refuse(path, f"pipeline.granularity {granularity!r} is unknown; there are layer and half")
+        refuse(path, f"pipeline.granularity {granularity!r} is unknown; known are layer and half")
     for name, table in run.items():
         unknown = sorted(set(table) - TABLES[name]) if name in TABLES else [name]
         if unknown:
@@ -136,12 +136,12 @@ def read_run(path):
     model, train = run["model"], run["train"]
     dtype = train.get("precision", train.get("dtype", "float32"))
     if {"precision", "dtype"} <= set(train):
-        refuse(path, "train.precision and train.dtype, its old name, are both given")
+        refuse(path, "train.precision and train.dtype, its older name, are both given")
     recompute = train.get("recompute", "none")
     if recompute not in ("none", "layer"):
-        refuse(path, f"train.recompute {recompute!r} is unknown here; there are none and layer")
+        refuse(path, f"train.recompute {recompute!r} is unknown here; known are none and layer")
     if recompute != "none" and granularity == "half":
-        refuse(path, 'train.recompute and pipeline.granularity = "half" are not cross-checked together; leave one out, the bits are the same')
+        refuse(path, 'train.recompute and pipeline.granularity = "half" are not cross-checked together; omit one, the bits are the same')
     config_path = path.parent / model["config"]
     try:
         config = json.loads(config_path.read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A source of tokens, one long list of ids read from its files where they are asked for: docs/data.md."""
+"""The token source: one list of ids over all files, memory-mapped (docs/data.md)."""
 
 import glob
 import os
@@ -25,7 +25,7 @@ def text_files(source):
 
 
 def id_files(source):
-    """The files of one entry of data.tokens, in name order, an .idx replaced by its .bin."""
+    """The files of one entry of data.tokens, sorted by name; an .idx stands for its .bin."""
     names = [source] if source.exists() else [type(source)(name) for name in glob.glob(str(source), include_hidden=False)]
     files = {name.with_suffix(".bin") if name.suffix == ".idx" else name for name in names}
     if not files:
@@ -34,7 +34,7 @@ def id_files(source):
 
 
 def ids_of(file, token_type):
-    """A file's ids, mapped."""
+    """A file's ids, memory-mapped."""
     size = file.stat().st_size
     index = file.with_suffix(".idx")
     offset, kind = 0, {"uint16": "<u2", "uint32": "<u4"}[token_type or "uint16"]
@@ -42,9 +42,9 @@ def ids_of(file, token_type):
         with open(index, "rb") as opened:
             head = opened.read(34)
         if head[:9] != b"MMIDIDX\0\0" or len(head) < 34 or struct.unpack_from("<Q", head, 9)[0] != 1:
-            refuse(index, "is no index of Megatron's, version 1")
+            refuse(index, "is not a Megatron index of version 1")
         if head[17] not in MEGATRON_TYPES:
-            refuse(index, f"dtype {head[17]} is none of whole numbers")
+            refuse(index, f"dtype {head[17]} is not an integer type")
         kind = MEGATRON_TYPES[head[17]]
     elif size >= LLMC_HEADER:
         with open(file, "rb") as opened:
@@ -56,7 +56,7 @@ def ids_of(file, token_type):
                 refuse(file, f"version {version} or the number of ids, {count}, does not fit")
     width = int(kind[2])
     if (size - offset) % width or size == offset:
-        refuse(file, f"{size - offset} bytes are no whole number of ids of {width}, at least one")
+        refuse(file, f"{size - offset} bytes are not a positive multiple of the id size, {width}")
     return numpy.memmap(file, dtype=kind, mode="r", offset=offset)
 
 

@@ -92,7 +92,7 @@ def train_step(run, step, model, optimizer, batches, recorder, place, show):
             loss = model.loss(microbatch, valid_tokens)
         with recorder.action(step, "B", m):
             loss.backward()
-            model.take_gradients()
+            model.collect_gradients()
         value = numpy.float32(loss.item())
         step_loss = numpy.float32(step_loss + value)
         recorder.microbatch(step, m, microbatch, number_text(value))

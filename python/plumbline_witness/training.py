@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What follows the backward passes of a step: norm, clipping, rate, update (docs/exactness.md)."""
+"""The end of a step: norm, clipping, rate, update (docs/exactness.md)."""
 
 import math
 
@@ -9,7 +9,7 @@ import torch
 NORM_PIECE = 2**21  # elements
 
 def gradient_norm(counted):
-    """In double precision, squares added from left to right in the order of `counted`: (name, parameter), a tied weight once."""
+    """The global norm in double precision; squares are added from left to right in the order of `counted`, (name, parameter) pairs."""
     total = 0.0
     for _, parameter in counted:
         norms = [torch.linalg.vector_norm(piece, 2, dtype=torch.float64).item() for piece in parameter.grad.reshape(-1).split(NORM_PIECE)]
@@ -31,7 +31,7 @@ def clip_coefficient(norm, limit):
 
 
 def to_bfloat16(values):
-    """float64 to the nearest bfloat16, ties to even, in one rounding: torch's own goes through float32 and rounds twice."""
+    """float64 to the nearest bfloat16, ties to even, in one rounding; torch's conversion rounds twice, through float32."""
     numbers = values.numpy()
     bits = numbers.view(numpy.int64)
     dropped = 52 - 7  # of float64's 52 bits of fraction bfloat16 keeps 7
@@ -86,7 +86,7 @@ def make_optimizer(run, parameters):
 
 
 def update(run, step, optimizer):
-    """Returns the rate that was applied."""
+    """Makes the optimiser step and returns its rate."""
     rate = learning_rate(run, step)
     for group in optimizer.param_groups:
         group["lr"] = rate
@@ -98,7 +98,7 @@ MOMENTS = {"exp_avg": "moment1", "momentum_buffer": "moment1", "exp_avg_sq": "mo
 
 
 def moments(optimizer, named):
-    """(kind, name, tensor), for each parameter in turn."""
+    """(kind, name, tensor) of each parameter's moments, in order."""
     for name, parameter in named:
         for key, kind in MOMENTS.items():
             value = optimizer.state[parameter].get(key)

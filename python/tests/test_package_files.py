@@ -122,7 +122,7 @@ class ReadingTest(unittest.TestCase):
         found = plumbline.read(Pipeline(self.folder / "one", 1).run())
         for again in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
             self.assertEqual(again, found)
-            with self.assertRaisesRegex(AttributeError, "one: no table nothing.csv; there are actions, boundaries"):
+            with self.assertRaisesRegex(AttributeError, "one: no table nothing.csv; the record has actions, boundaries"):
                 again.nothing
 
 

@@ -141,7 +141,7 @@ class NamesTest(unittest.TestCase):
                 plumbline.torch.watch_model(record, model, units)
                 said = self.trained(record, model)
                 notes = json.loads((self.folder / name / "rank-0" / "exit.json").read_text()).get("notes", [])
-                words = "the units of stage 0 run in the order embed, layers.0, layers.1, head, and are listed as embed, head, layers.0, layers.1: give units="
+                words = "the units of stage 0 run in the order embed, layers.0, layers.1, head, but are listed as embed, head, layers.0, layers.1: give units="
                 self.assertEqual((bool(said), bool(notes)), (told, told))
                 self.assertTrue(not told or (words in said and notes[0].startswith(words)))
 

@@ -200,7 +200,7 @@ class ListsTest(unittest.TestCase):
         class ScheduleMine:
             _stage, _n_microbatches = Stage(), 3
 
-        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ValueError, "the schedule has 3 microbatches a call, the record 4 a step"):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ValueError, "the schedule has 3 microbatches a call, but the record 4 a step"):
             plumbline.torch.watch_pipelining(record_of(pathlib.Path(folder) / "one", {}), ScheduleMine())
 
 

@@ -179,7 +179,7 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(found.manifest["stages"], [{"stage": 0, "rank": 0, "units": ["first"]}, {"stage": 1, "rank": 1, "units": ["second"]}])
         self.assertEqual({code["status"] for code in found.exits.values()}, {"ok"})
         self.assertEqual({code["data_digest"] for code in found.exits.values()}, {found.exits[0]["data_digest"]})
-        with self.assertRaisesRegex(AttributeError, "no table nothing.csv; there are actions"):
+        with self.assertRaisesRegex(AttributeError, "no table nothing.csv; the record has actions"):
             found.nothing
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")

@@ -50,7 +50,7 @@ class RulesTest(unittest.TestCase):
     def test_stages_are_given_before_the_first_step(self):
         record = self.record(steps=2)
         self.step(record)
-        with self.assertRaisesRegex(RuntimeError, r"record.stage\(\) is called before the first step"):
+        with self.assertRaisesRegex(RuntimeError, r"record.stage\(\) must be called before the first step"):
             record.stage(1, ["second"], {})
         self.step(record)
 
@@ -66,15 +66,15 @@ class RulesTest(unittest.TestCase):
         self.step(record)
         self.step(record)
         self.assertEqual(self.ended()["status"], "ok")
-        words = "plumbline: the record was made for 2 steps, and this is one more: it is not recorded\n"
+        words = "plumbline: the record was made for 2 steps: this step is not recorded\n"
         self.assertEqual(self.said(lambda: (self.step(record), self.step(record))), words)
         self.assertEqual(len(plumbline.read(self.folder / "one").steps), 1)
 
     def test_a_batch_of_other_microbatches_is_said(self):
         for inputs, targets, why in (
-            (None, None, "give the step its batch on every rank, also where the rank reads none of it: every rank records sizes"),
-            ([numpy.ones(1)] * 3, None, "the step was given 3 microbatches, and the record was made for 2"),
-            ([numpy.ones(1)] * 2, (numpy.ones(1),), "the step was given 1 microbatches, and the record was made for 2"),
+            (None, None, "give the step its batch on every rank: each records its sizes"),
+            ([numpy.ones(1)] * 3, None, "the step was given 3 microbatches, but the record was made for 2"),
+            ([numpy.ones(1)] * 2, (numpy.ones(1),), "the step was given 1 microbatches, but the record was made for 2"),
         ):
             name = f"record-{len(why)}-{targets is None}"
             record = self.record(name)
@@ -93,8 +93,8 @@ class RulesTest(unittest.TestCase):
 
     def test_what_a_step_did_not_record_is_named_and_ends_no_training(self):
         for name, options, told, what, words in (
-            ("some", {}, {"losses": (1,)}, "losses", r"step 0: losses of microbatches \[0\], of 2 that there are"),
-            ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|losses of microbatches \[0, 1, 2\], of 4"),
+            ("some", {}, {"losses": (1,)}, "losses", r"step 0: only microbatches \[0\] of 2 have a loss"),
+            ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|only microbatches \[0, 1, 2\] of 4 have a loss"),
             ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was recorded; call record.loss"),
             ("rate", {}, {"rate": None}, "rates", r"step 0: no optimiser stepped; call record.learning_rate"),
             ("infinite", {}, {"rate": float("inf")}, "rates", r"step 0: the learning rate is inf"),
@@ -114,7 +114,7 @@ class RulesTest(unittest.TestCase):
             with record.step(*batch(0)):
                 record.norm(1.0), record.loss(1), record.loss(1), record.learning_rate(1)
 
-        self.assertIn("record.norm() came before record.gradients()", self.said(step))
+        self.assertIn("record.norm() was called before record.gradients()", self.said(step))
 
     def test_outside_of_a_step_nothing_is_looked_at_and_once_it_is_said(self):
         record, one = self.record(), numpy.ones(1)
@@ -123,7 +123,7 @@ class RulesTest(unittest.TestCase):
             "learning_rate": lambda: record.learning_rate(1), "computed": lambda: record.computed("first", "forward", 0, one),
             "sent": lambda: record.sent(0, 1, one), "received": lambda: record.received(1, 0, one),
         }.items():
-            words = f"plumbline: record.{name}() counts only within `with record.step(...)`, and was called outside of it\n"
+            words = f"plumbline: record.{name}() was called outside of `with record.step(...)` and is ignored\n"
             self.assertEqual(self.said(lambda tell=tell: (tell(), tell())), words)
         self.assertFalse(record.in_step)
 
@@ -244,7 +244,7 @@ class RulesTest(unittest.TestCase):
             record = plumbline.Record(self.folder / "none", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER)
             for number in told:
                 record.stage(number, ["first"], {})
-            with self.assertRaisesRegex(ValueError, f"stages together are {numbers}, not each number from 0 once"):
+            with self.assertRaisesRegex(ValueError, f"stages are {numbers}; each number from 0 on must occur once"):
                 with record.step(numpy.ones(1)):
                     pass
         self.assertFalse((self.folder / "none").exists())

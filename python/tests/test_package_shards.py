@@ -137,7 +137,7 @@ class ShardsTest(unittest.TestCase):
         refused = (
             (Tensor(numpy.ones((4, 4)), 0, placements=[Placement(partial=True)]), mesh(0), "a has the placements"),
             (Tensor(numpy.ones((4, 4)), 0), None, "a is split along the mesh's axis 'dp': give Record"),
-            (Tensor(numpy.ones((4, 4)), 0), mesh(1), "a: replica 1 holds 2 of 4 along dimension 0, and not the range 2:4"),
+            (Tensor(numpy.ones((4, 4)), 0), mesh(1), "a: replica 1 holds 2 of 4 along dimension 0, not the range 2:4"),
             (Tensor(numpy.ones((4, 4)), 0, own=numpy.ones((3, 4))), mesh(0), "a: replica 0 holds 3 of 4"),
         )
         for parameter, whose, words in refused:

@@ -264,7 +264,7 @@ class TorchTest(unittest.TestCase):
         deep.mesh_dim_names, deep.mesh = ("pp", "dp", "cp"), torch.arange(8).reshape(2, 2, 2)
         self.assertEqual(place_of(deep, "pp", None)[0]["replicas"], [[0, 4], [1, 5], [2, 6], [3, 7]])
         deep.mesh_dim_names = None
-        with self.assertRaisesRegex(ValueError, "the mesh has the axes None, and none is pipeline='pp'"):
+        with self.assertRaisesRegex(ValueError, "the mesh has the axes None, but none is pipeline='pp'"):
             place_of(deep, "pp", None)
         with self.assertRaisesRegex(ValueError, "none is pipeline='stage'"):
             place_of(Mesh(), "stage", None)
@@ -279,7 +279,7 @@ class TorchTest(unittest.TestCase):
         for state, pipeline_ranks, refused in ((None, 1, False), (1, 2, False), (2, 2, True)):
             module = types.SimpleNamespace(model_parallel_is_initialized=lambda: True, get_tensor_model_parallel_world_size=lambda state=state: state)
             with mock.patch.dict(sys.modules, {"megatron.core.parallel_state": module} if state else {}):
-                with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part") if refused else contextlib.nullcontext():
+                with self.assertRaisesRegex(ValueError, "this rank holds only a part of conv2.weight") if refused else contextlib.nullcontext():
                     refuse_marked(model.named_parameters(), pipeline_ranks)
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
@@ -439,7 +439,7 @@ class TorchTest(unittest.TestCase):
                 loss = model(inputs[:2]).sum()
                 record.loss(loss), loss.backward()
             optimizer.step()
-        words = "step 0: the model is called more than the 4 times that microbatches were declared"
+        words = "step 0: the model is called more often than there are microbatches in the record, 4"
         self.assertEqual(said.getvalue(), f"plumbline: {words}: actions, boundaries and losses are not recorded\n")
         lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
         self.assertEqual(lacking, [{"what": what, "why": words} for what in ("actions", "boundaries", "losses")])

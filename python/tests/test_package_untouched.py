@@ -178,8 +178,8 @@ class UntouchedTest(unittest.TestCase):
                     self.assertEqual(self.quietly(trainer.train), plain)
                 ended = self.ended(str(number))
                 self.assertEqual(ended["status"], status)
-                self.assertRegex(ended["where"], r"^the recorder itself failed, and the record is unusable: .*OSError: no space left")
-        self.assertEqual(self.said.getvalue().count("the recorder itself failed"), len(self.UNUSABLE))
+                self.assertRegex(ended["where"], r"^the recorder failed, so the record is unusable: .*OSError: no space left")
+        self.assertEqual(self.said.getvalue().count("the recorder failed"), len(self.UNUSABLE))
 
     def test_the_trainers_own_exception_passes_whatever_else_fails(self):
         error = ZeroDivisionError("its own")

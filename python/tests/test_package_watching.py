@@ -325,7 +325,7 @@ class WatchingTest(unittest.TestCase):
         Torch.__config__.text = "  - oneDNN v3.13.3 (Git Hash 1234)\n"
         with unittest.mock.patch.dict(sys.modules, {"torch": Torch}):
             found = versions()
-        self.assertEqual((found["onednn"], found["torch_note"]), ("3.13.3", "newer than 2.15, the newest that this package was tried with"))
+        self.assertEqual((found["onednn"], found["torch_note"]), ("3.13.3", "newer than 2.15, the newest that this package was tested with"))
         Torch.__config__.text, Torch.__version__ = "neither", "2.15.2+cu132"
         with unittest.mock.patch.dict(sys.modules, {"torch": Torch}):
             self.assertEqual({"onednn", "torch_note"} & versions().keys(), set())

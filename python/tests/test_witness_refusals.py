@@ -34,7 +34,7 @@ class RunFile(unittest.TestCase):
             ("[train]", '[train]\nrecompute = "all"', "train.recompute 'all' is unknown"),
             ("[train]", '[pipeline]\ngranularity = "third"\n[train]', "pipeline.granularity 'third' is unknown"),
             ("[train]", '[pipeline]\ngranularity = "half"\n[train]\nrecompute = "layer"', "are not cross-checked together"),
-            ("[train]", '[train]\nprecision = "float32"', "train.precision and train.dtype, its old name"),
+            ("[train]", '[train]\nprecision = "float32"', "train.precision and train.dtype, its older name"),
             ('optimizer = "sgd"', 'optimizer = "adam"', "train.optimizer 'adam' is unknown"),
             ("[train]", "[train", "run.toml: "),
         ):
@@ -54,7 +54,7 @@ class RunFile(unittest.TestCase):
         self.assertEqual(read().rows, [[4, 4], [2, 3]])
         self.assertEqual(read(microbatches=3, masked=[0]).rows, [[4, 4], [2, 3], [4, 4]])
         for table, words in (
-            ({"lengths": [[1, 2, 3]]}, "gives no 2 rows"), ({"lengths": [0]}, "at least one token"), ({"microbatches": 1}, "does not fit"),
+            ({"lengths": [[1, 2, 3]]}, "must give 2 rows"), ({"lengths": [0]}, "at least one token"), ({"microbatches": 1}, "does not fit"),
             ({"masked": [0, 1]}, "does not fit"), ({"masked": [2]}, "does not fit"),
         ):
             with self.subTest(table), self.assertRaisesRegex(InputError, words):
@@ -73,7 +73,7 @@ class TokensTest(unittest.TestCase):
 
     def test_files_that_are_no_ids_are_refused(self):
         for content in (b"", b"abc"):
-            with self.assertRaisesRegex(InputError, "no whole number of ids of 2"):
+            with self.assertRaisesRegex(InputError, "not a positive multiple of the id size, 2"):
                 Tokens(self.data(content))
         for magic, version, count in ((20240520, 1, 3), (20240520, 2, 2), (20240801, 7, 2)):
             header = numpy.zeros(256, "<i4")
@@ -83,10 +83,10 @@ class TokensTest(unittest.TestCase):
         with self.assertRaisesRegex(InputError, "matches no file"):
             Tokens(self.data(b"", sources=[self.folder / "*.none"]))
         (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + bytes(30))
-        with self.assertRaisesRegex(InputError, "no index of Megatron's, version 1"):
+        with self.assertRaisesRegex(InputError, "is not a Megatron index of version 1"):
             Tokens(self.data(bytes(4)))
         (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + (1).to_bytes(8, "little") + b"\x06" + bytes(16))
-        with self.assertRaisesRegex(InputError, "dtype 6 is none of whole numbers"):
+        with self.assertRaisesRegex(InputError, "dtype 6 is not an integer type"):
             Tokens(self.data(bytes(4)))
 
     def test_an_index_of_megatrons_says_the_type(self):
@@ -98,9 +98,9 @@ class TokensTest(unittest.TestCase):
     def test_a_step_has_tokens_enough_and_each_is_of_the_vocabulary(self):
         content = numpy.array([5, 6, 7, 9], "<u2").tobytes()
         self.assertEqual(len(Batches(self.data(content), 10).step(0)), 1)
-        with self.assertRaisesRegex(InputError, "3 tokens, and a step needs 4"):
+        with self.assertRaisesRegex(InputError, "3 tokens, but a step needs 4"):
             Batches(self.data(content[:6]), 10)
-        with self.assertRaisesRegex(InputError, "3 tokens, and a step needs 4"):
+        with self.assertRaisesRegex(InputError, "3 tokens, but a step needs 4"):
             Batches(self.data(content[:6], shuffle="windows", rows=[[3]]), 10)
         with self.assertRaisesRegex(InputError, "beyond the vocabulary of 9"):
             Batches(self.data(content), 9).step(0)
