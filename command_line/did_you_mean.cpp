@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line/did_you_mean.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "command_line/options.hpp"
@@ -22,6 +24,7 @@ std::vector<std::string> options_of(const CLI::App* command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : shown_options(command)) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    for (const auto& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
 }
@@ -30,6 +33,13 @@ std::vector<std::string> commands_below(const CLI::App* command) {
   std::vector<std::string> names;
   for (const CLI::App* each : subcommands_of(command)) names.push_back(each->get_name());
   return names;
+}
+
+/// The long option that an unknown short one abbreviates.
+std::optional<std::string> first_with_letter(char letter, const std::vector<std::string>& options) {
+  const auto found = std::ranges::find_if(
+      options, [&](const std::string& each) { return each.starts_with(std::string("--") + letter); });
+  return found == options.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace
@@ -44,7 +54,10 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
     const auto known = option ? options_of(commands.back()) : commands_below(commands.back());
     if (known.empty()) continue;
     const std::string name = word.substr(0, word.find('='));
-    const auto nearest = nearest_word(name, known);
+    auto nearest = nearest_word(name, known);
+    if (option && name.size() == 2) nearest = first_with_letter(name[1], known);
+    // A subcommand written as an option.
+    if (!nearest && name.starts_with("--")) nearest = nearest_word(name.substr(2), commands_below(commands.back()));
     told = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;

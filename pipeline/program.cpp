@@ -40,10 +40,9 @@ int print_capabilities() {
 int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records the tensors at each stage boundary.");
   app.footer(help_end(
-      {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline",
-       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline",
-       "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
-       "/tmp/zbv",
+      {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record pipeline",
+       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record pipeline",
+       "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record zbv",
        "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
       {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not arrive"}));
   begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");

@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
       "Trains a Llama on one device, microbatch by microbatch, and records the tensors at every unit boundary: the "
       "reference that a pipeline is compared with.");
   app.footer(plumbline::help_end(
-      {"plumbline-reference fixtures/runs/quick.toml --record /tmp/reference",
+      {"plumbline-reference fixtures/runs/quick.toml --record reference",
        "plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
       {.zero = "trained, or the goldens hold", .one = "the run failed, or a golden does not hold"}));
   plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml --record DIR [OPTION...]");

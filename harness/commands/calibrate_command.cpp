@@ -42,9 +42,9 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
                    std::string("Folder of ").append(reference_program) + " (default: this program's folder)")
       ->type_name("DIR");
   command->footer(help_end(
-      {"plumbline calibrate fixtures/runs/quick.toml --record /tmp/calibration",
-       std::string(mpirun) + " -n 2 " + pipeline_program + " /tmp/calibration/candidate.toml --record /tmp/candidate",
-       "plumbline compare /tmp/calibration/reference /tmp/candidate --calibration /tmp/calibration/calibration.json"},
+      {"plumbline calibrate fixtures/runs/quick.toml --record calibration",
+       std::string(mpirun) + " -n 2 " + pipeline_program + " calibration/candidate.toml --record candidate",
+       "plumbline compare calibration/reference candidate --calibration calibration/calibration.json"},
       {.zero = "calibrated", .one = "perturbed runs exceed the largest limit there is, or a trainer crashed"}));
   return [options] {
     StopSignals signals;

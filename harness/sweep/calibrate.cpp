@@ -9,11 +9,11 @@
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
-#include "harness/sweep/localise.hpp"
+#include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
-#include "harness/sweep/sweep_trainers.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
 #include "record/precision.hpp"
 #include "support/error.hpp"
@@ -52,18 +52,31 @@ std::map<Item, ItemError> errors_from(const fs::path& path) {
   return errors;
 }
 
+/// The reference's initial parameters, the start of candidates.
+fs::path start_of(const fs::path& folder) {
+  return folder / "reference" / "rank-0" / "dumps" / "step-initial.safetensors";
+}
+
 double largest(const std::map<Item, ItemError>& errors) {
   double most = 0;
   for (const auto& [item, error] : errors) most = std::max(most, error.error);
   return most;
 }
 
+RunChanges dumped(RunChanges changes, const std::optional<fs::path>& weights = std::nullopt) {
+  changes.level = "dump";
+  changes.weights = weights;
+  return changes;
+}
+
 class Calibrating {
  public:
-  Calibrating(const CalibrateOptions& options, StopSignals& signals, std::FILE* log)
+  Calibrating(const CalibrateOptions& options, const RunFacts& facts, StopSignals& signals, std::FILE* log)
       : options_(options),
+        config_(facts.config),
         signals_(signals),
-        run_(at_level_dump(reference_run(options.run_file, options.changes, options.folder))),
+        run_(reference_run(options.run_file, dumped(options.changes), options.folder)),
+        commands_(file_, options.trainers),
         runs_(static_cast<std::size_t>(options.null_runs) + 2),
         progress_(log, runs_, static_cast<double>(runs_)) {
     open_folder();
@@ -73,7 +86,7 @@ class Calibrating {
     const Record reference = finished("reference", {});
     const Record shadow = finished("shadow", {"--shadow"});
     write_file(folder() / "candidate.toml",
-               candidate_run(options_.run_file, options_.changes, calibration_start(folder()), folder()));
+               candidate_run(options_.run_file, dumped(options_.changes, start_of(folder())), folder()));
     const auto own = measure_errors(reference, shadow);
     std::vector<std::map<Item, ItemError>> null;
     for (std::int64_t number = 1; number <= options_.null_runs; ++number) null.push_back(perturbed(number, shadow));
@@ -91,10 +104,9 @@ class Calibrating {
 
   /// Everything that determines the results, except the number of perturbed runs, which can grow.
   std::string fingerprint() const {
-    const fs::path config = read_run_facts(options_.run_file, options_.changes).config;
     std::error_code missing;
     return hash_hex(read_file(options_.trainers / reference_program) + run_ + options_.device +
-                    (fs::exists(config, missing) ? read_file(config) : "") +
+                    (fs::exists(config_, missing) ? read_file(config_) : "") +
                     (options_.accumulation ? read_file(*options_.accumulation) : ""));
   }
 
@@ -170,18 +182,17 @@ class Calibrating {
     make_folder(place);
     make_folder(record.parent_path());
     write_file(folder() / "run.toml", run_);
-    Launch launch;
-    launch.command = {(options_.trainers / reference_program).string(), (folder() / "run.toml").string(), "--record",
-                      record.string(), "--quiet"};
-    launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
-    if (name != "shadow") launch.command.insert(launch.command.end(), {"--device", options_.device});
-    if (options_.accumulation)
-      launch.command.insert(launch.command.end(), {"--accumulation", options_.accumulation->string()});
-    write_file(place / "command.txt", join(launch.command, " ") + "\n");
-    launch.folder = place;
-    launch.record = record;
-    launch.ranks = 1;
-    launch.speaker = reference_program;
+    PlannedCommand command = commands_.reference("");
+    command.files.clear();  // all runs share one run file
+    command.values["run"] = (folder() / "run.toml").string();
+    command.words.emplace_back("--quiet");
+    command.words.insert(command.words.end(), arguments.begin(), arguments.end());
+    if (name != "shadow") command.words.insert(command.words.end(), {"--device", options_.device});
+    if (options_.accumulation) {
+      command.values["order"] = options_.accumulation->string();
+      command.words.insert(command.words.end(), {"--accumulation", "{order}"});
+    }
+    Launch launch = commands_.launch(command, place, record);
     launch.time_limit = std::chrono::hours(24);  // effectively unlimited; Ctrl-C ends it at any time
     launch.at_glance = [this] { progress_.tick(); };
     progress_.begin(name, 1);
@@ -226,9 +237,12 @@ class Calibrating {
   }
 
   const CalibrateOptions& options_;
+  fs::path config_;
+  const SweepFile file_ = {};
   StopSignals& signals_;
   bool was_there_ = false;  ///< the folder existed and was empty
   std::string run_;
+  RunCommands commands_;
   std::size_t runs_, ended_ = 0;
   SweepProgress progress_;
   std::optional<FolderLock> lock_;
@@ -236,8 +250,9 @@ class Calibrating {
 
 }  // namespace
 
-fs::path calibration_start(const fs::path& folder) {
-  return folder / "reference" / "rank-0" / "dumps" / "step-initial.safetensors";
+void start_from_calibration(PlannedCell& cell, const fs::path& folder) {
+  cell.plan.calibration = folder / "calibration.json";
+  cell.changes.weights = start_of(folder);
 }
 
 Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
@@ -246,16 +261,17 @@ Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std
                      " perturbed runs are needed to measure what equivalent changes do");
   }
   find_program((options.trainers / reference_program).string());
-  if (read_run_facts(options.run_file, options.changes).dtype == mixed_precision) {
+  const RunFacts facts = read_run_facts(options.run_file, options.changes);
+  if (facts.dtype == mixed_precision) {
     throw InputError(options.run_file.string() +
                      ", key train.precision: mixed has no float64 reference. Compare it in bits");
   }
-  if (read_run_facts(options.run_file, options.changes).dtype == "float64") {
+  if (facts.dtype == "float64") {
     throw InputError(
         options.run_file.string() +
         ", key train.dtype: float64 has no float64 reference: that would be the run itself. Compare it in bits");
   }
-  return Calibrating(options, signals, log).run();
+  return Calibrating(options, facts, signals, log).run();
 }
 
 bool null_runs_hold(const Calibration& calibration) {

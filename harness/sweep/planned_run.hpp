@@ -24,6 +24,7 @@ struct PlannedReference {
   std::string accumulation = {};  ///< CSV of unit and microbatch: the order of summing gradients; empty = ascending
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
   bool splits_backward = false;  ///< one of its cases in the sweep file splits the backward pass, selected or not
+  std::optional<Request> request = {};  ///< set by prepare_sweep
 };
 
 /// The first segment of a resumed case.
@@ -34,7 +35,7 @@ struct PlannedStart {
 };
 
 struct PlannedCell {
-  CellPlan plan;  ///< `command` and the findings are set when it runs
+  CellPlan plan;  ///< `command` and `request` are set by prepare_sweep, the findings when it runs
   std::filesystem::path run;
   RunChanges changes;
   std::string schedule;       ///< a name, or a CSV file's path
@@ -43,6 +44,10 @@ struct PlannedCell {
   std::optional<PlannedStart> goes_on_with = {};
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
 };
+
+/// The same run at another record level.
+PlannedReference at_level(PlannedReference reference, const std::string& level);
+PlannedCell at_level(PlannedCell cell, const std::string& level);
 
 struct SweepPlan {
   std::vector<PlannedReference> references;

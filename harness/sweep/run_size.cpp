@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "harness/sweep/make_request.hpp"
 #include "harness/sweep/model_config.hpp"
-#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
 
@@ -32,7 +31,7 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
   if (reference.command) return {};
   RunSize size;
   try {
-    const Request request = make_request(sweep, reference);
+    const Request request = reference.request ? *reference.request : make_request(sweep, reference);
     const RunFacts facts = read_run_facts(reference.run, reference.changes);
     const auto model = model_config(facts.config);
     const Json& config = model->json;

@@ -318,32 +318,28 @@ class Sweep {
   }
 
   /// Executes a case's runs, in any thread.
-  Ended run_cell(const PlannedCell& cell, const SweepTrainers& trainers) {
-    CellPlan plan = cell.plan;
-    std::optional<fs::path> start;
-    if (file_.calibrated) {
-      const fs::path calibration = folder_.calibration(plan_.references[cell.reference].id);
-      plan.calibration = calibration / "calibration.json";
-      start = calibration_start(calibration);
-    }
+  Ended run_cell(const PlannedCell& planned, const SweepTrainers& trainers) {
+    const PlannedReference& reference = plan_.references[planned.reference];
+    PlannedCell cell = planned;
+    CellPlan& plan = cell.plan;
+    if (file_.calibrated) start_from_calibration(cell, folder_.calibration(reference.id));
     // A run that has already ended is judged by its record if its verdict was not kept or was another judge's. It is
     // repeated if its record is incomplete, or on request.
     const bool anew = options_.again && folder_.finished_cell(plan.id);
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto before = folder_.finished_launch(id);
       const bool whole = !anew && !dumps_were_removed(record) && !record_was_removed(record);
-      return before && whole ? *before : trainers.run(cell, id, record, false, start);
+      return before && whole ? *before : trainers.run(cell, id, record);
     };
     plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = *references_[cell.reference];
-    plan.request = trainers.request_of(cell);
-    plan.reference_request = trainers.request_of(plan_.references[cell.reference]);
+    plan.reference_request = reference.request;
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
       plan.repeat_launch = ran("repeat-" + plan.id, *repeated);
     }
-    return {plan, folder_.reference(plan_.references[cell.reference].id), repeated};
+    return {plan, folder_.reference(reference.id), repeated};
   }
 
   /// Judges one case at a time while the next ranks start, because starting is mostly waiting.
