@@ -10,7 +10,6 @@
 #include <set>
 #include <tuple>
 
-#include "harness/sweep/case_names.hpp"
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/names.hpp"
 #include "harness/sweep/run_facts.hpp"
