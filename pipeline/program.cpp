@@ -42,7 +42,8 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   app.footer(help_end(
       {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record pipeline",
        "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record pipeline",
-       "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record zbv",
+       "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
+       "zbv",
        "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
       {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not arrive"}));
   begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");

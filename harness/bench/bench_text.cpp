@@ -18,8 +18,8 @@ std::string quiet_words(const BenchResult& result) {
   const double noise = 100 * result.noise, limit = 100 * result.quiet_limit;
   if (result.quiet())
     return fmt::format(
-        "The machine was quiet: two runs of the same reference are within {:.1f} % of each other (limit {:.1f} %).", noise,
-        limit);
+        "The machine was quiet: two runs of the same reference are within {:.1f} % of each other (limit {:.1f} %).",
+        noise, limit);
   return fmt::format(
       "THE MACHINE WAS NOT QUIET: two runs of the same reference differ by up to {:.1f} % (limit {:.1f} %). Do not use "
       "these figures; measure again on an idle machine.",
@@ -32,11 +32,11 @@ std::string name_of(const BenchCell& cell) {
 
 std::string row_of(const BenchCell& cell) {
   const bool allows = cell.simulated_speed && !cell.oversubscribed;
-  return fmt::format("| {} | {} | {} | {} | {} |\n", name_of(cell), interval_text(cell.step_ms, 1),
-                     interval_text(cell.speed), allows ? fmt::format("{:.3f}", *cell.simulated_speed) : "-",
-                     cell.bubble ? fmt::format("{:.1f} % | {:.1f} %", 100 * cell.bubble->measured.median,
-                                               100 * cell.bubble->simulated)
-                                 : "- | -");
+  return fmt::format(
+      "| {} | {} | {} | {} | {} |\n", name_of(cell), interval_text(cell.step_ms, 1), interval_text(cell.speed),
+      allows ? fmt::format("{:.3f}", *cell.simulated_speed) : "-",
+      cell.bubble ? fmt::format("{:.1f} % | {:.1f} %", 100 * cell.bubble->measured.median, 100 * cell.bubble->simulated)
+                  : "- | -");
 }
 
 std::string lines_of(const BenchCell& cell) {

@@ -136,9 +136,10 @@ class Bench {
       if (manifest.contains(key)) result.machine[key] = manifest[key];
     const Json machine = manifest.value("machine", Json::object());
     if (!machine.is_object() || !machine.contains("cores") || !machine["cores"].is_number_integer())
-      throw InputError(fmt::format("{}/manifest.json: lacks the number of cores (machine.cores), without which no "
-                                   "efficiency can be computed",
-                                   folder_.reference(plan_.references.front().id).string()));
+      throw InputError(
+          fmt::format("{}/manifest.json: lacks the number of cores (machine.cores), without which no "
+                      "efficiency can be computed",
+                      folder_.reference(plan_.references.front().id).string()));
     result.cores = machine["cores"].get<std::int64_t>();
     result.steps = std::ssize(references_.front().first.front().steps_ms);
     for (std::size_t i = 0; i < references_.size(); ++i) {

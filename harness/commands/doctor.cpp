@@ -115,8 +115,9 @@ Json examine_gpus(const Json& trainers) {
       if (count == 1) {
         const auto name = devices.at(0).at("name").get<std::string>();
         const bool slice = name.find(" MIG ") != std::string::npos;
-        why.push_back(slice ? name + " is a MIG slice, and CUDA shows a process one; NCCL with a GPU a rank needs whole "
-                                     "GPUs, the other transports run all ranks on the slice"
+        why.push_back(slice ? name +
+                                  " is a MIG slice, and CUDA shows a process one; NCCL with a GPU a rank needs whole "
+                                  "GPUs, the other transports run all ranks on the slice"
                             : "this machine has one GPU; NCCL with a GPU a rank needs more, or more machines");
       }
     } else {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -118,9 +120,9 @@ class Calibrating {
     }
     if (!options_.resume && fs::exists(folder(), ignored) &&
         (!fs::is_directory(folder(), ignored) || !fs::is_empty(folder(), ignored))) {
-      throw InputError(folder().string() + ": already exists; " +
-                       (fs::exists(mark, ignored) ? "add --resume to continue the calibration in it, or " : "") +
-                       "choose another --record. Nothing was overwritten.");
+      throw InputError(
+          fmt::format("{}: already exists; {}choose another --record. Nothing was overwritten.", folder().string(),
+                      fs::exists(mark, ignored) ? "add --resume to continue the calibration in it, or " : ""));
     }
     const std::string print = fingerprint();
     was_there_ = fs::exists(folder(), ignored);
@@ -205,15 +207,16 @@ class Calibrating {
   }
 
   SystemError stopped(const std::string& why) const {
-    return SystemError(why + ". " + std::to_string(ended_) + " of " + std::to_string(runs_) +
-                       " runs of the calibration are finished and kept" +
-                       (options_.resume_words.empty() ? "; continue with --record " + folder().string() + " --resume"
-                                                      : options_.resume_words));
+    return SystemError(fmt::format("{}. {} of {} runs of the calibration are finished and kept{}", why, ended_, runs_,
+                                   options_.resume_words.empty()
+                                       ? fmt::format("; continue with --record {} --resume", folder().string())
+                                       : options_.resume_words));
   }
 
   [[noreturn]] void fail(const std::string& name, const LaunchFinding& finding) {
     const std::string said = last_words(folder() / "launches" / name / "stderr.txt", reference_program);
-    const std::string words = options_.run_file.string() + ", " + name + ": " + (said.empty() ? finding.words : said);
+    const std::string words =
+        fmt::format("{}, {}: {}", options_.run_file.string(), name, said.empty() ? finding.words : said);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
       if (ended_ == 0) {
         // There are no results: release the folder for the corrected run file. A folder made by the user remains.
@@ -229,11 +232,7 @@ class Calibrating {
   }
 
   void say(const std::string& name, double seconds, const std::string& what) {
-    char time[32];
-    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
-    ++ended_;
-    progress_.line("[" + std::to_string(ended_) + "/" + std::to_string(runs_) + "] " + options_.label + name + time +
-                   what);
+    progress_.line(fmt::format("[{}/{}] {}{}  {:.1f} s  {}", ++ended_, runs_, options_.label, name, seconds, what));
   }
 
   const CalibrateOptions& options_;
@@ -257,8 +256,9 @@ void start_from_calibration(PlannedCell& cell, const fs::path& folder) {
 
 Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
   if (options.null_runs < static_cast<std::int64_t>(least_null_runs)) {
-    throw InputError("--null " + std::to_string(options.null_runs) + ": at least " + std::to_string(least_null_runs) +
-                     " perturbed runs are needed to measure what equivalent changes do");
+    throw InputError(
+        fmt::format("--null {}: at least {} perturbed runs are needed to measure what equivalent changes do",
+                    options.null_runs, least_null_runs));
   }
   find_program((options.trainers / reference_program).string());
   const RunFacts facts = read_run_facts(options.run_file, options.changes);
@@ -288,26 +288,29 @@ std::string calibration_text(const Calibration& calibration, const fs::path& fol
     own = std::max(own, limit.own);
     null = std::max(null, limit.null_most);
   }
-  std::string text = std::to_string(calibration.limits.size()) + " limits from the reference and " +
-                     std::to_string(calibration.null_runs) + " perturbed references in " + calibration.dtype + "\n";
-  text += "largest error: reference " + short_text(own) + ", perturbed " + short_text(null) + "\n";
-  text += "factor " + short_text(calibration.factor) + ": 2 x " +
-          (calibration.left_out > other_kernels
-               ? short_text(calibration.left_out) + ", by which one perturbed run exceeded all the others\n"
-               : short_text(other_kernels) + ", the allowance for other kernels; one perturbed run went " +
-                     short_text(calibration.left_out) + " x beyond all the others\n");
-  if (at_ceiling > 0) {
-    text += std::to_string(at_ceiling) + " limits are " + short_text(limit_ceiling) +
-            ", the largest limit there is: there this run amplifies rounding so much that little can be detected\n";
-  }
-  if (beyond > 0) {
-    text += "DOES NOT HOLD: in " + std::to_string(beyond) +
-            " items perturbed runs exceed the largest limit there is: this run amplifies rounding, and no limit can be "
-            "given there\n";
-  }
-  return text + "next: run the candidate with " + (folder / "candidate.toml").string() +
-         ", then\n  plumbline compare " + (folder / "reference").string() + " CANDIDATE --calibration " +
-         (folder / "calibration.json").string() + "\n";
+  const bool noise = calibration.left_out > other_kernels;
+  std::string text = fmt::format(
+      "{} limits from the reference and {} perturbed references in {}\nlargest error: reference {}, perturbed {}\n"
+      "factor {}: 2 x {}",
+      calibration.limits.size(), calibration.null_runs, calibration.dtype, short_text(own), short_text(null),
+      short_text(calibration.factor), short_text(noise ? calibration.left_out : other_kernels));
+  text += noise ? ", by which one perturbed run exceeded all the others\n"
+                : fmt::format(", the allowance for other kernels; one perturbed run went {} x beyond all the others\n",
+                              short_text(calibration.left_out));
+  if (at_ceiling > 0)
+    text += fmt::format(
+        "{} limits are {}, the largest limit there is: there this run amplifies rounding so much that "
+        "little can be detected\n",
+        at_ceiling, short_text(limit_ceiling));
+  if (beyond > 0)
+    text += fmt::format(
+        "DOES NOT HOLD: in {} items perturbed runs exceed the largest limit there is: this run amplifies "
+        "rounding, and no limit can be given there\n",
+        beyond);
+  return text + fmt::format(
+                    "next: run the candidate with {0}/candidate.toml, then\n  plumbline compare {0}/reference "
+                    "CANDIDATE --calibration {0}/calibration.json\n",
+                    (folder / "").parent_path().string());
 }
 
 }  // namespace plumbline

@@ -35,7 +35,7 @@ std::vector<KeptReference> references_of(const SweepPlan& plan) {
 
 /// Calls field(key, member) for each stored member.
 template <class Cell, class Field>
-  requires std::same_as<std::remove_const_t<Cell>, CellPlan>
+requires std::same_as<std::remove_const_t<Cell>, CellPlan>
 void for_each_field(Cell& cell, const Field& field) {
   field("id", cell.id);
   field("run", cell.run);
@@ -56,7 +56,7 @@ void for_each_field(Cell& cell, const Field& field) {
 }
 
 template <class Reference, class Field>
-  requires std::same_as<std::remove_const_t<Reference>, KeptReference>
+requires std::same_as<std::remove_const_t<Reference>, KeptReference>
 void for_each_field(Reference& reference, const Field& field) {
   field("id", reference.id);
   field("run", reference.run);
@@ -88,7 +88,8 @@ Value get(const JsonKeys& keys, const char* key) {
 template <class Kept>
 Kept read_fields(const JsonKeys& keys) {
   Kept kept;
-  for_each_field(kept, [&](const char* key, auto& value) { value = get<std::remove_cvref_t<decltype(value)>>(keys, key); });
+  for_each_field(kept,
+                 [&](const char* key, auto& value) { value = get<std::remove_cvref_t<decltype(value)>>(keys, key); });
   return kept;
 }
 
@@ -140,7 +141,7 @@ KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
   if (plan.has_value("all_cells")) kept.all_cells = plan.texts("all_cells");
   kept.selection.checks = plan.texts("checks");
   kept.not_applicable = plan.texts("not_applicable");
-  for (const auto& reference : plan.objects("references")) 
+  for (const auto& reference : plan.objects("references"))
     kept.references.push_back(read_fields<KeptReference>(reference));
   for (const auto& cell : plan.objects("cells")) {
     kept.cells.push_back(read_fields<CellPlan>(cell));

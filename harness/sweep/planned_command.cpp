@@ -82,7 +82,8 @@ fs::path program_of(const PlannedCommand& command, const std::vector<std::string
   std::error_code missing;
   if (name.find('/') != std::string::npos && !fs::exists(name, missing)) {
     throw InputError(fmt::format(
-        "there is no program {}; a path is relative to the sweep file's folder, a name alone is searched on PATH", name));
+        "there is no program {}; a path is relative to the sweep file's folder, a name alone is searched on PATH",
+        name));
   }
   try {
     return find_program(name);

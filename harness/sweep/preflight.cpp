@@ -25,22 +25,10 @@ struct Question {
   std::vector<std::string> ids;
 };
 
-class Questions {
- public:
-  /// The texts of run files are for a folder next to `place`.
-  Questions(const PreparedSweep& sweep, const RunCommands& commands, const fs::path& place) {
-    for (const auto& reference : sweep.plan.references)
-      add(commands.of(reference, place), reference.run, "reference-" + reference.id);
-    for (const auto& cell : sweep.plan.cells) {
-      if (cell.goes_on_with) add(commands.first_segment_of(cell, place), cell.run, cell.plan.id);
-      add(commands.of(cell, place), cell.run, cell.plan.id);
-    }
-  }
-
+/// Equal runs are asked about once. The texts of run files are for a folder next to `place`.
+std::vector<Question> questions_of(const SweepPlan& plan, const RunCommands& commands, const fs::path& place) {
   std::vector<Question> all;
-
- private:
-  void add(const PlannedCommand& command, const fs::path& run, const std::string& id) {
+  const auto add = [&](const PlannedCommand& command, const fs::path& run, const std::string& id) {
     const PlannedCommand asked = question_of(command);
     const auto same = std::ranges::find_if(all, [&](const Question& each) {
       const PlannedCommand& known = each.command;
@@ -51,8 +39,15 @@ class Questions {
     } else if (std::ranges::find(same->ids, id) == same->ids.end()) {
       same->ids.push_back(id);
     }
+  };
+  for (const auto& reference : plan.references)
+    add(commands.of(reference, place), reference.run, "reference-" + reference.id);
+  for (const auto& cell : plan.cells) {
+    if (cell.goes_on_with) add(commands.first_segment_of(cell, place), cell.run, cell.plan.id);
+    add(commands.of(cell, place), cell.run, cell.plan.id);
   }
-};
+  return all;
+}
 
 /// The trainer's answer, or its message and exit code.
 std::optional<RefusedRun> refusal(const Question& question, const fs::path& folder, const LaunchFinding& finding) {
@@ -83,7 +78,7 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
   const ScratchFolder scratch;
   const fs::path place = scratch.path();
   const RunCommands commands(sweep.file, trainers);
-  const std::vector<Question> questions = Questions(sweep, commands, place / "run").all;
+  const std::vector<Question> questions = questions_of(sweep.plan, commands, place / "run");
   std::vector<std::optional<RefusedRun>> answers(questions.size());
   std::vector<SlottedRun> runs;
   for (std::size_t i = 0; i < questions.size(); ++i) {

@@ -39,7 +39,8 @@ bool takes_gpus_of_slots(const PreparedSweep& sweep) {
     return planned.command && trains_on_gpus(*planned.command) &&
            !planned.command->environment.contains(visible_gpus_variable);
   };
-  return sweep.file.device == "cuda" || std::ranges::any_of(sweep.plan.references, takes) || std::ranges::any_of(sweep.plan.cells, takes);
+  return sweep.file.device == "cuda" || std::ranges::any_of(sweep.plan.references, takes) ||
+         std::ranges::any_of(sweep.plan.cells, takes);
 }
 
 /// With parallel jobs every slot is a GPU.
@@ -48,15 +49,16 @@ void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
   const auto visible = visible_gpus();
   if (!visible) return;
   if (visible->empty()) {
-    throw SystemError(fmt::format("{} is \"{}\": this sweep trains on GPUs, and this names none; unset the variable, name "
-                                  "GPUs in it (0,1), or ask the scheduler for some",
-                                  visible_gpus_variable, std::getenv(visible_gpus_variable)));
+    throw SystemError(
+        fmt::format("{} is \"{}\": this sweep trains on GPUs, and this names none; unset the variable, name "
+                    "GPUs in it (0,1), or ask the scheduler for some",
+                    visible_gpus_variable, std::getenv(visible_gpus_variable)));
   }
   if (jobs <= 1 || jobs <= std::ssize(*visible)) return;
-  throw SystemError(fmt::format("--jobs {}: this process may use {} {} ({}), and parallel jobs take one GPU a rank; give "
-                                "at most that many, or set {}",
-                                jobs, visible->size(), visible->size() == 1 ? "GPU" : "GPUs", join(*visible, ","),
-                                visible_gpus_variable));
+  throw SystemError(fmt::format(
+      "--jobs {}: this process may use {} {} ({}), and parallel jobs take one GPU a rank; give "
+      "at most that many, or set {}",
+      jobs, visible->size(), visible->size() == 1 ? "GPU" : "GPUs", join(*visible, ","), visible_gpus_variable));
 }
 
 }  // namespace

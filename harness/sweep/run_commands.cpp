@@ -44,9 +44,8 @@ PlannedCommand RunCommands::built_in(const char* trainer, const std::string& run
   PlannedCommand command;
   command.words = {"{trainer}", "{run}", "--record", "{record}"};
   if (file_.device != "cpu") command.words.insert(command.words.end(), {"--device", "{device}"});
-  command.values = {{"trainer", (programs_ / trainer).string()},
-                    {"world", std::to_string(ranks)},
-                    {"device", file_.device}};
+  command.values = {
+      {"trainer", (programs_ / trainer).string()}, {"world", std::to_string(ranks)}, {"device", file_.device}};
   command.ranks = ranks;
   command.trainer = trainer;
   command.files = {{"run.toml", run}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of a sweep's runs: a user's own, or the built-in templates of Plumbline's two trainers. From here on both
-// are started in the same way.
+// The commands of a sweep's runs: a user's own, or the built-in templates of Plumbline's two trainers. From here on
+// both are started in the same way.
 #pragma once
 
 #include <cstdint>

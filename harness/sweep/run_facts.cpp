@@ -317,6 +317,11 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   return RunReader(run, changes).facts();
 }
 
+std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference) {
+  if (reference.facts) return reference.facts;
+  return std::make_shared<const RunFacts>(read_run_facts(reference.run, reference.changes));
+}
+
 bool takes_dialect_of(const std::string& own, const std::string& schedule) {
   return names_schedule_file(schedule) && (schedule == own || !tells_dialect(schedule));
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ struct RunFacts {
 
 /// Throws InputError naming the file: not readable, not TOML, no model, a value of the wrong type.
 RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
+
+/// Those that the planner has read, else as above.
+std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference);
 
 /// True if the dialect of a run file whose schedule is `own` applies to this schedule: to its own file, and to another
 /// one whose cells imply none.

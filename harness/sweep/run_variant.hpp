@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a user's run file with a case's changes, as given to the trainers. The trainers, not the harness, validate
-// the rest of it.
+// The text of a user's run file with a case's changes, as given to the trainers. The trainers, not the harness,
+// validate the rest of it.
 #pragma once
 
 #include <filesystem>

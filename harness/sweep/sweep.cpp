@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -83,16 +85,16 @@ class Sweep {
         finish();
       } catch (const Error&) {
       }
-      const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
-                               " cases are finished and kept; continue with:\n" +
-                               wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2);
-      if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
-      throw SystemError(stopped_by_ + kept);
+      const std::string words = fmt::format(
+          "{}. {} of {} cases are finished and kept; continue with:\n{}", stopped_by_, cells_.size(),
+          plan_.cells.size(), wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
+      if (error.code() == ExitCode::bad_input) throw InputError(words);
+      throw SystemError(words);
     }
     const Verdict verdict = finish();
     if (!plan_.cells.empty() && without_machine_.size() == plan_.cells.size())
-      throw SystemError("no case of the sweep could run on this machine: " + *without_machine_.begin() +
-                        "; report: " + (folder_.path() / "report.html").string());
+      throw SystemError(fmt::format("no case of the sweep could run on this machine: {}; report: {}",
+                                    without_machine_.front(), (folder_.path() / "report.html").string()));
     return verdict;
   }
 
@@ -128,7 +130,7 @@ class Sweep {
   }
 
   void check_stop(const std::string& before) {
-    if (signals_.asked()) throw SystemError(std::string("stopped by ") + signals_.name() + " before " + before);
+    if (signals_.asked()) throw SystemError(fmt::format("stopped by {} before {}", signals_.name(), before));
   }
 
   void run_references() {
@@ -309,11 +311,11 @@ class Sweep {
       folder_.keep_cell(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
       const std::string like = looks_like(verdict);
-      progress_.line(verdict.id + " second run: " +
-                     (again                ? "fails again"
-                      : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
-                                           : "not done\n  " + verdict.second_run->words) +
-                     (like.empty() ? "" : "\n  looks like: " + like));
+      progress_.line(fmt::format("{} second run: {}{}", verdict.id,
+                                 again                ? "fails again"
+                                 : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
+                                                      : "not done\n  " + verdict.second_run->words,
+                                 like.empty() ? "" : "\n  looks like: " + like));
     }
   }
 
@@ -369,11 +371,8 @@ class Sweep {
   }
 
   void say(const std::string& id, const std::string& state, double seconds, const std::string& why) {
-    char time[32];
-    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
-    ++said_;
-    progress_.line("[" + std::to_string(said_) + "/" + std::to_string(plan_.references.size() + plan_.cells.size()) +
-                   "] " + id + time + state + (why.empty() ? "" : "\n  " + why));
+    progress_.line(fmt::format("[{}/{}] {}  {:.1f} s  {}{}", ++said_, plan_.references.size() + plan_.cells.size(), id,
+                               seconds, state, why.empty() ? "" : "\n  " + why));
   }
 
   Verdict finish() {

@@ -32,8 +32,9 @@ void need_known(const TomlTable& table, const std::string& key, const std::strin
                 const std::vector<std::string>& known) {
   if (std::ranges::find(known, value) != known.end()) return;
   const auto nearest = nearest_word(value, known);
-  refuse(table, key, fmt::format("\"{}\" is not known{} Known are {}.", value,
-                                 nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ".", join(known, ", ")));
+  refuse(table, key,
+         fmt::format("\"{}\" is not known{} Known are {}.", value,
+                     nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ".", join(known, ", ")));
 }
 
 void need_count(const TomlTable& table, const std::string& key, std::int64_t count, const char* what) {
@@ -52,8 +53,7 @@ void need_world(const TomlTable& table, const std::string& key, std::int64_t wor
 template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
   std::ranges::sort(values);
-  if (std::ranges::adjacent_find(values) != values.end())
-    refuse(table, key, "holds the same value twice; remove one");
+  if (std::ranges::adjacent_find(values) != values.end()) refuse(table, key, "holds the same value twice; remove one");
 }
 
 std::vector<std::string> texts_of(const TomlTable& table, const std::string& key) {
@@ -86,8 +86,8 @@ fs::path file_in(const TomlTable& table, const std::string& key, const fs::path&
   const fs::path path = (folder / text).lexically_normal();
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
-  refuse(table, key, fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what,
-                                 path.string()));
+  refuse(table, key,
+         fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what, path.string()));
 }
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
@@ -148,8 +148,8 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.schedule = table.text("schedule");
   const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
   if (reference_begins && cell.world_size != 1)
-    refuse(table, "world_size", fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size,
-                                            by_the_reference));
+    refuse(table, "world_size",
+           fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size, by_the_reference));
   if (reference_begins && !table.has("resume_schedule"))
     refuse(table, "resume_schedule",
            "is missing; after the reference it names the schedule under which the run continues");
@@ -165,12 +165,12 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   if (table.has("balance") && cell.changes.partition)
     refuse(table, "balance", "balance and partition exclude each other; keep one");
   if (table.has("balance") && std::ssize(cell.changes.balance) != cell.world_size)
-    refuse(table, "balance", fmt::format("has {} stages for a world size of {}; give one number for each rank",
-                                         cell.changes.balance.size(), cell.world_size));
+    refuse(table, "balance",
+           fmt::format("has {} stages for a world size of {}; give one number for each rank",
+                       cell.changes.balance.size(), cell.world_size));
   read_resume(table, folder, cell);
   for (const auto layers : cell.changes.balance) {
-    if (layers < 0 || layers > most_layers)
-      refuse(table, "balance", fmt::format("{} layers are not possible", layers));
+    if (layers < 0 || layers > most_layers) refuse(table, "balance", fmt::format("{} layers are not possible", layers));
   }
   return cell;
 }
@@ -212,15 +212,17 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   sweep.own_launcher = named.has_value();
   if (sweep.commands && !sweep.commands->use_launcher) {
     if (!named) return;
-    refuse(table, "launcher", fmt::format("has no effect, since no command holds {}; remove it, or begin a command with "
-                                          "that word",
-                                          launcher_word));
+    refuse(table, "launcher",
+           fmt::format("has no effect, since no command holds {}; remove it, or begin a command with "
+                       "that word",
+                       launcher_word));
   }
   sweep.launcher = named ? *named : default_launcher();
   if (sweep.launcher.find("{world}") == std::string::npos)
-    refuse(table, "launcher", fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the "
-                                          "default",
-                                          default_launcher()));
+    refuse(table, "launcher",
+           fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the "
+                       "default",
+                       default_launcher()));
 }
 
 }  // namespace
@@ -266,8 +268,9 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.bench = table.boolean("bench").value_or(false);
   sweep.audit = table.boolean("audit").value_or(false);
   if (sweep.audit && !sweep.checks.empty() && std::ranges::find(sweep.checks, "audit") == sweep.checks.end()) {
-    refuse(table, "audit",
-           "asks for values for the check audit to recompute, but checks omits that check; add it there or remove this");
+    refuse(
+        table, "audit",
+        "asks for values for the check audit to recompute, but checks omits that check; add it there or remove this");
   }
   read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
@@ -281,7 +284,8 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.calibrated = tier == "calibrated";
   sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
   if (sweep.mixed_gpus && !sweep.calibrated) {
-    refuse(table, "mixed_gpus", "GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
+    refuse(table, "mixed_gpus",
+           "GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
   }
   for (const auto& cell : table.tables("cell")) {
     // keys() first, which does not mark keys as requested: removed keys are not suggested as known ones.

@@ -132,12 +132,12 @@ std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, S
   const Request request = reference.request ? *reference.request : make_request(sweep, reference);
   if (reference.command) return hash_of(sweep, *reference.command, request, inputs);
   inputs.held_hash_of(reference.run);  // read again for each run; the digest uses the derived text
-  const RunFacts facts = read_run_facts(reference.run, reference.changes);
+  const auto facts = facts_of(reference);
   Hasher hasher;
   hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation +
                 (reference.splits_backward ? "" : without_split_backward));
-  hasher.update(inputs.held_hash_of(facts.config));
-  if (facts.weights) hasher.update(inputs.held_hash_of(*facts.weights));
+  hasher.update(inputs.held_hash_of(facts->config));
+  if (facts->weights) hasher.update(inputs.held_hash_of(*facts->weights));
   if (request.data) hasher.update(hash_of(*request.data, inputs));
   if (request.evaluation && *request.evaluation) hasher.update(hash_of((*request.evaluation)->data, inputs));
   return hasher.hex();

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -45,9 +45,10 @@ void check_balance(const RunFacts& facts, std::int64_t world) {
   }
   const auto sum = std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
   if (facts.layers && sum != layers_of(facts)) {
-    throw InputError(fmt::format("{} adds up to {}{}, the model {} has {}{}", balance, sum,
-                                 facts.halves ? " half layers" : " layers", facts.config.string(), layers_of(facts),
-                                 facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
+    throw InputError(
+        fmt::format("{} adds up to {}{}, the model {} has {}{}", balance, sum,
+                    facts.halves ? " half layers" : " layers", facts.config.string(), layers_of(facts),
+                    facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
   }
 }
 
@@ -100,10 +101,11 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
   const auto& balance = facts.partition.balance;
   if (!alike && balance.empty() && facts.partition.rule == "cost") {
-    throw InputError(fmt::format(
-        "the stages of {} sum gradients in their own orders, and with partition = \"cost\" the layers of a stage are not "
-        "known in advance; give a balance, or partition = \"uniform\"",
-        schedule.name));
+    throw InputError(
+        fmt::format("the stages of {} sum gradients in their own orders, and with partition = \"cost\" the layers of a "
+                    "stage are not "
+                    "known in advance; give a balance, or partition = \"uniform\"",
+                    schedule.name));
   }
   const std::int32_t stages = schedule.placement.stages();
   const auto layers = balance.empty() ? uniform_layers(layers_of(facts), stages) : balance;
@@ -168,16 +170,17 @@ class Planner {
   }
 
   /// Read once for each run file and changes.
-  const RunFacts& facts_of(const fs::path& run, const RunChanges& changes) {
+  const RunFacts& facts_of(const fs::path& run, const RunChanges& changes) { return *shared_facts_of(run, changes); }
+
+  std::shared_ptr<const RunFacts> shared_facts_of(const fs::path& run, const RunChanges& changes) {
     for (const auto& [known_run, known_changes, facts] : facts_) {
       if (known_run == run && known_changes == changes) return facts;
     }
-    return std::get<RunFacts>(facts_.emplace_back(run, changes, read_run_facts(run, changes)));
+    return std::get<2>(
+        facts_.emplace_back(run, changes, std::make_shared<const RunFacts>(read_run_facts(run, changes))));
   }
 
-  std::int64_t all_ranks(const ExtraCell& cell) {
-    return cell.world_size * facts_of(cell.run, cell.changes).replicas;
-  }
+  std::int64_t all_ranks(const ExtraCell& cell) { return cell.world_size * facts_of(cell.run, cell.changes).replicas; }
 
   using OptionalTexts = std::vector<std::optional<std::string>>;
   /// How to treat a schedule that does not support a case's sizes: skipped in a matrix, an error in an explicit case.
@@ -258,7 +261,9 @@ class Planner {
       const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
       const auto [known, fresh] = smallest.emplace(kind, cell);
       if (fresh) kinds.push_back(kind);
-      const auto ranks = [this](const ExtraCell& each) { return all_ranks(each) > 1 ? all_ranks(each) : largest_ranks; };
+      const auto ranks = [this](const ExtraCell& each) {
+        return all_ranks(each) > 1 ? all_ranks(each) : largest_ranks;
+      };
       if (ranks(cell) < ranks(known->second)) known->second = cell;
     }
     for (const auto& kind : kinds) add_audited(smallest.at(kind));
@@ -377,8 +382,8 @@ class Planner {
     try {
       program_of(command, launcher_words(sweep_.launcher, command.ranks));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, its {}: {}", cell.where, command.is_candidate ? "candidate" : "reference",
-                                   error.what()));
+      throw InputError(
+          fmt::format("{}, its {}: {}", cell.where, command.is_candidate ? "candidate" : "reference", error.what()));
     }
   }
 
@@ -441,6 +446,7 @@ class Planner {
     changes.lengths = wanted.changes.lengths;
     changes.dump = wanted.changes.dump;
     plan_.references.push_back({id, wanted.run, changes, accumulation});
+    plan_.references.back().facts = shared_facts_of(wanted.run, changes);
     return plan_.references.size() - 1;
   }
 
@@ -458,7 +464,7 @@ class Planner {
   std::set<std::string> ids_;
   std::map<fs::path, std::string> names_;  ///< names of run files in ids
   std::vector<ExtraCell> wanted_;          ///< for each case of the plan
-  std::deque<std::tuple<fs::path, RunChanges, RunFacts>> facts_;
+  std::vector<std::tuple<fs::path, RunChanges, std::shared_ptr<const RunFacts>>> facts_;
 };
 
 /// The plan's cases with these ids, and their references.

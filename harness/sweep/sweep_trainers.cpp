@@ -44,8 +44,8 @@ LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id,
   const fs::path place = folder_.launch(begun), checkpoints = place / "checkpoints";
   PlannedCommand segment = commands_.first_segment_of(cell, place);
   segment.values["checkpoints"] = checkpoints.string();
-  segment.words.insert(segment.words.end(), {"--checkpoint", "{checkpoints}", "--stop-after",
-                                             std::to_string(cell.goes_on_with->steps)});
+  segment.words.insert(segment.words.end(),
+                       {"--checkpoint", "{checkpoints}", "--stop-after", std::to_string(cell.goes_on_with->steps)});
   LaunchFinding first = start(std::move(segment), begun, place / "record", std::nullopt);
   if (first.exit_code != 0 || first.timed_out) return resume_not_run(std::move(first), id, record);
   command.values["checkpoint"] = (checkpoints / fmt::format("step-{:08}", cell.goes_on_with->steps)).string();

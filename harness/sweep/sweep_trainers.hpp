@@ -31,8 +31,8 @@ class SweepTrainers {
   /// The same, on some of the sweep's slots, numbered from 0: ranks on GPUs see only those.
   SweepTrainers on(std::vector<std::int64_t> slots) const;
 
-  /// Runs to the end, and writes request and finding into the launch folder. Thread-safe. Throws SystemError: a stop was
-  /// requested, the launcher is missing, the disk is full, an input has changed. A trainer's exit code 3 is only a
+  /// Runs to the end, and writes request and finding into the launch folder. Thread-safe. Throws SystemError: a stop
+  /// was requested, the launcher is missing, the disk is full, an input has changed. A trainer's exit code 3 is only a
   /// failure of this run. `dumped_step`: whose dump also has the gradients after each microbatch.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     std::optional<std::int64_t> dumped_step = std::nullopt) const;
