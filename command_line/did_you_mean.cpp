@@ -2,6 +2,7 @@
 #include "command_line/did_you_mean.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -42,6 +43,12 @@ std::optional<std::string> first_with_letter(char letter, const std::vector<std:
   return found == options.end() ? std::nullopt : std::optional(*found);
 }
 
+std::vector<std::string> commands_as_options(const CLI::App* command) {
+  auto names = commands_below(command);
+  for (auto& name : names) name.insert(0, "--");
+  return names;
+}
+
 }  // namespace
 
 std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
@@ -54,10 +61,11 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
     const auto known = option ? options_of(commands.back()) : commands_below(commands.back());
     if (known.empty()) continue;
     const std::string name = word.substr(0, word.find('='));
-    auto nearest = nearest_word(name, known);
+    auto candidates = known;  // and subcommands written as options
+    if (option) std::ranges::copy(commands_as_options(commands.back()), std::back_inserter(candidates));
+    auto nearest = nearest_word(name, candidates);
     if (option && name.size() == 2) nearest = first_with_letter(name[1], known);
-    // A subcommand written as an option.
-    if (!nearest && name.starts_with("--")) nearest = nearest_word(name.substr(2), commands_below(commands.back()));
+    if (nearest && option && std::ranges::find(known, *nearest) == known.end()) nearest = nearest->substr(2);
     told = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "harness/judge/request/partition_asked.hpp"
 #include "harness/sweep/model_config.hpp"
@@ -52,11 +53,12 @@ class RunReader {
       facts.schedule_dialect = dialect;
     facts.transport = transport();
     facts.replicas = std::max<std::int64_t>(changes_.replicas.value_or(integer("pipeline", "replicas", 1)), 1);
-    facts.chunks = static_cast<std::int32_t>(integer("pipeline", "chunks", 0));
+    const auto chunks = integer("pipeline", "chunks", 0);
+    if (std::in_range<std::int32_t>(chunks)) facts.chunks = static_cast<std::int32_t>(chunks);
     const auto [rows, count] = lengths();
     if (count > most_rows)
-      throw InputError(fmt::format("{}, key data.microbatches: is {}; a sweep takes at most {}", run_.string(), count,
-                                   most_rows));
+      throw InputError(
+          fmt::format("{}, key data.microbatches: is {}; a sweep takes at most {}", run_.string(), count, most_rows));
     facts.microbatches = rows.empty() ? 0 : count;
     for (std::int64_t microbatch = 0; microbatch < facts.microbatches; ++microbatch)
       facts.lengths.push_back(rows[static_cast<std::size_t>(microbatch) % rows.size()]);
@@ -90,7 +92,7 @@ class RunReader {
     request.device = sweep.device;
     request.threads = integer("train", "threads", 1);
     request.recompute = text("train", "recompute", "none");
-    request.level = !changes_.level.empty()              ? changes_.level
+    request.level = !changes_.level.empty()             ? changes_.level
                     : changes_.dump || sweep.calibrated ? "dump"
                                                         : text("record", "level", "full");
     return request;
@@ -192,9 +194,10 @@ class RunReader {
       throw InputError(run_.string() + ", key data.lengths: has a microbatch without rows");
     // Check memory here: the trainers would refuse it, but the request lists every row before they run.
     if (batch > most_rows || count > most_rows / batch)
-      throw InputError(fmt::format("{}, key data.batch: {} microbatches of {} rows exceed {} rows a step, the most "
-                                   "that a sweep accepts",
-                                   run_.string(), count, batch, most_rows));
+      throw InputError(
+          fmt::format("{}, key data.batch: {} microbatches of {} rows exceed {} rows a step, the most "
+                      "that a sweep accepts",
+                      run_.string(), count, batch, most_rows));
     std::vector<RequestedMicrobatch> microbatches;
     for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
       RequestedMicrobatch microbatch;
