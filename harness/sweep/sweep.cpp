@@ -75,6 +75,7 @@ class Sweep {
       if (stopped_by_.empty()) stopped_by_ = error.what();
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // There are no results, and the corrected file would be another sweep: release the folder.
+        if (judging_.valid()) judging_.wait();  // reads a record of the folder
         folder_.discard();
         throw;
       }

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/sweep/case_names.hpp"
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/names.hpp"
 #include "harness/sweep/run_facts.hpp"
