@@ -8,7 +8,7 @@
 #include "command_line/command_line.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
 #include "support/terminal.hpp"
 

@@ -13,7 +13,7 @@
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
 #include "harness/launch/visible_gpus.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"

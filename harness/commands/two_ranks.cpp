@@ -4,7 +4,7 @@
 #include "harness/launch/default_launcher.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "record/exit_file.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"

@@ -15,7 +15,6 @@
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/sweep_progress.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
 #include "record/precision.hpp"
 #include "support/error.hpp"

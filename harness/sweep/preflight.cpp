@@ -7,7 +7,6 @@
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
-#include "harness/sweep/original_words.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/side_by_side.hpp"
 #include "support/error.hpp"

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "harness/launch/free_port.hpp"
 #include "harness/launch/visible_gpus.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "support/files.hpp"
 #include "support/shell.hpp"
 #include "support/text.hpp"
@@ -39,6 +39,22 @@ std::string command_text(const Launch& launch) {
 }
 
 }  // namespace
+
+std::string trainers_help() {
+  return fmt::format("Folder of {} and {} (default: this program's folder)", reference_program, pipeline_program);
+}
+
+std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {
+  std::istringstream in(launcher);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) {
+    for (std::size_t at = 0; (at = word.find("{world}", at)) != std::string::npos;) {
+      word.replace(at, 7, std::to_string(world));
+    }
+    words.push_back(word);
+  }
+  return words;
+}
 
 PlannedCommand RunCommands::built_in(const char* trainer, const std::string& run, std::int64_t ranks) const {
   PlannedCommand command;
@@ -122,6 +138,18 @@ PlannedCommand question_of(PlannedCommand command) {
   record[1] = "--json";
   if (command.trainer == pipeline_program) command.words.insert(record + 2, {"--world", "{world}"});
   return command;
+}
+
+std::string with_original(std::string words, const fs::path& copy, const fs::path& original) {
+  const std::string name = copy.string();
+  if (const auto at = words.find(name); at != std::string::npos) {
+    const auto end = words.find_first_not_of("0123456789:", at + name.size());
+    const bool key_follows = end != std::string::npos && words[end] == ',';
+    words.replace(at, end == std::string::npos ? end : end - at, original.string() + (key_follows ? "" : ":"));
+  } else {
+    words = original.string() + ": " + words;
+  }
+  return words;
 }
 
 }  // namespace plumbline

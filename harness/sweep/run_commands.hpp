@@ -13,6 +13,18 @@
 
 namespace plumbline {
 
+inline constexpr const char* reference_program = "plumbline-reference";
+inline constexpr const char* pipeline_program = "plumbline-pipeline";
+
+/// The reference's option if none of its cases splits the backward pass.
+inline constexpr const char* without_split_backward = "--without-split-backward";
+
+/// Help text of the option --trainers.
+std::string trainers_help();
+
+/// Words of a command template with {world} filled in.
+std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world);
+
 class RunCommands {
  public:
   /// `programs`: the folder of both trainers.
@@ -43,5 +55,9 @@ class RunCommands {
 /// The question whether the trainer of this command can start it here: with `--check --json`, on no rank. Only for
 /// Plumbline's trainers.
 PlannedCommand question_of(PlannedCommand command);
+
+/// Replaces the copy's path by the user's run file, without its line numbers, which differ; prepends the file if the
+/// message does not name it.
+std::string with_original(std::string words, const std::filesystem::path& copy, const std::filesystem::path& original);
 
 }  // namespace plumbline

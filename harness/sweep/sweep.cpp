@@ -18,7 +18,6 @@
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/kept_sweep.hpp"
-#include "harness/sweep/original_words.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"

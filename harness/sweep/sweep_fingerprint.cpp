@@ -11,9 +11,9 @@
 
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/linked_libraries.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"

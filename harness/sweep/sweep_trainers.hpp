@@ -14,7 +14,6 @@
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_inputs.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 
 namespace plumbline {
 
