@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line/did_you_mean.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include "command_line/options.hpp"
@@ -22,6 +25,7 @@ std::vector<std::string> options_of(const CLI::App* command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : shown_options(command)) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    for (const auto& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
 }
@@ -29,6 +33,19 @@ std::vector<std::string> options_of(const CLI::App* command) {
 std::vector<std::string> commands_below(const CLI::App* command) {
   std::vector<std::string> names;
   for (const CLI::App* each : subcommands_of(command)) names.push_back(each->get_name());
+  return names;
+}
+
+/// The long option that an unknown short one abbreviates.
+std::optional<std::string> first_with_letter(char letter, const std::vector<std::string>& options) {
+  const auto found = std::ranges::find_if(
+      options, [&](const std::string& each) { return each.starts_with(std::string("--") + letter); });
+  return found == options.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<std::string> commands_as_options(const CLI::App* command) {
+  auto names = commands_below(command);
+  for (auto& name : names) name.insert(0, "--");
   return names;
 }
 
@@ -44,7 +61,11 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
     const auto known = option ? options_of(commands.back()) : commands_below(commands.back());
     if (known.empty()) continue;
     const std::string name = word.substr(0, word.find('='));
-    const auto nearest = nearest_word(name, known);
+    auto candidates = known;  // and subcommands written as options
+    if (option) std::ranges::copy(commands_as_options(commands.back()), std::back_inserter(candidates));
+    auto nearest = nearest_word(name, candidates);
+    if (option && name.size() == 2) nearest = first_with_letter(name[1], known);
+    if (nearest && option && std::ranges::find(known, *nearest) == known.end()) nearest = nearest->substr(2);
     told = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;

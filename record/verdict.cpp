@@ -76,7 +76,7 @@ SecondRun::Outcome parse_second_run(const std::string& text) {
   return value_of(second_runs, text, "outcome of a second run");
 }
 
-bool stands_in_the_way(const CheckResult& check) {
+bool is_blocking(const CheckResult& check) {
   if (check.outcome == Outcome::fails) return true;
   return check.requirement == Requirement::required && check.outcome != Outcome::holds &&
          check.outcome != Outcome::not_applicable;

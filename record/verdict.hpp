@@ -53,7 +53,7 @@ struct CheckResult {
 };
 
 /// True if the check keeps its case from holding: it fails, or it is required and was not run.
-bool stands_in_the_way(const CheckResult& check);
+bool is_blocking(const CheckResult& check);
 
 /// Result of running a failing case a second time.
 struct SecondRun {

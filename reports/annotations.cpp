@@ -41,7 +41,7 @@ std::string why_not(const CellVerdict& cell) {
   std::string message;
   if (cell.first_divergence) message = cell.first_divergence->words;
   for (const CheckResult& check : cell.checks) {
-    if (message.empty() && stands_in_the_way(check))
+    if (message.empty() && is_blocking(check))
       message = check.name + " " + to_text(check.outcome) + ": " + check.reason;
   }
   if (cell.values) message += "\nLooks like: " + to_text(*cell.values);
@@ -66,7 +66,7 @@ std::string annotations(const Verdict& verdict) {
   for (const std::string& line : verdict.not_run) lines.push_back(annotation("error", "not run", line));
   for (const ReferenceVerdict& reference : verdict.references) {
     for (const CheckResult& check : reference.checks) {
-      if (stands_in_the_way(check))
+      if (is_blocking(check))
         lines.push_back(annotation("error", "reference " + reference.id, check.name + ": " + check.reason));
     }
   }

@@ -27,7 +27,7 @@ std::string cause_of(const CellVerdict& cell) {
 std::string complaint(const CellVerdict& cell) {
   if (cell.first_divergence && !cell.first_divergence->words.empty())
     return without_digests(cell.first_divergence->words);
-  const auto check = std::ranges::find_if(cell.checks, stands_in_the_way);
+  const auto check = std::ranges::find_if(cell.checks, is_blocking);
   if (check == cell.checks.end()) return "";
   return without_digests(check->name + " " + outcome_words(check->outcome) + ": " + check->reason);
 }

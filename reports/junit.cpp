@@ -123,7 +123,7 @@ void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std:
       suite.pass(check.name);
     } else if (crashed && check.name == "completion") {
       suite.error(check.name, message, failure_text(check, command));
-    } else if (stands_in_the_way(check) && !(crashed && check.outcome == Outcome::not_run)) {
+    } else if (is_blocking(check) && !(crashed && check.outcome == Outcome::not_run)) {
       suite.fail(check.name, to_text(check.outcome), message, failure_text(check, command));
     } else {
       suite.skip(check.name, message);

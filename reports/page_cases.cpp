@@ -105,7 +105,7 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
   for (std::size_t i = 0; i < verdict.references.size(); ++i) {
     const ReferenceVerdict& reference = verdict.references[i];
     if (reference.checks.empty()) continue;
-    const bool holds = reference.finished && std::ranges::none_of(reference.checks, stands_in_the_way);
+    const bool holds = reference.finished && std::ranges::none_of(reference.checks, is_blocking);
     PageData data =
         line(verdict.cells.size() + i, training_title(reference.model, reference.optimizer) + " (" + reference.id + ")",
              (holds ? "" : "does not hold, ") + tally_text(reference.checks, reference.seconds));
@@ -124,7 +124,7 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
   std::vector<std::string> held, aside;
   PageData rows = page_list();
   for (const CheckResult& check : checks) {
-    if (!blocking && stands_in_the_way(check)) continue;
+    if (!blocking && is_blocking(check)) continue;
     const std::string words = own_words(check, usual);
     if (check.outcome == Outcome::holds && words.empty() && check.requirement != Requirement::told) {
       held.push_back(counted(check));
@@ -135,7 +135,7 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
       row.set("check", page_text(counted(check)));
       row.set("outcome",
               outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : ""));
-      row.set("blocks", PageData(stands_in_the_way(check)));
+      row.set("blocks", PageData(is_blocking(check)));
       row.set("words", page_text(words.empty() ? "" : ": " + words));
       rows.push_back(row);
     }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_open_lines = 12, most_alike = 3;
 
 const CheckResult* first_blocking(const CellVerdict& cell) {
-  const auto found = std::ranges::find_if(cell.checks, stands_in_the_way);
+  const auto found = std::ranges::find_if(cell.checks, is_blocking);
   return found == cell.checks.end() ? nullptr : &*found;
 }
 
@@ -153,7 +153,7 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   std::vector<Reason> all;
   const std::string told = cell.first_divergence ? place_text(*cell.first_divergence) : "";
   for (const auto& check : cell.checks) {
-    if (!stands_in_the_way(check)) continue;
+    if (!is_blocking(check)) continue;
     std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
     if (place == told || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
     if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))

@@ -74,7 +74,7 @@ void fill_release_rows(PageData& page, const Verdict& verdict) {
       ReleaseCounts& of = counts[check.name];
       worlds.insert(cell.world);
       if (check.outcome == Outcome::holds) ++of.held[cell.world];
-      if (stands_in_the_way(check)) ++of.blocked[cell.world];
+      if (is_blocking(check)) ++of.blocked[cell.world];
       if (check.outcome == Outcome::holds) {
         ++of.hold;
       } else if (check.outcome == Outcome::fails) {

@@ -61,7 +61,7 @@ std::string failing_rows(const Verdict& verdict) {
              [](const CellVerdict* cell) {
                std::vector<std::string> names;
                for (const CheckResult& check : cell->checks) {
-                 if (stands_in_the_way(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
+                 if (is_blocking(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
                }
                std::string place = cell->first_divergence ? md_text(cell->first_divergence->words) : "-";
                if (cell->values) place += "<br>**Looks like:** " + md_text(to_text(*cell->values));

@@ -35,7 +35,7 @@ RunBaseline whole_run(const fs::path& folder, const std::string& id) {
 
 std::string complaint_of(const CellVerdict& cell) {
   if (cell.first_divergence) return cell.first_divergence->words;
-  const auto check = std::ranges::find_if(cell.checks, stands_in_the_way);
+  const auto check = std::ranges::find_if(cell.checks, is_blocking);
   return check == cell.checks.end() ? "does not hold" : check->name + ": " + check->reason;
 }
 

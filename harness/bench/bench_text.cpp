@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/bench/bench_text.hpp"
 
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "support/text.hpp"
@@ -9,50 +10,50 @@
 namespace plumbline {
 namespace {
 
-std::string number(double value, const char* form = "%.3f") {
-  char text[64];
-  std::snprintf(text, sizeof text, form, value);
-  return text;
-}
-
-std::string interval_text(const MedianInterval& of, const char* form = "%.3f") {
-  return number(of.median, form) + " [" + number(of.low, form) + ", " + number(of.high, form) + "]";
+std::string interval_text(const MedianInterval& of, int decimals = 3) {
+  return fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", of.median, decimals, of.low, decimals, of.high, decimals);
 }
 
 std::string quiet_words(const BenchResult& result) {
-  const std::string noise = number(100 * result.noise, "%.1f") + " %", limit = number(100 * result.quiet_limit, "%.1f");
+  const double noise = 100 * result.noise, limit = 100 * result.quiet_limit;
   if (result.quiet())
-    return "The machine was quiet: two runs of the same reference are within " + noise + " of each other (limit " +
-           limit + " %).";
-  return "THE MACHINE WAS NOT QUIET: two runs of the same reference differ by up to " + noise + " (limit " + limit +
-         " %). Do not use these figures; measure again on an idle machine.";
+    return fmt::format(
+        "The machine was quiet: two runs of the same reference are within {:.1f} % of each other (limit {:.1f} %).",
+        noise, limit);
+  return fmt::format(
+      "THE MACHINE WAS NOT QUIET: two runs of the same reference differ by up to {:.1f} % (limit {:.1f} %). Do not use "
+      "these figures; measure again on an idle machine.",
+      noise, limit);
+}
+
+std::string name_of(const BenchCell& cell) {
+  return cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "");
 }
 
 std::string row_of(const BenchCell& cell) {
-  std::string row = "| " + cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "") + " | " +
-                    interval_text(cell.step_ms, "%.1f") + " | " + interval_text(cell.speed) + " | ";
-  row += cell.simulated_speed && !cell.oversubscribed ? number(*cell.simulated_speed) : "-";
-  if (!cell.bubble) return row + " | - | - |\n";
-  return row + " | " + number(100 * cell.bubble->measured.median, "%.1f") + " % | " +
-         number(100 * cell.bubble->simulated, "%.1f") + " % |\n";
+  const bool allows = cell.simulated_speed && !cell.oversubscribed;
+  return fmt::format(
+      "| {} | {} | {} | {} | {} |\n", name_of(cell), interval_text(cell.step_ms, 1), interval_text(cell.speed),
+      allows ? fmt::format("{:.3f}", *cell.simulated_speed) : "-",
+      cell.bubble ? fmt::format("{:.1f} % | {:.1f} %", 100 * cell.bubble->measured.median, 100 * cell.bubble->simulated)
+                  : "- | -");
 }
 
 std::string lines_of(const BenchCell& cell) {
-  std::string lines = cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "") + "\n  " +
-                      interval_text(cell.step_ms, "%.1f") + " ms a step, " + interval_text(cell.speed) +
-                      " of the reference's speed\n";
   std::vector<std::string> parts;
   if (cell.simulated_speed && !cell.oversubscribed)
-    parts.push_back("the schedule allows " + number(*cell.simulated_speed));
+    parts.push_back(fmt::format("the schedule allows {:.3f}", *cell.simulated_speed));
   if (cell.bubble)
-    parts.push_back("bubble " + number(100 * cell.bubble->measured.median, "%.1f") + " %, simulated " +
-                    number(100 * cell.bubble->simulated, "%.1f") + " %");
-  return lines + (parts.empty() ? "" : "  " + join(parts, "; ") + "\n");
+    parts.push_back(fmt::format("bubble {:.1f} %, simulated {:.1f} %", 100 * cell.bubble->measured.median,
+                                100 * cell.bubble->simulated));
+  return fmt::format("{}\n  {} ms a step, {} of the reference's speed\n{}", name_of(cell),
+                     interval_text(cell.step_ms, 1), interval_text(cell.speed),
+                     parts.empty() ? "" : fmt::format("  {}\n", join(parts, "; ")));
 }
 
 std::string preface(const BenchResult& result) {
-  return quiet_words(result) + "\n\nEach figure is the median of " + std::to_string(result.rounds) +
-         " rounds [with its " + number(100 * result.coverage, "%.0f") + " % interval].\n\n";
+  return fmt::format("{}\n\nEach figure is the median of {} rounds [with its {:.0f} % interval].\n\n",
+                     quiet_words(result), result.rounds, 100 * result.coverage);
 }
 
 void add_rounds(Json& benchmarks, const std::string& name, std::int64_t world, const BenchResult& result,
@@ -84,7 +85,7 @@ std::string bench_text(const BenchResult& result) {
                      "| case | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
                      "|---|---|---|---|---|---|\n";
   for (const BenchReference& reference : result.references)
-    text += "| " + reference.id + " (reference) | " + interval_text(reference.step_ms, "%.1f") + " | 1 | - | - | - |\n";
+    text += fmt::format("| {} (reference) | {} | 1 | - | - | - |\n", reference.id, interval_text(reference.step_ms, 1));
   for (const BenchCell& cell : result.cells) text += row_of(cell);
   for (const std::string& line : result.failed) text += "\nskipped: " + line + "\n";
   return text;
@@ -93,7 +94,7 @@ std::string bench_text(const BenchResult& result) {
 std::string bench_lines(const BenchResult& result) {
   std::string text = preface(result);
   for (const BenchReference& reference : result.references)
-    text += reference.id + " (reference)\n  " + interval_text(reference.step_ms, "%.1f") + " ms a step\n";
+    text += fmt::format("{} (reference)\n  {} ms a step\n", reference.id, interval_text(reference.step_ms, 1));
   for (const BenchCell& cell : result.cells) text += lines_of(cell);
   for (const std::string& line : result.failed) text += "skipped: " + line + "\n";
   return text;

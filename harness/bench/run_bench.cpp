@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/bench/run_bench.hpp"
 
-#include <algorithm>
-#include <map>
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
 #include "harness/bench/bench_text.hpp"
 #include "harness/bench/median_interval.hpp"
 #include "harness/bench/summarise_bench.hpp"
-#include "harness/bench/summary_run.hpp"
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
@@ -20,7 +19,6 @@
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/record.hpp"
-#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 
@@ -46,23 +44,10 @@ PreparedSweep prepare_bench(SweepOptions options) {
   return prepared;
 }
 
-/// The plan with run files at level summary, written into `folder`, instead of the user's.
-SweepPlan at_level_summary(SweepPlan plan, const fs::path& folder) {
-  std::map<fs::path, fs::path> copies;
-  const auto copy_of = [&](const fs::path& run) {
-    const auto [found, is_new] =
-        copies.try_emplace(run, folder / (std::to_string(copies.size()) + "-" + run.filename().string()));
-    if (is_new) {
-      make_folder(folder);
-      write_file(found->second, summary_run(run));
-    }
-    return found->second;
-  };
-  for (PlannedReference& reference : plan.references) reference.run = copy_of(reference.run);
-  for (PlannedCell& cell : plan.cells) {
-    cell.run = copy_of(cell.run);
-    if (names_schedule_file(cell.schedule)) cell.schedule = fs::absolute(cell.schedule).lexically_normal().string();
-  }
+/// Records times and bytes, no tensors.
+SweepPlan at_level_summary(SweepPlan plan) {
+  for (PlannedReference& reference : plan.references) reference = at_level(reference, "summary");
+  for (PlannedCell& cell : plan.cells) cell = at_level(cell, "summary");
   return plan;
 }
 
@@ -73,7 +58,7 @@ class Bench {
         file_(prepared.file),
         folder_(prepared.folder, file_.name, prepared.fingerprint, false,
                 to_json(kept_sweep(file_, prepared.plan, prepared.all_cells))),
-        plan_(at_level_summary(prepared.plan, folder_.path() / "runs")),
+        plan_(at_level_summary(prepared.plan)),
         runs_(static_cast<std::size_t>(options.rounds) * turns()),
         progress_(log, runs_, static_cast<double>(runs_)),
         trainers_(file_, prepared.inputs, options.sweep.trainers, folder_, signals_, [this] { progress_.tick(); }),
@@ -84,7 +69,7 @@ class Bench {
   BenchResult run() {
     for (std::int64_t round = 0; round < options_.rounds; ++round) {
       for (std::size_t turn = 0; turn < turns(); ++turn) take_turn((turn + static_cast<std::size_t>(round)) % turns());
-      progress_.line("round " + std::to_string(round + 1) + " of " + std::to_string(options_.rounds) + " is done");
+      progress_.line(fmt::format("round {} of {} is done", round + 1, options_.rounds));
     }
     return summary();
   }
@@ -117,7 +102,7 @@ class Bench {
     progress_.end();
     if (finding.exit_code != 0 || finding.timed_out) {
       const std::string said = last_words(folder_.launch(id) / "stderr.txt", reference_program);
-      const std::string words = id + " failed: " + (said.empty() ? finding.words : said);
+      const std::string words = fmt::format("{} failed: {}", id, said.empty() ? finding.words : said);
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) throw InputError(words);
       throw RunError(words);
     }
@@ -151,9 +136,10 @@ class Bench {
       if (manifest.contains(key)) result.machine[key] = manifest[key];
     const Json machine = manifest.value("machine", Json::object());
     if (!machine.is_object() || !machine.contains("cores") || !machine["cores"].is_number_integer())
-      throw InputError(folder_.reference(plan_.references.front().id).string() +
-                       "/manifest.json: lacks the number of cores (machine.cores), without which no "
-                       "efficiency can be computed");
+      throw InputError(
+          fmt::format("{}/manifest.json: lacks the number of cores (machine.cores), without which no "
+                      "efficiency can be computed",
+                      folder_.reference(plan_.references.front().id).string()));
     result.cores = machine["cores"].get<std::int64_t>();
     result.steps = std::ssize(references_.front().first.front().steps_ms);
     for (std::size_t i = 0; i < references_.size(); ++i) {

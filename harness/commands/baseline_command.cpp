@@ -49,10 +49,6 @@ Baseline kept(const BaselineOptions& options) {
   return read_baseline(file);
 }
 
-Baseline taken(const BaselineOptions& options) {
-  return take_baseline(options.sweep, options.name);
-}
-
 void keep(const BaselineOptions& options, const Baseline& baseline) {
   make_folder(options.folder);
   write_json(file_of(options), to_json(baseline));
@@ -65,7 +61,7 @@ int save(const BaselineOptions& options) {
   if (path_exists(file_of(options)))
     throw InputError(file_of(options).string() + ": exists; plumbline baseline accept " + options.name + " " +
                      options.sweep.string() + " --reason TEXT replaces it");
-  keep(options, taken(options));
+  keep(options, take_baseline(options.sweep, options.name));
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -106,7 +102,7 @@ int compare(const BaselineOptions& options) {
 
 int accept(const BaselineOptions& options) {
   const Baseline before = kept(options);
-  Baseline now = taken(options);
+  Baseline now = take_baseline(options.sweep, options.name);
   const BaselineComparison comparison = compare_baselines(before, now);
   print_text(to_text(comparison));
   AcceptedChange change{now.commit, options.reason, {}};

@@ -8,7 +8,7 @@
 #include "command_line/command_line.hpp"
 #include "harness/bench/bench_text.hpp"
 #include "harness/bench/run_bench.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/terminal.hpp"

@@ -8,7 +8,7 @@
 #include "command_line/command_line.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
 #include "support/terminal.hpp"
 
@@ -42,9 +42,11 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
                    std::string("Folder of ").append(reference_program) + " (default: this program's folder)")
       ->type_name("DIR");
   command->footer(help_end(
-      {"plumbline calibrate fixtures/runs/quick.toml --record /tmp/calibration",
-       std::string(mpirun) + " -n 2 " + pipeline_program + " /tmp/calibration/candidate.toml --record /tmp/candidate",
-       "plumbline compare /tmp/calibration/reference /tmp/candidate --calibration /tmp/calibration/calibration.json"},
+      {"plumbline calibrate fixtures/runs/quick.toml --record records/calibration",
+       std::string(mpirun) + " -n 2 " + pipeline_program +
+           " records/calibration/candidate.toml --record records/candidate",
+       "plumbline compare records/calibration/reference records/candidate --calibration "
+       "records/calibration/calibration.json"},
       {.zero = "calibrated", .one = "perturbed runs exceed the largest limit there is, or a trainer crashed"}));
   return [options] {
     StopSignals signals;

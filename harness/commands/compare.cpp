@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -24,11 +26,15 @@
 #include "support/text.hpp"
 
 namespace plumbline {
+
+namespace fs = std::filesystem;
+
 namespace {
 
-void need_folder(const std::filesystem::path& path, const std::string& whose) {
-  if (!std::filesystem::is_directory(path)) {
-    throw InputError(path.string() + " (the " + whose + ") is not a folder; give the folder that holds manifest.json");
+void need_folder(const fs::path& path, const std::string& whose) {
+  if (!fs::is_directory(path)) {
+    throw InputError(
+        fmt::format("{} (the {}) is not a folder; give the folder that holds manifest.json", path.string(), whose));
   }
 }
 
@@ -38,8 +44,8 @@ std::string text_or(const Json& json, const char* key, const std::string& fallba
 }
 
 /// The folder's name, also if it was given as `.`, through a link or with a trailing slash.
-std::string name_of_folder(const std::filesystem::path& folder, const std::string& otherwise) {
-  const std::string name = std::filesystem::canonical(folder).filename().string();
+std::string name_of_folder(const fs::path& folder, const std::string& otherwise) {
+  const std::string name = fs::canonical(folder).filename().string();
   return name.empty() ? otherwise : name;
 }
 
@@ -59,7 +65,7 @@ CellPlan plan_of(const Manifest& candidate, bool whole_mesh) {
 }
 
 /// The difference of the two tensors of the first divergence, if both records dumped them.
-void say_size(const std::filesystem::path& reference, const std::filesystem::path& candidate, CellVerdict& cell) {
+void say_size(const fs::path& reference, const fs::path& candidate, CellVerdict& cell) {
   if (!cell.first_divergence) return;
   std::string& size = cell.first_divergence->size;
   try {
@@ -84,9 +90,8 @@ std::vector<std::string> not_shown_of(const CellVerdict& cell) {
 
 }  // namespace
 
-CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
-                            const std::optional<std::filesystem::path>& calibration,
-                            const std::optional<std::filesystem::path>& request) {
+CellVerdict compare_records(const fs::path& reference, const fs::path& candidate,
+                            const std::optional<fs::path>& calibration, const std::optional<fs::path>& request) {
   need_folder(reference, "reference");
   need_folder(candidate, "candidate");
   const auto pipelines = judging::pipelines_of(reference, candidate, std::nullopt);
@@ -104,9 +109,8 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   return verdict;
 }
 
-Verdict comparison(const std::filesystem::path& reference, const std::filesystem::path& candidate,
-                   const std::optional<std::filesystem::path>& calibration,
-                   const std::optional<std::filesystem::path>& request) {
+Verdict comparison(const fs::path& reference, const fs::path& candidate, const std::optional<fs::path>& calibration,
+                   const std::optional<fs::path>& request) {
   CellVerdict cell = compare_records(reference, candidate, calibration, request);
   if (request) cell.request = read_json(*request);
   Verdict verdict;
@@ -141,9 +145,8 @@ std::string comparison_text(const Verdict& verdict) {
     const std::string outcome = outcome_words(check.outcome);
     const bool shown_only = check.requirement == Requirement::told && check.outcome != Outcome::holds;
     if (shown_only) ++open;
-    text += check.name + std::string(widest + 2 - check.name.size(), ' ') + outcome +
-            std::string(16 - std::min<std::size_t>(outcome.size(), 15), ' ') + (shown_only ? "(not required) " : "") +
-            check.reason + "\n";
+    text += fmt::format("{:<{}}{:<15} {}{}\n", check.name, widest + 2, outcome, shown_only ? "(not required) " : "",
+                        check.reason);
   }
   text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
   const std::string missing = not_recorded_words(verdict);
@@ -166,9 +169,8 @@ std::string comparison_text(const CellVerdict& cell) {
   return comparison_text(alone);
 }
 
-void write_comparison(const std::filesystem::path& folder, const std::filesystem::path& reference,
-                      const std::filesystem::path& candidate, const Verdict& verdict) {
-  namespace fs = std::filesystem;
+void write_comparison(const fs::path& folder, const fs::path& reference, const fs::path& candidate,
+                      const Verdict& verdict) {
   const bool was_there = path_exists(folder);
   if (was_there && !fs::is_empty(folder))
     throw InputError(folder.string() + ": exists and is not empty; the page needs a new folder");
@@ -188,9 +190,8 @@ void write_comparison(const std::filesystem::path& folder, const std::filesystem
   }
 }
 
-int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
-            const std::optional<std::filesystem::path>& calibration,
-            const std::optional<std::filesystem::path>& request, const std::optional<std::filesystem::path>& page) {
+int compare(const fs::path& reference, const fs::path& candidate, bool json, const std::optional<fs::path>& calibration,
+            const std::optional<fs::path>& request, const std::optional<fs::path>& page) {
   const Verdict verdict = comparison(reference, candidate, calibration, request);
   if (page) write_comparison(*page, reference, candidate, verdict);
   if (json)

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/doctor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "harness/commands/answer_folder.hpp"
 #include "harness/commands/two_ranks.hpp"
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
-#include "support/visible_gpus.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/launch/scratch_folder.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
+#include "support/visible_gpus.hpp"
 
 namespace plumbline {
 namespace {
@@ -23,17 +25,15 @@ namespace fs = std::filesystem;
 
 Json ask(const fs::path& program, StopSignals& signals) {
   try {
-    const AnswerFolder folder;
+    const ScratchFolder scratch;
     Launch question;
     question.command = {program.string(), "--capabilities"};
-    question.folder = folder.path();
+    question.folder = scratch.path();
     question.time_limit = std::chrono::seconds(60);
     const auto finding = launch(question, signals);
-    if (finding.exit_code != 0) {
-      return {{"missing", program.string() + " --capabilities ended with code " + std::to_string(finding.exit_code) +
-                              ": " + last_words(folder.path() / "stderr.txt", program.filename().string())}};
-    }
-    return read_json(folder.path() / "stdout.txt");
+    if (finding.exit_code == 0) return read_json(question.folder / "stdout.txt");
+    return {{"missing", fmt::format("{} --capabilities ended with code {}: {}", program.string(), finding.exit_code,
+                                    last_words(question.folder / "stderr.txt", program.filename().string()))}};
   } catch (const Error& error) {
     return {{"missing", error.what()}};
   }
@@ -125,8 +125,7 @@ Json examine_gpus(const Json& trainers) {
     }
     for (std::size_t index = 1; index < count; ++index) {
       if (devices.at(index).at("name") == devices.at(0).at("name")) continue;
-      why.push_back("GPUs 0 and " + std::to_string(index) +
-                    " are different models, whose bits may differ (--mixed-gpus)");
+      why.push_back(fmt::format("GPUs 0 and {} are different models, whose bits may differ (--mixed-gpus)", index));
       break;
     }
   }
@@ -187,8 +186,8 @@ Json examine_machine(const fs::path& trainers) {
     if (ranks.at("why_not").is_null()) {
       can.push_back("sweep over MPI processes on the CPU");
     } else {
-      missing.push_back(std::to_string(ranks.at("arrived").get<int>()) +
-                        " of two ranks finished: " + ranks.at("why_not").get<std::string>());
+      missing.push_back(fmt::format("{} of two ranks finished: {}", ranks.at("arrived").get<int>(),
+                                    ranks.at("why_not").get<std::string>()));
     }
   }
   can.push_back("sweep over commands of your own");

@@ -17,7 +17,7 @@
 #include "harness/commands/report_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/commands/sweep_command.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "record/mesh.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"

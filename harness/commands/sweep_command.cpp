@@ -19,8 +19,8 @@
 #include "harness/sweep/merge_sweeps.hpp"
 #include "harness/sweep/preflight.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/sweep.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "record/removed_dumps.hpp"
 #include "reports/failing_cells.hpp"
 #include "reports/headline.hpp"
@@ -55,7 +55,7 @@ void say(const Verdict& verdict, const fs::path& folder) {
   for (const auto& warning : warnings(verdict)) text += "warning: " + warning + "\n";
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
-      if (!stands_in_the_way(check)) continue;
+      if (!is_blocking(check)) continue;
       text += "reference " + reference.id + ", " + check.name + " " + outcome_words(check.outcome) + ": " +
               check.reason + "\n";
     }
@@ -224,7 +224,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->needs(as_test);
   const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help())->type_name("DIR");
-  command->footer(help_end({"plumbline sweep fixtures/sweeps/default.toml --out /tmp/default",
+  command->footer(help_end({"plumbline sweep fixtures/sweeps/default.toml --out out",
                             "plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'"},
                            {.zero = "holds, also in part", .one = "a case does not hold, or is unstable"}));
   return [given, other_trainers] {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/two_ranks.hpp"
 
-#include "harness/commands/answer_folder.hpp"
 #include "harness/launch/default_launcher.hpp"
 #include "harness/launch/launcher.hpp"
-#include "harness/sweep/trainer_programs.hpp"
+#include "harness/launch/scratch_folder.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "record/exit_file.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
@@ -58,20 +58,21 @@ std::int64_t arrived_in(const fs::path& record) {
 }  // namespace
 
 Json start_two_ranks(const fs::path& trainers, StopSignals& signals) {
-  const AnswerFolder folder;
+  const ScratchFolder scratch;
+  const fs::path folder = scratch.path();
   Json found = {{"launcher", default_launcher()}, {"asked", ranks}, {"arrived", 0}, {"why_not", nullptr}};
   Launch launch;
   launch.command = launcher_words(default_launcher(), ranks);
   launch.program = (trainers / pipeline_program).string();
-  launch.command.insert(launch.command.end(), {launch.program, (folder.path() / "run.toml").string(), "--record",
-                                               (folder.path() / "record").string(), "--quiet"});
-  launch.folder = folder.path();
-  launch.record = folder.path() / "record";
+  launch.command.insert(launch.command.end(), {launch.program, (folder / "run.toml").string(), "--record",
+                                               (folder / "record").string(), "--quiet"});
+  launch.folder = folder;
+  launch.record = folder / "record";
   launch.ranks = ranks;
   launch.speaker = pipeline_program;
   launch.time_limit = std::chrono::seconds(60);
   try {
-    write_run(folder.path());
+    write_run(folder);
     const auto finding = plumbline::launch(launch, signals);
     if (finding.interrupted) throw SystemError(finding.words);
     found["arrived"] = arrived_in(launch.record);

@@ -189,7 +189,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     judged.result.requirement = requirement_of(plan, judged.result);
     const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
     if (tables_alone && judged.result.outcome == Outcome::not_run) judged.result.requirement = Requirement::told;
-    if (judged.point && stands_in_the_way(judged.result) && (!earliest || *judged.point < *earliest)) {
+    if (judged.point && is_blocking(judged.result) && (!earliest || *judged.point < *earliest)) {
       earliest = judged.point;
       verdict.first_divergence = judged.result.first_divergence;
     }
@@ -210,7 +210,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
 }
 
 bool judging::all_required_hold(const CellVerdict& verdict) {
-  return std::none_of(verdict.checks.begin(), verdict.checks.end(), stands_in_the_way);
+  return std::none_of(verdict.checks.begin(), verdict.checks.end(), is_blocking);
 }
 
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,

@@ -62,9 +62,9 @@ int weight(const CheckResult& check) {
     case Outcome::fails:
       return 5;
     case Outcome::not_run:
-      return stands_in_the_way(check) ? 4 : 3;
+      return is_blocking(check) ? 4 : 3;
     case Outcome::not_triggered:
-      return stands_in_the_way(check) ? 4 : 2;
+      return is_blocking(check) ? 4 : 2;
     case Outcome::holds:
       return 1;
     case Outcome::not_applicable:

@@ -167,18 +167,17 @@ class StoppedStart {
 
 /// Throws SystemError if the launcher itself failed.
 void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, bool any_rank, std::int64_t processes) {
-  LauncherSight sight;
-  sight.launcher = launch.command.front();
-  sight.program = launch.speaker;
-  sight.asked = launch.ranks;
-  sight.processes = processes;
-  sight.any_rank = any_rank;
-  sight.world_size = claimed_world(launch.record);
-  sight.exit_code = finding.exit_code;
-  sight.timed_out = finding.timed_out;
-  sight.said = read_file(launch.folder / "stderr.txt");
-  sight.folder = launch.folder.string();
-  if (const auto fault = launcher_fault(sight)) throw SystemError(*fault);
+  const auto fault = launcher_fault({.launcher = launch.command.front(),
+                                     .program = launch.speaker,
+                                     .asked = launch.ranks,
+                                     .processes = processes,
+                                     .any_rank = any_rank,
+                                     .world_size = claimed_world(launch.record),
+                                     .exit_code = finding.exit_code,
+                                     .timed_out = finding.timed_out,
+                                     .said = read_file(launch.folder / "stderr.txt"),
+                                     .folder = launch.folder.string()});
+  if (fault) throw SystemError(*fault);
 }
 
 }  // namespace

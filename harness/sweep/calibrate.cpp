@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -9,11 +11,10 @@
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
-#include "harness/sweep/localise.hpp"
+#include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
-#include "harness/sweep/sweep_trainers.hpp"
 #include "record/json_keys.hpp"
 #include "record/precision.hpp"
 #include "support/error.hpp"
@@ -52,18 +53,31 @@ std::map<Item, ItemError> errors_from(const fs::path& path) {
   return errors;
 }
 
+/// The reference's initial parameters, the start of candidates.
+fs::path start_of(const fs::path& folder) {
+  return folder / "reference" / "rank-0" / "dumps" / "step-initial.safetensors";
+}
+
 double largest(const std::map<Item, ItemError>& errors) {
   double most = 0;
   for (const auto& [item, error] : errors) most = std::max(most, error.error);
   return most;
 }
 
+RunChanges dumped(RunChanges changes, const std::optional<fs::path>& weights = std::nullopt) {
+  changes.level = "dump";
+  changes.weights = weights;
+  return changes;
+}
+
 class Calibrating {
  public:
-  Calibrating(const CalibrateOptions& options, StopSignals& signals, std::FILE* log)
+  Calibrating(const CalibrateOptions& options, const RunFacts& facts, StopSignals& signals, std::FILE* log)
       : options_(options),
+        config_(facts.config),
         signals_(signals),
-        run_(at_level_dump(reference_run(options.run_file, options.changes, options.folder))),
+        run_(reference_run(options.run_file, dumped(options.changes), options.folder)),
+        commands_(file_, options.trainers),
         runs_(static_cast<std::size_t>(options.null_runs) + 2),
         progress_(log, runs_, static_cast<double>(runs_)) {
     open_folder();
@@ -73,7 +87,7 @@ class Calibrating {
     const Record reference = finished("reference", {});
     const Record shadow = finished("shadow", {"--shadow"});
     write_file(folder() / "candidate.toml",
-               candidate_run(options_.run_file, options_.changes, calibration_start(folder()), folder()));
+               candidate_run(options_.run_file, dumped(options_.changes, start_of(folder())), folder()));
     const auto own = measure_errors(reference, shadow);
     std::vector<std::map<Item, ItemError>> null;
     for (std::int64_t number = 1; number <= options_.null_runs; ++number) null.push_back(perturbed(number, shadow));
@@ -91,10 +105,9 @@ class Calibrating {
 
   /// Everything that determines the results, except the number of perturbed runs, which can grow.
   std::string fingerprint() const {
-    const fs::path config = read_run_facts(options_.run_file, options_.changes).config;
     std::error_code missing;
     return hash_hex(read_file(options_.trainers / reference_program) + run_ + options_.device +
-                    (fs::exists(config, missing) ? read_file(config) : "") +
+                    (fs::exists(config_, missing) ? read_file(config_) : "") +
                     (options_.accumulation ? read_file(*options_.accumulation) : ""));
   }
 
@@ -106,9 +119,9 @@ class Calibrating {
     }
     if (!options_.resume && fs::exists(folder(), ignored) &&
         (!fs::is_directory(folder(), ignored) || !fs::is_empty(folder(), ignored))) {
-      throw InputError(folder().string() + ": already exists; " +
-                       (fs::exists(mark, ignored) ? "add --resume to continue the calibration in it, or " : "") +
-                       "choose another --record. Nothing was overwritten.");
+      throw InputError(
+          fmt::format("{}: already exists; {}choose another --record. Nothing was overwritten.", folder().string(),
+                      fs::exists(mark, ignored) ? "add --resume to continue the calibration in it, or " : ""));
     }
     const std::string print = fingerprint();
     was_there_ = fs::exists(folder(), ignored);
@@ -170,18 +183,17 @@ class Calibrating {
     make_folder(place);
     make_folder(record.parent_path());
     write_file(folder() / "run.toml", run_);
-    Launch launch;
-    launch.command = {(options_.trainers / reference_program).string(), (folder() / "run.toml").string(), "--record",
-                      record.string(), "--quiet"};
-    launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
-    if (name != "shadow") launch.command.insert(launch.command.end(), {"--device", options_.device});
-    if (options_.accumulation)
-      launch.command.insert(launch.command.end(), {"--accumulation", options_.accumulation->string()});
-    write_file(place / "command.txt", join(launch.command, " ") + "\n");
-    launch.folder = place;
-    launch.record = record;
-    launch.ranks = 1;
-    launch.speaker = reference_program;
+    PlannedCommand command = commands_.reference("");
+    command.files.clear();  // all runs share one run file
+    command.values["run"] = (folder() / "run.toml").string();
+    command.words.emplace_back("--quiet");
+    command.words.insert(command.words.end(), arguments.begin(), arguments.end());
+    if (name != "shadow") command.words.insert(command.words.end(), {"--device", options_.device});
+    if (options_.accumulation) {
+      command.values["order"] = options_.accumulation->string();
+      command.words.insert(command.words.end(), {"--accumulation", "{order}"});
+    }
+    Launch launch = commands_.launch(command, place, record);
     launch.time_limit = std::chrono::hours(24);  // effectively unlimited; Ctrl-C ends it at any time
     launch.at_glance = [this] { progress_.tick(); };
     progress_.begin(name, 1);
@@ -194,15 +206,16 @@ class Calibrating {
   }
 
   SystemError stopped(const std::string& why) const {
-    return SystemError(why + ". " + std::to_string(ended_) + " of " + std::to_string(runs_) +
-                       " runs of the calibration are finished and kept" +
-                       (options_.resume_words.empty() ? "; continue with --record " + folder().string() + " --resume"
-                                                      : options_.resume_words));
+    return SystemError(fmt::format("{}. {} of {} runs of the calibration are finished and kept{}", why, ended_, runs_,
+                                   options_.resume_words.empty()
+                                       ? fmt::format("; continue with --record {} --resume", folder().string())
+                                       : options_.resume_words));
   }
 
   [[noreturn]] void fail(const std::string& name, const LaunchFinding& finding) {
     const std::string said = last_words(folder() / "launches" / name / "stderr.txt", reference_program);
-    const std::string words = options_.run_file.string() + ", " + name + ": " + (said.empty() ? finding.words : said);
+    const std::string words =
+        fmt::format("{}, {}: {}", options_.run_file.string(), name, said.empty() ? finding.words : said);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
       if (ended_ == 0) {
         // There are no results: release the folder for the corrected run file. A folder made by the user remains.
@@ -218,17 +231,16 @@ class Calibrating {
   }
 
   void say(const std::string& name, double seconds, const std::string& what) {
-    char time[32];
-    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
-    ++ended_;
-    progress_.line("[" + std::to_string(ended_) + "/" + std::to_string(runs_) + "] " + options_.label + name + time +
-                   what);
+    progress_.line(fmt::format("[{}/{}] {}{}  {:.1f} s  {}", ++ended_, runs_, options_.label, name, seconds, what));
   }
 
   const CalibrateOptions& options_;
+  fs::path config_;
+  const SweepFile file_ = {};
   StopSignals& signals_;
   bool was_there_ = false;  ///< the folder existed and was empty
   std::string run_;
+  RunCommands commands_;
   std::size_t runs_, ended_ = 0;
   SweepProgress progress_;
   std::optional<FolderLock> lock_;
@@ -236,26 +248,29 @@ class Calibrating {
 
 }  // namespace
 
-fs::path calibration_start(const fs::path& folder) {
-  return folder / "reference" / "rank-0" / "dumps" / "step-initial.safetensors";
+void start_from_calibration(PlannedCell& cell, const fs::path& folder) {
+  cell.plan.calibration = folder / "calibration.json";
+  cell.changes.weights = start_of(folder);
 }
 
 Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
   if (options.null_runs < static_cast<std::int64_t>(least_null_runs)) {
-    throw InputError("--null " + std::to_string(options.null_runs) + ": at least " + std::to_string(least_null_runs) +
-                     " perturbed runs are needed to measure what equivalent changes do");
+    throw InputError(
+        fmt::format("--null {}: at least {} perturbed runs are needed to measure what equivalent changes do",
+                    options.null_runs, least_null_runs));
   }
   find_program((options.trainers / reference_program).string());
-  if (read_run_facts(options.run_file, options.changes).dtype == mixed_precision) {
+  const RunFacts facts = read_run_facts(options.run_file, options.changes);
+  if (facts.dtype == mixed_precision) {
     throw InputError(options.run_file.string() +
                      ", key train.precision: mixed has no float64 reference. Compare it in bits");
   }
-  if (read_run_facts(options.run_file, options.changes).dtype == "float64") {
+  if (facts.dtype == "float64") {
     throw InputError(
         options.run_file.string() +
         ", key train.dtype: float64 has no float64 reference: that would be the run itself. Compare it in bits");
   }
-  return Calibrating(options, signals, log).run();
+  return Calibrating(options, facts, signals, log).run();
 }
 
 bool null_runs_hold(const Calibration& calibration) {
@@ -272,26 +287,29 @@ std::string calibration_text(const Calibration& calibration, const fs::path& fol
     own = std::max(own, limit.own);
     null = std::max(null, limit.null_most);
   }
-  std::string text = std::to_string(calibration.limits.size()) + " limits from the reference and " +
-                     std::to_string(calibration.null_runs) + " perturbed references in " + calibration.dtype + "\n";
-  text += "largest error: reference " + short_text(own) + ", perturbed " + short_text(null) + "\n";
-  text += "factor " + short_text(calibration.factor) + ": 2 x " +
-          (calibration.left_out > other_kernels
-               ? short_text(calibration.left_out) + ", by which one perturbed run exceeded all the others\n"
-               : short_text(other_kernels) + ", the allowance for other kernels; one perturbed run went " +
-                     short_text(calibration.left_out) + " x beyond all the others\n");
-  if (at_ceiling > 0) {
-    text += std::to_string(at_ceiling) + " limits are " + short_text(limit_ceiling) +
-            ", the largest limit there is: there this run amplifies rounding so much that little can be detected\n";
-  }
-  if (beyond > 0) {
-    text += "DOES NOT HOLD: in " + std::to_string(beyond) +
-            " items perturbed runs exceed the largest limit there is: this run amplifies rounding, and no limit can be "
-            "given there\n";
-  }
-  return text + "next: run the candidate with " + (folder / "candidate.toml").string() +
-         ", then\n  plumbline compare " + (folder / "reference").string() + " CANDIDATE --calibration " +
-         (folder / "calibration.json").string() + "\n";
+  const bool noise = calibration.left_out > other_kernels;
+  std::string text = fmt::format(
+      "{} limits from the reference and {} perturbed references in {}\nlargest error: reference {}, perturbed {}\n"
+      "factor {}: 2 x {}",
+      calibration.limits.size(), calibration.null_runs, calibration.dtype, short_text(own), short_text(null),
+      short_text(calibration.factor), short_text(noise ? calibration.left_out : other_kernels));
+  text += noise ? ", by which one perturbed run exceeded all the others\n"
+                : fmt::format(", the allowance for other kernels; one perturbed run went {} x beyond all the others\n",
+                              short_text(calibration.left_out));
+  if (at_ceiling > 0)
+    text += fmt::format(
+        "{} limits are {}, the largest limit there is: there this run amplifies rounding so much that "
+        "little can be detected\n",
+        at_ceiling, short_text(limit_ceiling));
+  if (beyond > 0)
+    text += fmt::format(
+        "DOES NOT HOLD: in {} items perturbed runs exceed the largest limit there is: this run amplifies "
+        "rounding, and no limit can be given there\n",
+        beyond);
+  return text + fmt::format(
+                    "next: run the candidate with {0}/candidate.toml, then\n  plumbline compare {0}/reference "
+                    "CANDIDATE --calibration {0}/calibration.json\n",
+                    (folder / "").parent_path().string());
 }
 
 }  // namespace plumbline

@@ -11,7 +11,7 @@
 
 #include "harness/judge/limits/limits.hpp"
 #include "harness/launch/stop_signals.hpp"
-#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/planned_run.hpp"
 
 namespace plumbline {
 
@@ -29,8 +29,9 @@ struct CalibrateOptions {
   std::string resume_words = {};  ///< advice on resuming after a stop; empty: that of the command line
 };
 
-/// The reference's initial parameters, the start of candidates.
-std::filesystem::path calibration_start(const std::filesystem::path& folder);
+/// Lets the case start from the reference's initial parameters, and be judged within the limits, of the calibration in
+/// this folder.
+void start_from_calibration(PlannedCell& cell, const std::filesystem::path& folder);
 
 /// Runs the reference, its float64 reference and the perturbed runs, one after the other, and writes
 ///   <folder>/reference/, <folder>/shadow/   records at level dump

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/case_names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -44,17 +46,15 @@ std::string variant_of(const ExtraCell& cell) {
   for (const auto& row : cell.changes.lengths) rows.push_back(shape_text(row));
   constexpr std::size_t most_named = 8;
   if (rows.size() > most_named) {
-    const std::string count = std::to_string(rows.size());
     const std::string hash = hash_hex(lengths_text(cell.changes.lengths)).substr(0, 6);
-    parts.push_back("lengths of " + count + " microbatches (" + hash + ")");
+    parts.push_back(fmt::format("lengths of {} microbatches ({})", rows.size(), hash));
   } else if (!rows.empty()) {
     parts.push_back("lengths " + join(rows, " "));
   }
   if (cell.changes.dump) parts.push_back("level dump");
   if (cell.resumes) {
-    parts.push_back("resumed after " + std::to_string(cell.resumes->steps) + " steps on " +
-                    std::to_string(cell.resumes->world_size) + " ranks" +
-                    (cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
+    parts.push_back(fmt::format("resumed after {} steps on {} ranks{}", cell.resumes->steps, cell.resumes->world_size,
+                                cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
   }
   return join(parts, ", ");
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/disk_estimate.hpp"
 
-#include <algorithm>
-#include <cstdio>
+#include <fmt/format.h>
 
-#include "harness/sweep/make_request.hpp"
+#include <algorithm>
+
+#include "harness/sweep/run_facts.hpp"
 
 namespace plumbline {
 namespace {
@@ -17,12 +18,9 @@ constexpr double tensor_row = 141, boundary_row = 92, action_row = 43, microbatc
 constexpr double block = 4096, files_of_a_rank = 9, files_of_a_launch = 8;
 
 std::string size_text(double bytes) {
-  const char* unit = "MB";
-  double number = bytes / 1e6;
-  if (number >= 1000) number /= 1000, unit = "GB";
-  char text[48];
-  std::snprintf(text, sizeof text, number < 10 ? "%.1f %s" : "%.0f %s", number, unit);
-  return text;
+  const bool large = bytes >= 1e9;
+  const double number = bytes / (large ? 1e9 : 1e6);
+  return fmt::format("{:.{}f} {}", number, number < 10 ? 1 : 0, large ? "GB" : "MB");
 }
 
 }  // namespace
@@ -46,9 +44,7 @@ double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages
 std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan) {
   if (sweep.commands) return std::nullopt;
   constexpr double calibration_runs = 3;  // kept: the reference, its float64 reference, and limits
-  const auto level_of = [&](const Request& request) {
-    return sweep.calibrated ? std::string("dump") : request.level.value_or("full");
-  };
+  const auto level_of = [&](const auto& planned) { return make_request(sweep, planned).level.value_or("full"); };
   DiskEstimate estimate;
   const auto add = [&](double bytes, double of_dumps) {
     estimate.stays += bytes - of_dumps;
@@ -57,13 +53,13 @@ std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPla
   std::vector<RunSize> sizes;
   for (const auto& reference : plan.references) {
     sizes.push_back(run_size(sweep, reference));
-    const double bytes = record_bytes(sizes.back(), 0, 1, level_of(make_request(sweep, reference)));
+    const double bytes = record_bytes(sizes.back(), 0, 1, level_of(reference));
     add(bytes * (sweep.calibrated ? calibration_runs : 1), reference.changes.dump ? dump_bytes(sizes.back()) : 0);
   }
   for (const auto& cell : plan.cells) {
     const RunSize& size = sizes[cell.reference];
     const std::int64_t stages = cell.plan.world * std::max(cell.placement.chunks_per_rank, 1);
-    const double bytes = record_bytes(size, cell.plan.world, stages, level_of(make_request(sweep, cell)));
+    const double bytes = record_bytes(size, cell.plan.world, stages, level_of(cell));
     add(bytes * (cell.plan.repeat ? 2 : 1), cell.changes.dump ? dump_bytes(size) : 0);
   }
   return estimate;
@@ -73,13 +69,13 @@ std::string disk_text(const DiskEstimate& estimate, const fs::path& folder) {
   const double bytes = estimate.stays + estimate.passes;
   std::string text = "about " + size_text(estimate.stays) + " on disk";
   if (estimate.passes > 0)
-    text.append(", and ").append(size_text(estimate.passes)) += " more until its values are recomputed";
+    text += fmt::format(", and {} more until its values are recomputed", size_text(estimate.passes));
   std::error_code unknown;
   fs::path there = fs::absolute(folder, unknown);
   while (!there.empty() && !fs::exists(there, unknown) && there != there.parent_path()) there = there.parent_path();
   const auto space = fs::space(there, unknown);
   if (!unknown && static_cast<double>(space.available) < bytes)
-    text += ", and " + there.string() + " has only " + size_text(static_cast<double>(space.available)) + " left";
+    text += fmt::format(", and {} has only {} left", there.string(), size_text(static_cast<double>(space.available)));
   return text;
 }
 

@@ -2,6 +2,8 @@
 #include "harness/sweep/kept_sweep.hpp"
 
 #include <algorithm>
+#include <concepts>
+#include <type_traits>
 
 #include "harness/judge/judge.hpp"
 #include "record/json_keys.hpp"
@@ -31,23 +33,47 @@ std::vector<KeptReference> references_of(const SweepPlan& plan) {
   return references;
 }
 
-Json to_json(const CellPlan& cell) {
-  return {{"id", cell.id},
-          {"run", cell.run},
-          {"model", cell.model},
-          {"schedule", cell.schedule},
-          {"optimizer", cell.optimizer},
-          {"variant", cell.variant},
-          {"reference", cell.reference},
-          {"schedule_csv", cell.schedule_csv},
-          {"world", cell.world},
-          {"balance", cell.balance},
-          {"lengths", cell.lengths},
-          {"checks", cell.checks},
-          {"clipping_must_act", cell.clipping_must_act},
-          {"bench", cell.bench},
-          {"repeat", cell.repeat},
-          {"command", cell.command}};
+/// Calls field(key, member) for each stored member.
+template <class Cell, class Field>
+requires std::same_as<std::remove_const_t<Cell>, CellPlan>
+void for_each_field(Cell& cell, const Field& field) {
+  field("id", cell.id);
+  field("run", cell.run);
+  field("model", cell.model);
+  field("schedule", cell.schedule);
+  field("optimizer", cell.optimizer);
+  field("variant", cell.variant);
+  field("reference", cell.reference);
+  field("schedule_csv", cell.schedule_csv);
+  field("world", cell.world);
+  field("balance", cell.balance);
+  field("lengths", cell.lengths);
+  field("checks", cell.checks);
+  field("clipping_must_act", cell.clipping_must_act);
+  field("bench", cell.bench);
+  field("repeat", cell.repeat);
+  field("command", cell.command);
+}
+
+template <class Reference, class Field>
+requires std::same_as<std::remove_const_t<Reference>, KeptReference>
+void for_each_field(Reference& reference, const Field& field) {
+  field("id", reference.id);
+  field("run", reference.run);
+  field("model", reference.model);
+  field("optimizer", reference.optimizer);
+  field("bench", reference.bench);
+  field("equal_lengths", reference.equal_lengths);
+}
+
+template <class Kept>
+Json list_of(const std::vector<Kept>& all) {
+  Json list = Json::array();
+  for (const Kept& kept : all) {
+    Json& json = list.emplace_back(Json::object());
+    for_each_field(kept, [&](const char* key, const auto& value) { json[key] = value; });
+  }
+  return list;
 }
 
 template <class Value>
@@ -59,30 +85,12 @@ Value get(const JsonKeys& keys, const char* key) {
   }
 }
 
-CellPlan cell_of(const JsonKeys& keys) {
-  CellPlan cell;
-  cell.id = keys.text("id");
-  cell.run = keys.text("run");
-  cell.model = keys.text("model");
-  cell.schedule = keys.text("schedule");
-  cell.optimizer = keys.text("optimizer");
-  cell.variant = keys.text("variant");
-  cell.reference = keys.text("reference");
-  cell.schedule_csv = keys.text("schedule_csv");
-  cell.world = keys.integer("world", 1);
-  cell.balance = get<std::vector<std::int64_t>>(keys, "balance");
-  cell.lengths = get<std::vector<std::int64_t>>(keys, "lengths");
-  cell.checks = keys.texts("checks");
-  cell.clipping_must_act = get<bool>(keys, "clipping_must_act");
-  cell.bench = get<bool>(keys, "bench");
-  cell.repeat = get<bool>(keys, "repeat");
-  cell.command = keys.text("command");
-  return cell;
-}
-
-KeptReference reference_of(const JsonKeys& keys) {
-  return {keys.text("id"),        keys.text("run"),         keys.text("model"),
-          keys.text("optimizer"), get<bool>(keys, "bench"), get<bool>(keys, "equal_lengths")};
+template <class Kept>
+Kept read_fields(const JsonKeys& keys) {
+  Kept kept;
+  for_each_field(kept,
+                 [&](const char* key, auto& value) { value = get<std::remove_cvref_t<decltype(value)>>(keys, key); });
+  return kept;
 }
 
 }  // namespace
@@ -107,24 +115,14 @@ KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::ve
 }
 
 Json to_json(const KeptSweep& sweep) {
-  Json references = Json::array(), cells = Json::array();
-  for (const auto& reference : sweep.references) {
-    references.push_back({{"id", reference.id},
-                          {"run", reference.run},
-                          {"model", reference.model},
-                          {"optimizer", reference.optimizer},
-                          {"bench", reference.bench},
-                          {"equal_lengths", reference.equal_lengths}});
-  }
-  for (const auto& cell : sweep.cells) cells.push_back(to_json(cell));
   return {{"file", sweep.file},
           {"all_cells", sweep.all_cells},
           {"tier", to_text(sweep.tier)},
           {"of_cells", sweep.selection.of_cells},
           {"checks", sweep.selection.checks},
           {"not_applicable", sweep.not_applicable},
-          {"references", std::move(references)},
-          {"cells", std::move(cells)}};
+          {"references", list_of(sweep.references)},
+          {"cells", list_of(sweep.cells)}};
 }
 
 KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
@@ -143,8 +141,12 @@ KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
   if (plan.has_value("all_cells")) kept.all_cells = plan.texts("all_cells");
   kept.selection.checks = plan.texts("checks");
   kept.not_applicable = plan.texts("not_applicable");
-  for (const auto& reference : plan.objects("references")) kept.references.push_back(reference_of(reference));
-  for (const auto& cell : plan.objects("cells")) kept.cells.push_back(cell_of(cell));
+  for (const auto& reference : plan.objects("references"))
+    kept.references.push_back(read_fields<KeptReference>(reference));
+  for (const auto& cell : plan.objects("cells")) {
+    kept.cells.push_back(read_fields<CellPlan>(cell));
+    cell.integer("world", 1);
+  }
   kept.selection.cells = std::ssize(kept.cells);
   return kept;
 }

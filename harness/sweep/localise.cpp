@@ -78,14 +78,6 @@ bool worth_a_dump(const CellVerdict& cell) {
   return differs;
 }
 
-std::string at_level_dump(const std::string& run) {
-  toml::table root = parse_toml("the run file", run);
-  root.insert_or_assign("record", toml::table{{"level", "dump"}});
-  std::ostringstream text;
-  text << root << "\n";
-  return text.str();
-}
-
 std::optional<ElementDifference> first_element(const Finding& divergence, const fs::path& reference,
                                                const fs::path& candidate) {
   const auto theirs =

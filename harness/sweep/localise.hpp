@@ -26,9 +26,6 @@ struct ElementDifference {
 /// True if a comparison of values failed in a case whose runs ended well: a dump then provides details.
 bool worth_a_dump(const CellVerdict& cell);
 
-/// `run`, the text of a run file, with level dump.
-std::string at_level_dump(const std::string& run);
-
 /// Finds the two tensors whose digests the divergence names in the dumps of its step. nullopt if it names none (for
 /// example, if shapes differ) or they are missing. Throws InputError for a dump that cannot be read.
 std::optional<ElementDifference> first_element(const Finding& divergence, const std::filesystem::path& reference,

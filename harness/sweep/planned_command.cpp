@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/planned_command.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/launch/launcher.hpp"
@@ -49,7 +51,8 @@ StartedCommand started_command(const PlannedCommand& command, const LaunchPlace&
     }
   }
   std::string& program = started.words.front();
-  if (program.find('/') != std::string::npos) program = (command.folder / program).lexically_normal().string();
+  if (!command.folder.empty() && program.find('/') != std::string::npos)
+    program = (command.folder / program).lexically_normal().string();
   for (const auto& [variable, value] : command.environment) started.environment[variable] = filled_in(value, values);
   return started;
 }
@@ -68,7 +71,7 @@ bool trains_on_gpus(const PlannedCommand& command) {
 std::string identity_of(const PlannedCommand& command) {
   const StartedCommand started = started_command(command, {"{record}", 0, {launcher_word}});
   std::string identity = join(started.words, "\n") + "\n\n";
-  for (const auto& [variable, value] : started.environment) identity.append(variable).append("=").append(value) += '\n';
+  for (const auto& [variable, value] : started.environment) identity += fmt::format("{}={}\n", variable, value);
   return identity + command.folder.string();
 }
 
@@ -78,8 +81,9 @@ fs::path program_of(const PlannedCommand& command, const std::vector<std::string
   const std::string name = started_command(command, {"", 0, launcher}).words.front();
   std::error_code missing;
   if (name.find('/') != std::string::npos && !fs::exists(name, missing)) {
-    throw InputError("there is no program " + name +
-                     "; a path is relative to the sweep file's folder, a name alone is " + "searched on PATH");
+    throw InputError(fmt::format(
+        "there is no program {}; a path is relative to the sweep file's folder, a name alone is searched on PATH",
+        name));
   }
   try {
     return find_program(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's command that a sweep will start.
+// A command that a sweep will start: a user's, or the template of one of Plumbline's trainers (run_commands.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@ struct PlannedCommand {
   std::vector<std::string> words;  ///< with placeholders
   Placeholders environment;        ///< environment variables; values with placeholders
   Placeholders values;             ///< values of placeholders, except those decided per launch
-  std::filesystem::path folder;    ///< working folder
+  std::filesystem::path folder;    ///< working folder; empty: plumbline's own
   std::int64_t ranks = 1;
   bool is_candidate = false;
+  std::string trainer = {};  ///< the name of Plumbline's trainer that {trainer} starts; empty for a user's command
+  std::map<std::string, std::string> files = {};  ///< of the launch folder, by name; {run} is the path of run.toml
 };
 
 /// Values decided per launch.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@
 
 namespace plumbline {
 
+struct RunFacts;
+
 /// A reference on one device, shared by all cases of the same training with the same order of summing gradients,
 /// whatever their world size, schedule and partition.
 struct PlannedReference {
@@ -24,6 +27,8 @@ struct PlannedReference {
   std::string accumulation = {};  ///< CSV of unit and microbatch: the order of summing gradients; empty = ascending
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
   bool splits_backward = false;  ///< one of its cases in the sweep file splits the backward pass, selected or not
+  std::optional<Request> request = {};         ///< set by prepare_sweep
+  std::shared_ptr<const RunFacts> facts = {};  ///< of its run file; null for a user's command
 };
 
 /// The first segment of a resumed case.
@@ -34,7 +39,7 @@ struct PlannedStart {
 };
 
 struct PlannedCell {
-  CellPlan plan;  ///< `command` and the findings are set when it runs
+  CellPlan plan;  ///< `command` and `request` are set by prepare_sweep, the findings when it runs
   std::filesystem::path run;
   RunChanges changes;
   std::string schedule;       ///< a name, or a CSV file's path
@@ -43,6 +48,10 @@ struct PlannedCell {
   std::optional<PlannedStart> goes_on_with = {};
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
 };
+
+/// The same run at another record level.
+PlannedReference at_level(PlannedReference reference, const std::string& level);
+PlannedCell at_level(PlannedCell cell, const std::string& level);
 
 struct SweepPlan {
   std::vector<PlannedReference> references;

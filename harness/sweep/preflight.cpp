@@ -2,16 +2,13 @@
 #include "harness/sweep/preflight.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
-#include "harness/sweep/original_words.hpp"
-#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/side_by_side.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -22,60 +19,34 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Question {
-  std::string program;
-  fs::path run;                      ///< the user's file
-  std::string text;                  ///< the run's text, for a file two folders below the common one
-  std::string accumulation;          ///< of a reference, if it is not ascending
-  std::vector<std::string> options;  ///< of the program
+  PlannedCommand command;
+  fs::path run;  ///< the user's file
   std::vector<std::string> ids;
 };
 
-class Questions {
- public:
-  Questions(const PreparedSweep& sweep, const fs::path& place) : sweep_(sweep), folder_(place / "run") {
-    for (const auto& reference : sweep.plan.references) {
-      Question question = of_reference(reference.run, reference.changes, "reference-" + reference.id);
-      question.accumulation = reference.accumulation;
-      add(std::move(question));
-    }
-    for (const auto& cell : sweep.plan.cells) {
-      if (const auto& begin = cell.goes_on_with) {
-        add(begin->schedule == by_the_reference ? of_reference(cell.run, cell.changes, cell.plan.id)
-                                                : of_pipeline(cell, begin->schedule, begin->world));
-      }
-      add(of_pipeline(cell, cell.schedule, cell.plan.world));
-    }
-  }
-
+/// Equal runs are asked about once. The texts of run files are for a folder next to `place`.
+std::vector<Question> questions_of(const SweepPlan& plan, const RunCommands& commands, const fs::path& place) {
   std::vector<Question> all;
-
- private:
-  Question of_reference(const fs::path& run, const RunChanges& changes, const std::string& id) const {
-    return {reference_program, run, reference_run(run, changes, folder_), "", {}, {id}};
-  }
-  Question of_pipeline(const PlannedCell& cell, const std::string& schedule, std::int64_t world) const {
-    Question question{pipeline_program, cell.run, pipeline_run(cell.run, cell.changes, schedule, folder_), "", {},
-                      {cell.plan.id}};
-    question.options = {"--world", std::to_string(world)};
-    if (sweep_.file.mixed_gpus) question.options.emplace_back("--mixed-gpus");
-    return question;
-  }
-  void add(Question question) {
-    if (sweep_.file.device != "cpu") question.options.insert(question.options.end(), {"--device", sweep_.file.device});
+  const auto add = [&](const PlannedCommand& command, const fs::path& run, const std::string& id) {
+    const PlannedCommand asked = question_of(command);
     const auto same = std::ranges::find_if(all, [&](const Question& each) {
-      return each.program == question.program && each.text == question.text && each.options == question.options &&
-             each.accumulation == question.accumulation;
+      const PlannedCommand& known = each.command;
+      return known.words == asked.words && known.values == asked.values && known.files == asked.files;
     });
     if (same == all.end()) {
-      all.push_back(std::move(question));
-    } else if (std::ranges::find(same->ids, question.ids.front()) == same->ids.end()) {
-      same->ids.push_back(question.ids.front());
+      all.push_back({asked, run, {id}});
+    } else if (std::ranges::find(same->ids, id) == same->ids.end()) {
+      same->ids.push_back(id);
     }
+  };
+  for (const auto& reference : plan.references)
+    add(commands.of(reference, place), reference.run, "reference-" + reference.id);
+  for (const auto& cell : plan.cells) {
+    if (cell.goes_on_with) add(commands.first_segment_of(cell, place), cell.run, cell.plan.id);
+    add(commands.of(cell, place), cell.run, cell.plan.id);
   }
-
-  const PreparedSweep& sweep_;
-  fs::path folder_;
-};
+  return all;
+}
 
 /// The trainer's answer, or its message and exit code.
 std::optional<RefusedRun> refusal(const Question& question, const fs::path& folder, const LaunchFinding& finding) {
@@ -88,10 +59,10 @@ std::optional<RefusedRun> refusal(const Question& question, const fs::path& fold
     refused.words = answer.at("message").get<std::string>();
   } catch (const std::exception&) {
     if (finding.timed_out)
-      throw SystemError(question.program + " --check: gave no answer for " + question.run.string());
+      throw SystemError(question.command.trainer + " --check: gave no answer for " + question.run.string());
     refused.exit_code = finding.exit_code;
     if (refused.exit_code == 0) return std::nullopt;
-    refused.words = last_words(folder / "stderr.txt", question.program);
+    refused.words = last_words(folder / "stderr.txt", question.command.trainer);
   }
   refused.words = with_original(refused.words, folder / "run.toml", question.run);
   return refused;
@@ -105,7 +76,8 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
   StopSignals signals;  // must precede the start of threads
   const ScratchFolder scratch;
   const fs::path place = scratch.path();
-  const std::vector<Question> questions = Questions(sweep, place).all;
+  const RunCommands commands(sweep.file, trainers);
+  const std::vector<Question> questions = questions_of(sweep.plan, commands, place / "run");
   std::vector<std::optional<RefusedRun>> answers(questions.size());
   std::vector<SlottedRun> runs;
   for (std::size_t i = 0; i < questions.size(); ++i) {
@@ -113,16 +85,9 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
       const Question& question = questions[i];
       const fs::path folder = place / std::to_string(i);
       make_folder(folder);
-      write_file(folder / "run.toml", question.text);
-      Launch launch;
-      launch.command = {(trainers / question.program).string(), (folder / "run.toml").string(), "--check", "--json"};
-      launch.command.insert(launch.command.end(), question.options.begin(), question.options.end());
-      if (!question.accumulation.empty()) {
-        write_file(folder / "accumulation.csv", question.accumulation);
-        launch.command.insert(launch.command.end(), {"--accumulation", (folder / "accumulation.csv").string()});
-      }
-      launch.folder = folder;
-      launch.speaker = question.program;
+      Launch launch = commands.launch(question.command, folder, {});
+      launch.ranks = 0;
+      launch.program.clear();
       const LaunchFinding finding = plumbline::launch(launch, signals);
       if (finding.interrupted) throw SystemError(finding.words + " while the trainers checked the runs");
       answers[i] = refusal(question, folder, finding);

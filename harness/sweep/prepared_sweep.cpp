@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/prepared_sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
 #include "harness/launch/launcher.hpp"
 #include "support/visible_gpus.hpp"
 #include "harness/sweep/kept_sweep.hpp"
-#include "harness/sweep/make_request.hpp"
 #include "harness/sweep/names.hpp"
+#include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/paths.hpp"
 #include "support/text.hpp"
@@ -33,12 +35,12 @@ std::vector<std::string> wanted_cells(const SweepOptions& options, const Prepare
 
 /// True if a run uses the GPUs of its slots; one whose environment names GPUs does not.
 bool takes_gpus_of_slots(const PreparedSweep& sweep) {
-  if (!sweep.file.commands) return sweep.file.device == "cuda";
   const auto takes = [](const auto& planned) {
     return planned.command && trains_on_gpus(*planned.command) &&
            !planned.command->environment.contains(visible_gpus_variable);
   };
-  return std::ranges::any_of(sweep.plan.references, takes) || std::ranges::any_of(sweep.plan.cells, takes);
+  return sweep.file.device == "cuda" || std::ranges::any_of(sweep.plan.references, takes) ||
+         std::ranges::any_of(sweep.plan.cells, takes);
 }
 
 /// With parallel jobs every slot is a GPU.
@@ -48,15 +50,15 @@ void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
   if (!visible) return;
   if (visible->empty()) {
     throw SystemError(
-        std::string(visible_gpus_variable) + " is \"" + std::getenv(visible_gpus_variable) +
-        "\": this sweep trains on GPUs, and this names none; unset the variable, name GPUs in it (0,1), or "
-        "ask the scheduler for some");
+        fmt::format("{} is \"{}\": this sweep trains on GPUs, and this names none; unset the variable, name "
+                    "GPUs in it (0,1), or ask the scheduler for some",
+                    visible_gpus_variable, std::getenv(visible_gpus_variable)));
   }
   if (jobs <= 1 || jobs <= std::ssize(*visible)) return;
-  throw SystemError("--jobs " + std::to_string(jobs) + ": this process may use " + std::to_string(visible->size()) +
-                    (visible->size() == 1 ? " GPU" : " GPUs") + " (" + join(*visible, ",") +
-                    "), and parallel jobs take one GPU a rank; give at most that many, or set " +
-                    visible_gpus_variable);
+  throw SystemError(fmt::format(
+      "--jobs {}: this process may use {} {} ({}), and parallel jobs take one GPU a rank; give "
+      "at most that many, or set {}",
+      jobs, visible->size(), visible->size() == 1 ? "GPU" : "GPUs", join(*visible, ","), visible_gpus_variable));
 }
 
 }  // namespace
@@ -71,10 +73,12 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
   for (const auto& cell : sweep.plan.cells) sweep.all_cells.push_back(cell.plan.id);
   if (options.shard) sweep.plan = select_shard(sweep.plan, *options.shard);
   if (!options.cells.empty()) sweep.plan = select_cells(sweep.plan, wanted_cells(options, sweep));
-  for (auto& cell : sweep.plan.cells) cell.plan.command = command_of_cell(options, cell.plan.id);
   // A run's request derives from its run file, its model and its data files.
-  for (const auto& reference : sweep.plan.references) make_request(sweep.file, reference);
-  for (const auto& cell : sweep.plan.cells) make_request(sweep.file, cell);
+  for (auto& reference : sweep.plan.references) reference.request = make_request(sweep.file, reference);
+  for (auto& cell : sweep.plan.cells) {
+    cell.plan.command = command_of_cell(options, cell.plan.id);
+    cell.plan.request = make_request(sweep.file, cell);
+  }
   if (!sweep.file.launcher.empty()) find_program(launcher_words(sweep.file.launcher, 1).front());
   if (!sweep.file.commands) {
     for (const char* program : {reference_program, pipeline_program})

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/read_user_commands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -45,16 +47,20 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
   return std::ranges::find(names, name) != names.end();
 }
 
+[[noreturn]] void refuse_key(const TomlTable& table, const std::string& key, const std::string& why) {
+  throw InputError(table.where(key) + ": " + why);
+}
+
 std::string asked_value(const TomlTable& table, const AskedKey& asked) {
   if (asked.words.empty()) {
     const auto number = *table.integer(asked.key);
     if (number >= asked.least && number <= 1'000'000'000) return to_text(number);
-    throw InputError(table.where(asked.key) + ": " + to_text(number) + " is not possible; it must be an integer from " +
-                     to_text(asked.least) + " to 1000000000");
+    refuse_key(table, asked.key,
+               fmt::format("{} is not possible; it must be an integer from {} to 1000000000", number, asked.least));
   }
   const auto word = *table.text(asked.key);
   if (is_one_of(word, asked.words)) return word;
-  throw InputError(table.where(asked.key) + ": \"" + word + "\" is not known; give " + join(asked.words, ", "));
+  refuse_key(table, asked.key, fmt::format("\"{}\" is not known; give {}", word, join(asked.words, ", ")));
 }
 
 void need_name(const TomlTable& table, const std::string& key) {
@@ -62,17 +68,16 @@ void need_name(const TomlTable& table, const std::string& key) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
   if (!plain)
-    throw InputError(table.where(key) + ": \"" + key +
-                     "\" is not a placeholder name; use lower-case letters, digits and _");
+    refuse_key(table, key, fmt::format("\"{}\" is not a placeholder name; use lower-case letters, digits and _", key));
   if (is_asked_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
-    throw InputError(table.where(key) + ": " + key + " is reserved by plumbline; choose another name for your value");
+    refuse_key(table, key, key + " is reserved by plumbline; choose another name for your value");
 }
 
 std::vector<std::string> command_in(const TomlTable& table, const std::string& key) {
   const auto words = table.texts(key);
   if (!words) return {};
   if (words->empty() || words->front().empty())
-    throw InputError(table.where(key) + ": names no program; give [\"program\", \"argument\", ...]");
+    refuse_key(table, key, "names no program; give [\"program\", \"argument\", ...]");
   return *words;
 }
 
@@ -99,8 +104,7 @@ class CommandReader {
     candidate_ = command_in(file_, "candidate");
     add_matrix();
     for (const auto& cell : file_.tables("cell")) add_cell(cell);
-    if (commands_.cells.empty())
-      throw InputError(file_.where("candidate") + ": nothing to run; give world_sizes, or [[cell]] tables");
+    if (commands_.cells.empty()) refuse_key(file_, "candidate", "nothing to run; give world_sizes, or [[cell]] tables");
     for (const auto& cell : commands_.cells) check(cell);
     for (const auto& [name, value] : values_) {
       if (!is_asked_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
@@ -115,7 +119,7 @@ class CommandReader {
     if (!table) return;
     for (const auto& name : table->keys()) {
       if (name.empty() || name.find('=') != std::string::npos)
-        throw InputError(table->where(name) + ": \"" + name + "\" is not a variable name");
+        refuse_key(*table, name, fmt::format("\"{}\" is not a variable name", name));
       commands_.environment[name] = *table->scalar_as_text(name);
     }
   }
@@ -136,9 +140,9 @@ class CommandReader {
     const auto worlds = file_.integers("world_sizes").value_or(std::vector<std::int64_t>{});
     const auto schedules = file_.texts("schedules").value_or(std::vector<std::string>{});
     if (worlds.empty() && !schedules.empty())
-      throw InputError(file_.where("schedules") + ": has no effect without world_sizes; add them or remove it");
+      refuse_key(file_, "schedules", "has no effect without world_sizes; add them or remove it");
     for (const auto& schedule : schedules) {
-      if (schedule.empty()) throw InputError(file_.where("schedules") + ": holds an empty name");
+      if (schedule.empty()) refuse_key(file_, "schedules", "holds an empty name");
       for (const auto world : worlds) commands_.cells.push_back(cell_of(file_, "world_sizes", world, schedule));
     }
     if (schedules.empty()) {
@@ -148,30 +152,26 @@ class CommandReader {
 
   CommandCell cell_of(const TomlTable& table, const std::string& key, std::int64_t world,
                       const std::optional<std::string>& schedule) const {
-    if (world < 1 || world > largest_world) {
-      throw InputError(table.where(key) + ": " + to_text(world) + " is not a world size; it must be between 1 and " +
-                       to_text(largest_world));
-    }
-    CommandCell cell;
-    cell.world_size = world;
-    cell.schedule = schedule;
-    cell.reference = reference_;
-    cell.candidate = candidate_;
-    cell.values = values_;
-    cell.where = table.where(key);
-    return cell;
+    if (world < 1 || world > largest_world)
+      refuse_key(table, key, fmt::format("{} is not a world size; it must be between 1 and {}", world, largest_world));
+    return {.world_size = world,
+            .schedule = schedule,
+            .reference = reference_,
+            .candidate = candidate_,
+            .values = values_,
+            .own = {},
+            .where = table.where(key)};
   }
 
   void add_cell(const TomlTable& table) {
-    if (table.has("run")) {
-      throw InputError(table.where("run") +
-                       ": a run file is for Plumbline's trainers, and this sweep starts your own commands "
-                       "(reference, candidate); keep one of the two");
-    }
+    if (table.has("run"))
+      refuse_key(table, "run",
+                 "a run file is for Plumbline's trainers, and this sweep starts your own commands (reference, "
+                 "candidate); keep one of the two");
     const auto world = table.integer("world_size");
-    if (!world) throw InputError(table.where("world_size") + ": is missing; every [[cell]] needs it");
+    if (!world) refuse_key(table, "world_size", "is missing; every [[cell]] needs it");
     CommandCell cell = cell_of(table, "world_size", *world, table.text("schedule"));
-    if (cell.schedule && cell.schedule->empty()) throw InputError(table.where("schedule") + ": is empty");
+    if (cell.schedule && cell.schedule->empty()) refuse_key(table, "schedule", "is empty");
     if (table.has("reference")) cell.reference = command_in(table, "reference");
     if (table.has("candidate")) cell.candidate = command_in(table, "candidate");
     for (const auto& asked : asked_keys()) {
@@ -204,17 +204,18 @@ class CommandReader {
     for (const auto& asked : asked_keys()) known.emplace_back(asked.key);
     known.insert(known.end(), used.begin(), used.end());
     const auto nearest = nearest_word(key, known);
-    throw InputError(table.where(in.empty() ? key : in) + ": " + key +
-                     " is no key, and no command or variable has a placeholder {" + key + "} for it" +
-                     (nearest ? "; did you mean " + *nearest + "?" : ""));
+    refuse_key(table, in.empty() ? key : in,
+               fmt::format("{0} is no key, and no command or variable has a placeholder {{{0}}} for it{1}", key,
+                           nearest ? "; did you mean " + *nearest + "?" : ""));
   }
 
   void check(const CommandCell& cell) {
     if (cell.reference.empty() || cell.candidate.empty()) {
-      const std::string missing = cell.reference.empty() ? "reference" : "candidate";
-      throw InputError(file_.where(missing) + ": is missing; name the command that trains " +
-                       (cell.reference.empty() ? "on one device" : "as a pipeline") +
-                       ", a list of its words, or name it in every [[cell]]");
+      const bool none = cell.reference.empty();
+      refuse_key(file_, none ? "reference" : "candidate",
+                 fmt::format("is missing; name the command that trains {}, a list of its words, or name it in every "
+                             "[[cell]]",
+                             none ? "on one device" : "as a pipeline"));
     }
     for (const bool of_candidate : {false, true}) {
       try {
@@ -225,7 +226,8 @@ class CommandReader {
           throw InputError("holds no {record}, so all runs would write to the same folder");
         started_command(command, {"", 0, {"launcher"}});
       } catch (const InputError& error) {
-        throw InputError(cell.where + ", its " + (of_candidate ? "candidate: " : "reference: ") + error.what());
+        throw InputError(
+            fmt::format("{}, its {}: {}", cell.where, of_candidate ? "candidate" : "reference", error.what()));
       }
     }
     used_.merge(names_of(cell));
@@ -280,13 +282,12 @@ bool starts_commands(const TomlTable& file) {
   }
   const auto command = first(command_keys());
   const bool starts = of_cells || file.has("reference") || file.has("candidate");
-  if (command && !starts)
-    throw InputError(file.where(*command) + ": needs commands of your own; name them (reference, candidate)");
-  if (const auto other = first(run_file_keys()); other && starts) {
-    throw InputError(file.where(*other) +
-                     ": needs run files of Plumbline's trainers, and this sweep starts your own commands "
-                     "(reference, candidate); keep one of the two");
-  }
+  if (command && !starts) refuse_key(file, *command, "needs commands of your own; name them (reference, candidate)");
+  if (const auto other = first(run_file_keys()); other && starts)
+    refuse_key(
+        file, *other,
+        "needs run files of Plumbline's trainers, and this sweep starts your own commands (reference, candidate); "
+        "keep one of the two");
   return starts;
 }
 

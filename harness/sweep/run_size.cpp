@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "harness/sweep/make_request.hpp"
 #include "harness/sweep/model_config.hpp"
-#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
 
@@ -32,14 +31,14 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
   if (reference.command) return {};
   RunSize size;
   try {
-    const Request request = make_request(sweep, reference);
-    const RunFacts facts = read_run_facts(reference.run, reference.changes);
-    const auto model = model_config(facts.config);
+    const Request request = reference.request ? *reference.request : make_request(sweep, reference);
+    const auto facts = facts_of(reference);
+    const auto model = model_config(facts->config);
     const Json& config = model->json;
     if (!config.is_object()) return {};
     size.hidden = number(config, "hidden_size", 0);
     size.layers = number(config, "num_hidden_layers", 0);
-    size.units = size.layers * (facts.halves ? 2 : 1);
+    size.units = size.layers * (facts->halves ? 2 : 1);
     size.parameters = parameters_of(config, size.hidden, size.layers);
     size.steps = static_cast<double>(request.steps.value_or(0));
     size.microbatches = static_cast<double>(request.microbatches->size());

@@ -20,7 +20,7 @@ constexpr std::size_t most_dumps = 3;
 std::vector<std::string> in_the_way(const CellVerdict& cell) {
   std::vector<std::string> names;
   for (const auto& check : cell.checks) {
-    if (stands_in_the_way(check)) names.push_back(check.name);
+    if (is_blocking(check)) names.push_back(check.name);
   }
   return names;
 }
@@ -65,17 +65,13 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   const fs::path one =
       dump ? dumped_reference(trained_alone, verdict.first_divergence->step) : folder_.reference(trained_alone.id);
   const fs::path other = dump ? folder_.dump(verdict.id) : folder_.again(verdict.id);
-  CellPlan plan = cell.plan;
-  std::optional<fs::path> start;
-  if (file_.calibrated) {
-    plan.calibration = folder_.calibration(trained_alone.id) / "calibration.json";
-    start = calibration_start(folder_.calibration(trained_alone.id));
-  }
+  PlannedCell repeated = dump ? at_level(cell, "dump") : cell;
+  CellPlan& plan = repeated.plan;
+  if (file_.calibrated) start_from_calibration(repeated, folder_.calibration(trained_alone.id));
   plan.repeat = false;
-  plan.request = trainers_.request_of(cell, dump);
-  plan.reference_request = trainers_.request_of(trained_alone, dump);
+  plan.reference_request = dump ? at_level(trained_alone, "dump").request : trained_alone.request;
   plan.reference_launch = reference;
-  plan.launch = trainers_.run(cell, (dump ? "dump-" : "again-") + verdict.id, other, dump, start);
+  plan.launch = trainers_.run(repeated, (dump ? "dump-" : "again-") + verdict.id, other);
   const CellVerdict second = services_.judge(plan, one, other, std::nullopt);
   const auto both = failing_in_both(verdict, second);
   const std::string where = (dump ? "at level dump, " : "") + other.string() + ": ";
@@ -95,7 +91,7 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference, std::in
   const std::string id = "reference-" + reference.id;
   const fs::path record = folder_.dump(id);
   if (fs::exists(record)) return record;
-  const auto ended = trainers_.run(reference, "dump-" + id, record, step);
+  const auto ended = trainers_.run(at_level(reference, "dump"), "dump-" + id, record, step);
   if (ended.exit_code != 0) throw RunError("the reference failed at level dump: " + ended.words);
   return record;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -16,7 +18,6 @@
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/kept_sweep.hpp"
-#include "harness/sweep/original_words.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"
@@ -87,16 +88,16 @@ class Sweep {
         finish();
       } catch (const Error&) {
       }
-      const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
-                               " cases are finished and kept; continue with:\n" +
-                               wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2);
-      if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
-      throw SystemError(stopped_by_ + kept);
+      const std::string words = fmt::format(
+          "{}. {} of {} cases are finished and kept; continue with:\n{}", stopped_by_, cells_.size(),
+          plan_.cells.size(), wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
+      if (error.code() == ExitCode::bad_input) throw InputError(words);
+      throw SystemError(words);
     }
     const Verdict verdict = finish();
     if (!plan_.cells.empty() && without_machine_.size() == plan_.cells.size())
-      throw SystemError("no case of the sweep could run on this machine: " + *without_machine_.begin() +
-                        "; report: " + (folder_.path() / "report.html").string());
+      throw SystemError(fmt::format("no case of the sweep could run on this machine: {}; report: {}",
+                                    without_machine_.front(), (folder_.path() / "report.html").string()));
     return verdict;
   }
 
@@ -132,7 +133,7 @@ class Sweep {
   }
 
   void check_stop(const std::string& before) {
-    if (signals_.asked()) throw SystemError(std::string("stopped by ") + signals_.name() + " before " + before);
+    if (signals_.asked()) throw SystemError(fmt::format("stopped by {} before {}", signals_.name(), before));
   }
 
   void run_references() {
@@ -313,41 +314,37 @@ class Sweep {
       folder_.keep_cell(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
       const std::string like = looks_like(verdict);
-      progress_.line(verdict.id + " second run: " +
-                     (again                ? "fails again"
-                      : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
-                                           : "not done\n  " + verdict.second_run->words) +
-                     (like.empty() ? "" : "\n  looks like: " + like));
+      progress_.line(fmt::format("{} second run: {}{}", verdict.id,
+                                 again                ? "fails again"
+                                 : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
+                                                      : "not done\n  " + verdict.second_run->words,
+                                 like.empty() ? "" : "\n  looks like: " + like));
     }
   }
 
   /// Executes a case's runs, in any thread.
-  Ended run_cell(const PlannedCell& cell, const SweepTrainers& trainers) {
-    CellPlan plan = cell.plan;
-    std::optional<fs::path> start;
-    if (file_.calibrated) {
-      const fs::path calibration = folder_.calibration(plan_.references[cell.reference].id);
-      plan.calibration = calibration / "calibration.json";
-      start = calibration_start(calibration);
-    }
+  Ended run_cell(const PlannedCell& planned, const SweepTrainers& trainers) {
+    const PlannedReference& reference = plan_.references[planned.reference];
+    PlannedCell cell = planned;
+    CellPlan& plan = cell.plan;
+    if (file_.calibrated) start_from_calibration(cell, folder_.calibration(reference.id));
     // A run that has already ended is judged by its record if its verdict was not kept or was another judge's. It is
     // repeated if its record is incomplete, or on request.
     const bool anew = options_.again && folder_.finished_cell(plan.id);
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto before = folder_.finished_launch(id);
       const bool whole = !anew && !dumps_were_removed(record) && !record_was_removed(record);
-      return before && whole ? *before : trainers.run(cell, id, record, false, start);
+      return before && whole ? *before : trainers.run(cell, id, record);
     };
     plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = *references_[cell.reference];
-    plan.request = trainers.request_of(cell);
-    plan.reference_request = trainers.request_of(plan_.references[cell.reference]);
+    plan.reference_request = reference.request;
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
       plan.repeat_launch = ran("repeat-" + plan.id, *repeated);
     }
-    return {plan, folder_.reference(plan_.references[cell.reference].id), repeated};
+    return {plan, folder_.reference(reference.id), repeated};
   }
 
   /// Judges one case at a time while the next ranks start, because starting is mostly waiting.
@@ -377,11 +374,8 @@ class Sweep {
   }
 
   void say(const std::string& id, const std::string& state, double seconds, const std::string& why) {
-    char time[32];
-    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
-    ++said_;
-    progress_.line("[" + std::to_string(said_) + "/" + std::to_string(plan_.references.size() + plan_.cells.size()) +
-                   "] " + id + time + state + (why.empty() ? "" : "\n  " + why));
+    progress_.line(fmt::format("[{}/{}] {}  {:.1f} s  {}{}", ++said_, plan_.references.size() + plan_.cells.size(), id,
+                               seconds, state, why.empty() ? "" : "\n  " + why));
   }
 
   Verdict finish() {

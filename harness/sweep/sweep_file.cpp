@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/judge.hpp"
@@ -22,45 +24,70 @@ const std::vector<std::string> optimizer_names{"adamw", "sgd"};
 const std::vector<std::string> granularity_names{"layer", "half"};
 const std::vector<std::string> partition_names{"uniform", "cost"};
 
-void need_known(const TomlTable& table, const std::string& key, const std::string& value,
-                const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) != known.end()) return;
-  const auto nearest = nearest_word(value, known);
-  throw InputError(table.where(key) + ": \"" + value + "\" is not known" +
-                   (nearest ? "; did you mean \"" + *nearest + "\"?" : ".") + " Known are " + join(known, ", ") + ".");
+[[noreturn]] void refuse(const TomlTable& table, const std::string& key, const std::string& why) {
+  throw InputError(table.where(key) + ": " + why);
 }
 
-void need_known_all(const TomlTable& table, const std::string& key, const std::vector<std::string>& values,
-                    const std::vector<std::string>& known) {
-  for (const auto& value : values) need_known(table, key, value, known);
+void need_known(const TomlTable& table, const std::string& key, const std::string& value,
+                const std::vector<std::string>& known) {
+  if (std::ranges::find(known, value) != known.end()) return;
+  const auto nearest = nearest_word(value, known);
+  refuse(table, key,
+         fmt::format("\"{}\" is not known{} Known are {}.", value,
+                     nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ".", join(known, ", ")));
+}
+
+void need_count(const TomlTable& table, const std::string& key, std::int64_t count, const char* what) {
+  if (count >= 1 && count <= largest_world) return;
+  refuse(table, key, fmt::format("{} is not a {}; it must be between 1 and {}", count, what, largest_world));
 }
 
 void need_replicas(const TomlTable& table, std::int64_t replicas) {
-  if (replicas >= 1 && replicas <= largest_world) return;
-  throw InputError(table.where("replicas") + ": " + std::to_string(replicas) +
-                   " is not a number of pipelines; it must be between 1 and " + std::to_string(largest_world));
+  need_count(table, "replicas", replicas, "number of pipelines");
 }
 
 void need_world(const TomlTable& table, const std::string& key, std::int64_t world) {
-  if (world >= 1 && world <= largest_world) return;
-  throw InputError(table.where(key) + ": " + std::to_string(world) + " is not a world size; it must be between 1 and " +
-                   std::to_string(largest_world));
+  need_count(table, key, world, "world size");
 }
 
 template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
-  std::sort(values.begin(), values.end());
-  if (std::adjacent_find(values.begin(), values.end()) != values.end()) {
-    throw InputError(table.where(key) + ": holds the same value twice; remove one");
-  }
+  std::ranges::sort(values);
+  if (std::ranges::adjacent_find(values) != values.end()) refuse(table, key, "holds the same value twice; remove one");
 }
 
-fs::path run_path(const TomlTable& table, const fs::path& folder, const std::string& text) {
+std::vector<std::string> texts_of(const TomlTable& table, const std::string& key) {
+  return table.texts(key).value_or(std::vector<std::string>{});
+}
+
+std::vector<std::int64_t> integers_of(const TomlTable& table, const std::string& key) {
+  return table.integers(key).value_or(std::vector<std::int64_t>{});
+}
+
+/// Distinct ones of `known`.
+std::vector<std::string> known_texts(const TomlTable& table, const std::string& key,
+                                     const std::vector<std::string>& known) {
+  const auto values = texts_of(table, key);
+  for (const auto& value : values) need_known(table, key, value, known);
+  need_distinct(table, key, values);
+  return values;
+}
+
+std::optional<std::string> known_text(const TomlTable& table, const std::string& key,
+                                      const std::vector<std::string>& known) {
+  const auto value = table.text(key);
+  if (value) need_known(table, key, *value, known);
+  return value;
+}
+
+/// A file's path from here.
+fs::path file_in(const TomlTable& table, const std::string& key, const fs::path& folder, const std::string& text,
+                 const char* what) {
   const fs::path path = (folder / text).lexically_normal();
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
-  throw InputError(table.where("run") + ": there is no run file " + path.string() +
-                   "; paths are relative to the sweep file's folder");
+  refuse(table, key,
+         fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what, path.string()));
 }
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
@@ -72,17 +99,13 @@ std::string known_schedule(const TomlTable& table, const std::string& key, const
     need_known(table, key, name, schedule_names());
     return name;
   }
-  const fs::path path = (folder / text).lexically_normal();
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) return path.string();
-  throw InputError(table.where(key) + ": there is no schedule file " + path.string() +
-                   "; paths are relative to the sweep file's folder");
+  return file_in(table, key, folder, text, "schedule").string();
 }
 
 template <typename Value>
 Value required(const TomlTable& table, const std::string& key, std::optional<Value> value) {
   if (value) return *value;
-  throw InputError(table.where(key) + ": is missing; every [[cell]] needs it");
+  refuse(table, key, "is missing; every [[cell]] needs it");
 }
 
 /// resume_at, resume_world, resume_schedule: the case's other keys then describe its first segment, and these the
@@ -91,17 +114,16 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
   const auto at = table.integer("resume_at");
   for (const char* key : {"resume_world", "resume_schedule"}) {
     if (table.has(key) && !at)
-      throw InputError(table.where(key) +
-                       ": has no effect without resume_at, the steps after which the run is stopped");
+      refuse(table, key, "has no effect without resume_at, the steps after which the run is stopped");
   }
   if (!at) return;
   if (*at < 1)
-    throw InputError(table.where("resume_at") + ": " + std::to_string(*at) +
-                     " is not possible; it is the number of steps after which the run is stopped, 1 or more");
+    refuse(table, "resume_at",
+           fmt::format("{} is not possible; it is the number of steps after which the run is stopped, 1 or more", *at));
   if (!cell.changes.balance.empty())
-    throw InputError(table.where("balance") +
-                     ": balance and resume_at exclude each other, because a balance is for one " +
-                     "number of ranks; set it in the run file, or use a partition");
+    refuse(table, "balance",
+           "balance and resume_at exclude each other, because a balance is for one number of ranks; set it in the run "
+           "file, or use a partition");
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
   need_world(table, "resume_world", cell.world_size);
@@ -118,7 +140,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   table.refuse_unknown_keys();
   ExtraCell cell;
   cell.where = table.where("run");
-  cell.run = run_path(table, folder, required(table, "run", table.text("run")));
+  cell.run = file_in(table, "run", folder, required(table, "run", table.text("run")), "run");
   cell.world_size = required(table, "world_size", table.integer("world_size"));
   need_world(table, "world_size", cell.world_size);
   cell.changes.replicas = table.integer("replicas");
@@ -126,35 +148,29 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.schedule = table.text("schedule");
   const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
   if (reference_begins && cell.world_size != 1)
-    throw InputError(table.where("world_size") + ": is " + std::to_string(cell.world_size) +
-                     "; the reference, which \"" + by_the_reference + "\" means, runs on 1 rank");
+    refuse(table, "world_size",
+           fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size, by_the_reference));
   if (reference_begins && !table.has("resume_schedule"))
-    throw InputError(table.where("resume_schedule") + ": is missing; after the reference it names the schedule under " +
-                     "which the run continues");
+    refuse(table, "resume_schedule",
+           "is missing; after the reference it names the schedule under which the run continues");
   if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
-  cell.changes.optimizer = table.text("optimizer");
-  if (cell.changes.optimizer) need_known(table, "optimizer", *cell.changes.optimizer, optimizer_names);
-  cell.changes.granularity = table.text("granularity");
-  if (cell.changes.granularity) need_known(table, "granularity", *cell.changes.granularity, granularity_names);
-  cell.changes.partition = table.text("partition");
-  if (cell.changes.partition) need_known(table, "partition", *cell.changes.partition, partition_names);
-  cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
+  cell.changes.optimizer = known_text(table, "optimizer", optimizer_names);
+  cell.changes.granularity = known_text(table, "granularity", granularity_names);
+  cell.changes.partition = known_text(table, "partition", partition_names);
+  cell.changes.balance = integers_of(table, "balance");
   cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
   for (const auto& row : cell.changes.lengths) {
-    if (row.empty()) throw InputError(table.where("lengths") + ": has a microbatch without rows; give its row lengths");
+    if (row.empty()) refuse(table, "lengths", "has a microbatch without rows; give its row lengths");
   }
-  if (table.has("balance") && cell.changes.partition) {
-    throw InputError(table.where("balance") + ": balance and partition exclude each other; keep one");
-  }
-  if (table.has("balance") && static_cast<std::int64_t>(cell.changes.balance.size()) != cell.world_size) {
-    throw InputError(table.where("balance") + ": has " + std::to_string(cell.changes.balance.size()) +
-                     " stages for a world size of " + std::to_string(cell.world_size) +
-                     "; give one number for each rank");
-  }
+  if (table.has("balance") && cell.changes.partition)
+    refuse(table, "balance", "balance and partition exclude each other; keep one");
+  if (table.has("balance") && std::ssize(cell.changes.balance) != cell.world_size)
+    refuse(table, "balance",
+           fmt::format("has {} stages for a world size of {}; give one number for each rank",
+                       cell.changes.balance.size(), cell.world_size));
   read_resume(table, folder, cell);
   for (const auto layers : cell.changes.balance) {
-    if (layers < 0 || layers > most_layers)
-      throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
+    if (layers < 0 || layers > most_layers) refuse(table, "balance", fmt::format("{} layers are not possible", layers));
   }
   return cell;
 }
@@ -166,9 +182,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
       throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
     }
     for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "replicas"}) {
-      if (table.has(key)) {
-        throw InputError(table.where(key) + ": has no effect without run and world_sizes; add them or remove it");
-      }
+      if (table.has(key)) refuse(table, key, "has no effect without run and world_sizes; add them or remove it");
     }
     return;
   }
@@ -179,23 +193,18 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; write for example [1, 2, 4]");
   }
   for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "checks"}) {
-    if (table.has(key) && table.texts(key)->empty()) {
-      throw InputError(table.where(key) + ": is empty; omit it, or name at least one");
-    }
+    if (table.has(key) && table.texts(key)->empty()) refuse(table, key, "is empty; omit it, or name at least one");
   }
 }
 
 /// Rules for commands and run files alike.
 void read_for_all(const TomlTable& table, SweepFile& sweep) {
-  sweep.checks = table.texts("checks").value_or(std::vector<std::string>{});
-  need_known_all(table, "checks", sweep.checks, check_names());
-  need_distinct(table, "checks", sweep.checks);
-  sweep.repeat = table.texts("repeat").value_or(std::vector<std::string>{});
+  sweep.checks = known_texts(table, "checks", check_names());
+  sweep.repeat = texts_of(table, "repeat");
   need_distinct(table, "repeat", sweep.repeat);
   sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
-  if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6)) {
-    throw InputError(table.where("time_limit_s") + ": must be above 0 seconds and at most a million");
-  }
+  if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6))
+    refuse(table, "time_limit_s", "must be above 0 seconds and at most a million");
 }
 
 void read_launcher(const TomlTable& table, SweepFile& sweep) {
@@ -203,14 +212,17 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   sweep.own_launcher = named.has_value();
   if (sweep.commands && !sweep.commands->use_launcher) {
     if (!named) return;
-    throw InputError(table.where("launcher") + ": has no effect, since no command holds " + launcher_word +
-                     "; remove it, or begin a command with that word");
+    refuse(table, "launcher",
+           fmt::format("has no effect, since no command holds {}; remove it, or begin a command with "
+                       "that word",
+                       launcher_word));
   }
   sweep.launcher = named ? *named : default_launcher();
-  if (sweep.launcher.find("{world}") == std::string::npos) {
-    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks can be requested; \"" +
-                     default_launcher() + "\" is the default");
-  }
+  if (sweep.launcher.find("{world}") == std::string::npos)
+    refuse(table, "launcher",
+           fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the "
+                       "default",
+                       default_launcher()));
 }
 
 }  // namespace
@@ -237,51 +249,43 @@ SweepFile read_sweep_file(const fs::path& path) {
     read_launcher(table, sweep);
     return sweep;
   }
-  for (const auto& run : table.texts("run").value_or(std::vector<std::string>{})) {
-    sweep.runs.push_back(run_path(table, folder, run));
-  }
+  for (const auto& run : texts_of(table, "run")) sweep.runs.push_back(file_in(table, "run", folder, run, "run"));
   need_distinct(table, "run", sweep.runs);
-  sweep.world_sizes = table.integers("world_sizes").value_or(std::vector<std::int64_t>{});
+  sweep.world_sizes = integers_of(table, "world_sizes");
   for (const auto world : sweep.world_sizes) need_world(table, "world_sizes", world);
   need_distinct(table, "world_sizes", sweep.world_sizes);
-  sweep.replicas = table.integers("replicas").value_or(std::vector<std::int64_t>{});
+  sweep.replicas = integers_of(table, "replicas");
   for (const auto replicas : sweep.replicas) need_replicas(table, replicas);
   need_distinct(table, "replicas", sweep.replicas);
-  const auto texts = [&](const std::string& key, const std::vector<std::string>& known) {
-    const auto values = table.texts(key).value_or(std::vector<std::string>{});
-    need_known_all(table, key, values, known);
-    need_distinct(table, key, values);
-    return values;
-  };
-  for (const auto& schedule : table.texts("schedules").value_or(std::vector<std::string>{})) {
+  for (const auto& schedule : texts_of(table, "schedules"))
     sweep.schedules.push_back(known_schedule(table, "schedules", schedule, folder));
-  }
   need_distinct(table, "schedules", sweep.schedules);
-  sweep.in_turn = texts("in_turn", schedule_names());
-  sweep.optimizers = texts("optimizers", optimizer_names);
-  sweep.granularities = texts("granularities", granularity_names);
+  sweep.in_turn = known_texts(table, "in_turn", schedule_names());
+  sweep.optimizers = known_texts(table, "optimizers", optimizer_names);
+  sweep.granularities = known_texts(table, "granularities", granularity_names);
   read_for_all(table, sweep);
   sweep.clipping = table.boolean("clipping").value_or(false);
   sweep.bench = table.boolean("bench").value_or(false);
   sweep.audit = table.boolean("audit").value_or(false);
   if (sweep.audit && !sweep.checks.empty() && std::ranges::find(sweep.checks, "audit") == sweep.checks.end()) {
-    throw InputError(table.where("audit") + ": asks for values for the check audit to recompute, but checks omits " +
-                     "that check; add it there or remove this");
+    refuse(
+        table, "audit",
+        "asks for values for the check audit to recompute, but checks omits that check; add it there or remove this");
   }
   read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
   if (sweep.device != "cpu" && sweep.device != "cuda") {
-    throw InputError(table.where("device") + ": \"" + sweep.device + "\" is unknown; give cpu or cuda");
+    refuse(table, "device", fmt::format("\"{}\" is unknown; give cpu or cuda", sweep.device));
   }
   const std::string tier = table.text("tier").value_or("bits");
   if (tier != "bits" && tier != "calibrated") {
-    throw InputError(table.where("tier") + ": \"" + tier + "\" is unknown; give bits (the default) or calibrated");
+    refuse(table, "tier", fmt::format("\"{}\" is unknown; give bits (the default) or calibrated", tier));
   }
   sweep.calibrated = tier == "calibrated";
   sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
   if (sweep.mixed_gpus && !sweep.calibrated) {
-    throw InputError(table.where("mixed_gpus") +
-                     ": GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
+    refuse(table, "mixed_gpus",
+           "GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
   }
   for (const auto& cell : table.tables("cell")) {
     // keys() first, which does not mark keys as requested: removed keys are not suggested as known ones.

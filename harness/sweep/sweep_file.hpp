@@ -13,7 +13,7 @@
 
 namespace plumbline {
 
-/// A case's changes to its run file. Empty = unchanged.
+/// A case's or a launch's changes to its run file. Empty = unchanged.
 struct RunChanges {
   std::optional<std::string> optimizer;
   std::vector<std::vector<std::int64_t>>
@@ -22,7 +22,10 @@ struct RunChanges {
   std::optional<std::string> partition;    ///< uniform | cost
   std::vector<std::int64_t> balance;       ///< layers, or halves of them, per stage
   std::optional<std::int64_t> replicas;    ///< copies of the pipeline
-  bool dump = false;                       ///< record at level dump, overriding the run file
+  bool dump = false;                       ///< of the key audit: record at level dump, overriding the run file
+  std::string level;                       ///< of a launch: record level, overriding `dump`
+  std::optional<std::filesystem::path> weights;  ///< of a launch: initial weights
+  friend bool operator==(const RunChanges&, const RunChanges&) = default;
 };
 
 /// Value in place of a schedule's name: the reference runs the first segment.

@@ -11,10 +11,9 @@
 
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/linked_libraries.hpp"
-#include "harness/sweep/command_request.hpp"
-#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
@@ -99,9 +98,10 @@ std::string environment_hash() {
 
 /// The command's words, the program and the files that its words name; what these read is unknown. Scripts and programs
 /// must not change; other files may be outputs of the command.
-std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, SweepInputs& inputs) {
+std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, const Request& request,
+                    SweepInputs& inputs) {
   Hasher hasher;
-  hasher.update(identity_of(command) + to_json(request_of_command(command)).dump());
+  hasher.update(identity_of(command) + to_json(request).dump());
   const auto launcher = launcher_words(sweep.launcher, command.ranks);
   std::error_code ignored;
   hasher.update(inputs.held_hash_of(fs::weakly_canonical(program_of(command, launcher), ignored)));
@@ -129,15 +129,15 @@ std::string schedule_file_hash(const std::string& schedule, SweepInputs& inputs)
 }
 
 std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, SweepInputs& inputs) {
-  if (reference.command) return hash_of(sweep, *reference.command, inputs);
+  const Request request = reference.request ? *reference.request : make_request(sweep, reference);
+  if (reference.command) return hash_of(sweep, *reference.command, request, inputs);
   inputs.held_hash_of(reference.run);  // read again for each run; the digest uses the derived text
-  const RunFacts facts = read_run_facts(reference.run, reference.changes);
+  const auto facts = facts_of(reference);
   Hasher hasher;
   hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation +
                 (reference.splits_backward ? "" : without_split_backward));
-  hasher.update(inputs.held_hash_of(facts.config));
-  if (facts.weights) hasher.update(inputs.held_hash_of(*facts.weights));
-  const Request request = make_request(sweep, reference);
+  hasher.update(inputs.held_hash_of(facts->config));
+  if (facts->weights) hasher.update(inputs.held_hash_of(*facts->weights));
   if (request.data) hasher.update(hash_of(*request.data, inputs));
   if (request.evaluation && *request.evaluation) hasher.update(hash_of((*request.evaluation)->data, inputs));
   return hasher.hex();
@@ -147,8 +147,8 @@ std::string hash_of(const SweepFile& sweep, const PlannedCell& cell, const std::
                     SweepInputs& inputs) {
   const CellPlan& asked = cell.plan;
   if (cell.command) {
-    return hash_hex(reference + hash_of(sweep, *cell.command, inputs) + join(asked.checks, ",") +
-                    (asked.repeat ? " repeat" : ""));
+    return hash_hex(reference + hash_of(sweep, *cell.command, make_request(sweep, cell), inputs) +
+                    join(asked.checks, ",") + (asked.repeat ? " repeat" : ""));
   }
   inputs.held_hash_of(cell.run);
   std::string first_part;

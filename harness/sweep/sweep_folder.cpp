@@ -31,11 +31,16 @@ struct KeptFacts {
   std::string started;
 };
 
-KeptFacts read_sweep(const fs::path& file) {
-  const Json json = read_json(file);
+std::string started_in(const fs::path& file, const Json& json) {
   const JsonKeys kept(file, json);
   if (kept.text("schema") != sweep_schema) throw InputError(file.string() + ": is not as this program writes it");
-  return {read_fingerprint(json, file), kept.text("started")};
+  return kept.text("started");
+}
+
+KeptFacts read_sweep(const fs::path& file) {
+  const Json json = read_json(file);
+  const std::string started = started_in(file, json);
+  return {read_fingerprint(json, file), started};
 }
 
 }  // namespace
@@ -45,10 +50,7 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) throw InputError(path.string() + ": holds no sweep (it has no sweep.json)");
   lock_.emplace(path);
-  const Json kept = read_json(file);
-  const JsonKeys keys(file, kept);
-  if (keys.text("schema") != sweep_schema) throw InputError(file.string() + ": is not as this program writes it");
-  started_ = keys.text("started");
+  started_ = started_in(file, read_json(file));
 }
 
 void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {

@@ -9,6 +9,10 @@
 
 namespace plumbline {
 
+/// Hash of a file's bytes; above 64 MiB, of its size and modification time; for a folder, of its files (a model in
+/// several). "missing" if it cannot be read.
+std::string file_hash(const std::filesystem::path& path);
+
 class SweepInputs {
  public:
   /// Cached file_hash; "missing" if it cannot be read.

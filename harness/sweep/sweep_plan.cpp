@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "harness/sweep/case_names.hpp"
 #include "harness/sweep/cell_patterns.hpp"
-#include "harness/sweep/command_plan.hpp"
+#include "harness/sweep/names.hpp"
+#include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_size.hpp"
-#include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/runnable.hpp"
 #include "schedule/uniform_layers.hpp"
@@ -26,29 +30,26 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t largest_ranks = largest_world * largest_world;
 
-std::int64_t all_ranks(const ExtraCell& cell) {
-  return cell.world_size * read_run_facts(cell.run, cell.changes).replicas;
-}
-
 /// Layers of the model, or halves of them.
 std::int64_t layers_of(const RunFacts& facts) {
   return facts.layers.value_or(0) * (facts.halves ? 2 : 1);
 }
 
 void check_balance(const RunFacts& facts, std::int64_t world) {
-  if (facts.balance.empty()) return;
-  const std::string balance = "balance " + numbers_text(facts.balance);
+  const auto& numbers = facts.partition.balance;
+  if (numbers.empty()) return;
+  const std::string balance = "balance " + numbers_text(numbers);
   const auto stages = world * facts.chunks;
-  if (static_cast<std::int64_t>(facts.balance.size()) != stages) {
-    throw InputError(balance + " has " + std::to_string(facts.balance.size()) + " stages, world size " +
-                     std::to_string(world) + " has " + std::to_string(stages) + "; give one number for each stage");
+  if (std::ssize(numbers) != stages) {
+    throw InputError(fmt::format("{} has {} stages, world size {} has {}; give one number for each stage", balance,
+                                 numbers.size(), world, stages));
   }
-  const auto sum = std::accumulate(facts.balance.begin(), facts.balance.end(), std::int64_t{0});
+  const auto sum = std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
   if (facts.layers && sum != layers_of(facts)) {
-    const std::string layers = facts.halves ? " half layers" : " layers";
-    throw InputError(balance + " adds up to " + std::to_string(sum) + layers + ", the model " + facts.config.string() +
-                     " has " + std::to_string(layers_of(facts)) +
-                     (facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
+    throw InputError(
+        fmt::format("{} adds up to {}{}, the model {} has {}{}", balance, sum,
+                    facts.halves ? " half layers" : " layers", facts.config.string(), layers_of(facts),
+                    facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
   }
 }
 
@@ -67,21 +68,19 @@ std::optional<std::string> why_not(const std::string& schedule, std::int64_t wor
 /// InputError for a file that is invalid for any.
 RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
   if (facts.microbatches % facts.replicas != 0) {
-    throw OtherSizes("replicas is " + std::to_string(facts.replicas) + ", which does not divide the " +
-                     std::to_string(facts.microbatches) + " microbatches of a step");
+    throw OtherSizes(fmt::format("replicas is {}, which does not divide the {} microbatches of a step", facts.replicas,
+                                 facts.microbatches));
   }
   ScheduleRequest request;
   request.schedule = schedule;
-  if (takes_dialect_of(facts, schedule)) {
+  if (facts.schedule_dialect && takes_dialect_of(facts.schedule, schedule))
     request.dialect = parse_csv_dialect(*facts.schedule_dialect);
-  }
   request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
   request.ranks = static_cast<std::int32_t>(world);
   request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches / facts.replicas, 1));
   request.chunks = facts.chunks;
   request.tied = facts.tied;
-  const std::string transport = facts.transport == "threads" ? "mpi" : facts.transport;  // as in pipeline_run
-  request.model = model_of_transport(transport).value_or(ExecutionModel::blocking);
+  request.model = model_of_transport(facts.transport).value_or(ExecutionModel::blocking);
   const auto& names = schedule_names();
   if (std::find(names.begin(), names.end(), schedule) != names.end()) {
     const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(schedule);
@@ -101,13 +100,16 @@ bool splits_backward(const Schedule& schedule) {
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const auto orders = accumulation_orders(schedule);
   const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
-  if (!alike && facts.balance.empty() && facts.partition == "cost") {
+  const auto& balance = facts.partition.balance;
+  if (!alike && balance.empty() && facts.partition.rule == "cost") {
     throw InputError(
-        "the stages of " + schedule.name + " sum gradients in their own orders, and with partition = " +
-        "\"cost\" the layers of a stage are not known in advance; give a balance, or partition = " + "\"uniform\"");
+        fmt::format("the stages of {} sum gradients in their own orders, and with partition = \"cost\" the layers of a "
+                    "stage are not "
+                    "known in advance; give a balance, or partition = \"uniform\"",
+                    schedule.name));
   }
   const std::int32_t stages = schedule.placement.stages();
-  const auto layers = facts.balance.empty() ? uniform_layers(layers_of(facts), stages) : facts.balance;
+  const auto layers = balance.empty() ? uniform_layers(layers_of(facts), stages) : balance;
   std::vector<std::vector<std::string>> units(static_cast<std::size_t>(stages));
   std::int64_t next = 0;
   units.front().push_back("embed_tokens");
@@ -128,16 +130,29 @@ std::vector<std::string> ids_of(const SweepPlan& plan) {
   return ids;
 }
 
+/// A part of an id, which is a folder's name: the text itself if it is valid there, else its hash.
+std::string as_part_of_id(const std::string& text) {
+  constexpr std::size_t most_characters = 40;
+  const bool fits = !text.empty() && text.size() <= most_characters && text.front() != '.' && text == part_of_id(text);
+  return fits ? text : hash_hex(text).substr(0, 6);
+}
+
 class Planner {
  public:
   explicit Planner(const SweepFile& sweep) : sweep_(sweep), names_(names_of_runs(sweep)) {}
 
   SweepPlan plan() {
     if (sweep_.commands) {
-      plan_ = plan_of_commands(sweep_);
-      mark_repeats();
-      return plan_;
+      for (const auto& cell : sweep_.commands->cells) add(cell);
+    } else {
+      add_run_files();
     }
+    mark_repeats();
+    return plan_;
+  }
+
+ private:
+  void add_run_files() {
     const auto optional_texts = [](const std::vector<std::string>& texts) {
       std::vector<std::optional<std::string>> options(texts.begin(), texts.end());
       if (options.empty()) options.emplace_back();
@@ -153,11 +168,21 @@ class Planner {
     }
     for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
     if (sweep_.audit && !sweep_.calibrated) add_audited();  // cases in the mode calibrated are always at level dump
-    mark_repeats();
-    return plan_;
   }
 
- private:
+  /// Read once for each run file and changes.
+  const RunFacts& facts_of(const fs::path& run, const RunChanges& changes) { return *shared_facts_of(run, changes); }
+
+  std::shared_ptr<const RunFacts> shared_facts_of(const fs::path& run, const RunChanges& changes) {
+    for (const auto& [known_run, known_changes, facts] : facts_) {
+      if (known_run == run && known_changes == changes) return facts;
+    }
+    return std::get<2>(
+        facts_.emplace_back(run, changes, std::make_shared<const RunFacts>(read_run_facts(run, changes))));
+  }
+
+  std::int64_t all_ranks(const ExtraCell& cell) { return cell.world_size * facts_of(cell.run, cell.changes).replicas; }
+
   using OptionalTexts = std::vector<std::optional<std::string>>;
   /// How to treat a schedule that does not support a case's sizes: skipped in a matrix, an error in an explicit case.
   enum class Unfit { not_applicable, refused };
@@ -213,9 +238,9 @@ class Planner {
 
   /// Repeats the run's lengths until the schedule supports the number of microbatches; empty if no repetition is
   /// needed. Schedules that never fit are reported by `add`.
-  static std::vector<std::vector<std::int64_t>> repeated_until_it_fits(const ExtraCell& cell) {
+  std::vector<std::vector<std::int64_t>> repeated_until_it_fits(const ExtraCell& cell) {
     constexpr std::size_t most_repeats = 8;
-    const RunFacts facts = read_run_facts(cell.run, cell.changes);
+    const RunFacts& facts = facts_of(cell.run, cell.changes);
     std::vector<std::vector<std::int64_t>> lengths;
     const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(*cell.schedule);
     for (std::size_t repeats = 1; repeats <= most_repeats; ++repeats) {
@@ -233,11 +258,13 @@ class Planner {
     std::map<std::string, ExtraCell> smallest;
     for (const auto& cell : wanted_) {
       if (cell.resumes) continue;  // its record has only a part of a training
-      const RunFacts facts = read_run_facts(cell.run, cell.changes);
+      const RunFacts& facts = facts_of(cell.run, cell.changes);
       const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
       const auto [known, fresh] = smallest.emplace(kind, cell);
       if (fresh) kinds.push_back(kind);
-      const auto ranks = [](const ExtraCell& each) { return all_ranks(each) > 1 ? all_ranks(each) : largest_ranks; };
+      const auto ranks = [this](const ExtraCell& each) {
+        return all_ranks(each) > 1 ? all_ranks(each) : largest_ranks;
+      };
       if (ranks(cell) < ranks(known->second)) known->second = cell;
     }
     for (const auto& kind : kinds) add_audited(smallest.at(kind));
@@ -254,36 +281,33 @@ class Planner {
     if (all_ranks(cell) == 1) return not_audited("no case of this model has more than one rank");
     const double bytes =
         2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // including the reference's
-    if (bytes > most_bytes) {
-      char size[32];
-      std::snprintf(size, sizeof size, "%.1f GiB", bytes / most_bytes);
-      return not_audited(std::string("its dumps and its reference's would take about ") + size +
-                         "; the limit is 1 GiB");
-    }
+    if (bytes > most_bytes)
+      return not_audited(fmt::format("its dumps and its reference's would take about {:.1f} GiB; the limit is 1 GiB",
+                                     bytes / most_bytes));
     add(std::move(cell), Unfit::refused);
   }
 
   void add(ExtraCell wanted, Unfit unfit) {
     const ExtraCell as_wanted = wanted;
     const std::string& run_name = names_.at(wanted.run);
-    RunFacts facts = read_run_facts(wanted.run, wanted.changes);
+    RunFacts facts = facts_of(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
     for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
     // Lengths equal to the run file's do not change the training, but naming them means that they are intended.
-    if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
+    if (wanted.changes.lengths == facts_of(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
     const bool from_file = names_schedule_file(schedule);
     const std::string name = schedule_name(schedule);
     PlannedCell cell;
     CellPlan& plan = cell.plan;
-    const std::string replicas = facts.replicas == 1 ? "" : "-r" + std::to_string(facts.replicas);
-    plan.id = training_id(run_name, wanted.changes) + "-" + name + replicas + "-w" + std::to_string(wanted.world_size);
+    plan.id = fmt::format("{}-{}{}-w{}", training_id(run_name, wanted.changes), name,
+                          facts.replicas == 1 ? "" : fmt::format("-r{}", facts.replicas), wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
     if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
     const std::string first_schedule = wanted.resumes ? wanted.resumes->schedule.value_or(facts.schedule) : "";
     if (wanted.resumes) {
-      plan.id += "-resumed-at-" + std::to_string(wanted.resumes->steps) + "-from-" + schedule_name(first_schedule) +
-                 "-w" + std::to_string(wanted.resumes->world_size);
+      plan.id += fmt::format("-resumed-at-{}-from-{}-w{}", wanted.resumes->steps, schedule_name(first_schedule),
+                             wanted.resumes->world_size);
       const std::int64_t ranks = facts.replicas * wanted.resumes->world_size;
       cell.goes_on_with = PlannedStart{wanted.resumes->steps, ranks, first_schedule};
     }
@@ -302,9 +326,7 @@ class Planner {
     } catch (const InputError& error) {
       throw InputError(wanted.where + ": " + error.what());
     }
-    if (!ids_.insert(plan.id).second) {
-      throw InputError(wanted.where + ": the case " + plan.id + " is in the sweep twice; remove one");
-    }
+    need_new_id(wanted.where, plan.id, "remove one");
     cell.run = wanted.run;
     cell.changes = wanted.changes;
     cell.schedule = schedule;
@@ -321,7 +343,7 @@ class Planner {
     plan.optimizer = facts.optimizer;
     plan.world = facts.replicas * wanted.world_size;
     plan.replicas = facts.replicas;
-    plan.balance = facts.balance;
+    plan.balance = facts.partition.balance;
     plan.checks = sweep_.checks;
     plan.lengths = std::move(lengths_asked_for);
     // with other data or fewer steps, clipping acts in other steps than those that the run's limit was chosen for
@@ -331,12 +353,71 @@ class Planner {
     wanted_.push_back(as_wanted);
   }
 
+  /// A user's commands.
+  void add(const CommandCell& wanted) {
+    std::string id;
+    std::vector<std::string> variant;
+    for (const auto& name : wanted.own) {
+      id += fmt::format("{}-{}-", name, as_part_of_id(wanted.values.at(name)));
+      variant.push_back(name + " " + wanted.values.at(name));
+    }
+    if (wanted.schedule) id += as_part_of_id(*wanted.schedule) + "-";
+    PlannedCell cell;
+    CellPlan& plan = cell.plan;
+    plan.id = fmt::format("{}w{}", id, wanted.world_size);
+    need_new_id(wanted.where, plan.id, "remove one, or give the two different values");
+    cell.run = sweep_.path;
+    cell.schedule = plan.schedule = wanted.schedule.value_or("");
+    cell.command = planned_candidate(wanted, *sweep_.commands);
+    need_program(wanted, *cell.command);
+    cell.reference = reference_of(wanted);
+    plan.reference = plan_.references[cell.reference].id;
+    plan.run = plan.model = sweep_.name;
+    plan.variant = join(variant, ", ");
+    plan.world = wanted.world_size;
+    plan.checks = sweep_.checks;
+    plan_.cells.push_back(std::move(cell));
+  }
+
+  void need_program(const CommandCell& cell, const PlannedCommand& command) const {
+    try {
+      program_of(command, launcher_words(sweep_.launcher, command.ranks));
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("{}, its {}: {}", cell.where, command.is_candidate ? "candidate" : "reference", error.what()));
+    }
+  }
+
+  /// Cases with equal reference commands share the reference. Its id names a case by values of its command that differ
+  /// between cases.
+  std::size_t reference_of(const CommandCell& wanted) {
+    const PlannedCommand command = planned_reference(wanted, *sweep_.commands);
+    const std::string identity = identity_of(command);
+    for (std::size_t i = 0; i < plan_.references.size(); ++i) {
+      if (identity_of(*plan_.references[i].command) == identity) return i;
+    }
+    need_program(wanted, command);
+    std::string id = sweep_.id;
+    for (const auto& name : wanted.own) {
+      if (uses_placeholder(command, name)) id += fmt::format("-{}-{}", name, as_part_of_id(wanted.values.at(name)));
+    }
+    if (std::ranges::find(plan_.references, id, &PlannedReference::id) != plan_.references.end())
+      id += "-" + hash_hex(identity).substr(0, 6);
+    plan_.references.push_back({id, sweep_.path, {}, {}, command});
+    return plan_.references.size() - 1;
+  }
+
+  void need_new_id(const std::string& where, const std::string& id, const char* advice) {
+    if (ids_.insert(id).second) return;
+    throw InputError(fmt::format("{}: the case {} is in the sweep twice; {}", where, id, advice));
+  }
+
   /// One reference serves both segments of a resumed run, so that both sum in its order.
   static void check_first_segment(const ExtraCell& wanted, RunFacts facts, const std::string& schedule,
                                   const std::string& first_schedule) {
     if (wanted.resumes->steps >= facts.steps)
-      throw InputError("resume_at = " + std::to_string(wanted.resumes->steps) + ", and the run makes " +
-                       std::to_string(facts.steps) + " steps: none is left after the resume");
+      throw InputError(fmt::format("resume_at = {}, and the run makes {} steps: none is left after the resume",
+                                   wanted.resumes->steps, facts.steps));
     const auto order_of = [&](const std::string& name, std::int64_t world) -> std::string {
       if (name == by_the_reference) return "";  // ascending
       const RunnableSchedule part = schedule_of(facts, name, world);
@@ -358,8 +439,7 @@ class Planner {
   std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {
     std::string id = training_id(names_.at(wanted.run), wanted.changes);
     if (!accumulation.empty()) id += "-order-" + hash_hex(accumulation).substr(0, 6);
-    const auto found = std::find_if(plan_.references.begin(), plan_.references.end(),
-                                    [&](const PlannedReference& reference) { return reference.id == id; });
+    const auto found = std::ranges::find(plan_.references, id, &PlannedReference::id);
     if (found != plan_.references.end()) return static_cast<std::size_t>(found - plan_.references.begin());
     RunChanges changes;
     changes.optimizer = wanted.changes.optimizer;
@@ -367,6 +447,7 @@ class Planner {
     changes.lengths = wanted.changes.lengths;
     changes.dump = wanted.changes.dump;
     plan_.references.push_back({id, wanted.run, changes, accumulation});
+    plan_.references.back().facts = shared_facts_of(wanted.run, changes);
     return plan_.references.size() - 1;
   }
 
@@ -384,6 +465,7 @@ class Planner {
   std::set<std::string> ids_;
   std::map<fs::path, std::string> names_;  ///< names of run files in ids
   std::vector<ExtraCell> wanted_;          ///< for each case of the plan
+  std::vector<std::tuple<fs::path, RunChanges, std::shared_ptr<const RunFacts>>> facts_;
 };
 
 /// The plan's cases with these ids, and their references.
@@ -412,8 +494,8 @@ SweepPlan select_shard(const SweepPlan& plan, const Shard& shard) {
   for (auto at = static_cast<std::size_t>(shard.number - 1); at < all.size(); at += static_cast<std::size_t>(shard.of))
     ids.push_back(all[at]);
   if (ids.empty())
-    throw InputError("--shard " + std::to_string(shard.number) + "/" + std::to_string(shard.of) +
-                     ": is empty; the sweep has " + std::to_string(all.size()) + " cases");
+    throw InputError(
+        fmt::format("--shard {}/{}: is empty; the sweep has {} cases", shard.number, shard.of, all.size()));
   return with_cells(plan, ids);
 }
 

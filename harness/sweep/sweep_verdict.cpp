@@ -118,7 +118,7 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
     verdict.references.push_back(kept ? kept->references.front()
                                       : reference_verdict(sweep, sweep.references[i], finding, folder, judge));
     const ReferenceVerdict& reference = verdict.references.back();
-    references_hold = references_hold && std::ranges::none_of(reference.checks, stands_in_the_way);
+    references_hold = references_hold && std::ranges::none_of(reference.checks, is_blocking);
     if (kept && verdict.machine.empty()) verdict.machine = kept->machine;
     if (reference.finished && verdict.machine.empty()) {
       verdict.machine =

@@ -55,7 +55,12 @@ TEST_F(DidYouMean, WhereNoneIsNearAllAreToldOfAShortOptionToo) {
   EXPECT_THAT(told("qqqqqqqqqqqq"),
               StartsWith("qqqqqqqqqqqq is not a command of plumbline; known are sweep, schedule\n"));
   EXPECT_THAT(told("sweep -qqqqqqqqqqqq"),
-              StartsWith("-qqqqqqqqqqqq is not an option of plumbline sweep; known are --help, --list\n"));
+              StartsWith("-qqqqqqqqqqqq is not an option of plumbline sweep; known are --help, -h, --list\n"));
+}
+
+TEST_F(DidYouMean, AShortOptionIsThatOfALongOneAndACommandMayBeWrittenAsAnOption) {
+  EXPECT_THAT(told("sweep -l"), StartsWith("-l is not an option of plumbline sweep; did you mean --list?\n"));
+  EXPECT_THAT(told("--shwedule"), StartsWith("--shwedule is not an option of plumbline; did you mean schedule?\n"));
 }
 
 TEST_F(DidYouMean, OfSeveralWordsTheFirstThatCouldBeMeantOtherwiseIsTold) {

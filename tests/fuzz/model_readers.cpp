@@ -7,6 +7,7 @@
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/request/token_file.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "model/config.hpp"
 #include "support/files.hpp"

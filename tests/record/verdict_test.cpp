@@ -106,14 +106,14 @@ TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
   for (const auto outcome : {Outcome::not_run, Outcome::not_triggered, Outcome::fails}) {
     check.outcome = outcome;
     check.requirement = Requirement::required;
-    EXPECT_TRUE(stands_in_the_way(check)) << to_text(outcome);
+    EXPECT_TRUE(is_blocking(check)) << to_text(outcome);
     check.requirement = Requirement::told;
-    EXPECT_EQ(stands_in_the_way(check), outcome == Outcome::fails) << to_text(outcome);
+    EXPECT_EQ(is_blocking(check), outcome == Outcome::fails) << to_text(outcome);
   }
   check.requirement = Requirement::required;
   for (const auto outcome : {Outcome::holds, Outcome::not_applicable}) {
     check.outcome = outcome;
-    EXPECT_FALSE(stands_in_the_way(check)) << to_text(outcome);
+    EXPECT_FALSE(is_blocking(check)) << to_text(outcome);
   }
 }
 

@@ -79,7 +79,7 @@ TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
   keep_first_step(cell.reference);
   std::filesystem::remove_all(cell.folder / "reference");
 
-  EXPECT_TRUE(stands_in_the_way(judge()));
+  EXPECT_TRUE(is_blocking(judge()));
 }
 
 // Lengths are 3 1 4 3 2, the last masked.

@@ -193,13 +193,5 @@ TEST(WorthADump, OnlyDifferencesOfRunsThatEndedWell) {
   EXPECT_FALSE(worth_a_dump(failing({})));
 }
 
-TEST(AtLevelDump, ReplacesTheLevelAndKeepsTheRest) {
-  for (const char* text : {"[train]\nsteps = 3\n", "[train]\nsteps = 3\n[record]\nlevel = \"full\"\n"}) {
-    const auto changed = parse_toml("made.toml", at_level_dump(text));
-    EXPECT_EQ(changed["record"]["level"].value_or(""), std::string("dump"));
-    EXPECT_EQ(changed["train"]["steps"].value_or(0), 3);
-  }
-}
-
 }  // namespace
 }  // namespace plumbline::testing

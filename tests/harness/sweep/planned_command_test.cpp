@@ -86,6 +86,9 @@ TEST(PlannedCommand, TakesAPathFromTheSweepFilesFolderAndANameFromPath) {
   EXPECT_EQ(program("./bin/../train.sh"), "/place/train.sh");
   EXPECT_EQ(program("/usr/bin/env"), "/usr/bin/env");
   EXPECT_EQ(program("python3"), "python3");
+  PlannedCommand own = command_of({"./plumbline-reference"});
+  own.folder.clear();
+  EXPECT_EQ(started_command(own, {}).words.front(), "./plumbline-reference") << "without ./ it is searched on PATH";
 }
 
 TEST(PlannedCommand, IsAnotherOneWhereAnythingButItsPlaceDiffers) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/sweep/run_facts.hpp"
 #include "support/error.hpp"
 #include "support/toml_library.hpp"
 #include "tests/temporary_folder.hpp"
@@ -184,6 +185,20 @@ TEST_F(RunVariant, LengthsReplaceThoseOfTheFileAndTheirRepetition) {
   EXPECT_EQ(read_run_facts(run_, changes).microbatches, 2);
 }
 
+TEST_F(RunVariant, TheLevelOfALaunchReplacesTheFilesAndTheAudits) {
+  const auto run = folder_.file("runs/b.toml", "[model]\nconfig = \"c.json\"\n[record]\nlevel = \"full\"\n");
+  RunChanges changes;
+  const auto level = [&](const std::string& text) {
+    return parse_toml("made.toml", text)["record"]["level"].value<std::string>();
+  };
+  EXPECT_EQ(level(reference_run(run, changes, folder_.path())), "full");
+  changes.dump = true;
+  EXPECT_EQ(level(reference_run(run, changes, folder_.path())), "dump");
+  changes.level = "summary";
+  EXPECT_EQ(level(reference_run(run, changes, folder_.path())), "summary");
+  EXPECT_EQ(level(pipeline_run(run, changes, "1f1b", folder_.path())), "summary");
+}
+
 TEST_F(RunVariant, FactsOfTheFileAsItIs) {
   folder_.file("runs/models/small/config.json", R"({"num_hidden_layers": 5})");
 
@@ -203,8 +218,10 @@ TEST_F(RunVariant, RunFileWithoutAModelIsRefused) {
 }
 
 TEST_F(RunVariant, CandidatesStartFromOtherWeightsAndDump) {
-  const auto written =
-      parse_toml("made.toml", candidate_run(run_, {}, folder_ / "reference/start.safetensors", folder_ / "out"));
+  RunChanges changes;
+  changes.level = "dump";
+  changes.weights = folder_ / "reference/start.safetensors";
+  const auto written = parse_toml("made.toml", candidate_run(run_, changes, folder_ / "out"));
 
   EXPECT_EQ(written["model"]["weights"].value<std::string>(), "../reference/start.safetensors");
   EXPECT_EQ(written["record"]["level"].value<std::string>(), "dump");

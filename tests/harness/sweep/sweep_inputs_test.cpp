@@ -2,7 +2,6 @@
 // Inputs of a sweep must not change from its first run to its last.
 #include "harness/sweep/sweep_inputs.hpp"
 
-#include "harness/sweep/file_hash.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

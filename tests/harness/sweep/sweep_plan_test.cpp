@@ -7,7 +7,7 @@
 #include <set>
 
 #include "harness/judge/judge.hpp"
-#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "reports/words.hpp"
 #include "support/error.hpp"

@@ -56,7 +56,7 @@ TEST(VariableLengths, EqualLengthsAreNotTriggeredAndRequiredOnABenchAlone) {
 
     EXPECT_EQ(result.outcome, Outcome::not_triggered);
     EXPECT_EQ(result.requirement, bench ? Requirement::required : Requirement::told);
-    EXPECT_EQ(stands_in_the_way(result), bench);
+    EXPECT_EQ(is_blocking(result), bench);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/token_source.hpp"
-#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "support/json.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/token_file_bytes.hpp"
@@ -19,7 +19,7 @@ Request request_of(const Json& given, const testing::TemporaryFolder& folder) {
   PlannedReference reference;
   reference.run = folder.file("run.toml", "[model]\nconfig = \"config.json\"\n[train]\nsteps = 1\n[data]\n" +
                                               given.at("data").get<std::string>());
-  return make_request(SweepFile{}, reference, "full");
+  return make_request(SweepFile{}, reference);
 }
 
 TEST(JudgedDataVectors, EachMicrobatchHasTheDigestThatTheDocsSay) {

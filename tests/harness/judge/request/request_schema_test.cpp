@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "support/files.hpp"
 #include "tests/json_schema.hpp"

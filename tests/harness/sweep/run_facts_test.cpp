@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests of Plumbline's own trainers: every key of a run file that affects the computation is in the request, because
 // the judge checks only what is requested.
-#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_facts.hpp"
 
 #include <gmock/gmock.h>
 
@@ -35,8 +35,8 @@ class MakeRequest : public ::testing::Test {
   /// The tables without [model].
   void run_file(const std::string& text) { folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n" + text); }
   void data(const std::string& keys) { run_file("[data]\n" + keys + "\n[train]\nsteps = 1\n"); }
-  Request of_reference(const std::string& level = "") const { return make_request(sweep_, reference_, level); }
-  Request of_cell(const std::string& level = "") const { return make_request(sweep_, cell_, level); }
+  Request of_reference() const { return make_request(sweep_, reference_); }
+  Request of_cell() const { return make_request(sweep_, cell_); }
   std::vector<std::vector<std::int64_t>> lengths() const {
     std::vector<std::vector<std::int64_t>> all;
     const Request asked = of_reference();
@@ -163,7 +163,8 @@ TEST_F(MakeRequest, TheLevelIsTheCallersThenTheCellsThenTheFiles) {
   EXPECT_EQ(of_reference().level, "summary");
   reference_.changes.dump = true;
   EXPECT_EQ(of_reference().level, "dump");
-  EXPECT_EQ(of_reference("full").level, "full");
+  reference_ = at_level(reference_, "full");
+  EXPECT_EQ(of_reference().level, "full");
 }
 
 TEST_F(MakeRequest, LengthsRepeatUntilThereAreAsManyMicrobatches) {
@@ -403,9 +404,11 @@ TEST_F(MakeRequestOfACell, ThatStartsACommandIsAskedWhatItWasTold) {
   EXPECT_EQ(asked.device, "cuda");
   EXPECT_EQ(asked.level, "summary");
   EXPECT_EQ(asked.schedule->name, "theirs");
-  EXPECT_EQ(of_cell("dump").level, "dump");
+  cell_ = at_level(cell_, "dump");
+  EXPECT_EQ(of_cell().level, "dump");
   EXPECT_FALSE(of_reference().schedule) << "a reference runs under none";
-  EXPECT_EQ(of_reference("dump").level, "dump");
+  reference_ = at_level(reference_, "dump");
+  EXPECT_EQ(of_reference().level, "dump");
 }
 
 TEST(ModelConfig, IsReadAgainOnlyWhereTheFileHasChanged) {

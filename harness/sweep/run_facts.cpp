@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_facts.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "harness/judge/request/partition_asked.hpp"
-#include "harness/sweep/command_request.hpp"
 #include "harness/sweep/model_config.hpp"
+#include "harness/sweep/names.hpp"
+#include "schedule/csv_import.hpp"
+#include "schedule/runnable.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/numbers.hpp"
 #include "support/paths.hpp"
 #include "support/toml.hpp"
 
@@ -19,17 +25,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run file's tables with the defaults of docs/run-file.md; the trainers report errors in it.
-class Asked {
+/// A run file's tables with the defaults of docs/run-file.md; the trainers report errors in it. Reads the user's file
+/// and the changes, not the text that a trainer gets: an error in that text must not also be in the request.
+class RunReader {
  public:
-  Asked(const fs::path& run, const RunChanges& changes)
-      : run_(run), changes_(changes), file_(TomlTable::read(run)), config_(model_config(path_of("model", "config"))) {}
+  RunReader(const fs::path& run, const RunChanges& changes)
+      : run_(run), changes_(changes), file_(TomlTable::read(run)) {}
 
-  Request training(const std::string& device, const std::string& level) const {
+  RunFacts facts() const {
+    RunFacts facts;
+    if (text("model", "config", "").empty())
+      throw InputError(run_.string() + ", key model.config: is missing; name the model's config.json");
+    facts.config = path_of("model", "config");
+    const std::string folder = fs::absolute(facts.config).lexically_normal().parent_path().filename().string();
+    facts.model = facts.config.filename() == "config.json" && !folder.empty() ? folder : facts.config.stem().string();
+    facts.name = name_in_run_file(run_).value_or(name_of_file(run_));
+    read_model(facts);
+    if (!text("model", "weights", "").empty()) facts.weights = path_of("model", "weights");
+    facts.steps = integer("train", "steps", 0);
+    facts.optimizer = optimizer_name();
+    facts.dtype = dtype();
+    facts.schedule = text("pipeline", "schedule", "1f1b");
+    if (names_schedule_file(facts.schedule)) facts.schedule = path_of("pipeline", "schedule").string();
+    // The trainer records the schedule by its canonical name, whatever the run file calls it.
+    facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
+    if (const std::string dialect = text("pipeline", "schedule_dialect", ""); !dialect.empty())
+      facts.schedule_dialect = dialect;
+    facts.transport = transport();
+    facts.replicas = std::max<std::int64_t>(changes_.replicas.value_or(integer("pipeline", "replicas", 1)), 1);
+    const auto chunks = integer("pipeline", "chunks", 0);
+    if (std::in_range<std::int32_t>(chunks)) facts.chunks = static_cast<std::int32_t>(chunks);
+    const auto [rows, count] = lengths();
+    if (count > most_rows)
+      throw InputError(
+          fmt::format("{}, key data.microbatches: is {}; a sweep takes at most {}", run_.string(), count, most_rows));
+    facts.microbatches = rows.empty() ? 0 : count;
+    for (std::int64_t microbatch = 0; microbatch < facts.microbatches; ++microbatch)
+      facts.lengths.push_back(rows[static_cast<std::size_t>(microbatch) % rows.size()]);
+    facts.halves = halves();
+    facts.partition = partition();
+    for (const std::int64_t layers : facts.partition.balance) {
+      if (layers >= 0 && layers <= most_layers) continue;
+      throw InputError(fmt::format("{}, key pipeline.balance: gives the layers of each stage, from 0 to {}",
+                                   run_.string(), most_layers));
+    }
+    return facts;
+  }
+
+  Request training(const SweepFile& sweep) const {
     Request request;
-    request.model_digest = config_->digest;
+    request.model_digest = config()->digest;
     request.seed = static_cast<std::uint64_t>(integer("train", "seed", 1));
-    request.dtype = text("train", "precision", text("train", "dtype", "float32"));
+    request.dtype = dtype();
     request.steps = integer("train", "steps", 0);
     request.optimizer = optimizer();
     request.learning_rate_schedule = Json{{"total_steps", *request.steps},
@@ -42,10 +89,12 @@ class Asked {
     request.microbatches = microbatches();
     if (!text("data", "text", "").empty() || !id_files("tokens").empty()) request.data = data("text", "tokens");
     request.evaluation.emplace(evaluation(*request.microbatches));
-    request.device = device;
+    request.device = sweep.device;
     request.threads = integer("train", "threads", 1);
     request.recompute = text("train", "recompute", "none");
-    request.level = !level.empty() ? level : changes_.dump ? "dump" : text("record", "level", "full");
+    request.level = !changes_.level.empty()             ? changes_.level
+                    : changes_.dump || sweep.calibrated ? "dump"
+                                                        : text("record", "level", "full");
     return request;
   }
 
@@ -67,13 +116,30 @@ class Asked {
   /// nullopt for a config.json of another model, which the trainers report.
   std::optional<judging::ExpectedModel> model() const {
     try {
-      return judging::expected_model(config_->json, halves());
+      return judging::expected_model(config()->json, halves());
     } catch (const InputError&) {
       return std::nullopt;
     }
   }
 
  private:
+  std::shared_ptr<const ModelConfig> config() const { return model_config(path_of("model", "config")); }
+
+  /// The trainer reports errors of config.json in more detail.
+  void read_model(RunFacts& facts) const try {
+    const auto read = config();
+    const Json& json = read->json;
+    if (!json.is_object()) return;
+    if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
+      const auto layers = json.at("num_hidden_layers").get<std::int64_t>();
+      if (layers >= 1 && layers <= most_layers) facts.layers = layers;
+    }
+    facts.tied = json.value("tie_word_embeddings", Json(false)) == true;
+  } catch (const InputError&) {
+  }
+
+  std::string dtype() const { return text("train", "precision", text("train", "dtype", "float32")); }
+  std::string optimizer_name() const { return changes_.optimizer.value_or(text("train", "optimizer", "adamw")); }
   bool halves() const { return changes_.granularity.value_or(text("pipeline", "granularity", "layer")) == "half"; }
 
   std::string text(const char* table, const char* key, const std::string& fallback) const {
@@ -93,8 +159,7 @@ class Asked {
   }
 
   Json optimizer() const {
-    const std::string own = text("train", "optimizer", "adamw");
-    const std::string name = changes_.optimizer.value_or(own);
+    const std::string name = optimizer_name();
     Json json{{"name", name},
               {"learning_rate", number("train", "learning_rate", 1e-3)},
               {"weight_decay", number("train", "weight_decay", 0.0)},
@@ -109,14 +174,18 @@ class Asked {
     return json;
   }
 
-  std::vector<RequestedMicrobatch> microbatches() const {
-    const auto table = file_.table("data");
+  /// Row lengths as the file or the changes list them, and the number of microbatches, over which they repeat.
+  std::pair<std::vector<std::vector<std::int64_t>>, std::int64_t> lengths() const {
     auto rows = changes_.lengths;
-    std::int64_t count = std::ssize(rows);
-    if (rows.empty() && table) {
-      rows = table->integer_rows("lengths").value_or(rows);
-      count = integer("data", "microbatches", std::ssize(rows));
-    }
+    const auto table = file_.table("data");
+    if (!rows.empty() || !table) return {rows, std::ssize(rows)};
+    rows = table->integer_rows("lengths").value_or(rows);
+    return {rows, integer("data", "microbatches", std::ssize(rows))};
+  }
+
+  std::vector<RequestedMicrobatch> microbatches() const {
+    const auto [rows, count] = lengths();
+    const auto table = file_.table("data");
     const auto listed =
         table ? table->integers("masked").value_or(std::vector<std::int64_t>{}) : std::vector<std::int64_t>{};
     const std::set<std::int64_t> masked(listed.begin(), listed.end());
@@ -125,9 +194,10 @@ class Asked {
       throw InputError(run_.string() + ", key data.lengths: has a microbatch without rows");
     // Check memory here: the trainers would refuse it, but the request lists every row before they run.
     if (batch > most_rows || count > most_rows / batch)
-      throw InputError(run_.string() + ", key data.batch: " + std::to_string(count) + " microbatches of " +
-                       std::to_string(batch) + " rows exceed " + std::to_string(most_rows) +
-                       " rows a step, the most that a sweep accepts");
+      throw InputError(
+          fmt::format("{}, key data.batch: {} microbatches of {} rows exceed {} rows a step, the most "
+                      "that a sweep accepts",
+                      run_.string(), count, batch, most_rows));
     std::vector<RequestedMicrobatch> microbatches;
     for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
       RequestedMicrobatch microbatch;
@@ -208,7 +278,6 @@ class Asked {
   fs::path run_;
   const RunChanges& changes_;
   TomlTable file_;
-  std::shared_ptr<const ModelConfig> config_;
 };
 
 /// The rows of one step with their padded lengths.
@@ -220,11 +289,49 @@ std::vector<std::int64_t> padded_rows(const std::vector<RequestedMicrobatch>& mi
   return rows;
 }
 
+/// For a user's command: only the keys of the sweep file.
+Request request_of(const PlannedCommand& command) {
+  const auto value = [&](const char* name) -> std::optional<std::string> {
+    const auto found = command.values.find(name);
+    return found == command.values.end() ? std::nullopt : std::optional(found->second);
+  };
+  const auto number = [&](const char* name) -> std::optional<std::int64_t> {
+    const auto text = value(name);
+    return text ? parse_integer(*text) : std::nullopt;
+  };
+  Request request;
+  request.world_size = command.ranks;
+  // A reference has no schedule, however its command uses the case's.
+  if (const auto schedule = value("schedule"); schedule && command.is_candidate)
+    request.schedule = RequestedSchedule{*schedule, {}, {}};
+  request.steps = number("steps");
+  request.microbatch_count = number("microbatches");
+  if (const auto seed = number("seed")) request.seed = static_cast<std::uint64_t>(*seed);
+  request.threads = number("threads");
+  request.dtype = value("dtype");
+  request.device = value("device");
+  request.level = value("level");
+  return request;
+}
+
 }  // namespace
 
-Request make_request(const SweepFile& sweep, const PlannedReference& reference, const std::string& level) {
-  if (reference.command) return request_of_command(*reference.command, level);
-  Request request = Asked(reference.run, reference.changes).training(sweep.device, level);
+RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
+  return RunReader(run, changes).facts();
+}
+
+std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference) {
+  if (reference.facts) return reference.facts;
+  return std::make_shared<const RunFacts>(read_run_facts(reference.run, reference.changes));
+}
+
+bool takes_dialect_of(const std::string& own, const std::string& schedule) {
+  return names_schedule_file(schedule) && (schedule == own || !tells_dialect(schedule));
+}
+
+Request make_request(const SweepFile& sweep, const PlannedReference& reference) {
+  if (reference.command) return request_of(*reference.command);
+  Request request = RunReader(reference.run, reference.changes).training(sweep);
   request.role = "reference";
   request.first_step = 0;
   request.world_size = 1;
@@ -232,10 +339,10 @@ Request make_request(const SweepFile& sweep, const PlannedReference& reference, 
   return request;
 }
 
-Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std::string& level) {
-  if (cell.command) return request_of_command(*cell.command, level);
-  const Asked asked(cell.run, cell.changes);
-  Request request = asked.training(sweep.device, level);
+Request make_request(const SweepFile& sweep, const PlannedCell& cell) {
+  if (cell.command) return request_of(*cell.command);
+  const RunReader asked(cell.run, cell.changes);
+  Request request = asked.training(sweep);
   const std::int32_t ranks = cell.placement.ranks;
   const auto replicas = static_cast<std::int32_t>(cell.plan.world) / ranks;
   request.role = "pipeline";

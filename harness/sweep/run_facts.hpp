@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the harness reads of a user's run file and a case's changes: facts for the plan, and the request of a run. The
+// trainers, not the harness, validate the rest.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/request/partition_asked.hpp"
+#include "harness/judge/request/request.hpp"
+#include "harness/sweep/planned_run.hpp"
+#include "harness/sweep/sweep_file.hpp"
+
+namespace plumbline {
+
+struct RunFacts {
+  std::string name;                              ///< displayed name: the key `name`, else name_of_file
+  std::filesystem::path config;                  ///< the model's config.json
+  std::optional<std::filesystem::path> weights;  ///< initial weights
+  std::string model;                   ///< name of the config's folder, or of the file if it is not called config.json
+  std::optional<std::int64_t> layers;  ///< num_hidden_layers, if config.json has it
+  std::string optimizer;
+  std::string dtype;
+  std::string schedule;                         ///< a name, or a CSV file's path
+  std::optional<std::string> schedule_dialect;  ///< of a schedule file
+  std::string transport;                        ///< of a sweep, which starts processes: never threads
+  bool tied = false;
+  std::int64_t replicas = 1;  ///< copies of the pipeline
+  std::int32_t chunks = 0;    ///< 0: the schedule's default
+  std::int64_t steps = 0;
+  std::int64_t microbatches = 0;                   ///< 0 if the file does not specify it
+  std::vector<std::vector<std::int64_t>> lengths;  ///< as in RunChanges::lengths, one entry per microbatch
+  bool halves = false;                             ///< granularity "half"
+  judging::PartitionAsked partition;
+};
+
+/// Throws InputError naming the file: not readable, not TOML, no model, a value of the wrong type.
+RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
+
+/// Those that the planner has read, else as above.
+std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference);
+
+/// True if the dialect of a run file whose schedule is `own` applies to this schedule: to its own file, and to another
+/// one whose cells imply none.
+bool takes_dialect_of(const std::string& own, const std::string& schedule);
+
+/// The request of a reference or of a case's pipeline. Throws InputError naming the file: not readable, not TOML.
+Request make_request(const SweepFile& sweep, const PlannedReference& reference);
+Request make_request(const SweepFile& sweep, const PlannedCell& cell);
+
+}  // namespace plumbline
