@@ -2,6 +2,7 @@
 #include "gpu/cuda_api.hpp"
 
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
@@ -49,6 +50,11 @@ GpuStream CudaRuntime::create_stream() {
 void CudaRuntime::destroy(GpuStream stream) noexcept {
   static_cast<void>(cudaStreamDestroy(real(stream)));
   static_cast<void>(cudaGetLastError());
+}
+
+std::shared_ptr<void> CudaRuntime::allocate_with(GpuStream stream) {
+  return std::make_shared<c10::cuda::CUDAStreamGuard>(
+      c10::cuda::getStreamFromExternal(real(stream), c10::cuda::current_device()));
 }
 
 GpuEvent CudaRuntime::create_event() {
