@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/cuda_api.hpp"
 
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -53,6 +54,10 @@ void CudaRuntime::destroy(GpuStream stream) noexcept {
 }
 
 std::shared_ptr<void> CudaRuntime::allocate_with(GpuStream stream) {
+  const std::string backend = c10::cuda::CUDACachingAllocator::name();
+  if (backend != "native") {  // another one may give the memory to any stream
+    throw GpuError("PYTORCH_CUDA_ALLOC_CONF", "backend " + backend + " has no memory for NCCL's receives; omit it");
+  }
   return std::make_shared<c10::cuda::CUDAStreamGuard>(
       c10::cuda::getStreamFromExternal(real(stream), c10::cuda::current_device()));
 }
