@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/cuda_api.hpp"
 
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
@@ -49,6 +51,15 @@ GpuStream CudaRuntime::create_stream() {
 void CudaRuntime::destroy(GpuStream stream) noexcept {
   static_cast<void>(cudaStreamDestroy(real(stream)));
   static_cast<void>(cudaGetLastError());
+}
+
+std::shared_ptr<void> CudaRuntime::allocate_with(GpuStream stream) {
+  const std::string backend = c10::cuda::CUDACachingAllocator::name();
+  if (backend != "native") {  // another one may give the memory to any stream
+    throw GpuError("PYTORCH_CUDA_ALLOC_CONF", "backend " + backend + " has no memory for NCCL's receives; omit it");
+  }
+  return std::make_shared<c10::cuda::CUDAStreamGuard>(
+      c10::cuda::getStreamFromExternal(real(stream), c10::cuda::current_device()));
 }
 
 GpuEvent CudaRuntime::create_event() {

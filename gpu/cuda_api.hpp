@@ -11,6 +11,7 @@ class CudaRuntime final : public CudaApi {
   GpuStream compute_stream() override;
   GpuStream create_stream() override;
   void destroy(GpuStream stream) noexcept override;
+  std::shared_ptr<void> allocate_with(GpuStream stream) override;
   GpuEvent create_event() override;
   void destroy(GpuEvent event) noexcept override;
   void record(GpuEvent event, GpuStream stream) override;

@@ -41,6 +41,13 @@ TransportSettings transport_settings(const TrainingRun& training) {
           std::chrono::milliseconds(training.run.pipeline.start_timeout_ms), /*starting=*/true};
 }
 
+NcclSettings nccl_settings(const TrainingRun& training) {
+  const bool host_reads_boundaries = training.recorded() && training.run.record_level >= RecordLevel::full;
+  return {.device = training.device,
+          .max_ctas = training.run.pipeline.max_ctas,
+          .run_ahead = host_reads_boundaries ? 0 : 2};
+}
+
 void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
                   Transport& transport, const std::filesystem::path& record) {
   const int rank = transport.rank();

@@ -9,6 +9,7 @@
 #include "pipeline/launch.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_trainer.hpp"
+#include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "training/training_run.hpp"
 
@@ -21,6 +22,7 @@ TrainingRun load_for_plan(const PipelineOptions& options);
 TrainingRun load_job(const PipelineOptions& options);
 
 TransportSettings transport_settings(const TrainingRun& training);
+NcclSettings nccl_settings(const TrainingRun& training);
 
 /// Prepares the rank's device, checks its free memory and creates its part of the model. `training`: of the rank's
 /// replica. Throws SystemError, RunError, InputError.

@@ -93,11 +93,6 @@ void require_own_launcher(const Endpoint& endpoint) {
   throw SystemError(foreign->words);
 }
 
-NcclSettings nccl_settings(const TrainingRun& training) {
-  const bool host_reads_boundaries = training.recorded() && training.run.record_level >= RecordLevel::full;
-  return {.device = training.device, .run_ahead = host_reads_boundaries ? 0 : 2};
-}
-
 /// Creates the transport: MPI, and on GPUs NCCL or host memory for the payloads. Collective: a rank that already failed
 /// (`failure`, which this call may set) takes part, so that all ranks learn of it.
 std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, TrainingRun* training,

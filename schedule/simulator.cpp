@@ -19,6 +19,7 @@ class Simulator {
         placement_(schedule.placement),
         times_(durations.stages),
         edges_(durations.edges),
+        overlap_(durations.overlap),
         activations_(pairs(), not_yet),
         gradients_(pairs(), not_yet),
         next_(schedule.ranks.size(), 0),
@@ -32,6 +33,10 @@ class Simulator {
   }
 
   Simulation run() {
+    if (!overlap_ && !lowered_ && placement_.ranks > 1) {
+      throw InputError("schedule " + schedule_.name +
+                       " has no SEND and RECV, which a simulation without overlap needs");
+    }
     std::vector<std::int32_t> runnable;
     for (std::int32_t rank = placement_.ranks; rank-- > 0;) runnable.push_back(rank);
     while (!runnable.empty()) {
@@ -98,6 +103,14 @@ class Simulator {
     }
   }
 
+  /// When the message of a RECV has arrived.
+  double receive(const Action& action, double free_at) {
+    const bool forward = action.type == ActionType::receive_forward;
+    double& arrived = (forward ? activations_ : gradients_)[pair(action.stage, action.microbatch)];
+    if (!overlap_) arrived = std::max(arrived, free_at + edge(forward ? action.stage - 1 : action.stage));
+    return std::max(free_at, arrived);
+  }
+
   void wake(std::int32_t rank, std::int32_t stage, std::vector<std::int32_t>& runnable) const {
     const std::int32_t peer = placement_.rank_of(stage);
     const auto& list = schedule_.ranks[index(peer)];
@@ -140,7 +153,7 @@ class Simulator {
       const bool sends = action.type == ActionType::send_forward || action.type == ActionType::send_backward;
       const std::int32_t lower_stage = action.type == ActionType::send_forward ? action.stage : action.stage - 1;
       time.start = free_at;
-      time.end = sends ? free_at + edge(lower_stage) : std::max(free_at, arrived);
+      time.end = sends ? free_at + edge(lower_stage) : receive(action, free_at);
       hand_on(rank, action, free_at, runnable);
     } else {
       time.start = std::max(free_at, arrived);
@@ -156,6 +169,7 @@ class Simulator {
   const Placement& placement_;
   const std::vector<StageTimes>& times_;
   std::vector<double> edges_;
+  bool overlap_;
   std::vector<double> activations_;  ///< when a stage's input is available
   std::vector<double> gradients_;    ///< when the gradient of a stage's output is available
   std::vector<std::size_t> next_;

@@ -26,6 +26,8 @@ struct Durations {
   std::vector<StageTimes> stages;
   /// T_comm of a message between two ranks, indexed by the lower of its two stages; one for all, or empty for none.
   std::vector<double> edges;
+  /// False: a message begins only when its RECV is reached too, as where a receive waits for the compute before it.
+  bool overlap = true;
 };
 
 struct ActionTime {
@@ -46,7 +48,8 @@ struct Simulation {
 /// Executes the lists in order: an action starts when its rank is free and its input is available. Sends never delay
 /// the rank that posts them. Times start at 0. Accepts compute-only and lowered lists. Linear in the number of actions.
 /// Throws InputError if a duration is not finite or negative, if the number of durations is neither 1 nor matches the
-/// stages or the stages' microbatches, or if the lists wait for each other in a cycle.
+/// stages or the stages' microbatches, if lists without messages are to be simulated without overlap, or if the lists
+/// wait for each other in a cycle.
 Simulation simulate(const Schedule& schedule, const Durations& durations);
 
 }  // namespace plumbline

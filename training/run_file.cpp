@@ -23,6 +23,10 @@ const std::vector<std::string> known_optimizers{"adamw", "sgd"};
 constexpr std::int64_t longest_timeout_ms = 7 * 24 * 3600 * std::int64_t{1000};
 constexpr const char* a_week = ", which is 7 days";
 
+/// NCCL's MAXCHANNELS.
+constexpr std::int64_t most_ctas = 64;
+constexpr const char* a_channel_each = ", the most channels that NCCL has";
+
 /// Default number of microbatches of an evaluation.
 constexpr std::int64_t most_evaluated = 1000000;
 constexpr std::int64_t most_threads = 1024;
@@ -366,7 +370,7 @@ class Reader {
 
   void read_pipeline(const TomlTable& pipeline) {
     refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
-                                 "start_timeout_ms", "granularity", "partition", "balance", "replicas"});
+                                 "start_timeout_ms", "granularity", "partition", "balance", "max_ctas", "replicas"});
     PipelineSettings& settings = run_.pipeline;
     // A name or a file; the schedules' own code checks names.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
@@ -377,6 +381,8 @@ class Reader {
     const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1, largest_int32) : 0;
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});
+    settings.max_ctas =
+        static_cast<std::int32_t>(integer_from(pipeline, "max_ctas", settings.max_ctas, 0, most_ctas, a_channel_each));
     read_replicas(pipeline);
     settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1, longest_timeout_ms, a_week);
     settings.start_timeout_ms =

@@ -66,6 +66,7 @@ struct PipelineSettings {
   std::string partition = "uniform";            ///< uniform | cost | balance
   std::vector<std::int64_t> balance;            ///< layers, or halves of them, per stage when partition is "balance"
   std::string transport = "mpi";
+  std::int32_t max_ctas = 4;               ///< of one NCCL communicator; 0: NCCL's default
   std::int32_t replicas = 1;               ///< copies of the pipeline, each with a part of the microbatches
   std::int64_t timeout_ms = 600000;        ///< maximum wait for another rank within a step
   std::int64_t start_timeout_ms = 600000;  ///< the same before the first step, while ranks load and connect

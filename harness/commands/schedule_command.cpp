@@ -2,6 +2,7 @@
 #include "harness/commands/schedule_command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -42,6 +43,7 @@ struct Options {
   std::string model = "blocking";
   std::string times = "1,1,1";
   double communication = 0;
+  bool no_overlap = false;
   bool json = false;
   bool lowered = false;
   bool tied = false;
@@ -72,6 +74,12 @@ Schedule load(const Options& options) {
                      options.schedule + " lists all)");
   }
   return imported.schedule;
+}
+
+bool has_messages(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.ranks, [](const ActionList& list) {
+    return std::ranges::any_of(list, [](const Action& action) { return !is_compute(action.type); });
+  });
 }
 
 constexpr double longest_duration = 1e12;
@@ -173,8 +181,10 @@ int show(const Options& options) {
 }
 
 int simulate_schedule(const Options& options) {
-  const Schedule schedule = load(options);
-  const Durations durations = durations_of(options);
+  Schedule schedule = load(options);
+  Durations durations = durations_of(options);
+  durations.overlap = !options.no_overlap;
+  if (options.no_overlap && !has_messages(schedule)) schedule = with_messages(schedule);
   const Simulation simulation = simulate(schedule, durations);
   // There is no closed form for unequal stages or messages that take time.
   std::optional<double> closed;
@@ -256,11 +266,7 @@ int check(const Options& options) {
 
 int convert(const Options& options) {
   Schedule schedule = load(options);
-  bool has_messages = false;
-  for (const ActionList& list : schedule.ranks) {
-    for (const Action& action : list) has_messages = has_messages || !is_compute(action.type);
-  }
-  if (options.lowered && !has_messages) schedule = lower(schedule, options.tied);
+  if (options.lowered && !has_messages(schedule)) schedule = lower(schedule, options.tied);
   deliver(options, export_schedule(schedule, *parse_csv_dialect(options.to)));
   return 0;
 }
@@ -342,6 +348,8 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   auto* simulate_command = schedule->add_subcommand("simulate", "Makespan, bubble rate and slots from durations");
   add_choice(*simulate_command, *options);
   add_times(*simulate_command, *options);
+  simulate_command->add_flag("--no-overlap", options->no_overlap,
+                             "A message begins only when its receiver has reached it, too");
   simulate_command->add_flag("--json", options->json, "Print the result as JSON");
   simulate_command->footer(
       help_end({"plumbline schedule simulate --schedule zb-h1 --ranks 8 --microbatches 24 --times 18.522,18.086,9.337 "

@@ -149,7 +149,7 @@ Pending MessageTransport::send(int peer, const MessageHeader& header, at::Tensor
 Pending MessageTransport::receive(int peer, const MessageHeader& expected) {
   return guarded([&] {
     const Opened message = open(false, peer, expected, {});
-    if (expected.dimensions != 0) message->tensor = allocate_buffer(rank(), expected, device());
+    if (expected.dimensions != 0) message->tensor = make_buffer(peer, expected);
     if (nccl_) message->payload = nccl_->receive(peer, expected.direction, message->tensor);
     message->request = endpoint_->receive(peer, channel_of(expected.direction), bytes_of(message->came),
                                           [this, &received = *message] { return place(received); });
@@ -158,9 +158,14 @@ Pending MessageTransport::receive(int peer, const MessageHeader& expected) {
   });
 }
 
+at::Tensor MessageTransport::make_buffer(int peer, const MessageHeader& header) {
+  const auto make = [&] { return allocate_buffer(rank(), header, device()); };
+  return nccl_ ? nccl_->allocate(peer, header.direction, make) : make();
+}
+
 Bytes MessageTransport::place(OpenMessage& receive) {
   check_header(rank(), receive.end, receive.came);
-  if (!receive.tensor.defined()) receive.tensor = allocate_buffer(rank(), receive.came, device());
+  if (!receive.tensor.defined()) receive.tensor = make_buffer(receive.end.peer, receive.came);
   if (nccl_) {
     receive.payload->tensor = receive.tensor;
     return {};
@@ -328,7 +333,7 @@ void MessageTransport::receive_tensor(int peer, at::Tensor& tensor) {
   guarded([&] {
     if (nccl_) {
       const std::string what = control_.expect_tensor(peer, tensor);
-      const auto transfer = nccl_->receive(peer, Direction::forward, tensor);
+      const auto transfer = nccl_->receive_into(peer, Direction::forward, tensor);
       return wait_until([&] { return what; }, [&] { return transfer->ended; });
     }
     if (!staged_) return control_.receive_tensor(peer, tensor);

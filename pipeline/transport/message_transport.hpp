@@ -57,6 +57,7 @@ class MessageTransport final : public Transport {
   using Opened = std::shared_ptr<OpenMessage>;
 
   Opened open(bool sends, int peer, const MessageHeader& header, at::Tensor tensor);
+  at::Tensor make_buffer(int peer, const MessageHeader& header);
   /// Where the payload of a message goes whose header has come, after checking that.
   Bytes place(OpenMessage& receive);
   at::Device device() const;

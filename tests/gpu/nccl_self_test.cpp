@@ -2,6 +2,7 @@
 // NCCL on one GPU: a rank that sends to itself, in a group, far more than NCCL's own buffers hold.
 #include <ATen/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -77,6 +78,19 @@ TEST_F(NcclSelf, TransfersAGroup) {
   cuda_->destroy(stream);
   cuda_->destroy(made);
   cuda_->destroy(arrived);
+}
+
+TEST_F(NcclSelf, MemoryAllocatedWithAStreamIsReusedWithItAlone) {
+  const GpuStream stream = cuda_->create_stream();
+  const auto allocated = [&](bool with_stream) {
+    const auto scope = with_stream ? cuda_->allocate_with(stream) : nullptr;
+    return at::empty({std::int64_t{1} << 20}, at::TensorOptions(at::kFloat).device(at::kCUDA, 0));
+  };
+  const void* memory = allocated(true).const_data_ptr();
+
+  EXPECT_NE(allocated(false).const_data_ptr(), memory);
+  EXPECT_EQ(allocated(true).const_data_ptr(), memory);
+  cuda_->destroy(stream);
 }
 
 TEST_F(NcclSelf, AnAbortLeavesTheDeviceUsable) {

@@ -160,6 +160,27 @@ TEST(Simulate, AMessageStartsAtItsSend) {
   EXPECT_EQ(length_of(2, {2, ActionType::send_backward, 0}), 2);
 }
 
+TEST(Simulate, WithoutOverlapAMessageBeginsWhereItsReceiveIs) {
+  const Schedule schedule{"backwards",
+                          {3, 1},
+                          2,
+                          {actions("0RECV_B0 0B0 0RECV_B1 0B1"), actions("1RECV_B0 1B0 1SEND_B0 1RECV_B1 1B1 1SEND_B1"),
+                           actions("2B0 2SEND_B0 2B1 2SEND_B1")}};
+
+  const Simulation run = simulate(schedule, {{{1, 1, 1}}, {.5, 2}, false});
+
+  EXPECT_EQ(run.actions[1][1].start, 4) << "reached before it was sent";
+  EXPECT_EQ(run.actions[1][4].start, 8) << "sent at 4, but its receive comes after 1B0";
+  EXPECT_EQ(run.actions[0][3].start, 10.5);
+  EXPECT_EQ(simulate(schedule, {{{1, 1, 1}}, {.5, 2}}).actions[1][4].start, 6);
+
+  const Schedule plain = make_schedule("1f1b", 2, 2);
+  EXPECT_THAT(message_of<InputError>([&] {
+                simulate(plain, {{{1, 1, 1}}, {}, false});
+              }),
+              HasSubstr("no SEND and RECV"));
+}
+
 TEST(Simulate, ChunksOfOneRankHaveNoCommunication) {
   const Schedule local{"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}};
 

@@ -45,11 +45,12 @@ class Running : public Work {
 
   bool run(Stream& stream, DeviceModel& model) override {
     if (!end_) {
-      end_ = std::chrono::steady_clock::now() + kernel_.time;
+      end_ = model.now() + kernel_.time;
       for (const Range& range : kernel_.reads) accesses_.push_back(model.begin_access(stream, range, false, who_));
       for (const Range& range : kernel_.writes) accesses_.push_back(model.begin_access(stream, range, true, who_));
     }
-    if (std::chrono::steady_clock::now() < *end_) return false;
+    if (!model.over(*end_)) return false;
+    model.note_compute(stream.rank, *end_ - kernel_.time, *end_);
     kernel_.body();
     const std::uint64_t tick = stream.clock.tick(stream.id);
     for (const auto& access : accesses_) access->tick = tick;
@@ -154,7 +155,25 @@ bool DeviceModel::step(Stream& stream) {
   return true;
 }
 
+bool DeviceModel::over(Time end) {
+  if (now() >= end) return true;
+  next_end_ = std::min(next_end_, end);
+  return false;
+}
+
+void DeviceModel::jump() {
+  if (now_ && next_end_ != Time::max()) now_ = next_end_;
+}
+
+void DeviceModel::note_compute(int rank, Time begin, Time end) {
+  Computed& of_rank = computed_[static_cast<std::size_t>(rank)];
+  of_rank.begin = std::min(of_rank.begin, begin);
+  of_rank.end = std::max(of_rank.end, end);
+  of_rank.busy += std::chrono::duration_cast<std::chrono::microseconds>(end - begin);
+}
+
 void DeviceModel::run() {
+  next_end_ = Time::max();
   bool moved = true;
   while (moved) {
     moved = false;

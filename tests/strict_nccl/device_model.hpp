@@ -55,6 +55,13 @@ class Stream {
   bool destroyed = false;  ///< removed when it is empty
 };
 
+/// A rank's compute so far.
+struct Computed {
+  Time begin = Time::max();
+  Time end = Time::min();
+  std::chrono::microseconds busy{0};
+};
+
 /// One recording of an event.
 struct Mark {
   int stream = 0;
@@ -65,7 +72,17 @@ struct Mark {
 class DeviceModel {
  public:
   /// `serial`: a rank's streams make progress one after the other.
-  DeviceModel(int ranks, bool serial) : hosts_(static_cast<std::size_t>(ranks)), serial_(serial) {}
+  DeviceModel(int ranks, bool serial, bool virtual_time)
+      : hosts_(static_cast<std::size_t>(ranks)), computed_(hosts_.size()), serial_(serial) {
+    if (virtual_time) now_ = Time{};
+  }
+
+  /// Of what it executes: `last_move` is in real time.
+  Time now() const { return now_ ? *now_ : std::chrono::steady_clock::now(); }
+  /// Whether `end` has come.
+  bool over(Time end);
+  /// Virtual time: to the next end of what is executed.
+  void jump();
 
   Stream& create_stream(int rank, std::string name);
   Stream& stream(int id);
@@ -94,6 +111,9 @@ class DeviceModel {
   std::vector<const Stream*> circle() const;
   Time last_move() const { return last_move_; }
 
+  void note_compute(int rank, Time begin, Time end);
+  const Computed& computed(int rank) const { return computed_[static_cast<std::size_t>(rank)]; }
+
   /// Begins an access by an operation on `stream`; records a finding.
   std::shared_ptr<Access> begin_access(Stream& stream, Range range, bool write, std::string who);
   /// Whether an unfinished operation other than a message uses the memory.
@@ -109,6 +129,9 @@ class DeviceModel {
   const Stream* first_of(int rank) const;
 
   std::vector<Clock> hosts_;
+  std::vector<Computed> computed_;
+  std::optional<Time> now_;  ///< in virtual time
+  Time next_end_ = Time::max();
   bool serial_;
   std::uint64_t last_number_ = 0;
   std::map<int, Stream> streams_;

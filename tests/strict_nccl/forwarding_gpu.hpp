@@ -12,6 +12,7 @@ class ForwardingCuda : public CudaApi {
   GpuStream compute_stream() override { return inner_.compute_stream(); }
   GpuStream create_stream() override { return inner_.create_stream(); }
   void destroy(GpuStream stream) noexcept override { inner_.destroy(stream); }
+  std::shared_ptr<void> allocate_with(GpuStream stream) override { return inner_.allocate_with(stream); }
   GpuEvent create_event() override { return inner_.create_event(); }
   void destroy(GpuEvent event) noexcept override { inner_.destroy(event); }
   void record(GpuEvent event, GpuStream stream) override { inner_.record(event, stream); }

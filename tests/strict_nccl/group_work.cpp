@@ -55,9 +55,9 @@ void GroupWork::move(Transfer& receive, DeviceModel& model) {
       return;
     }
     receive.matched = true;
-    receive.due = std::chrono::steady_clock::now() + settings_.delay(receive.from, receive.to);
+    receive.due = model.now() + settings_.delay(receive.from, receive.to);
   }
-  if (std::chrono::steady_clock::now() < receive.due) return;
+  if (!model.over(receive.due)) return;
   if (hash_of(send) != send.content) model.note("the memory of " + send.text() + " was changed before the send ended");
   std::memcpy(receive.data, send.data, receive.bytes());
   if (settings_.corrupts && receive.bytes() > 0) std::memset(receive.data, 0x55, 1);

@@ -11,14 +11,13 @@
 #include <cstdlib>
 #include <map>
 #include <random>
-#include <tuple>
 
 #include "pipeline/replica_group.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/message.hpp"
 #include "tests/pipeline/parity.hpp"
-#include "tests/strict_nccl/strict_run.hpp"
+#include "tests/strict_nccl/list_executor.hpp"
 
 namespace plumbline::strict {
 namespace {
@@ -30,133 +29,9 @@ const std::map<std::string, Settings> devices = {{"parallel", {.busy_answers = 1
                                                  {"serial", {.busy_answers = 1, .serial_streams = true}},
                                                  {"launch_waits", {.busy_answers = 1, .launch_waits = true}}};
 
-/// A rank that executes its list as the executor does: consecutive messages are one batch; compute is queued on its
-/// stream without waiting.
-class ListExecutor {
- public:
-  /// `kept`: memory that kernels use, kept until the world is destroyed; a failed rank leaves some.
-  ListExecutor(StrictWorld& world, Transport& transport, const Schedule& schedule, std::vector<at::Tensor>& kept)
-      : world_(world), transport_(transport), placement_(schedule.placement), kept_(kept) {}
-
-  void run(const ActionList& list) {
-    for (auto next = list.begin(); next != list.end();) {
-      const auto end =
-          std::find_if_not(next, list.end(), [](const Action& each) { return is_communication(each.type); });
-      if (next != end) {
-        post({next, end});
-        next = end;
-      } else {
-        execute(*next++);
-      }
-    }
-    transport_.wait_for_sends();
-    while (!world_.compute_idle(transport_.rank())) std::this_thread::yield();
-  }
-
- private:
-  using Key = std::tuple<std::int32_t, std::int32_t, Direction>;  ///< stage, microbatch
-
-  static float content(std::int32_t from, std::int32_t microbatch, Direction direction) {
-    return static_cast<float>(1000 * from + 10 * microbatch + (direction == Direction::forward ? 0 : 1));
-  }
-  static at::Tensor memory() { return at::full({4}, -1, at::kFloat); }
-
-  void post(const ActionList& batch) {
-    for (const Action& action : batch) {
-      const std::int32_t other = partner(action).stage;
-      const bool sends = is_send(action.type);
-      const int peer = placement_.rank_of(other);
-      MessageHeader header;
-      header.direction = direction_of(action.type);
-      header.from_stage = sends ? action.stage : other;
-      header.to_stage = sends ? other : action.stage;
-      header.microbatch = action.microbatch;
-      header.dtype = static_cast<std::int32_t>(at::kFloat);
-      header.dimensions = 1;
-      header.sizes = {4};
-      const Key key{action.stage, action.microbatch, header.direction};
-      if (sends) {
-        transport_.send(peer, header, made_.at(key));
-      } else {
-        coming_.emplace(key, transport_.receive(peer, header));
-      }
-    }
-    transport_.end_batch();
-  }
-
-  void execute(const Action& action) {
-    switch (action.type) {
-      case ActionType::forward:
-        return compute(action, Direction::forward, action.stage - 1);
-      case ActionType::backward:
-      case ActionType::backward_input:
-        return compute(action, Direction::backward, action.stage + 1);
-      case ActionType::backward_weight:
-        return launch({}, 0, memory(), 0);
-      case ActionType::reduce:
-        return reduce(action);
-      default:
-        transport_.wait_for_payloads();
-        return transport_.barrier();
-    }
-  }
-
-  void compute(const Action& action, Direction direction, std::int32_t from) {
-    at::Tensor input;
-    if (auto coming = coming_.extract({action.stage, action.microbatch, direction})) {
-      input = coming.mapped().wait();
-    }
-    const at::Tensor output = memory();
-    made_[{action.stage, action.microbatch, direction}] = output;
-    launch(input, content(from, action.microbatch, direction), output,
-           content(action.stage, action.microbatch, direction));
-  }
-
-  void launch(const at::Tensor& input, float expected, const at::Tensor& output, float value) {
-    kept_.push_back(input);
-    kept_.push_back(output);
-    Kernel kernel{.name = "compute", .reads = {}, .writes = {range(output)}, .body = {}};
-    if (input.defined()) kernel.reads = {range(input)};
-    kernel.body = [input, expected, data = output.data_ptr<float>(), value] {
-      if (input.defined()) {
-        EXPECT_EQ(input.data_ptr<float>()[3], expected);
-      }
-      std::fill_n(data, 4, value);
-    };
-    world_.launch(transport_.rank(), std::move(kernel));
-  }
-  static Range range(const at::Tensor& tensor) { return {tensor.const_data_ptr(), tensor.nbytes()}; }
-
-  void reduce(const Action& action) {
-    const bool head = action.stage != 0;
-    const int peer = placement_.rank_of(head ? 0 : placement_.stages() - 1);
-    transport_.wait_for_payloads();
-    if (peer == transport_.rank()) return;
-    at::Tensor tensor = memory();
-    if (head) transport_.send_tensor(peer, tensor);
-    transport_.receive_tensor(peer, tensor);
-    if (!head) transport_.send_tensor(peer, tensor);
-  }
-
-  StrictWorld& world_;
-  Transport& transport_;
-  Placement placement_;
-  std::map<Key, at::Tensor> made_;
-  std::map<Key, Pending> coming_;
-  std::vector<at::Tensor>& kept_;
-};
-
 Outcome execute(const Schedule& lowered, bool tied, const Settings& device, int run_ahead,
                 TransportSettings limits = {patience}) {
-  std::vector<std::vector<at::Tensor>> kept(lowered.ranks.size());
-  StrictWorld world(lowered.placement.ranks, device);
-  const RunOptions options{
-      .ranks = lowered.placement.ranks, .transport = limits, .nccl = {.run_ahead = run_ahead}, .connect = false};
-  return run_strict(world, options, [&](Transport& t) {
-    t.connect(pairs_of(lowered.placement, tied));
-    const auto rank = static_cast<std::size_t>(t.rank());
-    ListExecutor(world, t, lowered, kept.at(rank)).run(lowered.ranks.at(rank));
-  });
+  return run_lists(lowered, tied, {.behaviour = device, .transport = limits, .nccl = {.run_ahead = run_ahead}});
 }
 
 class LaunchOrder : public ::testing::TestWithParam<std::string> {};

@@ -163,6 +163,23 @@ class RefusedReceive : public ForwardingNccl {
   int left_;
 };
 
+/// Receives wait for all compute queued before them.
+class ReceivesAfterCompute : public ForwardingNccl {
+ public:
+  explicit ReceivesAfterCompute(GpuApi inner)
+      : ForwardingNccl(inner.nccl), cuda_(inner.cuda), event_(inner.cuda.create_event()) {}
+  void receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+               GpuStream stream) override {
+    cuda_.record(event_, cuda_.compute_stream());
+    cuda_.wait(stream, event_);
+    inner_.receive(data, count, type, peer, communicator, stream);
+  }
+
+ private:
+  CudaApi& cuda_;
+  GpuEvent event_;
+};
+
 /// Injects one mistake on the given ranks; the libraries live as long as the seam.
 template <typename MistakeOf>
 GpuSeam plant_nccl(std::vector<int> ranks, MistakeOf make) {

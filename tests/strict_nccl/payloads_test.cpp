@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
+#include "tests/strict_nccl/forwarding_gpu.hpp"
 #include "tests/strict_nccl/strict_run.hpp"
 
 namespace plumbline::strict {
@@ -45,6 +48,28 @@ TEST(NcclPayloads, RefusesASecondConnectionOfAPair) {
               }),
               "two connections of the same ranks");
   });
+}
+
+/// What communicators are made with.
+class NotesConfig : public ForwardingNccl {
+ public:
+  using ForwardingNccl::ForwardingNccl;
+  NcclCommunicator init_rank(const std::string& id, int ranks, int rank, const NcclConfig& config) override {
+    max_ctas.push_back(config.max_ctas);
+    return inner_.init_rank(id, ranks, rank, config);
+  }
+  std::vector<int> max_ctas;
+};
+
+TEST(NcclPayloads, EveryCommunicatorHasTheLimitOfMultiprocessors) {
+  StrictWorld world(2);
+  std::vector<std::unique_ptr<NotesConfig>> notes;
+  const GpuSeam seam = [&](int rank, GpuApi inner) {
+    return GpuApi{inner.cuda, *notes.emplace_back(std::make_unique<NotesConfig>(world.gpu(rank).nccl))};
+  };
+  run_strict(world, {.seam = seam, .nccl = {.max_ctas = 3}}, [](Transport&) {});
+
+  for (const auto& each : notes) EXPECT_THAT(each->max_ctas, ::testing::ElementsAre(3, 3)) << "forward and backward";
 }
 
 TEST(NcclPayloads, AFailedCloseAbortsTheRemainingCommunicators) {

@@ -35,6 +35,9 @@ struct Settings {
   bool serial_streams = false;
   /// A launch waits until the device is idle (lazy loading, cudaFree).
   bool launch_waits = false;
+  /// Kernels and messages last in virtual time, which stands still while the host of a rank does more than poll, and
+  /// then jumps to the next end of one.
+  bool virtual_time = false;
   /// The first element of each delivered message is wrong, as observed if direct access between GPUs is broken.
   bool corrupts = false;
 };

@@ -11,12 +11,16 @@
 #include <utility>
 
 #include "tests/strict_nccl/nccl_model.hpp"
+#include "tests/strict_nccl/pool_memory.hpp"
 
 namespace plumbline::strict {
 
 struct StrictWorld::Shared {
   Shared(int ranks, Settings chosen)
-      : settings(std::move(chosen)), device(ranks, settings.serial_streams), nccl(device, settings) {
+      : settings(std::move(chosen)),
+        device(ranks, settings.serial_streams, settings.virtual_time),
+        nccl(device, settings),
+        polls(static_cast<std::size_t>(ranks)) {
     for (int rank = 0; rank < ranks; ++rank) compute.push_back(device.create_stream(rank, "compute").id);
   }
 
@@ -29,6 +33,19 @@ struct StrictWorld::Shared {
     }
     last_search = now;
     nccl.find_circle();
+  }
+
+  /// A host does something: virtual time stands still.
+  void acts() { std::ranges::fill(polls, 0); }
+  /// A host polls: once all of them do nothing else, virtual time goes on.
+  void polls_again(int rank) {
+    constexpr int often = 8;  // a host that does not wait polls less than this between two of its calls
+    if (!settings.virtual_time) return;
+    ++polls[static_cast<std::size_t>(rank)];
+    if (std::ranges::min(polls) < often) return;
+    acts();
+    device.jump();
+    device.run();
   }
 
   /// The lock, after whose release completed operations are destroyed: their tensors may hold the last reference to
@@ -53,7 +70,9 @@ struct StrictWorld::Shared {
   const Settings settings;
   DeviceModel device;
   NcclModel nccl;
-  std::vector<int> compute;  ///< stream indices
+  std::vector<int> compute;                          ///< stream indices
+  std::vector<int> polls;                            ///< by rank, since a host did something else
+  std::map<int, std::shared_ptr<MemoryPool>> pools;  ///< by stream
   std::map<GpuEvent, std::shared_ptr<Mark>> events;
   std::uintptr_t last_event = 0;
   Time last_search{};
@@ -77,6 +96,13 @@ class StrictWorld::Cuda final : public CudaApi {
     shared_->device.destroy_stream(number(stream));
   }
 
+  std::shared_ptr<void> allocate_with(GpuStream stream) override {
+    const std::lock_guard guard(shared_->lock);
+    auto& pool = shared_->pools[number(stream)];
+    if (!pool) pool = std::make_shared<MemoryPool>();
+    return MemoryPool::use(pool);
+  }
+
   GpuEvent create_event() override {
     const std::lock_guard guard(shared_->lock);
     const auto made = static_cast<GpuEvent>(++shared_->last_event);
@@ -93,6 +119,7 @@ class StrictWorld::Cuda final : public CudaApi {
       shared_->device.note("rank " + std::to_string(rank_) +
                            " records an event behind a group that is not on the stream yet (ncclInProgress)");
     }
+    shared_->acts();
     shared_->events.at(event) = shared_->device.record(shared_->device.stream(number(stream)));
   }
   bool reached(GpuEvent event) override {
@@ -104,6 +131,7 @@ class StrictWorld::Cuda final : public CudaApi {
   void wait(GpuStream stream, GpuEvent event) override {
     const std::lock_guard guard(shared_->lock);
     const std::shared_ptr<Mark>& mark = shared_->events.at(event);
+    shared_->acts();
     if (mark) shared_->device.wait(shared_->device.stream(number(stream)), mark);
   }
 
@@ -133,12 +161,13 @@ class StrictWorld::Nccl final : public NcclApi {
   NcclCommunicator init_rank(const std::string& id, int ranks, int rank, const NcclConfig& /*config*/) override {
     const std::lock_guard guard(shared_->lock);
     const NcclCommunicator made = shared_->nccl.init(rank_, id, ranks, rank);
-    ++communicators_;
+    if (communicators_++ == 0) first_ = made;
     return made;
   }
   NcclState state(NcclCommunicator communicator) override {
     const std::lock_guard guard(shared_->lock);
     shared_->run();
+    if (communicator == first_) shared_->polls_again(rank_);
     return shared_->nccl.state(communicator);
   }
 
@@ -151,6 +180,7 @@ class StrictWorld::Nccl final : public NcclApi {
     const std::lock_guard guard(shared_->lock);
     if (!open_) throw GpuError("ncclGroupEnd", "invalid usage: no group was started");
     open_ = false;
+    shared_->acts();
     shared_->groups += 1;
     shared_->largest_group = std::max(shared_->largest_group, static_cast<std::int64_t>(calls_.size()));
     return shared_->nccl.start_group(rank_, std::exchange(calls_, {}));
@@ -199,6 +229,7 @@ class StrictWorld::Nccl final : public NcclApi {
   bool open_ = false;
   std::vector<NcclModel::Call> calls_;
   int communicators_ = 0;  ///< number created so far
+  NcclCommunicator first_ = NcclCommunicator::none;
   int aborts_ = 0;
 };
 
@@ -228,6 +259,7 @@ void StrictWorld::launch(int rank, Kernel kernel) {
     std::this_thread::yield();
     guard.lock();
   }
+  shared_->acts();
   Stream& stream = shared_->device.stream(shared_->compute.at(static_cast<std::size_t>(rank)));
   shared_->device.put(stream, make_kernel(rank, std::move(kernel)));
 }
@@ -235,7 +267,13 @@ void StrictWorld::launch(int rank, Kernel kernel) {
 bool StrictWorld::compute_idle(int rank) {
   const Shared::Guard guard(*shared_);
   shared_->run();
+  shared_->polls_again(rank);
   return shared_->device.idle(rank, shared_->device.stream(shared_->compute.at(static_cast<std::size_t>(rank))));
+}
+
+Computed StrictWorld::computed(int rank) const {
+  const std::lock_guard guard(shared_->lock);
+  return shared_->device.computed(rank);
 }
 
 void StrictWorld::freeze(int rank) {

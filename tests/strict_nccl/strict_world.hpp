@@ -27,6 +27,7 @@ class StrictWorld {
   void launch(int rank, Kernel kernel);
   /// Whether all compute of the rank has completed; advances streams.
   bool compute_idle(int rank);
+  Computed computed(int rank) const;
 
   /// Freezes the rank's GPU until `thaw`.
   void freeze(int rank);

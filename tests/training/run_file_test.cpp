@@ -69,6 +69,7 @@ schedule = "afab"
 chunks = 2
 balance = [2, 0, 3]
 transport = "threads"
+max_ctas = 0
 timeout_ms = 500
 [record]
 level = "dump"
@@ -108,6 +109,7 @@ level = "dump"
   EXPECT_EQ(run.pipeline.partition, "balance");
   EXPECT_THAT(run.pipeline.balance, ElementsAre(2, 0, 3));
   EXPECT_EQ(run.pipeline.transport, "threads");
+  EXPECT_EQ(run.pipeline.max_ctas, 0);
   EXPECT_EQ(run.pipeline.timeout_ms, 500);
   EXPECT_EQ(run.record_level, RecordLevel::dump);
 }
@@ -146,6 +148,7 @@ TEST(RunFile, HasTheDocumentedDefaults) {
   EXPECT_EQ(adamw.decay, "all");
   EXPECT_EQ(with_train("optimizer = \"sgd\"").train.optimizer.momentum, 0.0);
   EXPECT_EQ(run.pipeline.chunks, 0);
+  EXPECT_EQ(run.pipeline.max_ctas, 4);
   EXPECT_EQ(run.pipeline.timeout_ms, 600000);
   EXPECT_EQ(run.pipeline.start_timeout_ms, 600000);
   EXPECT_FALSE(run.pipeline.schedule_dialect.has_value());
@@ -449,6 +452,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"BalanceBelowZero", pipeline_file("balance = [2, -1]"), {"pipeline.balance"}},
         Broken{"BalanceEmpty", pipeline_file("balance = []"), {"pipeline.balance"}},
         Broken{"Transport", pipeline_file("transport = \"tcp\""), {"pipeline.transport", "mpi, threads, nccl"}},
+        Broken{"MaxCtasBelowZero", pipeline_file("max_ctas = -1"), {"pipeline.max_ctas", "at least 0"}},
+        Broken{"MaxCtasBeyondNccl", pipeline_file("max_ctas = 65"), {"pipeline.max_ctas", "at most 64"}},
+        Broken{"MaxCtasText", pipeline_file("max_ctas = \"4\""), {"pipeline.max_ctas", "integer"}},
         Broken{"TimeoutZero", pipeline_file("timeout_ms = 0"), {"pipeline.timeout_ms"}},
         Broken{"StartTimeoutZero", pipeline_file("start_timeout_ms = 0"), {"pipeline.start_timeout_ms"}},
         Broken{"TimeoutBeyondTheClock",

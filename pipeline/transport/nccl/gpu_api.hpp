@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,6 +48,9 @@ class CudaApi {
   virtual GpuStream create_stream() = 0;
   /// cudaStreamDestroy, which does not wait for pending work.
   virtual void destroy(GpuStream stream) noexcept = 0;
+  /// While the result lives, the calling thread allocates tensors in memory that only tensors allocated with the same
+  /// stream reuse (c10::cuda::CUDAStreamGuard). Nothing may be queued meanwhile.
+  virtual std::shared_ptr<void> allocate_with(GpuStream stream) = 0;
 
   /// cudaEventCreateWithFlags: cudaEventDisableTiming
   virtual GpuEvent create_event() = 0;

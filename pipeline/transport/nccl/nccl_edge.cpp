@@ -66,6 +66,7 @@ NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& 
       events_(events),
       ends_(ends),
       stream_(gpu.cuda),
+      memory_(gpu.cuda, events),
       communicator_(gpu.nccl.init_rank(id, 2, ends.rank < ends.peer ? 0 : 1, config)) {}
 
 NcclEdge::~NcclEdge() {
@@ -96,6 +97,7 @@ bool NcclEdge::connected() {
 
 void NcclEdge::progress() {
   if (communicator_ == NcclCommunicator::none) return;  // closed, while other edges are not
+  memory_.note_freed();
   const NcclProgress now = state();
   if (now == NcclProgress::busy) return;
   if (starting_) finish_start();
@@ -114,11 +116,12 @@ void NcclEdge::start(NcclGroup& group) {
   }
   if (launched.transfers.empty()) return;
 
-  // The payloads are computed by work queued on the compute stream, and that work may still use memory that became a
-  // receive buffer.
-  const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
-  gpu_.cuda.wait(stream_.get(), computed);
-  events_.recycle(computed);
+  // What is sent is computed by work queued on the compute stream.
+  if (std::ranges::any_of(launched.transfers, [](const auto& each) { return each->after_compute; })) {
+    const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+    gpu_.cuda.wait(stream_.get(), computed);
+    events_.recycle(computed);
+  }
 
   const int peer = ends_.rank < ends_.peer ? 1 : 0;
   OpenGroup open(gpu_.nccl);

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/owned_stream.hpp"
+#include "pipeline/transport/nccl/receive_memory.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
@@ -22,6 +24,7 @@ namespace plumbline {
 /// A payload that NCCL transfers.
 struct NcclTransfer {
   bool send = false;
+  bool after_compute = true;        ///< it uses memory that compute queued before it uses, too
   at::Tensor tensor;                ///< of a receive: undefined until its shape is known
   GpuEvent event = GpuEvent::none;  ///< recorded after it once it is on its stream
   bool ended = false;               ///< its event is reached, and the compute stream is ordered after it
@@ -48,6 +51,8 @@ class NcclEdge {
   const Ends& ends() const { return ends_; }
 
   bool connected();
+  /// The buffer of a receive, made by `make`: the receive need not wait for compute.
+  at::Tensor allocate(const std::function<at::Tensor()>& make) { return memory_.allocate(stream_.get(), make); }
   /// Launches a group as far as its first receive without a buffer, and removes from it what it launched. Returns
   /// whether the whole group is on the stream; call again until it is.
   bool launch(NcclGroup& group);
@@ -76,6 +81,7 @@ class NcclEdge {
   GpuEvents& events_;
   Ends ends_;
   OwnedStream stream_;
+  ReceiveMemory memory_;
   NcclCommunicator communicator_;     ///< none once closed or released
   std::optional<Launched> starting_;  ///< passed to NCCL, not on the stream yet
   std::deque<Launched> in_flight_;    ///< on the stream, in order

@@ -116,7 +116,7 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   const at::Tensor sent = pattern(rank_);
   const at::Tensor got = at::empty_like(sent);
   const auto out = send(peer, direction, sent);
-  const auto in = receive(peer, direction, got);
+  const auto in = receive_into(peer, direction, got);
   wait("the first exchange over " + edge.text(), [&] { return in->ended && out->ended; });
   if (!at::equal(got, pattern(peer))) {
     throw RunError("rank " + std::to_string(rank_) + ": " + edge.text() +
@@ -130,7 +130,15 @@ std::shared_ptr<NcclTransfer> NcclPayloads::send(int peer, Direction direction, 
 }
 
 std::shared_ptr<NcclTransfer> NcclPayloads::receive(int peer, Direction direction, at::Tensor buffer) {
-  return add(peer, direction, {.send = false, .tensor = std::move(buffer)});
+  return add(peer, direction, {.after_compute = false, .tensor = std::move(buffer)});
+}
+
+at::Tensor NcclPayloads::allocate(int peer, Direction direction, const std::function<at::Tensor()>& make) {
+  return find_edge(peer, direction).allocate(make);
+}
+
+std::shared_ptr<NcclTransfer> NcclPayloads::receive_into(int peer, Direction direction, at::Tensor tensor) {
+  return add(peer, direction, {.tensor = std::move(tensor)});
 }
 
 std::shared_ptr<NcclTransfer> NcclPayloads::add(int peer, Direction direction, NcclTransfer transfer) {

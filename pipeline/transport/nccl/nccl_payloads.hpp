@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -34,7 +35,7 @@ struct NcclSettings {
 
 /// Before the first message all ranks must call `connect` with all pairs that exchange messages. Tensors belong to the
 /// compute stream of the calling thread: a send transfers what the work queued there when its group is launched
-/// computes, and an ended receive may be used there.
+/// computes, an ended receive may be used there, and its buffer freed while that use is queued.
 class NcclPayloads {
  public:
   /// The rank's device must be set. The libraries must outlive this object.
@@ -51,9 +52,12 @@ class NcclPayloads {
   /// communicator and sends a tensor both ways, since NCCL opens its connections at first use. Blocks.
   void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait);
 
-  /// In the order of the action list. The tensor of a receive may be given later.
+  /// In the order of the action list. The buffer of a receive is made by `allocate`, and may be given later.
   std::shared_ptr<NcclTransfer> send(int peer, Direction direction, at::Tensor payload);
   std::shared_ptr<NcclTransfer> receive(int peer, Direction direction, at::Tensor buffer);
+  at::Tensor allocate(int peer, Direction direction, const std::function<at::Tensor()>& make);
+  /// Into any tensor: it waits for all compute queued before.
+  std::shared_ptr<NcclTransfer> receive_into(int peer, Direction direction, at::Tensor tensor);
   /// Ends the group that `send` and `receive` collect, launches groups and advances transfers. Throws RunError if one
   /// can no longer end.
   void progress();

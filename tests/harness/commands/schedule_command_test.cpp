@@ -83,6 +83,14 @@ TEST_F(ScheduleCommand, SimulatesFilesAndTimesOfEachStage) {
       << "a full backward's own time";
 }
 
+TEST_F(ScheduleCommand, SimulatesMessagesWithoutOverlap) {
+  const std::string afab = "simulate --schedule afab --times 2,2,2 --communication 1 --json ";
+
+  EXPECT_EQ(Json::parse(run(afab).out).at("makespan"), 72);
+  EXPECT_EQ(Json::parse(run(afab + "--no-overlap").out).at("makespan"), 86) << "each backward pass but the first waits";
+  EXPECT_EQ(Json::parse(run(afab + "--no-overlap --ranks 1").out).at("makespan"), 48);
+}
+
 TEST_F(ScheduleCommand, ChecksGoodBadAndUnreadable) {
   EXPECT_EQ(run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement v --model stream").code, 0);
   const Result wrong_placement = run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement loop");
