@@ -204,7 +204,7 @@ TEST_F(ExternalSteps, TheProgressPageFollowsTheRank) {
   ExternalRun run = external_run();
   run.steps = 2;
   ExternalRecord record(path_, run);
-  const auto page = [&] { return read_progress(path_, 0).value(); };
+  const auto page = [&] { return read_progress(path_ / "rank-0/progress").value(); };
   record.begin_step(0.1);
   complete_external_step(record);
   EXPECT_EQ(page().step, 0);

@@ -150,7 +150,7 @@ TEST(VerdictJson, AReferenceIsReadBackWhole) {
 }
 
 TEST(VerdictWords, AnUnknownOutcomeIsToldWithThoseThatAreKnown) {
-  EXPECT_EQ(error_of<InputError>([] { parse_outcome("passed"); }),
+  EXPECT_EQ(error_of<InputError>([] { parse_word<Outcome>("passed"); }),
             "`passed` is not a known outcome; known are holds, fails, not_run, not_applicable, not_triggered");
 }
 

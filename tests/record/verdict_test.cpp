@@ -255,8 +255,8 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
 
 TEST(Verdict, OutcomesHaveTheNamesOfTheSchema) {
   for (const char* name : {"holds", "fails", "not_run", "not_applicable", "not_triggered"})
-    EXPECT_EQ(to_text(parse_outcome(name)), name);
-  EXPECT_THROW(parse_outcome("passed"), InputError);
+    EXPECT_EQ(to_text(parse_word<Outcome>(name)), name);
+  EXPECT_THROW(parse_word<Outcome>("passed"), InputError);
 }
 
 }  // namespace
