@@ -49,28 +49,9 @@ struct Table {
   Complete complete = Complete::unique;
 };
 
+/// Of each row type of record/rows.hpp.
 template <typename Row>
 const Table<Row>& table_of();
-template <>
-const Table<StepRow>& table_of<StepRow>();
-template <>
-const Table<MicrobatchRow>& table_of<MicrobatchRow>();
-template <>
-const Table<TensorRow>& table_of<TensorRow>();
-template <>
-const Table<BoundaryRow>& table_of<BoundaryRow>();
-template <>
-const Table<ActionRow>& table_of<ActionRow>();
-template <>
-const Table<MemoryRow>& table_of<MemoryRow>();
-template <>
-const Table<SavedRow>& table_of<SavedRow>();
-template <>
-const Table<TrafficRow>& table_of<TrafficRow>();
-template <>
-const Table<GpuMemoryRow>& table_of<GpuMemoryRow>();
-template <>
-const Table<EvaluationRow>& table_of<EvaluationRow>();
 
 /// The row's cells in the order of the table's columns.
 template <typename Row>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/digest.hpp"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
+#include <vector>
 
 #include "support/elements.hpp"
 #include "support/hash.hpp"
@@ -16,12 +19,19 @@ bool is_digest(const std::string& text) {
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
   const std::size_t size = dtype_size(dtype);
   if (size == 0 || size * static_cast<std::size_t>(element_count(shape)) != bytes.size())
-    throw std::logic_error("no tensor to digest: dtype " + dtype + ", shape [" + shape_text(shape) + "], " +
-                           std::to_string(bytes.size()) + " bytes");
+    throw std::logic_error(
+        fmt::format("no tensor to digest: dtype {}, shape [{}], {} bytes", dtype, shape_text(shape), bytes.size()));
   Hasher hasher;
   hasher.update(dtype + "|" + shape_text(shape) + "|");
   hasher.update(bytes.data(), bytes.size());
   return hasher.hex();
+}
+
+std::string data_digest(std::int64_t batch, std::int64_t length, const std::int64_t* ids, const std::int64_t* labels) {
+  const std::int64_t count = batch * length;
+  std::vector<std::int64_t> both(ids, ids + count);
+  both.insert(both.end(), labels, labels + count);
+  return tensor_digest("int64", {2, batch, length}, std::as_bytes(std::span(both)));
 }
 
 }  // namespace plumbline

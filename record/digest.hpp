@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -15,5 +16,8 @@ namespace plumbline {
 bool is_digest(const std::string& text);
 
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
+
+/// Of a microbatch's data, ids and labels [batch x length]: of the int64 tensor 2 x batch x length that has both.
+std::string data_digest(std::int64_t batch, std::int64_t length, const std::int64_t* ids, const std::int64_t* labels);
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/exit_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -36,7 +38,7 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   exit.where = keys.optional_text("where").value_or("").substr(0, most_characters);
   exit.data_digest = keys.optional_text("data_digest");
   if (exit.data_digest && !is_digest(*exit.data_digest))
-    keys.fail("data_digest", "'" + *exit.data_digest + "' is not a digest of 32 lower-case hex digits");
+    keys.fail("data_digest", fmt::format("'{}' is not a digest of 32 lower-case hex digits", *exit.data_digest));
   exit.not_recorded = read_not_recorded(keys);
   if (keys.has_value("waited_for")) {
     const auto is_rank = [](const Json& value) { return value.is_number_integer() && value >= 0; };

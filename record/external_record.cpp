@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/external_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "record/digest.hpp"
+#include "record/manifest.hpp"
 #include "record/progress_page.hpp"
 #include "record/tensor_statistics.hpp"
 #include "record/writer.hpp"
@@ -24,9 +27,10 @@ using Clock = std::chrono::steady_clock;
 std::span<const std::byte> bytes_of(const TensorView& tensor) {
   std::size_t bytes = dtype_size(tensor.dtype);
   if (bytes == 0)
-    throw InputError("dtype '" + tensor.dtype + "' is not known; known: float32, float64, bfloat16, float16, int64");
+    throw InputError(
+        fmt::format("dtype '{}' is not known; known: float32, float64, bfloat16, float16, int64", tensor.dtype));
   for (const std::int64_t size : tensor.shape) {
-    if (size < 0) throw InputError("a tensor with a dimension of " + std::to_string(size));
+    if (size < 0) throw InputError(fmt::format("a tensor with a dimension of {}", size));
     bytes *= static_cast<std::size_t>(size);
   }
   if (tensor.data == nullptr && bytes > 0) throw InputError("a tensor without data");
@@ -39,7 +43,7 @@ std::string digest_of(const TensorView& tensor) {
 
 Json object_of(const std::string& text, const char* what) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw InputError(std::string("ExternalRun::").append(what) + " is not a JSON object: " + text);
+  if (!json.is_object()) throw InputError(fmt::format("ExternalRun::{} is not a JSON object: {}", what, text));
   return json;
 }
 
@@ -50,13 +54,11 @@ std::int64_t ranks_of(const ExternalRun& run) {
 }
 
 Json manifest_of(const ExternalRun& run) {
-  Json stages = Json::array();
-  for (std::size_t i = 0; i < run.stages.size(); ++i)
-    stages.push_back({{"stage", i}, {"rank", run.stages[i].rank}, {"units", run.stages[i].units}});
+  std::vector<StageEntry> stages;
+  for (const ExternalStage& stage : run.stages) stages.push_back({std::ssize(stages), stage.rank, stage.units});
   const auto world = ranks_of(run);
-  const auto on_each = std::max<std::int64_t>(
-      1, (static_cast<std::int64_t>(stages.size()) + world - 1) / std::max<std::int64_t>(1, world));
-  Json json = {{"schema", "plumbline-record/2"}, {"run_id", new_run_id()}, {"role", "external"}};
+  const auto on_each = std::max<std::int64_t>(1, (std::ssize(stages) + world - 1) / std::max<std::int64_t>(1, world));
+  Json json = {{"schema", record_schema_name()}, {"run_id", new_run_id()}, {"role", "external"}};
   json["model"] = object_of(run.model, "model");
   json["seed"] = run.seed;
   json["dtype"] = run.dtype;
@@ -66,7 +68,7 @@ Json manifest_of(const ExternalRun& run) {
   json["data"] = {{"source", run.data_source}, {"microbatches", run.microbatches}};
   json["schedule"] = {{"name", run.schedule}, {"chunks_per_rank", on_each},       {"microbatches", run.microbatches},
                       {"digest", nullptr},    {"accumulation", run.accumulation}, {"accumulation_digest", nullptr}};
-  json["stages"] = std::move(stages);
+  json["stages"] = stages;
   json["tied"] = run.tied;
   json["frozen"] = run.frozen;
   json["loss_scaling"] = run.loss_scaling;
@@ -82,16 +84,16 @@ Json manifest_of(const ExternalRun& run) {
 /// Rank 0 claims the folder; other ranks require its manifest.
 std::filesystem::path begun(const std::filesystem::path& folder, const ExternalRun& run, std::int64_t rank) {
   if (rank < 0 || rank >= ranks_of(run))
-    throw InputError("rank " + std::to_string(rank) +
-                     " has no stage; ExternalRun::stages names the stages of all ranks");
+    throw InputError(fmt::format("rank {} has no stage; ExternalRun::stages names the stages of all ranks", rank));
   if (rank == 0) {
     const Json manifest = manifest_of(run);
     claim_record_folder(folder);
     write_manifest(folder, manifest);
   } else if (!std::filesystem::exists(folder / "manifest.json")) {
     throw InputError(
-        folder.string() +
-        ": holds no manifest.json; let rank 0 create its ExternalRecord first, and the others after a barrier");
+        fmt::format("{}: holds no manifest.json; let rank 0 create its ExternalRecord first, and the "
+                    "others after a barrier",
+                    folder.string()));
   }
   return folder;
 }
@@ -100,11 +102,9 @@ std::filesystem::path begun(const std::filesystem::path& folder, const ExternalR
 
 ExternalMicrobatch microbatch_of_tokens(std::int64_t batch, std::int64_t length, const std::int64_t* ids,
                                         const std::int64_t* labels) {
-  const auto count = static_cast<std::size_t>(batch * length);
-  std::vector<std::int64_t> both(ids, ids + count);
-  both.insert(both.end(), labels, labels + count);
-  const auto valid = std::count_if(labels, labels + count, [](std::int64_t label) { return label != ignored_label; });
-  return {batch, length, valid, digest_of({"int64", {2, batch, length}, both.data()})};
+  std::string digest = data_digest(batch, length, ids, labels);
+  const auto count = batch * length;
+  return {batch, length, count - std::count(labels, labels + count, ignored_label), std::move(digest)};
 }
 
 ExternalMicrobatch microbatch_of_rows(std::int64_t rows, const std::vector<TensorView>& fed) {
@@ -126,22 +126,19 @@ struct ExternalRecord::State {
   std::map<std::int64_t, float> losses;
   std::vector<ActionRow> actions;
   std::string last_action;
-  Hasher all_data;  ///< digests of all data, in order
-  bool any_data = false;
 
   State(const std::filesystem::path& folder, ExternalRun of, std::int64_t of_rank)
       : run(std::move(of)),
         rank(of_rank),
+        // a recorder cannot count the transport's traffic
         writer(begun(folder, run, rank), rank, run.tensors ? RecordLevel::full : RecordLevel::summary,
-               /*with_saved=*/false),
-        progress(writer.folder() / "progress") {
-    std::filesystem::remove(writer.folder() / "traffic.csv");  // a recorder cannot count the transport's traffic
-  }
+               /*with_saved=*/false, /*with_traffic=*/false),
+        progress(writer.folder() / "progress") {}
 
   std::int64_t now_ns() const { return std::chrono::nanoseconds(Clock::now() - origin).count(); }
 
   void demand_step(const char* what) const {
-    if (!in_step) throw std::logic_error(std::string(what) + " must be recorded between begin_step and end_step");
+    if (!in_step) throw std::logic_error(fmt::format("{} must be recorded between begin_step and end_step", what));
   }
 
   void tensor(std::int64_t number, const std::string& kind, std::int64_t stage, const std::string& name,
@@ -167,8 +164,7 @@ struct ExternalRecord::State {
 
   const ExternalStage& stage_of(std::int64_t number) const {
     if (number < 0 || number >= static_cast<std::int64_t>(run.stages.size()))
-      throw InputError("stage " + std::to_string(number) + " is none of the " + std::to_string(run.stages.size()) +
-                       " of ExternalRun::stages");
+      throw InputError(fmt::format("stage {} is none of the {} of ExternalRun::stages", number, run.stages.size()));
     return run.stages[static_cast<std::size_t>(number)];
   }
 
@@ -176,8 +172,7 @@ struct ExternalRecord::State {
   void demand_own(std::int64_t number) const {
     const std::int64_t owner = stage_of(number).rank;
     if (owner != rank)
-      throw InputError("stage " + std::to_string(number) + " is rank " + std::to_string(owner) +
-                       "'s, but was recorded by rank " + std::to_string(rank));
+      throw InputError(fmt::format("stage {} is rank {}'s, but was recorded by rank {}", number, owner, rank));
   }
 
   void crossed(std::int64_t from, std::int64_t to, std::int64_t microbatch, const TensorView& value, const char* side) {
@@ -213,19 +208,16 @@ struct ExternalRecord::State {
   }
 
   void demand_all() const {
-    const std::string here = "step " + std::to_string(next_step) + ": ";
+    const auto fail = [&](const std::string& what) { throw InputError(fmt::format("step {}: {}", next_step, what)); };
     const auto wanted = static_cast<std::size_t>(run.microbatches);
     if (fed.size() != wanted)
-      throw InputError(here + std::to_string(fed.size()) + " microbatches were recorded, of " + std::to_string(wanted) +
-                       " that a step has");
+      fail(fmt::format("{} microbatches were recorded, of {} that a step has", fed.size(), wanted));
     if (!losses.empty() &&
         (losses.size() != wanted || losses.begin()->first != 0 || losses.rbegin()->first + 1 != run.microbatches))
-      throw InputError(here + "losses of " + std::to_string(losses.size()) + " microbatches were recorded, of " +
-                       std::to_string(wanted));
-    if (losses.empty() && run.stages.back().rank == rank)
-      throw InputError(here + "no loss was recorded; call loss() for each microbatch");
+      fail(fmt::format("losses of {} microbatches were recorded, of {}", losses.size(), wanted));
+    if (losses.empty() && run.stages.back().rank == rank) fail("no loss was recorded; call loss() for each microbatch");
     if (run.clip_norm && !step.gradient_norm)
-      throw InputError(here + "clip_norm is set, but no norm was recorded; call norm(norm, coefficient)");
+      fail("clip_norm is set, but no norm was recorded; call norm(norm, coefficient)");
   }
 
   void write_step() {
@@ -237,8 +229,6 @@ struct ExternalRecord::State {
       const std::int64_t tokens = one.batch * one.sequence_length;
       step.tokens += tokens;
       step.valid_tokens += one.valid_tokens;
-      all_data.update(one.digest);
-      any_data = any_data || !one.digest.empty();
       writer.add(MicrobatchRow{.step = next_step,
                                .microbatch = number,
                                .sequence_length = one.sequence_length,
@@ -249,9 +239,9 @@ struct ExternalRecord::State {
                                .data_digest = one.digest});
     }
     for (const ActionRow& action : actions) writer.add(action);
-    MemoryRow untold;
-    untold.step = next_step;
-    writer.add(untold);
+    MemoryRow unknown;
+    unknown.step = next_step;
+    writer.add(unknown);
     step.loss = total;
     step.seconds = std::chrono::duration<double>(Clock::now() - began).count();
     writer.end_step(step);
@@ -259,9 +249,7 @@ struct ExternalRecord::State {
 
   void end(const std::string& status, int code) {
     finished = true;
-    ExitFile exit{.rank = rank, .status = status, .code = code, .signal = {}, .last_action = last_action};
-    if (any_data) exit.data_digest = all_data.hex();
-    writer.finish(exit);
+    writer.finish({rank, status, code, std::nullopt, last_action, writer.data_digest()});
   }
 };
 
@@ -288,8 +276,7 @@ void ExternalRecord::begin_step(double learning_rate) {
   State& now = *state_;
   if (now.in_step) throw std::logic_error("begin_step before the previous step has ended");
   if (now.next_step >= now.run.steps)
-    throw std::logic_error("the record was made for " + std::to_string(now.run.steps) +
-                           " steps, and this one exceeds them");
+    throw std::logic_error(fmt::format("the record was made for {} steps, and this one exceeds them", now.run.steps));
   if (now.next_step == 0) now.writer.flush();
   now.in_step = true;
   now.began = Clock::now();
@@ -336,7 +323,7 @@ std::size_t ExternalRecord::begin_action(std::int64_t stage, const std::string& 
   now.demand_step("an action");
   now.demand_own(stage);
   const auto index = static_cast<std::int64_t>(now.actions.size());
-  now.last_action = std::to_string(stage) + kind + (microbatch ? std::to_string(*microbatch) : "");
+  now.last_action = fmt::format("{}{}{}", stage, kind, microbatch ? std::to_string(*microbatch) : "");
   now.progress.update({.step = now.next_step,
                        .action_index = index,
                        .peer = waits_for,
@@ -379,7 +366,7 @@ void ExternalRecord::after_step(const std::string& kind, std::int64_t stage, con
                                 const TensorView& value) {
   state_->demand_step(kind.c_str());
   if (kind != "parameter" && kind != "moment1" && kind != "moment2")
-    throw InputError("after_step: kind '" + kind + "'; known: parameter, moment1, moment2");
+    throw InputError(fmt::format("after_step: kind '{}'; known: parameter, moment1, moment2", kind));
   state_->tensor(state_->next_step, kind, stage, name, value);
 }
 
@@ -396,8 +383,7 @@ void ExternalRecord::finish() {
   State& now = *state_;
   if (now.finished) return;
   if (now.in_step || now.next_step < now.run.steps)
-    throw std::logic_error("finish after " + std::to_string(now.next_step) + " of " + std::to_string(now.run.steps) +
-                           " steps");
+    throw std::logic_error(fmt::format("finish after {} of {} steps", now.next_step, now.run.steps));
   now.end("ok", 0);
 }
 

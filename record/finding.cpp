@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/finding.hpp"
 
+#include <fmt/format.h>
+
 namespace plumbline {
 namespace {
 
 std::string in_the_run(const Finding& finding) {
   std::string text = step_words(finding.step, finding.microbatch);
-  if (finding.stage) text += ", stage " + std::to_string(*finding.stage);
-  if (finding.rank) text += ", rank " + std::to_string(*finding.rank);
+  if (finding.stage) text += fmt::format(", stage {}", *finding.stage);
+  if (finding.rank) text += fmt::format(", rank {}", *finding.rank);
   return text;
 }
 
@@ -18,8 +20,8 @@ std::string followed_by(const std::string& text) {
 }  // namespace
 
 std::string step_words(std::int64_t step, std::optional<std::int64_t> microbatch) {
-  const std::string words = step < 0 ? "the start" : "step " + std::to_string(step);
-  return microbatch ? words + ", microbatch " + std::to_string(*microbatch) : words;
+  const std::string words = step < 0 ? "the start" : fmt::format("step {}", step);
+  return microbatch ? fmt::format("{}, microbatch {}", words, *microbatch) : words;
 }
 
 std::string place_text(const Finding& finding) {
@@ -31,7 +33,7 @@ std::string words_of(const Finding& finding) {
   words += in_the_run(finding) + followed_by(finding.what.empty() ? finding.item : finding.what);
   if (!finding.why.empty()) words += ": " + finding.why;
   if (!finding.expected.empty() || !finding.got.empty())
-    words += " (expected " + finding.expected + ", got " + finding.got + ")";
+    words += fmt::format(" (expected {}, got {})", finding.expected, finding.got);
   return words;
 }
 

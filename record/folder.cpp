@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,22 +17,27 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-void refuse_existing(const fs::path& path) {
+void refuse_other_run(const fs::path& path) {
   if (fs::exists(path))
-    throw InputError(path.string() +
-                     ": already exists, so another run writes this record; give each run its own folder");
+    throw InputError(fmt::format("{}: already exists, so another run writes this record; give each run its own folder",
+                                 path.string()));
+}
+
+void write_list(const fs::path& path, std::string_view bytes) {
+  refuse_other_run(path);
+  write_file(path, bytes);
 }
 
 }  // namespace
 
 void claim_record_folder(const fs::path& record) {
   if (fs::exists(record) && !fs::is_directory(record))
-    throw InputError(record.string() + ": is a file, not a folder; give the record a new folder");
+    throw InputError(fmt::format("{}: is a file, not a folder; give the record a new folder", record.string()));
   make_folder(record);
   if (!fs::is_empty(record))
-    throw InputError(
-        record.string() +
-        ": is not empty, so it may hold another run; nothing was overwritten: give a new folder or remove it");
+    throw InputError(fmt::format(
+        "{}: is not empty, so it may hold another run; nothing was overwritten: give a new folder or remove it",
+        record.string()));
 }
 
 void give_back_record_folder(const fs::path& record) noexcept {
@@ -41,20 +48,16 @@ void give_back_record_folder(const fs::path& record) noexcept {
 void write_manifest(const fs::path& record, const Json& manifest) {
   const fs::path path = record / "manifest.json";
   parse_manifest(path, manifest);  // refuse what a reader would refuse
-  refuse_existing(path);
+  refuse_other_run(path);
   write_json(path, manifest);
 }
 
 void write_schedule_csv(const fs::path& record, std::string_view bytes) {
-  const fs::path path = record / "schedule.csv";
-  refuse_existing(path);
-  write_file(path, bytes);
+  write_list(record / "schedule.csv", bytes);
 }
 
 void write_accumulation_csv(const fs::path& record, std::string_view bytes) {
-  const fs::path path = record / "accumulation.csv";
-  refuse_existing(path);
-  write_file(path, bytes);
+  write_list(record / "accumulation.csv", bytes);
 }
 
 std::string new_run_id() {
@@ -64,11 +67,8 @@ std::string new_run_id() {
   bytes[6] = (bytes[6] & 0x0F) | 0x40;  // version 4
   bytes[8] = (bytes[8] & 0x3F) | 0x80;  // variant of RFC 4122
   std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += "0123456789abcdef"[bytes[i] >> 4];
-    text += "0123456789abcdef"[bytes[i] & 15];
-  }
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
   return text;
 }
 

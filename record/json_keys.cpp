@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/json_keys.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/error.hpp"
@@ -12,11 +14,16 @@ namespace plumbline {
 JsonKeys::JsonKeys(const std::filesystem::path& path, const Json& object, const std::string& prefix)
     : path_(path), object_(object), prefix_(prefix) {
   if (!object.is_object())
-    throw InputError(path.string() + ": " + (prefix.empty() ? "" : "key " + prefix + ": ") + "must be a JSON object");
+    throw InputError(fmt::format("{}: {}must be a JSON object", path.string(),
+                                 prefix.empty() ? "" : fmt::format("key {}: ", prefix)));
 }
 
 void JsonKeys::fail(const std::string& key, const std::string& what) const {
-  throw InputError(path_.string() + ": key " + (prefix_.empty() ? key : prefix_ + "." + key) + ": " + what);
+  throw InputError(fmt::format("{}: key {}: {}", path_.string(), whole_name(key), what));
+}
+
+std::string JsonKeys::whole_name(const std::string& key) const {
+  return prefix_.empty() ? key : prefix_ + "." + key;
 }
 
 const Json& JsonKeys::at(const std::string& key) const {
@@ -39,7 +46,7 @@ std::optional<std::string> JsonKeys::optional_text(const std::string& key) const
 std::string JsonKeys::word(const std::string& key, const std::vector<std::string>& known) const {
   const std::string value = text(key);
   if (std::find(known.begin(), known.end(), value) == known.end())
-    fail(key, "'" + value + "' is not known; known: " + join(known, ", "));
+    fail(key, fmt::format("'{}' is not known; known: {}", value, join(known, ", ")));
   return value;
 }
 
@@ -50,7 +57,7 @@ std::int64_t JsonKeys::integer(const std::string& key, std::int64_t smallest, st
                          value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::max<std::int64_t>(largest, 0));
   const auto number = too_large ? largest : value.get<std::int64_t>();
   if (too_large || number < smallest || number > largest)
-    fail(key, json_text(value) + " is not between " + std::to_string(smallest) + " and " + std::to_string(largest));
+    fail(key, fmt::format("{} is not between {} and {}", json_text(value), smallest, largest));
   return number;
 }
 
@@ -68,7 +75,7 @@ std::vector<std::string> JsonKeys::texts(const std::string& key) const {
 }
 
 JsonKeys JsonKeys::object(const std::string& key) const {
-  return {path_, at(key), prefix_.empty() ? key : prefix_ + "." + key};
+  return {path_, at(key), whole_name(key)};
 }
 
 std::vector<JsonKeys> JsonKeys::objects(const std::string& key) const {
@@ -76,7 +83,7 @@ std::vector<JsonKeys> JsonKeys::objects(const std::string& key) const {
   if (!value.is_array()) fail(key, "must be a list of objects");
   std::vector<JsonKeys> all;
   for (std::size_t i = 0; i < value.size(); ++i)
-    all.emplace_back(path_, value[i], (prefix_.empty() ? key : prefix_ + "." + key) + "[" + std::to_string(i) + "]");
+    all.emplace_back(path_, value[i], fmt::format("{}[{}]", whole_name(key), i));
   return all;
 }
 

@@ -36,6 +36,8 @@ class JsonKeys {
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
  private:
+  std::string whole_name(const std::string& key) const;
+
   std::filesystem::path path_;
   const Json& object_;
   std::string prefix_;

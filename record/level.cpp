@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -19,7 +21,7 @@ constexpr std::array<std::pair<RecordLevel, const char*>, 4> levels{{{RecordLeve
 RecordLevel parse_record_level(const std::string& text) {
   for (const auto& [level, name] : levels)
     if (text == name) return level;
-  throw InputError("record level '" + text + "' is not known; known: none, summary, full, dump");
+  throw InputError(fmt::format("record level '{}' is not known; known: none, summary, full, dump", text));
 }
 
 std::string to_text(RecordLevel level) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/machine_differences.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -56,7 +58,7 @@ std::string text_of(const std::vector<Values>& ranks, const std::string& key) {
   if (by_value.size() == 1) return by_value.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [value, of] : by_value)
-    parts.push_back(value + " (" + (of.size() > 1 ? "ranks " : "rank ") + join(of, ", ") + ")");
+    parts.push_back(fmt::format("{} ({} {})", value, of.size() > 1 ? "ranks" : "rank", join(of, ", ")));
   return join(parts, ", ");
 }
 

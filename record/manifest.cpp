@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/manifest.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -23,12 +25,12 @@ constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
   const std::string schema = keys.text("schema"), family = record_family;
   const std::int64_t number = schema.starts_with(family) ? parse_integer(schema.substr(family.size())).value_or(0) : 0;
-  const std::string known = family + to_text(oldest_schema) + " to " + family + to_text(record_schema);
+  const std::string known = fmt::format("{0}{1} to {0}{2}", family, oldest_schema, record_schema);
   if (number > record_schema)
-    throw InputError(path.string() + ": written by a newer version (schema " + schema + "); this one reads " + known +
-                     ": use a newer plumbline");
+    throw InputError(fmt::format("{}: written by a newer version (schema {}); this one reads {}: use a newer plumbline",
+                                 path.string(), schema, known));
   if (number < oldest_schema)
-    throw InputError(path.string() + ": schema '" + schema + "' is not known; this version reads " + known);
+    throw InputError(fmt::format("{}: schema '{}' is not known; this version reads {}", path.string(), schema, known));
   return number;
 }
 
@@ -59,8 +61,7 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
     StageEntry stage;
     stage.stage = entry.integer("stage", 0);
     if (stage.stage != expected)
-      entry.fail("stage",
-                 "is " + to_text(stage.stage) + " where " + to_text(expected) + " comes next; list them in order");
+      entry.fail("stage", fmt::format("is {} where {} comes next; list them in order", stage.stage, expected));
     stage.rank = entry.integer("rank", 0, manifest.world_size - 1);
     stage.units = entry.texts("units");
     manifest.stages.push_back(std::move(stage));
@@ -76,8 +77,7 @@ void check_layers(const JsonKeys& keys, const Manifest& manifest) {
   std::size_t units = 0;
   for (const StageEntry& stage : manifest.stages) units += stage.units.size();
   if (layers.is_number_integer() && layers > units)
-    keys.fail("model.num_hidden_layers",
-              "is " + json_text(layers) + ", but the stages list " + std::to_string(units) + " units");
+    keys.fail("model.num_hidden_layers", fmt::format("is {}, but the stages list {} units", json_text(layers), units));
 }
 
 void read_tied(const JsonKeys& keys, Manifest& manifest) {
@@ -132,10 +132,10 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
   }
   const std::int64_t from = manifest.resumed_from ? manifest.resumed_from->step : 0;
   if (from != manifest.first_step)
-    keys.fail("first_step",
-              "is " + to_text(manifest.first_step) + ", but " +
-                  (manifest.resumed_from ? "resumed_from.step is " + to_text(from)
-                                         : "there is no resumed_from, which names the run that this one resumes"));
+    keys.fail("first_step", fmt::format("is {}, but {}", manifest.first_step,
+                                        manifest.resumed_from
+                                            ? fmt::format("resumed_from.step is {}", from)
+                                            : "there is no resumed_from, which names the run that this one resumes"));
 }
 
 void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
@@ -180,13 +180,12 @@ void check_role(const JsonKeys& keys, const Manifest& manifest) {
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");
   const auto stages = static_cast<std::int64_t>(manifest.stages.size());
   if (manifest.role == "reference" && manifest.world_size != 1)
-    keys.fail("world_size", "is " + to_text(manifest.world_size) + ", but a reference is one device");
+    keys.fail("world_size", fmt::format("is {}, but a reference is one device", manifest.world_size));
   if (manifest.role == "reference" && manifest.schedule_name != "sequential")
-    keys.fail("schedule.name", "is '" + manifest.schedule_name + "', but a reference's is 'sequential'");
+    keys.fail("schedule.name", fmt::format("is '{}', but a reference's is 'sequential'", manifest.schedule_name));
   const auto expected = manifest.world_size * manifest.chunks_per_rank;
   if (stages != expected)
-    keys.fail("stages",
-              "are " + to_text(stages) + ", but world_size x schedule.chunks_per_rank is " + to_text(expected));
+    keys.fail("stages", fmt::format("are {}, but world_size x schedule.chunks_per_rank is {}", stages, expected));
 }
 
 void check_optional_kinds(const JsonKeys& keys) {

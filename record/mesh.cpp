@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/mesh.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -24,10 +26,10 @@ void read_axes(const JsonKeys& keys, Mesh& mesh) {
   for (const auto& [name, size] : keys.at("axes").items()) {
     mesh.axes[name] = axes.integer(name, 1, most_ranks_of_a_mesh);
     if (mesh.world_size() > most_ranks_of_a_mesh)
-      axes.fail(name, "makes more than " + to_text(most_ranks_of_a_mesh) + " ranks");
+      axes.fail(name, fmt::format("makes more than {} ranks", most_ranks_of_a_mesh));
   }
   mesh.pipeline = keys.text("pipeline");
-  if (!mesh.axes.contains(mesh.pipeline)) keys.fail("pipeline", "'" + mesh.pipeline + "' is none of the axes");
+  if (!mesh.axes.contains(mesh.pipeline)) keys.fail("pipeline", fmt::format("'{}' is none of the axes", mesh.pipeline));
 }
 
 void read_replicas(const JsonKeys& keys, Mesh& mesh) {
@@ -43,22 +45,21 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
   for (const Json& list : replicas) {
     const auto number = static_cast<std::int64_t>(mesh.replicas.size());
     for (const auto rank : list.get<std::vector<std::int64_t>>()) {
-      const std::string named = "rank " + to_text(rank);
       if (rank < 0 || rank >= world)
-        keys.fail("replicas", named + " is none of the " + to_text(world) + " that the sizes of the axes multiply to");
+        keys.fail("replicas",
+                  fmt::format("rank {} is none of the {} that the sizes of the axes multiply to", rank, world));
       auto& taken = replica_of[static_cast<std::size_t>(rank)];
-      if (taken)
-        keys.fail("replicas", named + " is in replica " + to_text(*taken) + " and in replica " + to_text(number));
+      if (taken) keys.fail("replicas", fmt::format("rank {} is in replica {} and in replica {}", rank, *taken, number));
       taken = number;
     }
     if (std::ssize(list) != length)
-      keys.fail("replicas", "replica " + to_text(number) + " has " + to_text(std::ssize(list)) + " ranks, but axis '" +
-                                mesh.pipeline + "' has " + to_text(length));
+      keys.fail("replicas", fmt::format("replica {} has {} ranks, but axis '{}' has {}", number, list.size(),
+                                        mesh.pipeline, length));
     mesh.replicas.push_back(list.get<std::vector<std::int64_t>>());
   }
   const auto left_out = std::find(replica_of.begin(), replica_of.end(), std::nullopt);
   if (left_out != replica_of.end())
-    keys.fail("replicas", "rank " + to_text(left_out - replica_of.begin()) + " is in none of them");
+    keys.fail("replicas", fmt::format("rank {} is in none of them", left_out - replica_of.begin()));
 }
 
 /// The distinct parts must follow each other from 0 to the parameter's size; several replicas may hold the same one.
@@ -67,13 +68,13 @@ void require_whole(const JsonKeys& keys, const std::string& parameter, const Sha
   for (const auto& part : std::set(sharding.parts.begin(), sharding.parts.end())) {
     if (part.first == part.second) continue;
     if (part.first != end)
-      keys.fail(parameter, "index " + to_text(std::min(part.first, end)) + " along dimension " +
-                               to_text(sharding.dimension) + " is in " + (part.first > end ? "no part" : "two parts"));
+      keys.fail(parameter, fmt::format("index {} along dimension {} is in {}", std::min(part.first, end),
+                                       sharding.dimension, part.first > end ? "no part" : "two parts"));
     end = part.second;
   }
   if (end != sharding.size)
-    keys.fail(parameter, "index " + to_text(end) + " along dimension " + to_text(sharding.dimension) + " of " +
-                             to_text(sharding.size) + " is in no part");
+    keys.fail(parameter,
+              fmt::format("index {} along dimension {} of {} is in no part", end, sharding.dimension, sharding.size));
 }
 
 void read_sharded(const JsonKeys& keys, Mesh& mesh) {
@@ -123,22 +124,21 @@ fs::path folder_of(const fs::path& folder, std::int64_t replica) {
 Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
   const auto mesh = read_manifest(folder_of(folder, replica)).mesh;
   if (!mesh || mesh->replica != replica)
-    throw InputError((folder_of(folder, replica) / "manifest.json").string() + ": key mesh.replica: is " +
-                     (mesh ? to_text(mesh->replica) : "missing") + " in the folder of replica " + to_text(replica));
+    throw InputError(fmt::format("{}: key mesh.replica: is {} in the folder of replica {}",
+                                 (folder_of(folder, replica) / "manifest.json").string(),
+                                 mesh ? to_text(mesh->replica) : "missing", replica));
   return *mesh;
 }
 
 std::string in_words(const Mesh& mesh) {
   std::vector<std::string> axes, replicas;
-  for (const auto& [name, size] : mesh.axes) axes.push_back(name + " " + to_text(size));
+  for (const auto& [name, size] : mesh.axes) axes.push_back(fmt::format("{} {}", name, size));
   for (const auto& ranks : mesh.replicas) {
-    std::vector<std::string> named;
-    for (const auto rank : ranks) named.push_back(to_text(rank));
-    replicas.push_back("[" + join(named, ", ") + "]");
+    replicas.push_back(fmt::format("[{}]", join(ranks, ", ")));
   }
-  return "axes " + join(axes, ", ") + " with the pipeline along " + mesh.pipeline + ", replicas " +
-         join(replicas, " ") + (mesh.own_gradients ? ", gradients of its own" : "") +
-         (mesh.sharded.empty() ? "" : ", " + to_text(std::ssize(mesh.sharded)) + " parameters in parts");
+  return fmt::format("axes {} with the pipeline along {}, replicas {}{}{}", join(axes, ", "), mesh.pipeline,
+                     join(replicas, " "), mesh.own_gradients ? ", gradients of its own" : "",
+                     mesh.sharded.empty() ? "" : fmt::format(", {} parameters in parts", mesh.sharded.size()));
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ std::string Sharding::name_of(const std::string& parameter, std::int64_t replica
   if (begin == end) return "";
   std::string before;
   for (std::int64_t i = 0; i < dimension; ++i) before += ":,";
-  return parameter + "[" + before + to_text(begin) + ":" + to_text(end) + "]";
+  return fmt::format("{}[{}{}:{}]", parameter, before, begin, end);
 }
 
 std::int64_t Mesh::world_size() const {
@@ -158,7 +158,7 @@ std::int64_t Mesh::world_size() const {
 }
 
 std::string Mesh::name() const {
-  return "replica " + to_text(replica) + " of " + to_text(std::ssize(replicas));
+  return fmt::format("replica {} of {}", replica, replicas.size());
 }
 
 Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
@@ -167,13 +167,14 @@ Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
   read_replicas(keys, mesh);
   mesh.replica = keys.integer("replica", 0, std::ssize(mesh.replicas) - 1);
   if (mesh.axes.at(mesh.pipeline) != ranks)
-    keys.fail("pipeline", "axis '" + mesh.pipeline + "' has " + to_text(mesh.axes.at(mesh.pipeline)) +
-                              " ranks, but world_size, the size of one pipeline, is " + to_text(ranks));
+    keys.fail("pipeline", fmt::format("axis '{}' has {} ranks, but world_size, the size of one pipeline, is {}",
+                                      mesh.pipeline, mesh.axes.at(mesh.pipeline), ranks));
   read_sharded(keys, mesh);
   if (keys.has_value("gradients")) {
     const std::string gradients = keys.text("gradients");
     if (gradients != "reduced" && gradients != "own")
-      keys.fail("gradients", "is '" + gradients + "'; they are `reduced` (over replicas) or each replica's `own`");
+      keys.fail("gradients",
+                fmt::format("is '{}'; they are `reduced` (over replicas) or each replica's `own`", gradients));
     mesh.own_gradients = gradients == "own";
   }
   return mesh;
@@ -184,14 +185,15 @@ fs::path replica_folder(const fs::path& folder, std::optional<std::int64_t> repl
     if (!replica || !fs::exists(folder / "manifest.json")) return folder;
     const auto mesh = read_manifest(folder).mesh;
     if (mesh && mesh->replica != *replica)
-      throw InputError(folder.string() + ": is " + mesh->name() + ", not replica " + to_text(*replica));
+      throw InputError(fmt::format("{}: is {}, not replica {}", folder.string(), mesh->name(), *replica));
     return folder;
   }
   if (!replica) {
     replica_folders(folder);
-    throw InputError(folder.string() +
-                     ": holds a record for each of several pipelines (replica-0, ...); choose one: "
-                     "--replica 0");
+    throw InputError(
+        fmt::format("{}: holds a record for each of several pipelines (replica-0, ...); choose one: "
+                    "--replica 0",
+                    folder.string()));
   }
   const fs::path chosen = folder_of(folder, *replica);
   if (!fs::is_directory(chosen)) throw InputError(chosen.string() + ": does not exist; choose an existing replica");
@@ -206,21 +208,23 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
   const Mesh first = mesh_in(folder, *numbers.begin());
   const std::int64_t count = std::ssize(first.replicas);
   for (std::int64_t number = 0; number < count; ++number) {
+    const fs::path own = folder_of(folder, number);
     if (!numbers.contains(number))
-      throw InputError(folder_of(folder, number).string() + ": does not exist, but by the mesh of the others " +
-                       to_text(count) + " pipelines trained in parallel");
+      throw InputError(fmt::format("{}: does not exist, but by the mesh of the others {} pipelines trained in parallel",
+                                   own.string(), count));
     const Mesh mesh = mesh_in(folder, number);
+    const std::string manifest = (own / "manifest.json").string();
     if (mesh.sharded != first.sharded)
-      throw InputError((folder_of(folder, number) / "manifest.json").string() +
-                       ": key mesh.sharded: is not that of replica 0 of the same run");
+      throw InputError(fmt::format("{}: key mesh.sharded: is not that of replica 0 of the same run", manifest));
     if (in_words(mesh) != in_words(first))
-      throw InputError((folder_of(folder, number) / "manifest.json").string() + ": key mesh: says " + in_words(mesh) +
-                       "; replica 0 of the same run says " + in_words(first));
-    folders.push_back(folder_of(folder, number));
+      throw InputError(fmt::format("{}: key mesh: says {}; replica 0 of the same run says {}", manifest, in_words(mesh),
+                                   in_words(first)));
+    folders.push_back(own);
   }
   if (*numbers.rbegin() >= count)
-    throw InputError(folder_of(folder, *numbers.rbegin()).string() + ": exists, but by the mesh of the others " +
-                     to_text(count) + " pipelines trained in parallel: is it from an earlier run?");
+    throw InputError(fmt::format(
+        "{}: exists, but by the mesh of the others {} pipelines trained in parallel: is it from an earlier run?",
+        folder_of(folder, *numbers.rbegin()).string(), count));
   return folders;
 }
 

@@ -6,12 +6,6 @@
 #include "record/json_keys.hpp"
 
 namespace plumbline {
-namespace {
-
-constexpr const char* key = "not_recorded";
-constexpr std::size_t most_characters = 400;
-
-}  // namespace
 
 const std::vector<std::string>& kinds_of_rows() {
   static const std::vector<std::string> kinds = {"sends",   "receives", "boundaries", "actions", "schedule",
@@ -22,8 +16,9 @@ const std::vector<std::string>& kinds_of_rows() {
 
 std::vector<NotRecorded> read_not_recorded(const JsonKeys& keys) {
   std::vector<NotRecorded> list;
-  if (!keys.has(key)) return list;
-  for (const JsonKeys& entry : keys.objects(key))
+  constexpr std::size_t most_characters = 400;
+  if (!keys.has("not_recorded")) return list;
+  for (const JsonKeys& entry : keys.objects("not_recorded"))
     list.push_back({entry.word("what", kinds_of_rows()), entry.text("why").substr(0, most_characters)});
   return list;
 }

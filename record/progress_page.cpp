@@ -2,6 +2,7 @@
 #include "record/progress_page.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,6 @@
 #include <thread>
 #include <utility>
 
-#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 
@@ -115,8 +115,8 @@ bool ProgressSnapshot::of_another_host() const {
 
 ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), pid_(::getpid()) {
   const auto fail = [&](int error) {
-    throw SystemError(file.string() + ": the heartbeat cannot be created: " + std::strerror(error) + "; " +
-                      advice_on_writing(error));
+    throw SystemError(fmt::format("{}: the heartbeat cannot be created: {}; {}", file.string(), std::strerror(error),
+                                  advice_on_writing(error)));
   };
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) fail(errno);
@@ -163,10 +163,6 @@ std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file)
   const auto snapshot = read_page(mapped);
   ::munmap(mapped, page_bytes);
   return snapshot;
-}
-
-std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank) {
-  return read_progress(record / rank_folder(rank) / "progress");
 }
 
 }  // namespace plumbline

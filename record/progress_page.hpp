@@ -61,7 +61,5 @@ class ProgressPage {
 /// The last update; nullopt if there is no such file, it is no heartbeat (yet), or the rank died or stopped within an
 /// update.
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file);
-/// The same for a rank of a record.
-std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank);
 
 }  // namespace plumbline

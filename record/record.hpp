@@ -10,7 +10,6 @@
 
 #include "record/mesh.hpp"
 #include "record/rows.hpp"
-#include "record/rows_before.hpp"
 #include "record/traits.hpp"
 #include "record/writer.hpp"
 #include "support/json.hpp"
@@ -99,6 +98,16 @@ struct Manifest {
 std::string first_unit(const Manifest& manifest);
 
 Manifest read_manifest(const std::filesystem::path& record);
+
+struct RankRecord;
+
+/// Number of rows that precede the current ones in each of a rank's tables: converts a row's index to its line.
+struct RowsBefore {
+  std::size_t steps = 0, microbatches = 0, tensors = 0, boundaries = 0, evaluation = 0;
+
+  /// Adds the current rows: they precede the next ones.
+  void add(const RankRecord& in_hand);
+};
 
 /// One rank's tables. A table that level or role do not require and that does not exist stays empty and is named in
 /// `absent`.

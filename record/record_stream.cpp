@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/record_stream.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "record/exit_file.hpp"
@@ -20,18 +23,12 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-/// Calls `visit` for each table of a rank that has steps, with the current rows of two records.
-template <typename One, typename Other, typename Visit>
-void for_each_table(One& one, Other& other, Visit visit) {
-  visit(one.steps, other.steps);
-  visit(one.microbatches, other.microbatches);
-  visit(one.tensors, other.tensors);
-  visit(one.boundaries, other.boundaries);
-  visit(one.actions, other.actions);
-  visit(one.memory, other.memory);
-  visit(one.traffic, other.traffic);
-  visit(one.gpu_memory, other.gpu_memory);
-  visit(one.evaluation, other.evaluation);
+/// Calls `visit` with each member of RankRecord that is a table with steps.
+template <typename Visit>
+void for_each_table(Visit visit) {
+  visit(&RankRecord::steps), visit(&RankRecord::microbatches), visit(&RankRecord::tensors);
+  visit(&RankRecord::boundaries), visit(&RankRecord::actions), visit(&RankRecord::memory);
+  visit(&RankRecord::traffic), visit(&RankRecord::gpu_memory), visit(&RankRecord::evaluation);
 }
 
 /// The open tables of one rank.
@@ -42,26 +39,22 @@ class RankStream {
                rank.rank,       rank.exit && rank.exit->status == "ok",
                counts,          dumps_were_removed(record.path)} {
     const Manifest& manifest = record.manifest;
-    open(steps, rank);
-    open(microbatches, rank);
-    open(tensors, rank);
-    open(boundaries, rank);
-    open(actions, rank);
-    open(memory, rank);
-    std::optional<TableStream<SavedRow>> saved;
-    open(saved, rank);
-    saved->take(0, rank.saved);
-    open(traffic, rank);
-    if (manifest.device != "cpu") open(gpu_memory, rank);
-    if (manifest.evaluation) open(evaluation, rank);
+    open<StepRow>(rank), open<MicrobatchRow>(rank), open<TensorRow>(rank), open<BoundaryRow>(rank);
+    open<ActionRow>(rank), open<MemoryRow>(rank), open<SavedRow>(rank);
+    of<SavedRow>()->take(0, rank.saved);
+    of<SavedRow>().reset();
+    open<TrafficRow>(rank);
+    if (manifest.device != "cpu") open<GpuMemoryRow>(rank);
+    if (manifest.evaluation) open<EvaluationRow>(rank);
     if (!manifest.evaluation && fs::exists(folder / "evaluation.csv"))
       place_.fail("evaluation.csv", 0, {}, "exists, but manifest.json has no evaluation");
-    require_dump("initial");
+    require_dump(-1);
   }
 
   std::optional<std::int64_t> next_step() const {
     std::optional<std::int64_t> least;
-    for_each_table(*this, *this, [&](const auto& table, const auto&) {
+    for_each_table([&]<typename Row>(std::vector<Row> RankRecord::*) {
+      const auto& table = std::get<Table<Row>>(tables_);
       const auto next = table ? table->next_step() : std::nullopt;
       if (next && (!least || *next < *least)) least = next;
     });
@@ -69,65 +62,66 @@ class RankStream {
   }
 
   void take(std::int64_t step, RankRecord& rank) {
-    for_each_table(*this, rank, [&](auto& table, auto& rows) {
-      if (table) table->take(step, rows);
+    for_each_table([&]<typename Row>(std::vector<Row> RankRecord::*rows) {
+      if (auto& table = of<Row>()) table->take(step, rank.*rows);
     });
-    if (step >= 0) require_dump(to_text(step));
+    if (step >= 0) require_dump(step);
   }
-
-  std::optional<TableStream<StepRow>> steps;
-  std::optional<TableStream<MicrobatchRow>> microbatches;
-  std::optional<TableStream<TensorRow>> tensors;
-  std::optional<TableStream<BoundaryRow>> boundaries;
-  std::optional<TableStream<ActionRow>> actions;
-  std::optional<TableStream<MemoryRow>> memory;
-  std::optional<TableStream<TrafficRow>> traffic;
-  std::optional<TableStream<GpuMemoryRow>> gpu_memory;
-  std::optional<TableStream<EvaluationRow>> evaluation;
 
  private:
   template <typename Row>
-  void open(std::optional<TableStream<Row>>& table, RankRecord& rank) {
-    table.emplace(place_);
-    if (table->absent()) rank.absent.push_back(table->file());
-    if (table->cut_off()) rank.cut_off.push_back(table->file());
+  using Table = std::optional<TableStream<Row>>;
+
+  template <typename Row>
+  Table<Row>& of() {
+    return std::get<Table<Row>>(tables_);
   }
 
-  void require_dump(const std::string& name) const {
+  template <typename Row>
+  void open(RankRecord& rank) {
+    auto& table = of<Row>().emplace(place_);
+    if (table.absent()) rank.absent.push_back(table.file());
+    if (table.cut_off()) rank.cut_off.push_back(table.file());
+  }
+
+  void require_dump(std::int64_t step) const {
     const Manifest& manifest = place_.manifest;
     if (place_.dumps_removed || !place_.complete || manifest.level != RecordLevel::dump ||
         !owns_units(manifest, place_.rank))
       return;
-    const std::string file = "dumps/step-" + name + ".safetensors";
+    const std::string file = "dumps/" + dump_file_name(step);
     if (!fs::exists(place_.folder / file)) place_.fail_missing(file);
   }
 
   RankPlace place_;
+  std::tuple<Table<StepRow>, Table<MicrobatchRow>, Table<TensorRow>, Table<BoundaryRow>, Table<ActionRow>,
+             Table<MemoryRow>, Table<SavedRow>, Table<TrafficRow>, Table<GpuMemoryRow>, Table<EvaluationRow>>
+      tables_;
 };
+
+/// A file whose digest the manifest has.
+std::string read_list(const fs::path& path, const std::string& expected) {
+  std::string bytes = read_file(path);
+  if (const std::string digest = hash_hex(bytes); digest != expected)
+    throw InputError(
+        fmt::format("{}: its digest is {}, manifest.json says '{}': it was changed, or belongs to another run",
+                    path.string(), digest, expected));
+  return bytes;
+}
 
 std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs::path& record) {
   const fs::path path = record / "schedule.csv";
   if (manifest.level == RecordLevel::none) return std::nullopt;
-  if (!fs::exists(path)) {
-    if (!demands_schedule(manifest)) return std::nullopt;
-    throw InputError(path.string() + ": is missing, but manifest.json says level '" + to_text(manifest.level) + "'");
-  }
-  std::string bytes = read_file(path);
-  const std::string digest = hash_hex(bytes);
-  if (digest != manifest.schedule_digest)
-    throw InputError(path.string() + ": its digest is " + digest + ", manifest.json says '" + manifest.schedule_digest +
-                     "': it was changed, or belongs to another run");
-  return bytes;
+  if (fs::exists(path)) return read_list(path, manifest.schedule_digest);
+  if (!demands_schedule(manifest)) return std::nullopt;
+  throw InputError(
+      fmt::format("{}: is missing, but manifest.json says level '{}'", path.string(), to_text(manifest.level)));
 }
 
 /// The file is optional; if it exists, it must be the one of this run.
 void check_accumulation_csv(const Manifest& manifest, const fs::path& record) {
   const fs::path path = record / "accumulation.csv";
-  if (manifest.accumulation != "listed" || !fs::exists(path)) return;
-  const std::string digest = hash_hex(read_file(path));
-  if (digest != manifest.accumulation_digest)
-    throw InputError(path.string() + ": its digest is " + digest + ", manifest.json says '" +
-                     manifest.accumulation_digest + "': it was changed, or belongs to another run");
+  if (manifest.accumulation == "listed" && fs::exists(path)) read_list(path, manifest.accumulation_digest);
 }
 
 /// Refuses folders of ranks outside the world, also in other spellings.
@@ -137,21 +131,21 @@ void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
     if (!name.starts_with(rank_folder_prefix)) continue;
     const auto rank = parse_integer(name.substr(rank_folder_prefix.size()));
     if (rank && *rank >= 0 && *rank < manifest.world_size && name == rank_folder(*rank)) continue;
-    throw RecordError({name, rank, {}}, entry.path().string() + ": exists, but manifest.json says world_size " +
-                                            to_text(manifest.world_size) +
-                                            ": the folder holds two runs, or something else of that name");
+    throw RecordError({name, rank, {}}, fmt::format("{}: exists, but manifest.json says world_size {}: the folder "
+                                                    "holds two runs, or something else of that name",
+                                                    entry.path().string(), manifest.world_size));
   }
 }
 
 std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& folder, std::int64_t number) {
   const RecordPlace place{rank_folder(number) + "/exit.json", number, {}};
-  auto exit = in_place(place, [&] { return read_exit_file(folder / "exit.json"); });
+  const fs::path path = folder / "exit.json";
+  auto exit = in_place(place, [&] { return read_exit_file(path); });
   if (exit && !exit->not_recorded.empty() && manifest.traits.own)
-    throw RecordError(place,
-                      (folder / "exit.json").string() + ": key not_recorded: is allowed only in an external record");
+    throw RecordError(place, fmt::format("{}: key not_recorded: is allowed only in an external record", path.string()));
   if (exit && exit->rank != number)
-    throw RecordError(place, (folder / "exit.json").string() + ": key rank: is " + to_text(exit->rank) +
-                                 " in the folder of rank " + to_text(number));
+    throw RecordError(place,
+                      fmt::format("{}: key rank: is {} in the folder of rank {}", path.string(), exit->rank, number));
   return exit;
 }
 
@@ -235,7 +229,8 @@ class RecordStream::Reader {
     const bool next = step == step_ + 1 || (step_ == start && step == record.first_step);
     step_ = step;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      for_each_table(record.ranks[i], before[i], [&](auto& now, auto& earlier) {
+      for_each_table([&](auto rows) {
+        auto &now = record.ranks[i].*rows, &earlier = before[i].*rows;
         now.swap(earlier);
         dropped_ += static_cast<std::int64_t>(now.size());
         now.clear();
@@ -253,9 +248,10 @@ class RecordStream::Reader {
 
   void move_rows_to(std::vector<RankRecord>& whole) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      for_each_table(record.ranks[i], whole[i], [&](auto& now, auto& all) {
+      for_each_table([&](auto rows) {
+        auto& now = record.ranks[i].*rows;
         dropped_ += static_cast<std::int64_t>(now.size());
-        std::move(now.begin(), now.end(), std::back_inserter(all));
+        std::move(now.begin(), now.end(), std::back_inserter(whole[i].*rows));
         now.clear();
       });
     }
@@ -274,9 +270,9 @@ class RecordStream::Reader {
   /// The rows of the last step that was left out.
   void keep_state_as_start() {
     const auto drop_all = [&](RankRecord& rank) {
-      for_each_table(rank, rank, [&](auto& rows, auto&) {
-        dropped_ += static_cast<std::int64_t>(rows.size());
-        rows.clear();
+      for_each_table([&](auto rows) {
+        dropped_ += static_cast<std::int64_t>((rank.*rows).size());
+        (rank.*rows).clear();
       });
     };
     for (RankRecord& rank : record.ranks) {
@@ -327,6 +323,24 @@ void RecordStream::move_rows_to(std::vector<RankRecord>& whole) {
 
 const RowCounts& RecordStream::counts() const {
   return reader_->counts;
+}
+
+void RowsBefore::add(const RankRecord& in_hand) {
+  steps += in_hand.steps.size();
+  microbatches += in_hand.microbatches.size();
+  tensors += in_hand.tensors.size();
+  boundaries += in_hand.boundaries.size();
+  evaluation += in_hand.evaluation.size();
+}
+
+Record read_record(const fs::path& path) {
+  RecordStream stream(path);
+  Record whole = stream.record();
+  while (const auto step = stream.next_step()) {
+    stream.go_to(*step);
+    stream.move_rows_to(whole.ranks);
+  }
+  return whole;
 }
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/recorder_notes.hpp"
 
+#include <fmt/format.h>
+
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -18,7 +20,7 @@ std::vector<std::string> recorder_notes(const Record& record) {
       const Json exit = read_json(path), told = exit.value("notes", Json::array());
       for (const Json& note : told.is_array() ? told : Json::array())
         if (note.is_string())
-          notes.push_back("rank " + std::to_string(rank) + ": " + note.get<std::string>().substr(0, most_characters));
+          notes.push_back(fmt::format("rank {}: {}", rank, note.get<std::string>().substr(0, most_characters)));
     } catch (const InputError&) {  // reported when the record is read
     }
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/removed_dumps.hpp"
 
+#include <fmt/format.h>
+
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -21,9 +23,9 @@ void remove_dumps(const fs::path& record, const std::string& words) {
     if (!rank.is_directory() || !rank.path().filename().string().starts_with(rank_folder_prefix)) continue;
     const fs::path dumps = rank.path() / "dumps";
     fs::remove_all(dumps, error);
-    if (error) throw SystemError(dumps.string() + ": cannot be removed: " + error.message());
+    if (error) throw SystemError(fmt::format("{}: cannot be removed: {}", dumps.string(), error.message()));
   }
-  if (error) throw SystemError(record.string() + ": cannot be read: " + error.message());
+  if (error) throw SystemError(fmt::format("{}: cannot be read: {}", record.string(), error.message()));
 }
 
 }  // namespace plumbline

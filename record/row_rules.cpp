@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/row_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -25,12 +27,12 @@ class Rules {
   }
   void below(std::int64_t value, std::int64_t end, const char* column, const char* what, std::int64_t first = 0) {
     if (value < end || bad_) return;
-    bad_ = BadCell{column, "is not a " + std::string(what) + " of this run, which by manifest.json has " +
-                               std::to_string(first) + " to " + std::to_string(end - 1)};
+    bad_ = BadCell{column,
+                   fmt::format("is not a {} of this run, which by manifest.json has {} to {}", what, first, end - 1)};
   }
   void on_rank(bool good, std::int64_t rank) {
     if (!good && !bad_)
-      bad_ = BadCell{"stage", "is not a stage that manifest.json places on rank " + std::to_string(rank)};
+      bad_ = BadCell{"stage", fmt::format("is not a stage that manifest.json places on rank {}", rank)};
   }
   void step(std::int64_t value, const Manifest& manifest) {
     const bool before = value >= 0 && value < manifest.first_step;
@@ -42,7 +44,7 @@ class Rules {
   void at_most(const std::optional<std::int64_t>& value, const std::optional<std::int64_t>& limit, const char* column,
                const char* what) {
     if (!value || !limit || *value <= *limit || bad_) return;
-    bad_ = BadCell{column, "is more than " + std::string(what) + ", " + std::to_string(*limit)};
+    bad_ = BadCell{column, fmt::format("is more than {}, {}", what, *limit)};
   }
   const std::optional<BadCell>& bad() const { return bad_; }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/table_keys.hpp"
 
+#include <fmt/format.h>
+
 namespace plumbline {
 namespace {
 
@@ -28,15 +30,14 @@ bool TableKeys::Numbers::insert(std::int64_t number) {
 
 std::optional<std::string> TableKeys::accept_step(std::optional<std::int64_t> step) {
   if (step_ && step && *step < *step_)
-    return "a row of step " + std::to_string(*step) + " after those of step " + std::to_string(*step_) +
-           ": rows are written step by step";
+    return fmt::format("a row of step {} after those of step {}: rows are written step by step", *step, *step_);
   if (step_ && step && *step > *step_)
     if (const auto missing = end_step()) return missing;
   const std::int64_t next = !step_ ? manifest_.first_step : *step == *step_ ? *step : *step_ + 1;
   const bool each_step = demand_ != Complete::unique && demand_ != Complete::each_microbatch_unit;
   if (step && each_step && complete_ && *step > next) {
     step_ = next;
-    return "no row of step " + std::to_string(next) + " comes before those of step " + std::to_string(*step);
+    return fmt::format("no row of step {} comes before those of step {}", next, *step);
   }
   step_ = step;
   return std::nullopt;
@@ -49,8 +50,8 @@ std::optional<std::string> TableKeys::missing_number() const {
   // Microbatches outside the run are refused with their rows.
   const bool all = !numbers_.gap() && (!microbatches || numbers_.first_missing() == manifest_.microbatches);
   if (all) return std::nullopt;
-  return "step " + std::to_string(*step_) + " has no row of " + (microbatches ? "microbatch " : "index ") +
-         std::to_string(numbers_.first_missing());
+  return fmt::format("step {} has no row of {} {}", *step_, microbatches ? "microbatch" : "index",
+                     numbers_.first_missing());
 }
 
 std::optional<std::string> TableKeys::end_step() {
@@ -63,18 +64,16 @@ std::optional<std::string> TableKeys::end_step() {
 std::optional<std::string> TableKeys::finish() {
   if (!complete_) return std::nullopt;
   if (demand_ == Complete::each_microbatch_unit) {
-    const auto wanted = manifest_.microbatches * units(manifest_);
-    if (static_cast<std::int64_t>(keys_.size()) == wanted) return std::nullopt;
-    return "has " + std::to_string(keys_.size()) + " rows, not one for each of " +
-           std::to_string(manifest_.microbatches) + " microbatches and " + std::to_string(units(manifest_)) +
-           " units in the stages of manifest.json";
+    const std::int64_t each = units(manifest_);
+    if (std::ssize(keys_) == manifest_.microbatches * each) return std::nullopt;
+    return fmt::format("has {} rows, not one for each of {} microbatches and {} units in the stages of manifest.json",
+                       keys_.size(), manifest_.microbatches, each);
   }
   if (demand_ == Complete::unique) return std::nullopt;
   if (const auto missing = end_step()) return missing;
   if (step_ && *step_ + 1 == manifest_.steps) return std::nullopt;
   step_ = step_ ? *step_ + 1 : manifest_.first_step;
-  return "no row of step " + std::to_string(*step_) + ", but manifest.json says " + std::to_string(manifest_.steps) +
-         " steps";
+  return fmt::format("no row of step {}, but manifest.json says {} steps", *step_, manifest_.steps);
 }
 
 }  // namespace plumbline

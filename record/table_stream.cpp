@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/table_stream.hpp"
 
+#include <fmt/format.h>
+
 #include "record/rank_folder.hpp"
-#include "support/numbers.hpp"
 
 namespace plumbline {
 
@@ -12,13 +13,12 @@ RecordPlace RankPlace::place(const std::string& file, std::optional<std::int64_t
 
 void RankPlace::fail(const std::string& file, std::size_t line, std::optional<std::int64_t> step,
                      const std::string& what) const {
-  const std::string at = line == 0 ? "" : ":" + to_text(static_cast<std::int64_t>(line));
   throw RecordError(place(std::filesystem::path(file).filename().string(), step),
-                    (folder / file).string() + at + ": " + what);
+                    fmt::format("{}{}: {}", (folder / file).string(), line == 0 ? "" : fmt::format(":{}", line), what));
 }
 
 void RankPlace::fail_missing(const std::string& file) const {
-  fail(file, 0, {}, "is missing, but manifest.json says level '" + to_text(manifest.level) + "'");
+  fail(file, 0, {}, fmt::format("is missing, but manifest.json says level '{}'", to_text(manifest.level)));
 }
 
 bool may_lack_column(Presence presence, const Manifest& manifest) {

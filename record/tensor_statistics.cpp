@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/tensor_statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <stdexcept>
 
@@ -13,7 +15,7 @@ namespace {
 template <typename Sum>
 TensorStatistics statistics_of(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
   if (dtype_size(dtype) * static_cast<std::size_t>(element_count(shape)) != bytes.size())
-    throw std::logic_error(dtype + " [" + shape_text(shape) + "] has " + std::to_string(bytes.size()) + " bytes");
+    throw std::logic_error(fmt::format("{} [{}] has {} bytes", dtype, shape_text(shape), bytes.size()));
   TensorStatistics found;
   const std::int64_t width = shape.size() == 2 ? shape[1] : 0;
   if (shape.size() == 2) found.nonzero_rows = 0;

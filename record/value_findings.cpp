@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/value_findings.hpp"
 
+#include <fmt/format.h>
+
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -9,7 +11,7 @@ std::string to_text(const ValueFindings& findings) {
   if (findings.fingerprints.empty()) return findings.otherwise;
   std::vector<std::string> parts;
   for (const Fingerprint& found : findings.fingerprints)
-    parts.push_back(found.words + " (" + found.evidence + "): " + found.suggests);
+    parts.push_back(fmt::format("{} ({}): {}", found.words, found.evidence, found.suggests));
   return join(parts, "; or: ");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/verdict.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -13,36 +15,44 @@ namespace plumbline {
 namespace {
 
 template <class Value>
-using Names = std::vector<std::pair<Value, std::string>>;
+struct Words {
+  const char* what;
+  std::vector<std::pair<Value, std::string>> names;
+};
 
-const Names<Outcome> outcomes = {{Outcome::holds, "holds"},
-                                 {Outcome::fails, "fails"},
-                                 {Outcome::not_run, "not_run"},
-                                 {Outcome::not_applicable, "not_applicable"},
-                                 {Outcome::not_triggered, "not_triggered"}};
-const Names<Requirement> requirements = {
-    {Requirement::required, "required"}, {Requirement::told, "told"}, {Requirement::not_applicable, "not_applicable"}};
-const Names<Tier> tiers = {{Tier::bits, "bits"}, {Tier::calibrated, "calibrated"}};
-const Names<SecondRun::Outcome> second_runs = {{SecondRun::Outcome::fails_again, "fails_again"},
-                                               {SecondRun::Outcome::holds, "holds"},
-                                               {SecondRun::Outcome::not_done, "not_done"}};
-
-template <class Value>
-std::string name_of(const Names<Value>& names, Value value) {
-  for (const auto& [known, name] : names) {
-    if (known == value) return name;
-  }
-  throw std::logic_error("a value without a name");
+// The parameter only selects the type.
+const Words<Outcome>& words_of(Outcome) {
+  static const Words<Outcome> words{"outcome",
+                                    {{Outcome::holds, "holds"},
+                                     {Outcome::fails, "fails"},
+                                     {Outcome::not_run, "not_run"},
+                                     {Outcome::not_applicable, "not_applicable"},
+                                     {Outcome::not_triggered, "not_triggered"}}};
+  return words;
+}
+const Words<Requirement>& words_of(Requirement) {
+  using enum Requirement;
+  static const Words<Requirement> words{"requirement",
+                                        {{required, "required"}, {told, "told"}, {not_applicable, "not_applicable"}}};
+  return words;
+}
+const Words<Tier>& words_of(Tier) {
+  static const Words<Tier> words{"tier", {{Tier::bits, "bits"}, {Tier::calibrated, "calibrated"}}};
+  return words;
+}
+const Words<SecondRun::Outcome>& words_of(SecondRun::Outcome) {
+  using enum SecondRun::Outcome;
+  static const Words<SecondRun::Outcome> words{
+      "outcome of a second run", {{fails_again, "fails_again"}, {holds, "holds"}, {not_done, "not_done"}}};
+  return words;
 }
 
 template <class Value>
-Value value_of(const Names<Value>& names, const std::string& text, const std::string& what) {
-  std::vector<std::string> all;
-  for (const auto& [value, name] : names) {
-    if (text == name) return value;
-    all.push_back(name);
+std::string name_of(Value value) {
+  for (const auto& [known, name] : words_of(value).names) {
+    if (known == value) return name;
   }
-  throw InputError("`" + text + "` is not a known " + what + "; known are " + join(all, ", "));
+  throw std::logic_error("a value without a name");
 }
 
 void add(Counts& sums, const Counts& counts) {
@@ -52,29 +62,31 @@ void add(Counts& sums, const Counts& counts) {
 }  // namespace
 
 std::string to_text(Outcome outcome) {
-  return name_of(outcomes, outcome);
-}
-Outcome parse_outcome(const std::string& text) {
-  return value_of(outcomes, text, "outcome");
+  return name_of(outcome);
 }
 std::string to_text(Requirement requirement) {
-  return name_of(requirements, requirement);
-}
-Requirement parse_requirement(const std::string& text) {
-  return value_of(requirements, text, "requirement");
+  return name_of(requirement);
 }
 std::string to_text(Tier tier) {
-  return name_of(tiers, tier);
-}
-Tier parse_tier(const std::string& text) {
-  return value_of(tiers, text, "tier");
+  return name_of(tier);
 }
 std::string to_text(SecondRun::Outcome outcome) {
-  return name_of(second_runs, outcome);
+  return name_of(outcome);
 }
-SecondRun::Outcome parse_second_run(const std::string& text) {
-  return value_of(second_runs, text, "outcome of a second run");
+
+template <class Value>
+Value parse_word(const std::string& text) {
+  std::vector<std::string> all;
+  for (const auto& [value, name] : words_of(Value()).names) {
+    if (text == name) return value;
+    all.push_back(name);
+  }
+  throw InputError(fmt::format("`{}` is not a known {}; known are {}", text, words_of(Value()).what, join(all, ", ")));
 }
+template Outcome parse_word<Outcome>(const std::string&);
+template Requirement parse_word<Requirement>(const std::string&);
+template Tier parse_word<Tier>(const std::string&);
+template SecondRun::Outcome parse_word<SecondRun::Outcome>(const std::string&);
 
 bool is_blocking(const CheckResult& check) {
   if (check.outcome == Outcome::fails) return true;

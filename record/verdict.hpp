@@ -20,18 +20,15 @@ inline constexpr const char* verdict_schema = "plumbline-verdict/2";
 
 enum class Outcome { holds, fails, not_run, not_applicable, not_triggered };
 std::string to_text(Outcome outcome);
-Outcome parse_outcome(const std::string& text);
 
 /// How a check counts for its case. required: it must hold. told: informational, only a failure keeps the case from
 /// holding. not_applicable: its claim has no meaning for the case.
 enum class Requirement { required, told, not_applicable };
 std::string to_text(Requirement requirement);
-Requirement parse_requirement(const std::string& text);
 
 /// How values are compared: bit for bit, or within the limits of a calibration.
 enum class Tier { bits, calibrated };
 std::string to_text(Tier tier);
-Tier parse_tier(const std::string& text);
 
 /// Counts by name: tensors, elements, ranks, ...
 using Counts = std::map<std::string, std::int64_t>;
@@ -62,7 +59,10 @@ struct SecondRun {
   std::string words;
 };
 std::string to_text(SecondRun::Outcome outcome);
-SecondRun::Outcome parse_second_run(const std::string& text);
+
+/// The value of an enumeration above by its text. Throws InputError listing the known texts.
+template <typename Value>
+Value parse_word(const std::string& text);
 
 /// What the recorder of one of a case's records could not see.
 struct Unrecorded {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // verdict.json: one list of keys per type, by which it is written and read.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -231,10 +233,6 @@ class KeyReader {
   void read(const char* key, bool& value) { convert(key, value, "true or false"); }
   void read(const char* key, Counts& value) { convert(key, value, "an object of integers"); }
   void read(const char* key, std::vector<std::int64_t>& value) { convert(key, value, "a list of integers"); }
-  void read(const char* key, Outcome& value) { value = word(key, parse_outcome); }
-  void read(const char* key, Requirement& value) { value = word(key, parse_requirement); }
-  void read(const char* key, Tier& value) { value = word(key, parse_tier); }
-  void read(const char* key, SecondRun::Outcome& value) { value = word(key, parse_second_run); }
   template <class Value>
   void read(const char* key, std::optional<Value>& value) {
     value.reset();
@@ -246,7 +244,15 @@ class KeyReader {
   }
   template <class Value>
   void read(const char* key, Value& value) {
-    read_keys(keys_.object(key), value);
+    if constexpr (std::is_enum_v<Value>) {
+      try {
+        value = parse_word<Value>(keys_.text(key));
+      } catch (const InputError& error) {
+        keys_.fail(key, error.what());
+      }
+    } else {
+      read_keys(keys_.object(key), value);
+    }
   }
 
   template <class Value>
@@ -270,15 +276,6 @@ class KeyReader {
       value = keys_.at(key).get<Value>();
     } catch (const Json::exception&) {
       keys_.fail(key, std::string("must be ") + form);
-    }
-  }
-
-  template <class Value>
-  Value word(const char* key, Value (*parse)(const std::string&)) const {
-    try {
-      return parse(keys_.text(key));
-    } catch (const InputError& error) {
-      keys_.fail(key, error.what());
     }
   }
 
@@ -322,8 +319,8 @@ Verdict read_verdict(const std::filesystem::path& path) {
   const JsonKeys keys(path, json);
   const std::string schema = keys.text("schema");
   if (schema != verdict_schema && schema != first_schema) {
-    keys.fail("schema",
-              "'" + schema + "' is not read by this version; it reads " + verdict_schema + " and " + first_schema);
+    keys.fail("schema", fmt::format("'{}' is not read by this version; it reads {} and {}", schema, verdict_schema,
+                                    first_schema));
   }
   Verdict verdict;
   KeyReader reader(keys, schema == first_schema);

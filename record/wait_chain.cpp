@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/wait_chain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -16,11 +18,11 @@ std::optional<ProgressSnapshot> progress_of(const RankFolders& folders, std::int
 /// "last seen in 0F3 of step 2"
 std::string last_seen(const std::optional<ProgressSnapshot>& page) {
   if (!page) return "which has no heartbeat on this machine";
-  const bool elsewhere = page->of_another_host();
-  const std::string step = " of step " + std::to_string(page->step);
-  const std::string by_page = elsewhere ? " (on " + page->host + ", whose heartbeat may be old)" : "";
+  const std::string step = fmt::format(" of step {}", page->step);
+  const std::string by_page =
+      page->of_another_host() ? fmt::format(" (on {}, whose heartbeat may be old)", page->host) : "";
   if (page->action.empty()) return "which has not begun its first action" + (page->step > 0 ? step : "") + by_page;
-  return "last seen in " + page->action + step + by_page;
+  return fmt::format("last seen in {}{}{}", page->action, step, by_page);
 }
 
 }  // namespace
@@ -52,12 +54,13 @@ std::string waits_behind(const RankFolders& folders, std::int64_t rank) noexcept
   for (std::size_t i = 1; i < chain.size(); ++i) {
     const std::int64_t next = i + 1 < chain.size() ? chain[i + 1] : end;
     if (next < 0) break;
-    text += (text.empty() ? "; " : ", ") + folders.name(chain[i]) + (text.empty() ? " waits for " : " for ") +
-            folders.name(next);
+    const std::string waiting = folders.name(chain[i]), awaited = folders.name(next);
+    text += text.empty() ? fmt::format("; {} waits for {}", waiting, awaited)
+                         : fmt::format(", {} for {}", waiting, awaited);
   }
   if (end >= 0) return text + ": they wait for each other";
-  return (text.empty() ? "; " + folders.name(chain.back()) : text) + ", " +
-         last_seen(progress_of(folders, chain.back()));
+  return fmt::format("{}, {}", text.empty() ? "; " + folders.name(chain.back()) : text,
+                     last_seen(progress_of(folders, chain.back())));
 } catch (const std::exception&) {
   return {};
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/writer.hpp"
 
-#include <optional>
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,7 @@
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/numbers.hpp"
+#include "support/hash.hpp"
 
 namespace plumbline {
 namespace {
@@ -41,8 +43,9 @@ class Rows {
 
 void refuse_existing(const std::filesystem::path& path) {
   if (std::filesystem::exists(path))
-    throw InputError(path.string() +
-                     ": already exists, so this record holds another run; nothing was overwritten: give a new folder");
+    throw InputError(
+        fmt::format("{}: already exists, so this record holds another run; nothing was overwritten: give a new folder",
+                    path.string()));
 }
 
 }  // namespace
@@ -52,19 +55,15 @@ struct RecordWriter::Tables {
   RecordLevel level;
   bool finished = false;
   std::tuple<Rows<MicrobatchRow>, Rows<TensorRow>, Rows<BoundaryRow>, Rows<ActionRow>, Rows<MemoryRow>, Rows<SavedRow>,
-             Rows<TrafficRow>, Rows<EvaluationRow>>
+             Rows<TrafficRow>, Rows<GpuMemoryRow>, Rows<EvaluationRow>>
       tables;
   Rows<StepRow> steps;  // separate, because its row marks the step as complete
+  Hasher data;
+  bool any_data = false;
 
   template <typename... OfTable>
   void open() {
     (std::get<Rows<OfTable>>(tables).open(folder), ...);
-  }
-
-  template <typename Row>
-  void add(Row row) {
-    if (finished) throw std::logic_error(folder.string() + ": a row after exit.json");
-    std::get<Rows<Row>>(tables).add(std::move(row));
   }
 
   void write() {
@@ -72,7 +71,8 @@ struct RecordWriter::Tables {
   }
 };
 
-RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved)
+RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved,
+                           bool with_traffic)
     : tables_(std::make_unique<Tables>()) {
   tables_->folder = record / rank_folder(rank);
   tables_->level = level;
@@ -84,7 +84,8 @@ RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t ran
   refuse_existing(tables_->folder / table_of<StepRow>().file);
   refuse_existing(tables_->folder / "exit.json");
   if (level == RecordLevel::none) return;
-  tables_->open<MicrobatchRow, ActionRow, MemoryRow, TrafficRow>();
+  tables_->open<MicrobatchRow, ActionRow, MemoryRow>();
+  if (with_traffic) tables_->open<TrafficRow>();
   if (wants_tensors()) tables_->open<TensorRow, BoundaryRow>();
   if (with_saved) tables_->open<SavedRow>();
   tables_->steps.open(tables_->folder);
@@ -103,32 +104,27 @@ bool RecordWriter::wants_dump() const {
   return tables_->level == RecordLevel::dump;
 }
 
-void RecordWriter::add(MicrobatchRow row) {
-  tables_->add(std::move(row));
+template <typename Row>
+void RecordWriter::add(Row row) {
+  if (tables_->finished) throw std::logic_error(tables_->folder.string() + ": a row after exit.json");
+  auto& rows = std::get<Rows<Row>>(tables_->tables);
+  if constexpr (std::is_same_v<Row, GpuMemoryRow> || std::is_same_v<Row, EvaluationRow>)
+    if (!rows.is_open() && tables_->level != RecordLevel::none) rows.open(tables_->folder);
+  if constexpr (std::is_same_v<Row, MicrobatchRow>) {
+    tables_->data.update(row.data_digest);
+    tables_->any_data = tables_->any_data || !row.data_digest.empty();
+  }
+  rows.add(std::move(row));
 }
-void RecordWriter::add(TensorRow row) {
-  tables_->add(std::move(row));
-}
-void RecordWriter::add(BoundaryRow row) {
-  tables_->add(std::move(row));
-}
-void RecordWriter::add(ActionRow row) {
-  tables_->add(std::move(row));
-}
-void RecordWriter::add(MemoryRow row) {
-  tables_->add(std::move(row));
-}
-void RecordWriter::add(SavedRow row) {
-  tables_->add(std::move(row));
-}
-void RecordWriter::add(TrafficRow row) {
-  tables_->add(std::move(row));
-}
-void RecordWriter::add(EvaluationRow row) {
-  auto& rows = std::get<Rows<EvaluationRow>>(tables_->tables);
-  if (!rows.is_open() && tables_->level != RecordLevel::none) rows.open(tables_->folder);
-  tables_->add(std::move(row));
-}
+template void RecordWriter::add(MicrobatchRow);
+template void RecordWriter::add(TensorRow);
+template void RecordWriter::add(BoundaryRow);
+template void RecordWriter::add(ActionRow);
+template void RecordWriter::add(MemoryRow);
+template void RecordWriter::add(SavedRow);
+template void RecordWriter::add(TrafficRow);
+template void RecordWriter::add(GpuMemoryRow);
+template void RecordWriter::add(EvaluationRow);
 
 void RecordWriter::end_step(const StepRow& row) {
   if (tables_->finished) throw std::logic_error(tables_->folder.string() + ": a step after exit.json");
@@ -153,6 +149,10 @@ void RecordWriter::finish(const ExitFile& exit) {
 
 std::filesystem::path RecordWriter::folder() const {
   return tables_->folder;
+}
+
+std::optional<std::string> RecordWriter::data_digest() const {
+  return tables_->any_data ? std::optional(tables_->data.hex()) : std::nullopt;
 }
 
 }  // namespace plumbline

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,7 @@ void give_back_record_folder(const std::filesystem::path& record) noexcept;
 /// Throws InputError naming the key if the manifest is invalid, or if the file exists; SystemError if it cannot be
 /// written.
 void write_manifest(const std::filesystem::path& record, const Json& manifest);
-/// schedule.csv: `bytes` must be those of manifest.json's `schedule.digest`. Same errors.
+/// schedule.csv, whose digest manifest.json has. Same errors.
 void write_schedule_csv(const std::filesystem::path& record, std::string_view bytes);
 /// accumulation.csv: the order in which gradients were summed, for `accumulation` "listed".
 void write_accumulation_csv(const std::filesystem::path& record, std::string_view bytes);
@@ -39,7 +40,8 @@ class RecordWriter {
  public:
   /// Creates `<record>/rank-<rank>/` and the tables of the level. Rows of other tables are dropped. Throws InputError
   /// if a table exists (from another run), SystemError if one cannot be created.
-  RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved);
+  RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved,
+               bool with_traffic = true);
   ~RecordWriter();
   RecordWriter(RecordWriter&&) noexcept;
 
@@ -47,15 +49,10 @@ class RecordWriter {
   bool wants_tensors() const;  ///< level full or dump
   bool wants_dump() const;
 
-  void add(MicrobatchRow row);
-  void add(TensorRow row);
-  void add(BoundaryRow row);
-  void add(ActionRow row);
-  void add(MemoryRow row);
-  void add(SavedRow row);
-  void add(TrafficRow row);
-  /// The table is created with its first row, because only the rank that owns the loss has any.
-  void add(EvaluationRow row);
+  /// A row of any table but steps.csv. gpu_memory.csv and evaluation.csv, which few ranks have, are created with their
+  /// first row.
+  template <typename Row>
+  void add(Row row);
   /// Ends the step: writes and flushes all buffered rows, then the row of steps.csv. Throws SystemError on a full disk,
   /// as flush and finish do.
   void end_step(const StepRow& row);
@@ -64,6 +61,9 @@ class RecordWriter {
   /// Writes exit.json. Later additions throw std::logic_error.
   void finish(const ExitFile& exit);
   std::filesystem::path folder() const;  ///< <record>/rank-<rank>
+  /// For exit.json: of the rows added to microbatches.csv, XXH3-128 of their data digests one after the other; null if
+  /// the rank was fed none.
+  std::optional<std::string> data_digest() const;
 
  private:
   struct Tables;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/annotations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -34,7 +36,7 @@ std::string command_text(const std::string& text, bool property) {
 }
 
 std::string annotation(const char* level, const std::string& title, const std::string& message) {
-  return std::string("::") + level + " title=" + command_text(title, true) + "::" + command_text(message, false) + "\n";
+  return fmt::format("::{} title={}::{}\n", level, command_text(title, true), command_text(message, false));
 }
 
 std::string why_not(const CellVerdict& cell) {
@@ -42,7 +44,7 @@ std::string why_not(const CellVerdict& cell) {
   if (cell.first_divergence) message = cell.first_divergence->words;
   for (const CheckResult& check : cell.checks) {
     if (message.empty() && is_blocking(check))
-      message = check.name + " " + to_text(check.outcome) + ": " + check.reason;
+      message = fmt::format("{} {}: {}", check.name, to_text(check.outcome), check.reason);
   }
   if (cell.values) message += "\nLooks like: " + to_text(*cell.values);
   if (!cell.command.empty()) message += "\nRun again: " + cell.command;
@@ -50,8 +52,8 @@ std::string why_not(const CellVerdict& cell) {
 }
 
 std::string measurement(const char* type, const std::string& name, const std::string& value) {
-  return "<CTestMeasurement type=\"" + std::string(type) + "\" name=\"" + xml_escape(name) + "\">" + xml_escape(value) +
-         "</CTestMeasurement>\n";
+  return fmt::format("<CTestMeasurement type=\"{}\" name=\"{}\">{}</CTestMeasurement>\n", type, xml_escape(name),
+                     xml_escape(value));
 }
 
 }  // namespace
@@ -67,7 +69,8 @@ std::string annotations(const Verdict& verdict) {
   for (const ReferenceVerdict& reference : verdict.references) {
     for (const CheckResult& check : reference.checks) {
       if (is_blocking(check))
-        lines.push_back(annotation("error", "reference " + reference.id, check.name + ": " + check.reason));
+        lines.push_back(
+            annotation("error", "reference " + reference.id, fmt::format("{}: {}", check.name, check.reason)));
     }
   }
   for (const std::string& line : warnings(verdict)) lines.push_back(annotation("warning", "not covered", line));
@@ -77,7 +80,7 @@ std::string annotations(const Verdict& verdict) {
     const auto more = lines.size() - (most_annotations - 1);
     lines.resize(most_annotations - 1);
     lines.push_back(annotation(verdict.holds ? "warning" : "error", "Plumbline",
-                               headline(verdict) + "; " + std::to_string(more) + " more are in report.html"));
+                               fmt::format("{}; {} more are in report.html", headline(verdict), more)));
   }
   std::string text;
   for (const std::string& line : lines) text += line;
@@ -85,7 +88,6 @@ std::string annotations(const Verdict& verdict) {
 }
 
 std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence, const std::filesystem::path& report) {
-  double seconds = 0;
   std::map<std::string, std::int64_t> largest;
   for (const auto& [id, run] : evidence.cells) {
     for (const RankMemory& rank : run.ranks) {
@@ -94,18 +96,15 @@ std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence,
         if (bytes) largest[name] = std::max(largest[name], *bytes);
     }
   }
-  for (const CellVerdict& cell : verdict.cells) seconds += cell.seconds;
-  for (const ReferenceVerdict& reference : verdict.references) seconds += reference.seconds;
   std::string text = measurement("text/string", "verdict", headline(verdict));
-  if (verdict.harness.is_object() && verdict.harness.contains("commit") && verdict.harness.at("commit").is_string())
-    text += measurement("text/string", "commit", verdict.harness.at("commit").get<std::string>());
+  if (const auto commit = judge_commit(verdict)) text += measurement("text/string", "commit", *commit);
   for (const auto& [what, count] : verdict.counts) text += measurement("numeric/integer", what, to_text(count));
   for (const auto& [what, count] : verdict.compared)
     text += measurement("numeric/integer", "compared_" + what, to_text(count));
   for (const auto& [name, bytes] : largest) text += measurement("numeric/integer", name, to_text(bytes));
-  text += measurement("numeric/double", "run_seconds", to_text(seconds));
-  return text + "<CTestMeasurementFile type=\"file\" name=\"report\">" + xml_escape(report.string()) +
-         "</CTestMeasurementFile>\n";
+  text += measurement("numeric/double", "run_seconds", to_text(run_seconds(verdict)));
+  return text + fmt::format("<CTestMeasurementFile type=\"file\" name=\"report\">{}</CTestMeasurementFile>\n",
+                            xml_escape(report.string()));
 }
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/baseline_result.hpp"
 
+#include <fmt/format.h>
+
 #include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -10,16 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> texts(const Json& list) {
-  std::vector<std::string> all;
-  for (const Json& text : list) all.push_back(text.get<std::string>());
-  return all;
-}
-
 std::string compared_text(const Json& counts) {
   std::vector<std::string> parts;
   for (const auto& [what, count] : counts.items()) {
-    if (count.get<std::int64_t>() > 0) parts.push_back(grouped(count.get<std::int64_t>()) + " " + spaced(what));
+    if (count.get<std::int64_t>() > 0)
+      parts.push_back(fmt::format("{} {}", grouped(count.get<std::int64_t>()), spaced(what)));
   }
   return join(parts, ", ");
 }
@@ -27,23 +24,22 @@ std::string compared_text(const Json& counts) {
 }  // namespace
 
 BaselineResult baseline_result_from(const Json& json) {
+  const auto text = [](const Json& object, const char* key) { return object.at(key).get<std::string>(); };
   BaselineResult result;
-  result.name = json.at("baseline").get<std::string>();
-  result.commit_before = json.at("commit_before").get<std::string>();
-  result.commit_now = json.at("commit_now").get<std::string>();
+  result.name = text(json, "baseline");
+  result.commit_before = text(json, "commit_before");
+  result.commit_now = text(json, "commit_now");
   result.holds = json.at("holds").get<bool>();
   result.compared = compared_text(json.at("compared"));
   for (const Json& change : json.at("changes")) {
-    result.changes.push_back({change.at("kind").get<std::string>(), change.at("where").get<std::string>(),
-                              change.at("words").get<std::string>()});
+    result.changes.push_back({text(change, "kind"), text(change, "where"), text(change, "words")});
   }
   for (const Json& difference : json.at("environment")) {
-    result.environment.push_back({difference.at("key").get<std::string>(), difference.at("before").get<std::string>(),
-                                  difference.at("now").get<std::string>()});
+    result.environment.push_back({text(difference, "key"), text(difference, "before"), text(difference, "now")});
   }
-  result.not_compared = texts(json.at("not_compared"));
-  result.allowed = texts(json.at("allowed"));
-  result.reason = json.at("reason").get<std::string>();
+  result.not_compared = json.at("not_compared").get<std::vector<std::string>>();
+  result.allowed = json.at("allowed").get<std::vector<std::string>>();
+  result.reason = text(json, "reason");
   return result;
 }
 
@@ -55,7 +51,7 @@ std::optional<BaselineResult> read_baseline_result(const fs::path& folder) {
   try {
     return baseline_result_from(json);
   } catch (const nlohmann::json::exception& error) {
-    throw InputError(file.string() + ": not as plumbline baseline compare writes it: " + error.what());
+    throw InputError(fmt::format("{}: not as plumbline baseline compare writes it: {}", file.string(), error.what()));
   }
 }
 

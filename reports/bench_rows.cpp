@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/bench_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/error.hpp"
@@ -42,7 +44,7 @@ std::vector<BenchRow> read_bench_rows(const std::filesystem::path& folder) {
           {each.name, std::ssize(each.milliseconds), *median_of(each.milliseconds), low, high, median_of(each.speeds)});
     }
   } catch (const nlohmann::json::exception& error) {
-    throw InputError(file.string() + ": not as plumbline bench --json writes it: " + error.what());
+    throw InputError(fmt::format("{}: not as plumbline bench --json writes it: {}", file.string(), error.what()));
   }
   return rows;
 }

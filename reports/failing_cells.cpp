@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/failing_cells.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -15,10 +17,9 @@ namespace {
 constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
 
 std::string cause_of(const CellVerdict& cell) {
-  std::string words = "    " + complaint(cell) + "\n";
+  std::string words = fmt::format("    {}\n", complaint(cell));
   if (cell.unstable()) words += "    unstable: it held when it was run again\n";
-  const std::string like = looks_like(cell);
-  if (!like.empty()) words += "    looks like: " + like + "\n";
+  if (const std::string like = looks_like(cell); !like.empty()) words += fmt::format("    looks like: {}\n", like);
   return words;
 }
 
@@ -29,7 +30,7 @@ std::string complaint(const CellVerdict& cell) {
     return without_digests(cell.first_divergence->words);
   const auto check = std::ranges::find_if(cell.checks, is_blocking);
   if (check == cell.checks.end()) return "";
-  return without_digests(check->name + " " + outcome_words(check->outcome) + ": " + check->reason);
+  return without_digests(fmt::format("{} {}: {}", check->name, outcome_words(check->outcome), check->reason));
 }
 
 std::string looks_like(const CellVerdict& cell) {
@@ -49,14 +50,17 @@ std::string failing_cells(const Verdict& verdict, std::size_t width) {
   for (std::size_t i = 0; i < causes.size() && std::cmp_less(i, most_causes); ++i) {
     const auto& [cause, cells] = causes[i];
     const auto shown = std::min(std::ssize(cells), most_cells);
-    for (const CellVerdict* cell : std::vector(cells.begin(), cells.begin() + shown)) text += "  " + cell->id + "\n";
-    if (shown < std::ssize(cells)) text += "  and " + count_text(std::ssize(cells) - shown, "more case") + "\n";
+    for (const CellVerdict* cell : std::vector(cells.begin(), cells.begin() + shown))
+      text += fmt::format("  {}\n", cell->id);
+    if (shown < std::ssize(cells))
+      text += fmt::format("  and {}\n", count_text(std::ssize(cells) - shown, "more case"));
     text += cause;
   }
   if (std::ssize(causes) > most_causes)
-    text += "  and " + count_text(std::ssize(causes) - most_causes, "other cause") + ", in the report\n";
+    text += fmt::format("  and {}, in the report\n", count_text(std::ssize(causes) - most_causes, "other cause"));
   if (!causes.empty() && !causes.front().second.front()->command.empty())
-    text += "run the first of them again:\n" + wrapped_command(causes.front().second.front()->command, width, 2) + "\n";
+    text += fmt::format("run the first of them again:\n{}\n",
+                        wrapped_command(causes.front().second.front()->command, width, 2));
   return text;
 }
 

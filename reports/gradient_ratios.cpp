@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/gradient_ratios.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "reports/plot/marks.hpp"
@@ -50,11 +51,8 @@ class DeviationScale {
     plot::Axis axis{-end, end, {{0, "0"}}, "norm / reference's - 1"};
     const int every = std::max(1, (last_ - first_) / 3);
     for (int power = last_; power >= first_; power -= every) {
-      for (const double sign : {-1.0, 1.0}) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%g", sign * std::pow(10.0, power));
-        axis.ticks.push_back({sign * (power - first_ + 1), text});
-      }
+      for (const double sign : {-1.0, 1.0})
+        axis.ticks.push_back({sign * (power - first_ + 1), fmt::format("{:g}", sign * std::pow(10.0, power))});
     }
     return axis;
   }

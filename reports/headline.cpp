@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/headline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -49,22 +51,23 @@ std::vector<std::string> comparisons_not_shown(const Verdict& verdict) {
 std::string claim_of_holding(const Verdict& verdict) {
   const std::string cells = count_text(std::ssize(verdict.cells), "case");
   const std::string of_all = verdict.selection.cells < verdict.selection.of_cells
-                                 ? " These are " + grouped(verdict.selection.cells) + " of the sweep's " +
-                                       grouped(verdict.selection.of_cells) + " cases; the others were not requested."
+                                 ? fmt::format(" These are {} of the sweep's {} cases; the others were not requested.",
+                                               grouped(verdict.selection.cells), grouped(verdict.selection.of_cells))
                                  : "";
   const auto not_shown = comparisons_not_shown(verdict);
   if (not_shown.empty()) {
-    return (verdict.tier == Tier::calibrated
-                ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not "
-                  "compared: "
-                : "Every pipeline run computed the same bits as the single device, in everything that was required: ") +
-           cells + "." + of_all;
+    return fmt::format(
+        "{}: {}.{}",
+        verdict.tier == Tier::calibrated
+            ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not compared"
+            : "Every pipeline run computed the same bits as the single device, in everything that was required",
+        cells, of_all);
   }
   const auto holding = holding_checks(verdict);
-  return "In " + cells + (holding.empty() ? " no check" : " " + join(holding, ", ")) +
-         (holding.size() == 1 || holding.empty() ? " holds" : " hold") + "." + of_all +
-         " It is not shown that the runs computed the same: " + join(not_shown, ", ") +
-         (not_shown.size() == 1 ? " was" : " were") + " not requested or could not be run.";
+  return fmt::format(
+      "In {} {} {}.{} It is not shown that the runs computed the same: {} {} not requested or could not be run.", cells,
+      holding.empty() ? "no check" : join(holding, ", "), holding.size() <= 1 ? "holds" : "hold", of_all,
+      join(not_shown, ", "), not_shown.size() == 1 ? "was" : "were");
 }
 
 }  // namespace
@@ -80,8 +83,8 @@ std::string not_recorded_words(const Verdict& verdict) {
   std::vector<std::string> parts;
   for (const auto& [torch, what] : kinds) {
     const bool one = what.size() == 1 && !what.front().ends_with('s');
-    parts.push_back(join(what, ", ") + (one ? " was" : " were") + " not recorded" +
-                    (torch.empty() ? "" : " (torch " + torch + ")"));
+    parts.push_back(fmt::format("{} {} not recorded{}", join(what, ", "), one ? "was" : "were",
+                                torch.empty() ? "" : fmt::format(" (torch {})", torch)));
   }
   return join(parts, ", ");
 }
@@ -103,11 +106,11 @@ std::string headline(const Verdict& verdict) {
         asked, std::ranges::count_if(cell.checks, [&](const auto& check) { return asked_for(verdict, check); }));
   }
   const auto cells = std::max(verdict.selection.of_cells, std::ssize(verdict.cells));
-  std::string text = verdict_word(verdict) + ": " + grouped(holding) + " of " + count_text(cells, "case");
+  std::string text = fmt::format("{}: {} of {}", verdict_word(verdict), grouped(holding), count_text(cells, "case"));
   if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // failing cases are not counted here
-  if (!verdict.selection.checks.empty()) text += ", " + grouped(asked) + " of " + count_text(checks, "check");
-  if (unstable > 0) text += ", " + grouped(unstable) + " unstable";
-  if (!verdict.not_run.empty()) text += ", " + grouped(std::ssize(verdict.not_run)) + " not run";
+  if (!verdict.selection.checks.empty()) text += fmt::format(", {} of {}", grouped(asked), count_text(checks, "check"));
+  if (unstable > 0) text += fmt::format(", {} unstable", grouped(unstable));
+  if (!verdict.not_run.empty()) text += fmt::format(", {} not run", grouped(std::ssize(verdict.not_run)));
   if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
   return text;
 }
@@ -117,12 +120,13 @@ std::string claim(const Verdict& verdict) {
   const std::string missing = not_recorded_words(verdict);
   if (verdict.holds)
     return claim_of_holding(verdict) +
-           (missing.empty() ? "" : " Checks of what the recorder could not see were not judged: " + missing + ".");
+           (missing.empty() ? ""
+                            : fmt::format(" Checks of what the recorder could not see were not judged: {}.", missing));
   const auto cells = std::ssize(verdict.cells);
   const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
   if (failing > 0) {
-    return count_text(failing, "case") + " of " + grouped(cells) + (failing == 1 ? " does" : " do") +
-           " not hold; the first divergence of each is below.";
+    return fmt::format("{} of {} {} not hold; the first divergence of each is below.", count_text(failing, "case"),
+                       grouped(cells), failing == 1 ? "does" : "do");
   }
   return "Every case that ran holds, but not all that was required does: see below.";
 }
@@ -138,10 +142,24 @@ std::vector<std::string> warnings(const Verdict& verdict) {
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
       if (check.requirement != Requirement::told || check.outcome == Outcome::holds) continue;
-      lines.push_back("reference " + reference.id + ": " + check.reason);
+      lines.push_back(fmt::format("reference {}: {}", reference.id, check.reason));
     }
   }
   return lines;
+}
+
+std::optional<std::string> judge_commit(const Verdict& verdict) {
+  if (!verdict.harness.is_object()) return std::nullopt;
+  const auto commit = verdict.harness.find("commit");
+  if (commit == verdict.harness.end() || !commit->is_string()) return std::nullopt;
+  return commit->get<std::string>();
+}
+
+double run_seconds(const Verdict& verdict) {
+  double seconds = 0;
+  for (const CellVerdict& cell : verdict.cells) seconds += cell.seconds;
+  for (const ReferenceVerdict& reference : verdict.references) seconds += reference.seconds;
+  return seconds;
 }
 
 }  // namespace plumbline

@@ -3,6 +3,7 @@
 // None claims more than was requested and run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,11 @@ bool asked_for(const Verdict& verdict, const CheckResult& check);
 
 /// Gaps in the data coverage, one line per reference. They were not required, otherwise they would be blocking.
 std::vector<std::string> warnings(const Verdict& verdict);
+
+/// The judge's commit (empty for a build outside a checkout), if the verdict has it.
+std::optional<std::string> judge_commit(const Verdict& verdict);
+
+/// Of all runs together.
+double run_seconds(const Verdict& verdict);
 
 }  // namespace plumbline

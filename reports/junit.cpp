@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/junit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "reports/headline.hpp"
@@ -14,13 +16,7 @@ namespace plumbline {
 namespace {
 
 std::string attribute(const std::string& name, const std::string& value) {
-  return " " + name + "=\"" + xml_escape(value) + "\"";
-}
-
-std::string joined(const std::vector<std::int64_t>& numbers, const std::string& between) {
-  std::vector<std::string> texts;
-  for (const auto number : numbers) texts.push_back(std::to_string(number));
-  return join(texts, between);
+  return fmt::format(" {}=\"{}\"", name, xml_escape(value));
 }
 
 /// The known parts: an external trainer may name no optimiser or schedule.
@@ -45,10 +41,10 @@ class Suite {
   }
   void skip(const std::string& test, const std::string& message) {
     ++skipped_;
-    add(test, "<skipped" + attribute("message", message) + "/>");
+    add(test, fmt::format("<skipped{}/>", attribute("message", message)));
   }
   void property(const std::string& name, const std::string& value) {
-    properties_ += "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+    properties_ += fmt::format("      <property{}{}/>\n", attribute("name", name), attribute("value", value));
   }
   /// Each text value of a JSON object as a property "<prefix>.<key>".
   void properties(const std::string& prefix, const Json& values) {
@@ -62,15 +58,15 @@ class Suite {
 
   bool red() const { return failures_ + errors_ > 0; }
   std::string xml(const std::string& timestamp) const {
-    return "  <testsuite" + attribute("name", name_) + counts() +
-           (timestamp.empty() ? "" : attribute("timestamp", timestamp)) + ">\n" +
-           (properties_.empty() ? "" : "    <properties>\n" + properties_ + "    </properties>\n") + cases_ +
-           (output_.empty() ? "" : "    <system-out>" + xml_escape(output_) + "</system-out>\n") + "  </testsuite>\n";
+    return fmt::format("  <testsuite{}{}{}>\n{}{}{}  </testsuite>\n", attribute("name", name_), counts(),
+                       timestamp.empty() ? "" : attribute("timestamp", timestamp),
+                       properties_.empty() ? "" : fmt::format("    <properties>\n{}    </properties>\n", properties_),
+                       cases_,
+                       output_.empty() ? "" : fmt::format("    <system-out>{}</system-out>\n", xml_escape(output_)));
   }
   std::string counts() const {
-    return attribute("tests", std::to_string(tests_)) + attribute("failures", std::to_string(failures_)) +
-           attribute("errors", std::to_string(errors_)) + attribute("skipped", std::to_string(skipped_)) +
-           attribute("time", to_text(seconds_));
+    return fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"", tests_, failures_,
+                       errors_, skipped_, to_text(seconds_));
   }
   void take_counts(const Suite& other) {
     tests_ += other.tests_;
@@ -83,14 +79,15 @@ class Suite {
  private:
   static std::string trouble(const std::string& element, const std::string& type, const std::string& message,
                              const std::string& text) {
-    return "<" + element + attribute("type", type) + attribute("message", message) + ">" + xml_escape(text) + "</" +
-           element + ">";
+    return fmt::format("<{0}{1}{2}>{3}</{0}>", element, attribute("type", type), attribute("message", message),
+                       xml_escape(text));
   }
   void add(const std::string& test, const std::string& inside) {
     // The first case has the run's time, so that the sum over the cases is the suite's.
     const double seconds = tests_++ == 0 ? seconds_ : 0;
-    cases_ += "    <testcase" + attribute("classname", name_) + attribute("name", test) +
-              attribute("time", to_text(seconds)) + (inside.empty() ? "/>\n" : ">" + inside + "</testcase>\n");
+    cases_ += fmt::format("    <testcase{}{}{}{}", attribute("classname", name_), attribute("name", test),
+                          attribute("time", to_text(seconds)),
+                          inside.empty() ? "/>\n" : fmt::format(">{}</testcase>\n", inside));
   }
 
   std::string name_;
@@ -101,16 +98,19 @@ class Suite {
 
 std::string failure_text(const CheckResult& check, const std::string& command) {
   std::string text = check.reason + "\n";
-  if (!check.limit.empty()) text += "limit: " + check.limit + "\n";
-  if (!check.measured.empty()) text += "measured: " + check.measured + "\n";
+  const auto add = [&](const char* what, const std::string& words) {
+    if (!words.empty()) text += fmt::format("{}{}\n", what, words);
+  };
+  add("limit: ", check.limit);
+  add("measured: ", check.measured);
   if (check.first_divergence) {
     const Finding& divergence = *check.first_divergence;
-    text += "first divergence: " + place_text(divergence) + "; expected " + divergence.expected + ", got " +
-            divergence.got + "\n";
-    if (!divergence.words.empty()) text += divergence.words + "\n";
-    if (!divergence.size.empty()) text += "size: " + divergence.size + "\n";
+    text += fmt::format("first divergence: {}; expected {}, got {}\n", place_text(divergence), divergence.expected,
+                        divergence.got);
+    add("", divergence.words);
+    add("size: ", divergence.size);
   }
-  if (!command.empty()) text += "run this case again: " + command + "\n";
+  add("run this case again: ", command);
   return text;
 }
 
@@ -148,7 +148,7 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
     if (cell.unstable()) {
       suite.fail("second_run", "unstable", "unstable: failed, but held when it was run again", words);
     } else {
-      suite.property("second_run", to_text(cell.second_run->outcome) + ": " + words);
+      suite.property("second_run", fmt::format("{}: {}", to_text(cell.second_run->outcome), words));
     }
   }
   if (!cell.holds && !suite.red()) {
@@ -199,9 +199,9 @@ Suite sweep_suite(const Verdict& verdict) {
 
 std::string suite_name(const CellVerdict& cell) {
   std::vector<std::string> parts = {cell.run, cell.optimizer, cell.schedule,
-                                    (cell.replicas > 1 ? "R" + std::to_string(cell.replicas) : "") + "P" +
-                                        std::to_string(cell.world / std::max<std::int64_t>(cell.replicas, 1))};
-  if (!cell.balance.empty()) parts.push_back("balance-" + joined(cell.balance, "-"));
+                                    fmt::format("{}P{}", cell.replicas > 1 ? fmt::format("R{}", cell.replicas) : "",
+                                                cell.world / std::max<std::int64_t>(cell.replicas, 1))};
+  if (!cell.balance.empty()) parts.push_back("balance-" + join(cell.balance, "-"));
   parts.push_back(cell.variant);
   return named(std::move(parts));
 }
@@ -216,9 +216,8 @@ std::string junit_xml(const Verdict& verdict, const LaunchEvidences& launches) {
   take(sweep_suite(verdict));
   for (const auto& reference : verdict.references) take(suite_of(reference, launches));
   for (const auto& cell : verdict.cells) take(suite_of(cell, launches));
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
-         attribute("name", verdict.name.empty() ? "plumbline" : verdict.name) + all.counts() + ">\n" + suites +
-         "</testsuites>\n";
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites{}{}>\n{}</testsuites>\n",
+                     attribute("name", verdict.name.empty() ? "plumbline" : verdict.name), all.counts(), suites);
 }
 
 }  // namespace plumbline

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/loss_plot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
 #include "reports/plot/marks.hpp"
@@ -69,11 +70,8 @@ plot::Axis loss_axis(const Losses& reference, const std::vector<LossSeries>& ser
 
 plot::Axis difference_axis(double half) {
   plot::Axis axis{-half, half, {}, "difference"};
-  for (const double at : {-0.8 * half, 0.0, 0.8 * half}) {
-    char text[32];
-    std::snprintf(text, sizeof text, at == 0 ? "%g" : "%.1e", at);
-    axis.ticks.push_back({at, text});
-  }
+  for (const double at : {-0.8 * half, 0.0, 0.8 * half})
+    axis.ticks.push_back({at, at == 0 ? fmt::format("{:g}", at) : fmt::format("{:.1e}", at)});
   return axis;
 }
 
@@ -89,8 +87,7 @@ std::string draw_reference(const plot::Panel& panel, const Losses& reference, bo
     }
     curve += (pen_down ? "L" : "M") + plot::coordinate(panel.x(x)) + " " + plot::coordinate(y);
     pen_down = true;
-    bars += "M" + plot::coordinate(panel.x(x - bar_share / 2)) + " " + plot::coordinate(y) + "H" +
-            plot::coordinate(panel.x(x + bar_share / 2));
+    bars += plot::move_to(panel.x(x - bar_share / 2), y) + "H" + plot::coordinate(panel.x(x + bar_share / 2));
   }
   if (curve.empty()) return "";
   return dodged ? plot::path(curve, thin) + plot::path(bars, thick) : plot::path(curve, thick);
@@ -166,7 +163,7 @@ std::string draw_losses(const Losses& reference, const std::vector<LossSeries>& 
       for (const std::string& one : marks.difference_lines) svg += one;
       mark = plot::draw_line(number, {{0, 6}, {24, 6}});
     }
-    legend.push_back({mark, "P = " + std::to_string(world)});
+    legend.push_back({mark, fmt::format("P = {}", world)});
     ++number;
   }
   svg += plot::draw_legend(90, 8, 895, legend);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/measured_timeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,8 +28,8 @@ TimelineMeasurement::TimelineMeasurement(const Record& record)
   schedule_ = schedule_from_csv((record.path / "schedule.csv").string(), record.manifest.schedule_name,
                                 static_cast<std::int32_t>(record.manifest.chunks_per_rank));
   if (record.ranks.size() != schedule_.ranks.size()) {
-    throw InputError(record.path.string() + ": has " + std::to_string(record.ranks.size()) +
-                     " ranks, its schedule.csv is for " + std::to_string(schedule_.ranks.size()));
+    throw InputError(fmt::format("{}: has {} ranks, its schedule.csv is for {}", record.path.string(),
+                                 record.ranks.size(), schedule_.ranks.size()));
   }
 }
 
@@ -89,7 +91,7 @@ TimelineMeasurement::StepTimes TimelineMeasurement::read(const Record& rows, std
     for (const ActionRow& row : rank.actions) {
       if (row.step != step) continue;
       const auto action = parse_action(row.action);
-      if (!action) fail(rank.rank, step, "'" + row.action + "' is not an action");
+      if (!action) fail(rank.rank, step, fmt::format("'{}' is not an action", row.action));
       if (!is_compute(action->type) && !is_communication(action->type)) continue;
       list.push_back(*action);
       // An action's wait precedes its computation; messages are drawn whole.
@@ -112,8 +114,7 @@ TimelineMeasurement::StepTimes TimelineMeasurement::read(const Record& rows, std
 }
 
 void TimelineMeasurement::fail(std::int64_t rank, std::int64_t step, const std::string& why) const {
-  throw InputError((path_ / rank_folder(rank) / "actions.csv").string() + ": step " + std::to_string(step) + ": " +
-                   why);
+  throw InputError(fmt::format("{}: step {}: {}", (path_ / rank_folder(rank) / "actions.csv").string(), step, why));
 }
 
 void TimelineMeasurement::note_durations(const StepTimes& times) {
@@ -175,15 +176,14 @@ MeasuredTimeline measure_timeline(const Record& record, std::optional<std::int64
   const std::int64_t first = record.first_step, last = record.manifest.steps - 1;
   TimelineMeasurement measurement(record);
   if (step && (*step < first || *step > last)) {
-    throw InputError(record.path.string() + ": has steps " + std::to_string(first) + " to " + std::to_string(last) +
-                     ", not " + std::to_string(*step));
+    throw InputError(fmt::format("{}: has steps {} to {}, not {}", record.path.string(), first, last, *step));
   }
   for (std::int64_t each = first; each <= last; ++each) measurement.add(record, each);
   return measurement.timeline(record, step.value_or(measurement.median_step()));
 }
 
 std::vector<Timeline> timelines_of(const MeasuredTimeline& timeline) {
-  return {{"measured, step " + std::to_string(timeline.step), timeline.executed, timeline.measured, timeline.waits},
+  return {{fmt::format("measured, step {}", timeline.step), timeline.executed, timeline.measured, timeline.waits},
           {"planned", timeline.schedule, timeline.planned}};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/memory_plot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "reports/plot/panel.hpp"
@@ -50,7 +52,7 @@ plot::Axis group_axis(const std::vector<std::string>& names) {
 
 plot::Axis byte_axis(const std::string& what, std::int64_t largest, const ByteUnit& unit) {
   const double high = 1.08 * static_cast<double>(std::max<std::int64_t>(largest, 1)) / unit.bytes;
-  return {0, high, plot::round_ticks(0, high, 5), what.empty() ? "" : what + " (" + unit.name + ")"};
+  return {0, high, plot::round_ticks(0, high, 5), what.empty() ? "" : fmt::format("{} ({})", what, unit.name)};
 }
 
 std::string swatch(std::string_view look) {
@@ -68,14 +70,13 @@ std::string draw_panel(const MemoryPanel& drawn, const plot::Panel& panel, const
         bars += bar(panel, at, 0, static_cast<double>(*bytes) / unit.bytes, "");
       if (const auto bytes = ranks[rank].predicted_bytes) {
         const double y = panel.y(static_cast<double>(*bytes) / unit.bytes);
-        laws += "M" + plot::coordinate(panel.x(at.low)) + " " + plot::coordinate(y) + "H" +
-                plot::coordinate(panel.x(at.high));
+        laws += plot::move_to(panel.x(at.low), y) + "H" + plot::coordinate(panel.x(at.high));
       }
     }
   }
   // One attribute for all elements of a kind: there are hundreds on a page.
-  if (!bars.empty()) bars = std::string("<g").append(measured_look) + ">\n" + bars + "</g>\n";
-  if (!laws.empty()) laws = plot::path(laws, std::string(" fill=\"none\"").append(law_look));
+  if (!bars.empty()) bars = fmt::format("<g{}>\n{}</g>\n", measured_look, bars);
+  if (!laws.empty()) laws = plot::path(laws, fmt::format(" fill=\"none\"{}", law_look));
   if (!reference_peak) return bars + laws;
   const double y = panel.y(static_cast<double>(*reference_peak) / unit.bytes);
   return bars + plot::line(panel.frame().left, y, panel.frame().right, y, reference_look) + laws;

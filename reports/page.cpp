@@ -20,6 +20,26 @@ PageData page_texts(const std::vector<std::string>& texts) {
   return list;
 }
 
+PageData page_row(const std::vector<std::pair<const char*, std::string>>& texts) {
+  PageData row;
+  for (const auto& [key, text] : texts) row.set(key, page_text(text));
+  return row;
+}
+
+PageData page_section(const std::string& text, const char* key) {
+  return text.empty() ? PageData(false) : PageData(key, page_text(text));
+}
+
+void set_text(PageData& page, const std::string& key, const std::string& text) {
+  page.set("has_" + key, PageData(!text.empty()));
+  page.set(key, page_text(text));
+}
+
+void set_list(PageData& page, const std::string& key, const PageData& list) {
+  page.set("has_" + key, PageData(list.is_non_empty_list()));
+  page.set(key, list);
+}
+
 std::string cell_anchor(std::size_t cell) {
   return "c" + std::to_string(cell);
 }

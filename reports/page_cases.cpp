@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A line for each case and reference with what each check compared, and the usual texts of the checks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -15,7 +17,8 @@ namespace {
 std::string counted(const CheckResult& check) {
   std::string text = counts_text(check.compared);
   if (!check.looked_at.empty())
-    text += (text.empty() ? "inspected: " : " (inspected: ") + counts_text(check.looked_at) + (text.empty() ? "" : ")");
+    text = text.empty() ? "inspected: " + counts_text(check.looked_at)
+                        : fmt::format("{} (inspected: {})", text, counts_text(check.looked_at));
   return check.name + (text.empty() ? "" : ": " + text);
 }
 
@@ -37,8 +40,8 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
 std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
   const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
   const auto aside = with(Outcome::not_applicable), holds = with(Outcome::holds);
-  return grouped(holds) + " of " + count_text(std::ssize(checks) - aside, "check") + " " + hold_words(holds) + ", " +
-         seconds_text(seconds);
+  return fmt::format("{} of {} {}, {}", grouped(holds), count_text(std::ssize(checks) - aside, "check"),
+                     holds == 1 ? "holds" : "hold", seconds_text(seconds));
 }
 
 /// A reference with its cases in the verdict's order.
@@ -61,10 +64,7 @@ std::vector<Subject> subjects_of(const Verdict& verdict) {
 }
 
 PageData line(std::size_t index, const std::string& title, const std::string& tally) {
-  PageData data;
-  data.set("anchor", cell_anchor(index));
-  data.set("title", page_text(title));
-  data.set("tally", page_text(tally));
+  PageData data = page_row({{"anchor", cell_anchor(index)}, {"title", title}, {"tally", tally}});
   data.set("red", PageData(false));
   data.set("id", PageData(false));
   data.set("command", PageData(false));
@@ -84,16 +84,14 @@ PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& e
 
 /// "27 cases hold", "27 cases, 2 do not hold".
 std::string state_words(std::int64_t count, std::int64_t red, const char* what) {
-  return count_text(count, what) +
-         (red == 0 ? " " + hold_words(count) : ", " + grouped(red) + (red == 1 ? " does not hold" : " do not hold"));
+  if (red == 0) return count_text(count, what) + (count == 1 ? " holds" : " hold");
+  return fmt::format("{}, {} {} not hold", count_text(count, what), grouped(red), red == 1 ? "does" : "do");
 }
 
 PageData subject_data(const std::string& title, const PageData& lines, std::int64_t count, std::int64_t red,
                       const char* what) {
-  PageData data;
-  data.set("title", page_text(title));
+  PageData data = page_row({{"title", title}, {"state", state_words(count, red, what)}});
   data.set("lines", lines);
-  data.set("state", state_words(count, red, what));
   data.set("bad", PageData(red > 0));
   return data;
 }
@@ -106,9 +104,9 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
     const ReferenceVerdict& reference = verdict.references[i];
     if (reference.checks.empty()) continue;
     const bool holds = reference.finished && std::ranges::none_of(reference.checks, is_blocking);
-    PageData data =
-        line(verdict.cells.size() + i, training_title(reference.model, reference.optimizer) + " (" + reference.id + ")",
-             (holds ? "" : "does not hold, ") + tally_text(reference.checks, reference.seconds));
+    PageData data = line(verdict.cells.size() + i,
+                         fmt::format("{} ({})", training_title(reference.model, reference.optimizer), reference.id),
+                         (holds ? "" : "does not hold, ") + tally_text(reference.checks, reference.seconds));
     data.set("checks", check_lines(reference.checks, usual, true));
     lines.push_back(data);
     ++count;
@@ -131,21 +129,16 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
     } else if (check.outcome == Outcome::not_applicable && words.empty()) {
       aside.push_back(check.name);
     } else {
-      PageData row;
-      row.set("check", page_text(counted(check)));
-      row.set("outcome",
-              outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : ""));
+      PageData row = page_row({{"check", counted(check)},
+                               {"outcome", outcome_and_requirement(check)},
+                               {"words", words.empty() ? "" : ": " + words}});
       row.set("blocks", PageData(is_blocking(check)));
-      row.set("words", page_text(words.empty() ? "" : ": " + words));
       rows.push_back(row);
     }
   }
   PageData data;
-  const auto text_or_nothing = [](const std::vector<std::string>& names, const char* between) {
-    return names.empty() ? PageData(false) : PageData("text", page_text(join(names, between)));
-  };
-  data.set("held", text_or_nothing(held, "; "));
-  data.set("aside", text_or_nothing(aside, ", "));
+  data.set("held", page_section(join(held, "; ")));
+  data.set("aside", page_section(join(aside, ", ")));
   data.set("rows", rows);
   return data;
 }
@@ -160,7 +153,7 @@ void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence
   PageData list = page_list();
   for (const Subject& subject : subjects) {
     std::string title = training_title(subject.model, subject.optimizer);
-    if (twice.contains(title)) title += " (" + subject.run + ")";
+    if (twice.contains(title)) title += fmt::format(" ({})", subject.run);
     PageData lines = page_list();
     std::int64_t red = 0;
     for (const std::size_t index : subject.cells) {
@@ -176,18 +169,12 @@ void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence
 void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual) {
   PageData rows = page_list();
   for (const UsualTexts::Of& of : usual.checks) {
-    PageData row;
-    row.set("check", page_text(of.check));
-    row.set("limit", page_text(of.limit));
-    row.set("reason", page_text(of.reason));
-    row.set("has_not_shown", PageData(!of.not_shown.empty()));
-    row.set("not_shown", page_text(of.not_shown));
-    row.set("has_aside", PageData(!of.aside.empty()));
-    row.set("aside", page_text(of.aside));
+    PageData row = page_row({{"check", of.check}, {"limit", of.limit}, {"reason", of.reason}});
+    set_text(row, "not_shown", of.not_shown);
+    set_text(row, "aside", of.aside);
     rows.push_back(row);
   }
-  page.set("has_usual_command", PageData(!usual.command.empty()));
-  page.set("usual_command", page_text(usual.command));
+  set_text(page, "usual_command", usual.command);
   page.set("has_usual", PageData(!verdict.cells.empty()));
   page.set("usual", rows);
 }

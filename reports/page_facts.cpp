@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commit, time, machine, selection, and baseline of a sweep.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
+#include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/json_text.hpp"
@@ -28,16 +31,15 @@ std::string commit_words(const std::string& commit) {
 
 std::string commit_fact(const Verdict& verdict) {
   if (!verdict.harness.is_object() || !verdict.harness.contains("commit")) return "not known";
-  const std::string judge =
-      verdict.harness.at("commit").is_string() ? verdict.harness.at("commit").get<std::string>() : "";
+  const std::string judge = judge_commit(verdict).value_or("");
   const Json behind = verdict.harness.value("behind_head", Json());
   const std::string distance =
       behind.is_number_integer() && !judge.empty() && behind.get<std::int64_t>() > 0
-          ? ", " + count_text(behind.get<std::int64_t>(), "commit") + " behind the checkout's HEAD"
+          ? fmt::format(", {} behind the checkout's HEAD", count_text(behind.get<std::int64_t>(), "commit"))
           : "";
   const std::string trainers = text_at(verdict.machine, "versions", "commit");
   if (trainers.empty() || trainers == judge) return commit_words(judge) + distance;
-  return "trainers " + commit_words(trainers) + ", judge " + commit_words(judge) + distance;
+  return fmt::format("trainers {}, judge {}{}", commit_words(trainers), commit_words(judge), distance);
 }
 
 std::string device_fact(const Verdict& verdict) {
@@ -57,43 +59,39 @@ std::string device_fact(const Verdict& verdict) {
 std::string selection_fact(const Verdict& verdict) {
   const Selection& selection = verdict.selection;
   const auto cells = std::max(selection.of_cells, std::ssize(verdict.cells));
-  const std::string text =
-      grouped(selection.cells < selection.of_cells ? selection.cells : cells) + " of " + count_text(cells, "case");
-  return text + (selection.checks.empty() ? ", all checks" : ", checks " + join(selection.checks, ", "));
+  return fmt::format("{} of {}, {}", grouped(selection.cells < selection.of_cells ? selection.cells : cells),
+                     count_text(cells, "case"),
+                     selection.checks.empty() ? "all checks" : "checks " + join(selection.checks, ", "));
 }
 
 std::string baseline_fact(const std::optional<BaselineResult>& baseline) {
   if (!baseline) return "only the references of this sweep: no baseline";
   std::string text = "baseline " + baseline->name;
-  if (!baseline->commit_before.empty()) text += " (commit " + baseline->commit_before + ")";
+  if (!baseline->commit_before.empty()) text += fmt::format(" (commit {})", baseline->commit_before);
   if (baseline->compared.empty()) return text + ": nothing was comparable";
   if (baseline->changes.empty()) return text + ": equal in " + baseline->compared;
   std::map<std::string, std::int64_t> kinds;
   for (const auto& change : baseline->changes) ++kinds[change.kind];
   std::vector<std::string> counts;
-  for (const auto& [kind, count] : kinds) counts.push_back(grouped(count) + " of " + kind);
-  return text + ": " + (baseline->holds ? "changed as allowed" : "CHANGED") + " (" + join(counts, ", ") + ")";
-}
-
-PageData fact(const std::string& name, const std::string& value) {
-  PageData data;
-  data.set("name", name);
-  data.set("value", page_text(value));
-  return data;
+  for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("{} of {}", grouped(count), kind));
+  return fmt::format("{}: {} ({})", text, baseline->holds ? "changed as allowed" : "CHANGED", join(counts, ", "));
 }
 
 }  // namespace
 
 void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   PageData facts = page_list();
-  facts.push_back(fact("Commit", commit_fact(verdict)));
-  facts.push_back(fact("Sweep", (verdict.name.empty() ? std::string("without a name") : verdict.name) +
-                                    (verdict.started.empty() ? "" : ", " + verdict.started)));
-  facts.push_back(fact("Machine", device_fact(verdict)));
-  facts.push_back(fact("Mode", verdict.tier == Tier::bits ? "bits: equal bit for bit"
-                                                          : "calibrated: within measured limits, not in bits"));
-  facts.push_back(fact("Selection", selection_fact(verdict)));
-  facts.push_back(fact("Compared with", baseline_fact(evidence.baseline)));
+  const auto add = [&](const char* name, const std::string& value) {
+    facts.push_back(page_row({{"name", name}, {"value", value}}));
+  };
+  add("Commit", commit_fact(verdict));
+  add("Sweep", (verdict.name.empty() ? "without a name" : verdict.name) +
+                   (verdict.started.empty() ? "" : ", " + verdict.started));
+  add("Machine", device_fact(verdict));
+  add("Mode",
+      verdict.tier == Tier::bits ? "bits: equal bit for bit" : "calibrated: within measured limits, not in bits");
+  add("Selection", selection_fact(verdict));
+  add("Compared with", baseline_fact(evidence.baseline));
   page.set("facts", facts);
 }
 

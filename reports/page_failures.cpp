@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The failing cases: a line each, grouped by first divergence, and a card each with its first divergence
 // and the command that runs it again.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -23,7 +25,7 @@ const CheckResult* first_blocking(const CellVerdict& cell) {
 /// The failing check of a case without a divergence: "gradient_norm not triggered".
 std::string lack_of(const CellVerdict& cell) {
   const CheckResult* check = first_blocking(cell);
-  return check == nullptr ? "no check was recorded" : check->name + " " + outcome_words(check->outcome);
+  return check == nullptr ? "no check was recorded" : fmt::format("{} {}", check->name, outcome_words(check->outcome));
 }
 
 using Cause = std::tuple<std::string, std::string, std::int64_t>;  ///< kind, tensor, step
@@ -68,25 +70,25 @@ std::string in_short(const CellVerdict& cell) {
   std::string text = look_in_short(cell);
   const CheckResult* check = first_blocking(cell);
   if (text.empty() && cell.first_divergence) text = cell.first_divergence->words;
-  if (text.empty() && check != nullptr) text = lack_of(cell) + ": " + check->reason;
+  if (text.empty() && check != nullptr) text = fmt::format("{}: {}", lack_of(cell), check->reason);
   if (text.empty()) text = lack_of(cell);
   return (cell.unstable() ? "unstable: " : "") + without_digests(text);
 }
 
 PageData fault_line(const CellVerdict& cell, std::size_t index) {
   const auto numbered = [](const char* what, const std::optional<std::int64_t>& number) {
-    return number ? what + std::to_string(*number) : std::string();
+    return number ? fmt::format("{} {}", what, *number) : "";
   };
   const Finding at = cell.first_divergence.value_or(Finding{});
-  PageData line;
-  line.set("anchor", cell_anchor(index));
-  line.set("title", page_text(cell_title(cell)));
-  line.set("step", !cell.first_divergence ? "" : at.step < 0 ? "start" : "step " + std::to_string(at.step));
-  line.set("microbatch", numbered("microbatch ", at.microbatch));
-  line.set("stage", at.stage ? numbered("stage ", at.stage) : numbered("rank ", at.rank));
-  line.set("item", page_text(at.item + (at.direction.empty() ? "" : " " + at.direction)));
-  line.set("looks", page_text(in_short(cell)));
-  return line;
+  return page_row({{"anchor", cell_anchor(index)},
+                   {"title", cell_title(cell)},
+                   {"step", !cell.first_divergence ? ""
+                            : at.step < 0          ? "start"
+                                                   : numbered("step", at.step)},
+                   {"microbatch", numbered("microbatch", at.microbatch)},
+                   {"stage", at.stage ? numbered("stage", at.stage) : numbered("rank", at.rank)},
+                   {"item", at.item + (at.direction.empty() ? "" : " " + at.direction)},
+                   {"looks", in_short(cell)}});
 }
 
 PageData fault_lines(const Verdict& verdict, const Alike& cells, std::size_t from, std::size_t to) {
@@ -95,25 +97,29 @@ PageData fault_lines(const Verdict& verdict, const Alike& cells, std::size_t fro
   return lines;
 }
 
+std::string when(std::int64_t step) {
+  return step < 0 ? "before the first step" : fmt::format("step {}", step);
+}
+
 std::string cause_words(const Cause& cause) {
   const auto& [kind, item, step] = cause;
   if (item.empty()) return kind;
-  return kind + ", " + (step < 0 ? std::string("before the first step") : "step " + std::to_string(step)) + ", " + item;
+  return fmt::format("{}, {}, {}", kind, when(step), item);
 }
 
 PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room) {
   const std::size_t shown = std::min({cells.size(), most_alike, room});
   PageData data;
-  data.set("alike", cells.size() == 1
-                        ? PageData(false)
-                        : PageData("text", page_text(count_text(std::ssize(cells), "case") +
-                                                     " with the same first divergence: " +
-                                                     cause_words(beginning_of(verdict.cells[cells.front()])))));
+  data.set("alike",
+           page_section(cells.size() == 1 ? ""
+                                          : fmt::format("{} with the same first divergence: {}",
+                                                        count_text(std::ssize(cells), "case"),
+                                                        cause_words(beginning_of(verdict.cells[cells.front()])))));
   data.set("lines", fault_lines(verdict, cells, 0, shown));
   PageData more(false);
   if (shown < cells.size()) {
     more = PageData("rows", fault_lines(verdict, cells, shown, cells.size()));
-    more.set("count", grouped(static_cast<std::int64_t>(cells.size() - shown)) +
+    more.set("count", grouped(std::ssize(cells) - static_cast<std::int64_t>(shown)) +
                           (shown > 0 ? " more like these" : " like this"));
   }
   data.set("more", more);
@@ -123,21 +129,18 @@ PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room
 /// A digest's first eight digits, and the rest on demand.
 PageData value_data(const std::string& value) {
   const std::string shown = without_digests(value);
-  PageData data;
-  data.set("shown", page_text(shown.empty() ? "-" : shown));
-  data.set("whole", shown == value ? PageData(false) : PageData("text", page_text(value)));
+  PageData data = page_row({{"shown", shown.empty() ? "-" : shown}});
+  data.set("whole", page_section(shown == value ? "" : value));
   return data;
 }
 
 PageData divergence_data(const Finding& divergence) {
-  PageData data;
-  data.set("words", page_text(without_digests(divergence.words)));
-  data.set("place", page_text(place_text(divergence)));
-  data.set("rung", page_text(divergence.level));
+  PageData data = page_row(
+      {{"words", without_digests(divergence.words)}, {"place", place_text(divergence)}, {"rung", divergence.level}});
   data.set("expected", value_data(divergence.expected));
   data.set("got", value_data(divergence.got));
   data.set("values", PageData(!divergence.expected.empty() || !divergence.got.empty()));
-  data.set("size", divergence.size.empty() ? PageData(false) : PageData("text", page_text(divergence.size)));
+  data.set("size", page_section(divergence.size));
   return data;
 }
 
@@ -169,12 +172,11 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
 PageData reasons(const CellVerdict& cell) {
   PageData list = page_list();
   for (const auto& reason : merged_reasons(cell)) {
-    PageData entry;
-    entry.set("name", page_text(join(reason.checks, ", ")));
-    entry.set("outcome", outcome_words(reason.outcome));
     const bool rest = reason.reason.empty() || reason.reason.starts_with(" ");
-    entry.set("reason", page_text((rest ? "" : ": ") + without_digests(reason.reason)));
-    entry.set("place", reason.place.empty() ? PageData(false) : PageData("text", page_text(reason.place)));
+    PageData entry = page_row({{"name", join(reason.checks, ", ")},
+                               {"outcome", outcome_words(reason.outcome)},
+                               {"reason", (rest ? "" : ": ") + without_digests(reason.reason)}});
+    entry.set("place", page_section(reason.place));
     list.push_back(entry);
   }
   return list;
@@ -198,13 +200,8 @@ std::string second_run_text(const SecondRun& second) {
 
 PageData environment_data(const std::vector<MachineDifference>& differences) {
   PageData rows = page_list();
-  for (const MachineDifference& value : differences) {
-    PageData row;
-    row.set("key", page_text(value.key));
-    row.set("reference", page_text(value.reference));
-    row.set("candidate", page_text(value.candidate));
-    rows.push_back(row);
-  }
+  for (const auto& [key, reference, candidate] : differences)
+    rows.push_back(page_row({{"key", key}, {"reference", reference}, {"candidate", candidate}}));
   return rows;
 }
 
@@ -214,55 +211,46 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
   const bool bits_differ = cell.first_divergence && !broke_off(cell) && run != evidence.cells.end();
   const auto differences = bits_differ ? run->second.environment : std::vector<MachineDifference>{};
   card.set("environment_same", PageData(bits_differ && differences.empty()));
-  card.set("has_environment", PageData(!differences.empty()));
-  card.set("environment", environment_data(differences));
+  set_list(card, "environment", environment_data(differences));
   const auto launch = evidence.launches.find(cell.id);
   const LaunchEvidence left = launch == evidence.launches.end() ? LaunchEvidence{} : launch->second;
   card.set("has_record", PageData(run != evidence.cells.end()));
   card.set("has_output", PageData(launch != evidence.launches.end()));
-  card.set("has_ran", PageData(!left.command.empty()));
-  card.set("ran", page_text(left.command));
-  card.set("has_error_end", PageData(!left.error_end.empty()));
-  card.set("error_end", page_text(left.error_end));
+  set_text(card, "ran", left.command);
+  set_text(card, "error_end", left.error_end);
 }
 
 /// The fault signatures of the dumped values, with their likely causes.
 PageData values_data(const CellVerdict& cell) {
   if (!cell.values) return PageData(false);
   const ValueFindings& values = *cell.values;
-  PageData fingerprints = page_list(), data;
-  for (const Fingerprint& found : values.fingerprints) {
-    PageData entry;
-    entry.set("name", page_text(found.name));
-    entry.set("words", page_text(found.words));
-    entry.set("evidence", page_text(found.evidence));
-    entry.set("suggests", page_text(found.suggests));
-    fingerprints.push_back(entry);
-  }
-  data.set("heading", values.fingerprints.size() > 1 ? "Looks like (several causes fit):" : "Looks like:");
-  data.set("when", values.step < 0 ? "before the first step" : "step " + std::to_string(values.step));
+  PageData fingerprints = page_list();
+  for (const auto& [name, words, evidence, suggests] : values.fingerprints)
+    fingerprints.push_back(
+        page_row({{"name", name}, {"words", words}, {"evidence", evidence}, {"suggests", suggests}}));
+  const bool several = values.fingerprints.size() > 1;
+  PageData data = page_row(
+      {{"heading", several ? "Looks like (several causes fit):" : "Looks like:"}, {"when", when(values.step)}});
   data.set("fingerprints", fingerprints);
   data.set("otherwise", values.fingerprints.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));
   return data;
 }
 
 PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
-  PageData card;
+  PageData card = page_row({{"anchor", cell_anchor(index)},
+                            {"title", cell_title(cell)},
+                            {"state", cell.unstable()   ? "unstable"
+                                      : broke_off(cell) ? "did not end well"
+                                                        : "does not hold"},
+                            {"short", cell.first_divergence ? place_text(*cell.first_divergence) : lack_of(cell)},
+                            {"id", cell.id}});
   add_evidence(card, cell, evidence);
-  card.set("anchor", cell_anchor(index));
-  card.set("open", PageData(false));
   card.set("values", values_data(cell));
-  card.set("title", page_text(cell_title(cell)));
-  card.set("state", cell.unstable() ? "unstable" : broke_off(cell) ? "did not end well" : "does not hold");
-  card.set("short", page_text(cell.first_divergence ? place_text(*cell.first_divergence) : lack_of(cell)));
-  card.set("id", page_text(cell.id));
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
   card.set("reasons", reasons(cell));
   card.set("checks", check_lines(cell.checks, usual, false));
-  card.set("has_second_run", PageData(cell.second_run.has_value()));
-  card.set("second_run", page_text(cell.second_run ? second_run_text(*cell.second_run) : ""));
-  card.set("has_command", PageData(!cell.command.empty()));
-  card.set("command", page_text(cell.command));
+  set_text(card, "second_run", cell.second_run ? second_run_text(*cell.second_run) : "");
+  set_text(card, "command", cell.command);
   return card;
 }
 
@@ -282,8 +270,8 @@ void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evide
     }
   }
   page.set("has_failures", PageData(failing > 0));
-  page.set("failing",
-           count_text(static_cast<std::int64_t>(failing), "case") + ", " + count_text(std::ssize(causes), "cause"));
+  page.set("failing", fmt::format("{}, {}", count_text(static_cast<std::int64_t>(failing), "case"),
+                                  count_text(std::ssize(causes), "cause")));
   page.set("causes", groups);
   page.set("failures", cards);
 }

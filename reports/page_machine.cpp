@@ -18,15 +18,17 @@ std::string value_text(const Json& value) {
 }
 
 PageData entry(const std::string& key, const Json& value) {
-  PageData data;
-  data.set("key", page_text(key));
-  data.set("value", page_text(value_text(value)));
-  return data;
+  return page_row({{"key", key}, {"value", value_text(value)}});
+}
+
+PageData entries_of(const Json& values) {
+  PageData entries = page_list();
+  for (const auto& [key, value] : values.items()) entries.push_back(entry(key, value));
+  return entries;
 }
 
 PageData block(const std::string& name, const PageData& entries) {
-  PageData data;
-  data.set("name", page_text(name));
+  PageData data = page_row({{"name", name}});
   data.set("entries", entries);
   return data;
 }
@@ -40,18 +42,10 @@ PageData machine_blocks(const Json& machine) {
       plain.push_back(entry(name, value));
       continue;
     }
-    PageData entries = page_list();
-    for (const auto& [key, inner] : value.items()) entries.push_back(entry(key, inner));
-    if (!value.empty()) blocks.push_back(block(name, entries));
+    if (!value.empty()) blocks.push_back(block(name, entries_of(value)));
   }
   if (plain.is_non_empty_list()) blocks.push_back(block("general", plain));
   return blocks;
-}
-
-PageData entries_of(const Json& values) {
-  PageData entries = page_list();
-  for (const auto& [key, value] : values.items()) entries.push_back(entry(key, value));
-  return entries;
 }
 
 /// The judge's own version, and the versions that the pipelines ran with: each once.
@@ -69,18 +63,16 @@ void add_versions(PageData& blocks, const Verdict& verdict) {
 }
 
 PageData reference_row(const std::string& id, const Manifest& manifest) {
-  PageData row;
-  row.set("id", page_text(id));
-  row.set("dtype", page_text(manifest.dtype));
-  row.set("seed", std::to_string(manifest.seed));
-  row.set("steps", grouped(manifest.steps - manifest.first_step));
-  row.set("microbatches", grouped(manifest.microbatches));
-  row.set("digest", page_text(without_digests(manifest.data_digest)));
   const Json source = manifest.json.contains("data") && manifest.json["data"].is_object()
                           ? manifest.json["data"].value("source", Json())
                           : Json();
-  row.set("source", page_text(value_text(source)));
-  return row;
+  return page_row({{"id", id},
+                   {"dtype", manifest.dtype},
+                   {"seed", std::to_string(manifest.seed)},
+                   {"steps", grouped(manifest.steps - manifest.first_step)},
+                   {"microbatches", grouped(manifest.microbatches)},
+                   {"digest", without_digests(manifest.data_digest)},
+                   {"source", value_text(source)}});
 }
 
 }  // namespace
@@ -91,10 +83,8 @@ void fill_machine(PageData& page, const Verdict& verdict, const Evidence& eviden
   PageData blocks = machine_blocks(verdict.machine);
   add_versions(blocks, verdict);
   page.set("machine", blocks);
-  page.set("has_references", PageData(!evidence.references.empty()));
-  page.set("references", references);
-  page.set("has_missing", PageData(!evidence.missing.empty()));
-  page.set("missing", page_texts(evidence.missing));
+  set_list(page, "references", references);
+  set_list(page, "missing", page_texts(evidence.missing));
 }
 
 }  // namespace plumbline

@@ -67,12 +67,11 @@ const Look& look_of(const CellVerdict& cell) {
 
 PageData overview_square(const CellVerdict& cell, std::size_t index) {
   const Look& look = look_of(cell);
-  PageData data;
-  data.set("anchor", cell_anchor(index));
+  PageData data = page_row({{"anchor", cell_anchor(index)},
+                            {"world", size_text(cell)},
+                            {"sign", look.sign},
+                            {"words", cell_title(cell) + ": " + look.words}});
   data.set("class", cell.holds ? PageData(false) : PageData(look.name));
-  data.set("world", size_text(cell));
-  data.set("sign", look.sign);
-  data.set("words", page_text(cell_title(cell) + ": " + look.words));
   return data;
 }
 
@@ -82,12 +81,8 @@ PageData legend(const Verdict& verdict) {
   for (const Look* look : {&look_holds, &look_fails, &look_crashed, &look_unstable}) {
     const auto count = std::ranges::count_if(verdict.cells, [&](const auto& cell) { return &look_of(cell) == look; });
     if (count == 0) continue;
-    PageData entry;
-    entry.set("class", look->name);
-    entry.set("sign", look->sign);
-    entry.set("words", look->words);
-    entry.set("count", grouped(count));
-    list.push_back(entry);
+    list.push_back(
+        page_row({{"class", look->name}, {"sign", look->sign}, {"words", look->words}, {"count", grouped(count)}}));
   }
   return list;
 }
@@ -108,15 +103,13 @@ PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
       }
       places.push_back(PageData("squares", squares));
     }
-    PageData data;
-    data.set("schedule", page_text(row.schedule));
+    PageData data = page_row({{"schedule", row.schedule}});
     data.set("places", places);
     rows.push_back(data);
   }
-  PageData data;
-  data.set("title", page_text(training_title(table.model, table.optimizer)));
   const bool several = std::ranges::any_of(worlds, [](const auto& each) { return each.first.replicas > 1; });
-  data.set("axis", several ? "replicas x ranks, R x P" : "world size P");
+  PageData data = page_row({{"title", training_title(table.model, table.optimizer)},
+                            {"axis", several ? "replicas x ranks, R x P" : "world size P"}});
   data.set("worlds", heads);
   data.set("rows", rows);
   return data;

@@ -5,6 +5,7 @@
 
 #include <kainjow/mustache.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/verdict.hpp"
@@ -22,6 +23,13 @@ inline PageData page_list() {
 PageData page_text(const std::string& text);
 /// A list of texts under the key `text`.
 PageData page_texts(const std::vector<std::string>& texts);
+/// An object of printable texts.
+PageData page_row(const std::vector<std::pair<const char*, std::string>>& texts);
+/// A section of one text, under the key `text` or this one; false if it is empty.
+PageData page_section(const std::string& text, const char* key = "text");
+/// Sets `key`, and `has_<key>`: whether the text or list is not empty.
+void set_text(PageData& page, const std::string& key, const std::string& text);
+void set_list(PageData& page, const std::string& key, const PageData& list);
 
 /// The anchor of a case (or, after the cases, of a reference) at its card or line. Made of positions, never of names.
 std::string cell_anchor(std::size_t cell);
@@ -34,6 +42,8 @@ void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence
 void fill_overview(PageData& page, const Verdict& verdict);
 /// causes: the failing cases, a line each, grouped by first divergence; failures: a card each.
 void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
+/// compared, changes, not_compared: of a comparison with a baseline.
+void set_values_compared(PageData& data, const BaselineResult& result);
 /// baseline: what changed since; release: what was required and its outcome, to be signed.
 void fill_release(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// usual: each check's limit and result, if most cases have the same.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loss, gradients and activation memory: a sentence if nothing differs, otherwise a plot.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -43,8 +45,7 @@ std::vector<Plotted> plotted_of(const Verdict& verdict, const Evidence& evidence
 }
 
 PageData picture(const std::string& svg, const std::string& caption) {
-  PageData data;
-  data.set("svg", PageData(svg));
+  PageData data("svg", PageData(svg));
   data.set("caption", page_text(caption));
   return data;
 }
@@ -62,15 +63,17 @@ class Comparisons {
   std::vector<std::string> sentences() const {
     std::vector<std::string> texts;
     if (total_.compared > 0) {
+      const std::string values = count_text(total_.compared, "value");
       texts.push_back(total_.differing == 0
-                          ? "Loss: all " + count_text(total_.compared, "value") + " equal the reference's."
-                          : "Loss: " + grouped(total_.differing) + " of " + count_text(total_.compared, "value") +
-                                " differ from the reference's, the largest by " + short_number(total_.largest) + ".");
+                          ? fmt::format("Loss: all {} equal the reference's.", values)
+                          : fmt::format("Loss: {} of {} differ from the reference's, the largest by {}.",
+                                        grouped(total_.differing), values, short_number(total_.largest)));
     }
     if (norms_ > 0 && unlike_ == 0)
-      texts.push_back("Gradient norms: all " + count_text(norms_, "value") + " equal the reference's.");
+      texts.push_back(fmt::format("Gradient norms: all {} equal the reference's.", count_text(norms_, "value")));
     if (unlike_ > 0)
-      texts.push_back("Gradient norms: different from the reference's in " + count_text(unlike_, "case") + ".");
+      texts.push_back(
+          fmt::format("Gradient norms: different from the reference's in {}.", count_text(unlike_, "case")));
     return texts;
   }
 
@@ -92,10 +95,10 @@ class Comparisons {
     total_.largest = std::max(total_.largest, here.largest);
     if (differing.empty()) return;
     pictures_.push_back(picture(draw_losses(reference, differing, "Loss, " + title),
-                                title + ", of " + count_text(std::ssize(differing), "case") +
-                                    ": above the loss, below the difference from the reference. " +
-                                    grouped(here.differing) + " of " + count_text(here.compared, "value") +
-                                    " differ, the largest by " + short_number(here.largest) + "."));
+                                fmt::format("{}, of {}: above the loss, below the difference from the reference. {} "
+                                            "of {} differ, the largest by {}.",
+                                            title, count_text(std::ssize(differing), "case"), grouped(here.differing),
+                                            count_text(here.compared, "value"), short_number(here.largest))));
   }
 
   void add_ratios(const Plotted& plotted, const std::string& title) {
@@ -113,9 +116,9 @@ class Comparisons {
     const bool all = static_cast<std::int64_t>(shown.size()) == unlike;
     pictures_.push_back(picture(
         draw_gradient_ratios(shown, "Gradient norms, " + title),
-        title + ", of " + (all ? "" : "the first " + grouped(std::ssize(shown)) + " of ") + count_text(unlike, "case") +
-            ": the norm of each parameter's gradient over the reference's, less 1; the smallest and the "
-            "largest of all steps. 0 is right."));
+        fmt::format("{}, of {}{}: the norm of each parameter's gradient over the reference's, less 1; the smallest and "
+                    "the largest of all steps. 0 is right.",
+                    title, all ? "" : fmt::format("the first {} of ", shown.size()), count_text(unlike, "case"))));
   }
 
   const Evidence& evidence_;
@@ -183,21 +186,20 @@ std::optional<std::string> memory_sentence(const Verdict& verdict, const Evidenc
     }
   }
   if (predicted == 0) return std::nullopt;
-  return "Activation memory: the peaks of " + (equal == predicted ? "all " : grouped(equal) + " of ") +
-         count_text(predicted, "rank") + " are what the reference's saved bytes and the schedule predict, to the byte.";
+  return fmt::format(
+      "Activation memory: the peaks of {} {} are what the reference's saved bytes and the schedule predict, to the "
+      "byte.",
+      equal == predicted ? "all" : grouped(equal) + " of", count_text(predicted, "rank"));
 }
 
 PageData bench_data(const std::vector<BenchRow>& bench) {
   PageData rows = page_list();
-  for (const BenchRow& each : bench) {
-    PageData row;
-    row.set("name", page_text(each.name));
-    row.set("rounds", grouped(each.rounds));
-    row.set("median", short_number(each.median_ms));
-    row.set("range", short_number(each.low_ms) + " to " + short_number(each.high_ms));
-    row.set("speed", each.speed ? short_number(*each.speed) : "-");
-    rows.push_back(row);
-  }
+  for (const BenchRow& each : bench)
+    rows.push_back(page_row({{"name", each.name},
+                             {"rounds", grouped(each.rounds)},
+                             {"median", short_number(each.median_ms)},
+                             {"range", short_number(each.low_ms) + " to " + short_number(each.high_ms)},
+                             {"speed", each.speed ? short_number(*each.speed) : "-"}}));
   return rows;
 }
 
@@ -210,7 +212,7 @@ void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence
   const std::vector<Plotted> all = plotted_of(verdict, evidence);
   for (const Plotted& plotted : all) {
     std::string title = training_title(plotted.cells.front()->model, plotted.cells.front()->optimizer);
-    if (!titles.insert(title).second) title += " (" + plotted.id + ")";
+    if (!titles.insert(title).second) title += fmt::format(" ({})", plotted.id);
     comparisons.add(plotted, title);
     add_memory(figures, plotted, evidence);
   }
@@ -220,8 +222,7 @@ void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence
   page.set("sentences", page_texts(sentences));
   page.set("comparisons", comparisons.pictures());
   page.set("memory", memory_pictures(std::move(figures)));
-  page.set("has_bench", PageData(!evidence.bench.empty()));
-  page.set("bench", bench_data(evidence.bench));
+  set_list(page, "bench", bench_data(evidence.bench));
 }
 
 }  // namespace plumbline

@@ -12,35 +12,17 @@ namespace plumbline {
 namespace {
 
 PageData baseline_data(const BaselineResult& baseline) {
-  PageData changes = page_list(), environment = page_list();
-  for (const auto& change : baseline.changes) {
-    PageData row;
-    row.set("kind", page_text(change.kind));
-    row.set("where", page_text(change.where));
-    row.set("words", page_text(change.words));
-    changes.push_back(row);
-  }
-  for (const auto& difference : baseline.environment) {
-    PageData row;
-    row.set("key", page_text(difference.key));
-    row.set("before", page_text(difference.before));
-    row.set("now", page_text(difference.now));
-    environment.push_back(row);
-  }
-  PageData data;
-  data.set("name", page_text(baseline.name));
+  PageData environment = page_list();
+  for (const auto& [key, before, now] : baseline.environment)
+    environment.push_back(page_row({{"key", key}, {"before", before}, {"now", now}}));
   const bool two = !baseline.commit_before.empty() && !baseline.commit_now.empty();
-  data.set("commits", page_text(two ? baseline.commit_before + ".." + baseline.commit_now : "not known"));
-  data.set("compared", page_text(baseline.compared.empty() ? "nothing was comparable" : baseline.compared));
+  PageData data = page_row({{"name", baseline.name},
+                            {"commits", two ? baseline.commit_before + ".." + baseline.commit_now : "not known"},
+                            {"reason", baseline.reason}});
+  set_values_compared(data, baseline);
   data.set("equal", PageData(baseline.changes.empty() && !baseline.compared.empty()));
-  data.set("has_changes", PageData(!baseline.changes.empty()));
-  data.set("changes", changes);
-  data.set("has_environment", PageData(!baseline.environment.empty()));
-  data.set("environment", environment);
-  data.set("not_compared", page_texts(baseline.not_compared));
-  data.set("has_allowed", PageData(!baseline.allowed.empty()));
-  data.set("allowed", page_text(join(baseline.allowed, ", ")));
-  data.set("reason", page_text(baseline.reason));
+  set_list(data, "environment", environment);
+  set_text(data, "allowed", join(baseline.allowed, ", "));
   return data;
 }
 
@@ -54,12 +36,11 @@ PageData world_squares(const std::set<std::int64_t>& worlds, const ReleaseCounts
   PageData squares = page_list();
   for (const std::int64_t world : worlds) {
     const bool held = of.held.contains(world), blocked = of.blocked.contains(world);
-    PageData square;
-    square.set("class", blocked ? "fails" : held ? "holds" : "");
-    square.set("sign", blocked ? outcome_sign(Outcome::fails) + " " + grouped(of.blocked.at(world))
-                       : held  ? outcome_sign(Outcome::holds)
-                               : outcome_sign(Outcome::not_applicable));
-    squares.push_back(square);
+    squares.push_back(page_row({{"class", blocked ? "fails"
+                                          : held  ? "holds"
+                                                  : ""},
+                                {"sign", blocked ? outcome_sign(Outcome::fails) + " " + grouped(of.blocked.at(world))
+                                                 : outcome_sign(held ? Outcome::holds : Outcome::not_applicable)}}));
   }
   return squares;
 }
@@ -91,14 +72,13 @@ void fill_release_rows(PageData& page, const Verdict& verdict) {
   PageData rows = page_list();
   for (const auto& name : names) {
     const ReleaseCounts& of = counts[name];
-    PageData row;
-    row.set("check", page_text(name));
-    row.set("hold", grouped(of.hold));
-    row.set("fail", grouped(of.fail));
-    row.set("unreached", grouped(of.unreached));
-    row.set("waived", grouped(of.waived));
-    row.set("not_asked", grouped(of.not_asked));
-    row.set("aside", grouped(of.aside));
+    PageData row = page_row({{"check", name},
+                             {"hold", grouped(of.hold)},
+                             {"fail", grouped(of.fail)},
+                             {"unreached", grouped(of.unreached)},
+                             {"waived", grouped(of.waived)},
+                             {"not_asked", grouped(of.not_asked)},
+                             {"aside", grouped(of.aside)}});
     row.set("bad", PageData(of.fail + of.unreached > 0));
     row.set("squares", world_squares(worlds, of));
     rows.push_back(row);
@@ -110,6 +90,15 @@ void fill_release_rows(PageData& page, const Verdict& verdict) {
 }
 
 }  // namespace
+
+void set_values_compared(PageData& data, const BaselineResult& result) {
+  PageData changes = page_list();
+  for (const auto& [kind, where, words] : result.changes)
+    changes.push_back(page_row({{"kind", kind}, {"where", where}, {"words", words}}));
+  data.set("compared", page_text(result.compared.empty() ? "nothing was comparable" : result.compared));
+  set_list(data, "changes", changes);
+  data.set("not_compared", page_texts(result.not_compared));
+}
 
 void fill_release(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   page.set("baseline", evidence.baseline ? baseline_data(*evidence.baseline) : PageData(false));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first screen: verdict, counts, what was not run.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -40,32 +42,28 @@ Tally tally_of(const Verdict& verdict) {
   return tally;
 }
 
-PageData tile(const std::string& value, const std::string& label) {
-  PageData data;
-  data.set("value", page_text(value));
-  data.set("label", page_text(label));
-  return data;
-}
-
 /// Five tiles, in one row.
 PageData tiles(const Verdict& verdict, const Tally& tally) {
   PageData list = page_list();
-  const auto cells = std::ssize(verdict.cells);
+  const auto add = [&](const std::string& value, const std::string& label) {
+    list.push_back(page_row({{"value", value}, {"label", label}}));
+  };
+  const auto of = [](std::int64_t part, std::int64_t whole) {
+    return fmt::format("{} / {}", grouped(part), grouped(whole));
+  };
   const auto holding = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return cell.holds; });
   const auto& selection = verdict.selection;
-  list.push_back(tile(
-      grouped(holding) + " / " + grouped(cells),
-      "cases hold" + (selection.cells < selection.of_cells ? ", of " + grouped(selection.of_cells) + " in the sweep"
-                                                           : std::string())));
-  list.push_back(
-      tile(grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
-           "checks hold" + (tally.not_asked > 0 ? ", " + grouped(tally.not_asked) + " not requested" : std::string())));
+  add(of(holding, std::ssize(verdict.cells)),
+      selection.cells < selection.of_cells ? fmt::format("cases hold, of {} in the sweep", grouped(selection.of_cells))
+                                           : "cases hold");
+  add(of(tally.of(Outcome::holds), tally.asked - tally.of(Outcome::not_applicable)),
+      tally.not_asked > 0 ? fmt::format("checks hold, {} not requested", grouped(tally.not_asked)) : "checks hold");
   for (const auto& [what, label] : {std::pair{"tensors", "tensors compared"}, {"elements", "elements compared"}}) {
     const auto count = verdict.compared.find(what);
-    list.push_back(tile(grouped(count == verdict.compared.end() ? 0 : count->second), label));
+    add(grouped(count == verdict.compared.end() ? 0 : count->second), label);
   }
-  const auto checks = tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked;
-  list.push_back(tile(grouped(std::ssize(verdict.not_run)) + " / " + grouped(checks), "cases / checks not run"));
+  add(of(std::ssize(verdict.not_run), tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked),
+      "cases / checks not run");
   return list;
 }
 
@@ -83,19 +81,13 @@ PageData skipped(const Verdict& verdict) {
   for (const auto& cell : verdict.cells) {
     for (const auto& check : cell.checks) {
       if (check.outcome == Outcome::holds || check.outcome == Outcome::fails) continue;
-      ++rows[{check.name,
-              outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : ""),
-              check.reason}];
+      ++rows[{check.name, outcome_and_requirement(check), check.reason}];
     }
   }
   PageData list = page_list();
   for (const auto& [key, count] : rows) {
-    PageData row;
-    row.set("check", page_text(std::get<0>(key)));
-    row.set("outcome", std::get<1>(key));
-    row.set("why", page_text(std::get<2>(key)));
-    row.set("cells", grouped(count));
-    list.push_back(row);
+    const auto& [check, outcome, why] = key;
+    list.push_back(page_row({{"check", check}, {"outcome", outcome}, {"why", why}, {"cells", grouped(count)}}));
   }
   return list;
 }
@@ -105,7 +97,7 @@ PageData skipped(const Verdict& verdict) {
 void fill_summary(PageData& page, const Verdict& verdict) {
   const Tally tally = tally_of(verdict);
   const std::string name = verdict.name.empty() ? "sweep" : verdict.name;
-  page.set("title", page_text(headline(verdict) + " - " + name + " - Plumbline"));
+  page.set("title", page_text(fmt::format("{} - {} - Plumbline", headline(verdict), name)));
   page.set("word", page_text(verdict_word(verdict)));
   page.set("mark", outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails));
   page.set("holds", PageData(verdict.holds));
@@ -113,28 +105,21 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("tiles", tiles(verdict, tally));
   page.set("has_counts", PageData(!verdict.counts.empty()));
   page.set("all_counts", page_text(all_counts(verdict)));
-  const auto warned = warnings(verdict);
-  page.set("has_warnings", PageData(!warned.empty()));
-  page.set("warnings", page_texts(warned));
+  set_list(page, "warnings", page_texts(warnings(verdict)));
   page.set("all_run", PageData(verdict.not_run.empty() && !verdict.selection.partial() && !verdict.cells.empty() &&
                                tally.of(Outcome::not_run) == 0));
   page.set("partial", PageData(verdict.selection.partial()));
   page.set("selected", page_text(headline(verdict)));
   const auto& not_run = verdict.not_run;
   const std::size_t shown = std::min(not_run.size(), most_in_first_screen);
-  page.set("has_not_run", PageData(!not_run.empty()));
-  page.set("not_run_count", grouped(static_cast<std::int64_t>(not_run.size())));
-  page.set("not_run", page_texts(not_run));
+  set_list(page, "not_run", page_texts(not_run));
+  page.set("not_run_count", grouped(std::ssize(not_run)));
   page.set("not_run_first", page_texts({not_run.begin(), not_run.begin() + static_cast<std::ptrdiff_t>(shown)}));
-  page.set("not_run_more", shown == not_run.size()
-                               ? PageData(false)
-                               : PageData("count", grouped(static_cast<std::int64_t>(not_run.size() - shown))));
-  page.set("has_unfit", PageData(!verdict.not_applicable.empty()));
+  const auto more = static_cast<std::int64_t>(not_run.size() - shown);
+  page.set("not_run_more", page_section(more == 0 ? "" : grouped(more), "count"));
+  set_list(page, "unfit", page_texts(verdict.not_applicable));
   page.set("unfit_count", grouped(std::ssize(verdict.not_applicable)));
-  page.set("unfit", page_texts(verdict.not_applicable));
-  const PageData aside = skipped(verdict);
-  page.set("has_skipped", PageData(aside.is_non_empty_list()));
-  page.set("skipped", aside);
+  set_list(page, "skipped", skipped(verdict));
   std::string footer = "Sweep " + (verdict.name.empty() ? std::string("without a name") : verdict.name);
   if (!verdict.started.empty()) footer += ", started " + verdict.started;
   page.set("footer", page_text(footer + "."));

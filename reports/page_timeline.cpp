@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Timelines of the slowest case, measured above planned.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "reports/page_parts.hpp"
@@ -16,20 +18,21 @@ std::string milliseconds(double value) {
 }
 
 std::string caption(const CellVerdict& cell, const Manifest& manifest, const MeasuredTimeline& timeline) {
-  std::string text = cell_title(cell) + ", step " + std::to_string(timeline.step) +
-                     " (the median of all but the first). Measured: " + milliseconds(timeline.measured.makespan) +
-                     ", bubble " + percent_of(timeline.measured.bubble_rate) +
-                     ". Planned: " + milliseconds(timeline.planned.makespan) + ", bubble " +
-                     percent_of(timeline.planned.bubble_rate) + ", from the medians over " +
-                     count_text(timeline.steps_timed, "step") + ", one for each stage and kind of action" +
-                     (timeline.lengths_differ ? " and length of microbatch" : "") + ", messages taking no time.";
+  std::string text = fmt::format(
+      "{}, step {} (the median of all but the first). Measured: {}, bubble {}. Planned: {}, bubble {}, from the "
+      "medians "
+      "over {}, one for each stage and kind of action{}, messages taking no time.",
+      cell_title(cell), timeline.step, milliseconds(timeline.measured.makespan),
+      percent_of(timeline.measured.bubble_rate), milliseconds(timeline.planned.makespan),
+      percent_of(timeline.planned.bubble_rate), count_text(timeline.steps_timed, "step"),
+      timeline.lengths_differ ? " and length of microbatch" : "");
   if (timeline.closed_form_rate)
-    text += " Closed form, for equal stages: bubble " + percent_of(*timeline.closed_form_rate) + ".";
+    text += fmt::format(" Closed form, for equal stages: bubble {}.", percent_of(*timeline.closed_form_rate));
   const std::optional<std::int64_t> cores = cores_of(manifest);
   if (!cores) return text + " The record lacks the number of cores.";
   if (cell.world > *cores) {
-    text += " " + count_text(cell.world, "rank") + " shared " + count_text(*cores, "core") +
-            ": this measures the machine, not the schedule.";
+    text += fmt::format(" {} shared {}: this measures the machine, not the schedule.", count_text(cell.world, "rank"),
+                        count_text(*cores, "core"));
   }
   return text;
 }

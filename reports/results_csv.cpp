@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/results_csv.hpp"
 
+#include <fmt/format.h>
+
 #include "support/csv.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -15,7 +17,7 @@ std::string count(const Counts& counts, const std::string& what) {
 
 std::string all(const Counts& counts) {
   std::vector<std::string> parts;
-  for (const auto& [what, number] : counts) parts.push_back(to_text(number) + " " + what);
+  for (const auto& [what, number] : counts) parts.push_back(fmt::format("{} {}", number, what));
   return join(parts, "; ");
 }
 
@@ -37,10 +39,15 @@ std::string row(std::vector<std::string> place, const CheckResult& check) {
 }
 
 std::vector<std::string> place_of(const CellVerdict& cell) {
-  std::vector<std::string> layers;
-  for (const auto stage : cell.balance) layers.push_back(to_text(stage));
-  return {cell.id,       cell.run,          cell.model,   cell.optimizer, to_text(cell.world),
-          cell.schedule, join(layers, " "), cell.variant, cell.reference};
+  return {cell.id,
+          cell.run,
+          cell.model,
+          cell.optimizer,
+          to_text(cell.world),
+          cell.schedule,
+          join(cell.balance, " "),
+          cell.variant,
+          cell.reference};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/summary_md.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "reports/headline.hpp"
@@ -44,8 +46,8 @@ std::string md_lines(const std::vector<Item>& items, Line line, const std::strin
   std::string text;
   for (std::size_t i = 0; i < std::min(items.size(), most_lines); ++i) text += line(items[i]);
   if (items.size() > most_lines)
-    text += more + "and " + grouped(static_cast<std::int64_t>(items.size() - most_lines)) +
-            " more; report.html has them all\n";
+    text += fmt::format("{}and {} more; report.html has them all\n", more,
+                        grouped(static_cast<std::int64_t>(items.size() - most_lines)));
   return text;
 }
 
@@ -61,55 +63,51 @@ std::string failing_rows(const Verdict& verdict) {
              [](const CellVerdict* cell) {
                std::vector<std::string> names;
                for (const CheckResult& check : cell->checks) {
-                 if (is_blocking(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
+                 if (is_blocking(check))
+                   names.push_back(fmt::format("{} {}", check.name, outcome_words(check.outcome)));
                }
                std::string place = cell->first_divergence ? md_text(cell->first_divergence->words) : "-";
                if (cell->values) place += "<br>**Looks like:** " + md_text(to_text(*cell->values));
-               return "| " + md_text(cell->id) + (cell->unstable() ? " (unstable)" : "") + " | " +
-                      md_text(join(names, ", ")) + " | " + place + " | " +
-                      (cell->command.empty() ? "-" : md_code(cell->command)) + " |\n";
+               return fmt::format("| {}{} | {} | {} | {} |\n", md_text(cell->id), cell->unstable() ? " (unstable)" : "",
+                                  md_text(join(names, ", ")), place,
+                                  cell->command.empty() ? "-" : md_code(cell->command));
              },
              "\n");
 }
 
 std::string baseline_lines(const BaselineResult& baseline) {
-  std::string text = "\n### Against baseline " + md_text(baseline.name) + "\n\n";
+  std::string text = fmt::format("\n### Against baseline {}\n\n", md_text(baseline.name));
   if (baseline.compared.empty()) return text + "Nothing was comparable.\n";
-  if (baseline.changes.empty()) return text + "All equal: " + md_text(baseline.compared) + ".\n";
-  text += baseline.holds ? "Changed as allowed: " + md_text(baseline.reason) + "\n\n" : "**Changed.**\n\n";
-  return text + md_lines(
-                    baseline.changes,
-                    [](const BaselineResult::Change& change) {
-                      return "* " + md_text(change.kind) + ", " + md_text(change.where) + ": " + md_text(change.words) +
-                             "\n";
-                    },
-                    "* ");
+  if (baseline.changes.empty()) return text + fmt::format("All equal: {}.\n", md_text(baseline.compared));
+  text += baseline.holds ? fmt::format("Changed as allowed: {}\n\n", md_text(baseline.reason)) : "**Changed.**\n\n";
+  return text +
+         md_lines(
+             baseline.changes,
+             [](const BaselineResult::Change& change) {
+               return fmt::format("* {}, {}: {}\n", md_text(change.kind), md_text(change.where), md_text(change.words));
+             },
+             "* ");
 }
 
 }  // namespace
 
 std::string summary_md(const Verdict& verdict, const std::optional<BaselineResult>& baseline) {
-  std::string text = "## " + outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails) + " " +
-                     md_text(headline(verdict)) + "\n\n" + md_text(claim(verdict)) + "\n\n";
+  const std::string sign = outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails);
+  std::string text = fmt::format("## {} {}\n\n{}\n\n", sign, md_text(headline(verdict)), md_text(claim(verdict)));
   std::vector<std::string> compared;
   for (const char* what : {"tensors", "elements", "bytes"}) {
     if (const auto count = verdict.compared.find(what); count != verdict.compared.end())
-      compared.push_back(grouped(count->second) + " " + what);
+      compared.push_back(fmt::format("{} {}", grouped(count->second), what));
   }
-  text += "Sweep " + md_text(verdict.name) + ", " + md_text(verdict.started) +
-          ". Compared: " + (compared.empty() ? "nothing" : md_text(join(compared, ", "))) + ".\n";
-  text += failing_rows(verdict);
-  if (!verdict.not_run.empty())
-    text += "\n### Not run\n\n" +
-            md_lines(
-                verdict.not_run, [](const std::string& line) { return "* " + md_text(line) + "\n"; }, "* ");
+  text += fmt::format("Sweep {}, {}. Compared: {}.\n", md_text(verdict.name), md_text(verdict.started),
+                      compared.empty() ? "nothing" : md_text(join(compared, ", ")));
+  const auto list = [](const char* title, const std::vector<std::string>& lines) {
+    const auto point = [](const std::string& line) { return fmt::format("* {}\n", md_text(line)); };
+    return lines.empty() ? "" : fmt::format("\n### {}\n\n{}", title, md_lines(lines, point, "* "));
+  };
+  text += failing_rows(verdict) + list("Not run", verdict.not_run);
   if (baseline) text += baseline_lines(*baseline);
-  const auto warned = warnings(verdict);
-  if (!warned.empty())
-    text += "\n### Not covered by these data\n\n" +
-            md_lines(
-                warned, [](const std::string& line) { return "* " + md_text(line) + "\n"; }, "* ");
-  return text;
+  return text + list("Not covered by these data", warnings(verdict));
 }
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/sweep_comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -35,10 +37,10 @@ std::vector<std::string> check_changes(const CellVerdict& before, const CellVerd
     const auto earlier = outcomes.find(check.name);
     const std::string was = earlier == outcomes.end() ? "not there" : earlier->second;
     if (was != outcome_words(check.outcome))
-      changes.push_back(check.name + ": " + was + " before, " + outcome_words(check.outcome) + " now");
+      changes.push_back(fmt::format("{}: {} before, {} now", check.name, was, outcome_words(check.outcome)));
     if (earlier != outcomes.end()) outcomes.erase(earlier);
   }
-  for (const auto& [name, was] : outcomes) changes.push_back(name + ": " + was + " before, not there now");
+  for (const auto& [name, was] : outcomes) changes.push_back(fmt::format("{}: {} before, not there now", name, was));
   return changes;
 }
 
@@ -64,46 +66,28 @@ PageData environment_rows(const Verdict& before, const Verdict& now) {
   PageData rows = page_list();
   for (const std::string& key : keys) {
     const std::string was = one.contains(key) ? one.at(key) : "-", is = other.contains(key) ? other.at(key) : "-";
-    if (was == is) continue;
-    PageData row;
-    row.set("key", page_text(key));
-    row.set("before", page_text(was));
-    row.set("now", page_text(is));
-    rows.push_back(row);
+    if (was != is) rows.push_back(page_row({{"key", key}, {"before", was}, {"now", is}}));
   }
   return rows;
 }
 
-double run_seconds(const Verdict& verdict) {
-  double seconds = 0;
-  for (const CellVerdict& cell : verdict.cells) seconds += cell.seconds;
-  for (const ReferenceVerdict& reference : verdict.references) seconds += reference.seconds;
-  return seconds;
-}
-
 PageData side(const std::string& which, const Verdict& verdict, const std::string& page) {
-  PageData data;
-  data.set("which", which);
-  data.set("page", page.empty() ? PageData(false) : PageData("href", page_text(page)));
-  data.set("headline", page_text(headline(verdict)));
-  data.set("sweep", page_text(verdict.name + (verdict.started.empty() ? "" : ", " + verdict.started)));
-  const bool told =
-      verdict.harness.is_object() && verdict.harness.contains("commit") && verdict.harness.at("commit").is_string();
-  data.set("commit", page_text(told ? verdict.harness.at("commit").get<std::string>() : "not known"));
-  data.set("seconds", seconds_text(run_seconds(verdict)));
+  PageData data = page_row({{"which", which},
+                            {"headline", headline(verdict)},
+                            {"sweep", verdict.name + (verdict.started.empty() ? "" : ", " + verdict.started)},
+                            {"commit", judge_commit(verdict).value_or("not known")},
+                            {"seconds", seconds_text(run_seconds(verdict))}});
+  data.set("page", page_section(page, "href"));
   return data;
 }
 
 PageData change_rows(const std::vector<CellChange>& changes, const std::string& page) {
   PageData rows = page_list();
   for (const CellChange& change : changes) {
-    PageData row;
-    row.set("name", page_text(change.name));
-    row.set("link", page.empty() || !change.place
-                        ? PageData(false)
-                        : PageData("href", page_text(page + "#" + cell_anchor(*change.place))));
-    row.set("before", change.before);
-    row.set("now", change.now == "-" ? "was not run" : change.now);
+    PageData row = page_row(
+        {{"name", change.name}, {"before", change.before}, {"now", change.now == "-" ? "was not run" : change.now}});
+    const bool linked = !page.empty() && change.place;
+    row.set("link", page_section(linked ? page + "#" + cell_anchor(*change.place) : "", "href"));
     row.set("bad", PageData(change.red() || (change.now == "-" && change.before == "holds")));
     row.set("checks", page_texts(change.checks));
     rows.push_back(row);
@@ -154,12 +138,8 @@ PageData count_tiles(const ChangeCounts& counts) {
                                      {counts.worse, "do not hold any more"},
                                      {counts.red_in_both, "do not hold in both"},
                                      {counts.fresh, "are new"},
-                                     {counts.gone, "were not run any more"}}) {
-    PageData tile;
-    tile.set("value", grouped(count));
-    tile.set("label", label);
-    tiles.push_back(tile);
-  }
+                                     {counts.gone, "were not run any more"}})
+    tiles.push_back(page_row({{"value", grouped(count)}, {"label", label}}));
   return tiles;
 }
 
@@ -167,20 +147,8 @@ void fill_values(PageData& page, const ValuesCompared& values) {
   page.set("has_values", PageData(values.result.has_value()));
   page.set("why_not", page_text(values.why_not));
   if (!values.result) return;
-  PageData rows = page_list();
-  for (const auto& change : values.result->changes) {
-    PageData row;
-    row.set("kind", page_text(change.kind));
-    row.set("where", page_text(change.where));
-    row.set("words", page_text(change.words));
-    rows.push_back(row);
-  }
-  const bool nothing = values.result->compared.empty();
-  page.set("compared", page_text(nothing ? "nothing was comparable" : values.result->compared));
-  page.set("values_equal", PageData(values.result->changes.empty() && !nothing));
-  page.set("has_changes", PageData(!values.result->changes.empty()));
-  page.set("changes", rows);
-  page.set("not_compared", page_texts(values.result->not_compared));
+  set_values_compared(page, *values.result);
+  page.set("values_equal", PageData(values.result->changes.empty() && !values.result->compared.empty()));
 }
 
 std::string style_sheet() {
@@ -225,17 +193,14 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   sides.push_back(side("before", before, pages.before));
   sides.push_back(side("now", now, pages.now));
   data.set("style", PageData(style_sheet()));
-  data.set("title", page_text(word + " - " + before.name + " and " + now.name + " - Plumbline"));
+  data.set("title", page_text(fmt::format("{} - {} and {} - Plumbline", word, before.name, now.name)));
   data.set("word", page_text(word));
   data.set("bad", PageData(bad));
   data.set("mark", outcome_sign(bad ? Outcome::fails : Outcome::holds));
   data.set("tiles", count_tiles(counts));
   data.set("sides", sides);
-  data.set("cells", change_rows(changes, pages.now));
-  data.set("has_cells", PageData(!changes.empty()));
-  const PageData environment = environment_rows(before, now);
-  data.set("has_environment", PageData(environment.is_non_empty_list()));
-  data.set("environment", environment);
+  set_list(data, "cells", change_rows(changes, pages.now));
+  set_list(data, "environment", environment_rows(before, now));
   fill_values(data, values);
   return page.render(data);
 }

@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/words.hpp"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <cmath>
-#include <cstdio>
 
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
-std::string formatted(const char* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
+std::string plural(const std::string& singular) {
+  const auto ends = [&](const char* with) { return singular.ends_with(with); };
+  if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy")) return singular.substr(0, singular.size() - 1) + "ies";
+  return singular + (ends("s") || ends("x") || ends("ch") ? "es" : "s");
+}
+
+/// "copies" to "copy", "losses" to "loss", "ranks" to "rank"; other words are unchanged.
+std::string singular(const std::string& words) {
+  const auto without = [&](std::size_t letters) { return words.substr(0, words.size() - letters); };
+  if (words.ends_with("ies")) return without(3) + "y";
+  if (words.ends_with("sses") || words.ends_with("ches") || words.ends_with("xes")) return without(2);
+  return words.ends_with("s") ? without(1) : words;
+}
+
+/// "untied-128" and "untied128" are the same name.
+std::string letters_and_digits(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return c == '-' || c == '_' || c == '.'; });
+  return text;
+}
+
+std::string size_title(const CellVerdict& cell) {
+  return (cell.replicas > 1 ? "R x P = " : "P = ") + size_text(cell);
 }
 
 }  // namespace
@@ -30,14 +48,13 @@ std::string grouped(std::int64_t value) {
 }
 
 std::string seconds_text(double seconds) {
-  if (!(seconds >= 60)) return formatted(seconds < 10 ? "%.2f s" : "%.1f s", seconds);
+  if (!(seconds >= 60)) return seconds < 10 ? fmt::format("{:.2f} s", seconds) : fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  const std::int64_t rest = whole % 60;
-  return std::to_string(whole / 60).append(rest < 10 ? " min 0" : " min ").append(std::to_string(rest)).append(" s");
+  return fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }
 
 std::string short_number(double value) {
-  return formatted("%.3g", value);
+  return fmt::format("{:.3g}", value);
 }
 
 std::string spaced(std::string text) {
@@ -47,22 +64,16 @@ std::string spaced(std::string text) {
   return text;
 }
 
-std::string plural(const std::string& singular) {
-  const auto ends = [&](const char* with) { return singular.ends_with(with); };
-  if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy")) return singular.substr(0, singular.size() - 1) + "ies";
-  return singular + (ends("s") || ends("x") || ends("ch") ? "es" : "s");
-}
-
-std::string count_text(std::int64_t count, const std::string& singular) {
-  return grouped(count) + " " + (count == 1 ? singular : plural(singular));
-}
-
-std::string hold_words(std::int64_t count) {
-  return count == 1 ? "holds" : "hold";
+std::string count_text(std::int64_t count, const std::string& one) {
+  return fmt::format("{} {}", grouped(count), count == 1 ? one : plural(one));
 }
 
 std::string outcome_words(Outcome outcome) {
   return spaced(to_text(outcome));
+}
+
+std::string outcome_and_requirement(const CheckResult& check) {
+  return outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : "");
 }
 
 std::string outcome_sign(Outcome outcome) {
@@ -81,45 +92,24 @@ std::string outcome_sign(Outcome outcome) {
   return "?";
 }
 
-/// "copies" to "copy", "losses" to "loss", "ranks" to "rank"; other words are unchanged.
-static std::string singular(const std::string& words) {
-  const auto without = [&](std::size_t letters) { return words.substr(0, words.size() - letters); };
-  if (words.ends_with("ies")) return without(3) + "y";
-  if (words.ends_with("sses") || words.ends_with("ches") || words.ends_with("xes")) return without(2);
-  return words.ends_with("s") ? without(1) : words;
-}
-
 std::string counts_text(const Counts& counts) {
   std::vector<std::string> parts;
   for (const auto& [what, count] : counts)
-    parts.push_back(grouped(count) + "\u00A0" + (count == 1 ? singular(spaced(what)) : spaced(what)));
+    parts.push_back(fmt::format("{}\u00A0{}", grouped(count), count == 1 ? singular(spaced(what)) : spaced(what)));
   return join(parts, ", ");
 }
 
 std::string balance_text(const std::vector<std::int64_t>& balance) {
-  if (balance.empty()) return {};
-  std::string text;
-  for (const auto layers : balance) text.append(text.empty() ? "[" : ", ").append(std::to_string(layers));
-  return text.append("]");
+  return balance.empty() ? "" : fmt::format("[{}]", join(balance, ", "));
 }
 
 std::string training_title(const std::string& model, const std::string& optimizer) {
   return model + (model.empty() || optimizer.empty() ? "" : ", ") + optimizer;
 }
 
-/// "untied-128" and "untied128" are the same name.
-static std::string letters_and_digits(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return c == '-' || c == '_' || c == '.'; });
-  return text;
-}
-
 std::string size_text(const CellVerdict& cell) {
   if (cell.replicas <= 1) return std::to_string(cell.world);
-  return std::to_string(cell.replicas) + " x " + std::to_string(cell.world / cell.replicas);
-}
-
-static std::string size_title(const CellVerdict& cell) {
-  return (cell.replicas > 1 ? "R x P = " : "P = ") + size_text(cell);
+  return fmt::format("{} x {}", cell.replicas, cell.world / cell.replicas);
 }
 
 std::string cell_title(const CellVerdict& cell) {
@@ -143,7 +133,7 @@ std::string run_label(const CellVerdict& cell) {
 }
 
 std::string percent_of(double share) {
-  return formatted("%.1f %%", 100 * share);
+  return fmt::format("{:.1f} %", 100 * share);
 }
 
 }  // namespace plumbline

@@ -18,15 +18,13 @@ std::string seconds_text(double seconds);
 std::string short_number(double value);
 /// "nonzero_elements" -> "nonzero elements".
 std::string spaced(std::string text);
-/// "cases", "losses", "copies".
-std::string plural(const std::string& singular);
-/// "1 case", "2 cases".
-std::string count_text(std::int64_t count, const std::string& singular);
-/// The verb: "holds" for one, "hold" for several.
-std::string hold_words(std::int64_t count);
+/// "1 case", "2 cases", "3 losses", "4 copies".
+std::string count_text(std::int64_t count, const std::string& one);
 
 /// "holds", "fails", "not run", "not applicable", "not triggered".
 std::string outcome_words(Outcome outcome);
+/// "fails (informational)".
+std::string outcome_and_requirement(const CheckResult& check);
 /// The character in a square of the table, which needs no colour.
 std::string outcome_sign(Outcome outcome);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/accumulation_order.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/csv.hpp"
@@ -62,8 +64,8 @@ std::string accumulation_csv(const Schedule& schedule, const std::vector<std::ve
       if (!unit.starts_with("layers.") || order.input == order.weight) continue;
       const bool attention = unit.ends_with(".attention"), mlp = unit.ends_with(".mlp");
       const std::string layer = attention || mlp ? unit.substr(0, unit.rfind('.')) : unit;
-      if (!mlp) file.add("model." + layer + ".input_layernorm.weight", order.input);
-      if (!attention) file.add("model." + layer + ".post_attention_layernorm.weight", order.input);
+      if (!mlp) file.add(fmt::format("model.{}.input_layernorm.weight", layer), order.input);
+      if (!attention) file.add(fmt::format("model.{}.post_attention_layernorm.weight", layer), order.input);
     }
   }
   return file.text();

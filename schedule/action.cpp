@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/action.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 
@@ -22,10 +24,6 @@ std::optional<std::int32_t> parse_index(std::string_view text) {
   return value;
 }
 
-bool has_microbatch(ActionType type) {
-  return type != ActionType::reduce && type != ActionType::step;
-}
-
 }  // namespace
 
 bool is_compute(ActionType type) {
@@ -38,15 +36,17 @@ bool is_communication(ActionType type) {
          type == ActionType::receive_backward;
 }
 
+bool is_ending(ActionType type) {
+  return type == ActionType::reduce || type == ActionType::step;
+}
+
 std::string_view name(ActionType type) {
   return names.at(static_cast<std::size_t>(type));
 }
 
 std::string to_text(const Action& action) {
-  std::string text = std::to_string(action.stage);
-  text += name(action.type);
-  if (has_microbatch(action.type)) text += std::to_string(action.microbatch);
-  return text;
+  if (is_ending(action.type)) return fmt::format("{}{}", action.stage, name(action.type));
+  return fmt::format("{}{}{}", action.stage, name(action.type), action.microbatch);
 }
 
 std::optional<Action> parse_action(std::string_view text) {
@@ -62,10 +62,8 @@ std::optional<Action> parse_action(std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] != type_text) continue;
     const auto type = static_cast<ActionType>(i);
-    if (!has_microbatch(type)) {
-      if (!microbatch_text.empty()) return std::nullopt;
-      return Action{*stage, type, no_microbatch};
-    }
+    if (is_ending(type))
+      return microbatch_text.empty() ? std::optional(Action{*stage, type, no_microbatch}) : std::nullopt;
     const std::optional<std::int32_t> microbatch = parse_index(microbatch_text);
     if (!microbatch) return std::nullopt;
     return Action{*stage, type, *microbatch};

@@ -35,6 +35,7 @@ struct Action {
 
 bool is_compute(ActionType type);  ///< F, B, I, W
 bool is_communication(ActionType type);
+bool is_ending(ActionType type);         ///< REDUCE, STEP
 std::string_view name(ActionType type);  ///< "F", "SEND_F", ...
 std::string to_text(const Action& action);
 /// Null unless `text` is exactly one action.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/channel_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -40,10 +42,11 @@ void check_channel_order(const Schedule& lowered, ListFindings& findings) {
         const Action& send = list[sends[i]];
         const Action& receive = peers[receives[i]];
         if (partner(send) == receive) continue;
-        findings.add(Rule::channel_order, rank, sends[i], send,
-                     "rank " + std::to_string(peer) + " receives " + to_text(receive) + " (position " +
-                         std::to_string(receives[i]) +
-                         ") at that point; put the messages of the two ranks in the same " + "order");
+        findings.add(
+            Rule::channel_order, rank, sends[i], send,
+            fmt::format("rank {} receives {} (position {}) at that point; put the messages of the two ranks in "
+                        "the same order",
+                        peer, to_text(receive), receives[i]));
         break;  // one swap puts all later messages out of step
       }
     }
@@ -67,12 +70,10 @@ void check_ending(const Schedule& lowered, bool tied, ListFindings& findings) {
     const ActionList& list = lowered.ranks[static_cast<std::size_t>(rank)];
     const std::size_t begin = list.size() < expected.size() ? 0 : list.size() - expected.size();
     for (std::size_t position = 0; position < begin; ++position) {
-      const ActionType type = list[position].type;
-      if (type != ActionType::reduce && type != ActionType::step) continue;
+      if (!is_ending(list[position].type)) continue;
       findings.add(Rule::ending, rank, position, list[position],
-                   "a rank ends with " + to_text(expected.front()) +
-                       (expected.size() > 1 ? ", " + to_text(expected.back()) : "") +
-                       "; remove it here, or what follows it");
+                   fmt::format("a rank ends with {}{}; remove it here, or what follows it", to_text(expected.front()),
+                               expected.size() > 1 ? ", " + to_text(expected.back()) : ""));
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const std::size_t position = begin + i;
@@ -93,8 +94,9 @@ void check_accumulation(const Schedule& schedule, ListFindings& findings) {
       std::int32_t& before = last[static_cast<std::size_t>(action.stage)];
       if (action.microbatch < before) {
         findings.add(Rule::accumulation, rank, position, action,
-                     "stage " + std::to_string(action.stage) + " has summed microbatch " + std::to_string(before) +
-                         " before; put them in ascending order, or give the reference this order");
+                     fmt::format("stage {} has summed microbatch {} before; put them in ascending order, or give the "
+                                 "reference this order",
+                                 action.stage, before));
       }
       before = std::max(before, action.microbatch);
     }

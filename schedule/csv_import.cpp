@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/csv_import.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -8,6 +10,7 @@
 
 #include "schedule/lowering.hpp"
 #include "schedule/own_messages.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
@@ -79,8 +82,8 @@ std::optional<CsvDialect> dialect_of_cells(const CsvTable& table) {
   const bool full_is_bw = words.contains("BW");
   const bool input_is_i = words.contains("I");
   if (full_is_bw && input_is_i) {
-    throw InputError(table.path.string() +
-                     ": BW is used by older torch files and I by newer ones; write the file in one dialect");
+    throw InputError(fmt::format(
+        "{}: BW is used by older torch files and I by newer ones; write the file in one dialect", table.path.string()));
   }
   if (!full_is_bw && !input_is_i && words.contains("W")) return std::nullopt;
   if (full_is_bw) return CsvDialect::torch_old;
@@ -95,8 +98,10 @@ class Importer {
       : path_(path), option_(options.dialect_option), table_(read_cells(path)) {
     const std::optional<CsvDialect> dialect = options.dialect ? options.dialect : dialect_of_cells(table_);
     if (!dialect) {
-      throw InputError(path_.string() + ": B may be the full backward or, in older torch files, the input gradient; " +
-                       "say which with " + option_ + " torch-old, or torch or plumbline");
+      throw InputError(
+          fmt::format("{}: B may be the full backward or, in older torch files, the input gradient; say "
+                      "which with {} torch-old, or torch or plumbline",
+                      path_.string(), option_));
     }
     result_.dialect = *dialect;
   }
@@ -109,16 +114,15 @@ class Importer {
         read_cell(table_.rows[row_].cells[column_]);
     }
     for (const auto& [word, count] : ignored_) {
-      result_.notes.push_back(std::to_string(count) + " " + word + " ignored: parameters are whole on their rank here");
+      result_.notes.push_back(fmt::format("{} {} ignored: parameters are whole on their rank here", count, word));
     }
     set_sizes(options);
     return std::move(result_);
   }
 
  private:
-  std::string where(const std::string& cell) const {
-    return path_.string() + ", row " + std::to_string(row_ + 1) + ", column " + std::to_string(column_ + 1) + ": \"" +
-           cell + "\" ";
+  [[noreturn]] void refuse(const std::string& cell, const std::string& what) const {
+    refuse_cell(path_.string(), row_, column_, cell, what);
   }
 
   void read_cell(const std::string& cell) {
@@ -131,14 +135,13 @@ class Importer {
     const auto parts = parts_of(cell);
     const bool compound = cell.starts_with('(');
     if (compound && result_.dialect != CsvDialect::torch) {
-      throw InputError(where(cell) + "is a compound action, which only the dialect torch has; pass " + option_ +
-                       " torch");
+      refuse(cell, fmt::format("is a compound action, which only the dialect torch has; pass {} torch", option_));
     }
-    if (!parts) throw InputError(where(cell) + "is not a compound action; write it as in (0F7;7B3)OVERLAP_F_B");
+    if (!parts) refuse(cell, "is not a compound action; write it as in (0F7;7B3)OVERLAP_F_B");
     for (const std::string_view part : *parts) {
       const Action action = read_action(cell, part);
       if (compound && !is_compute(action.type)) {
-        throw InputError(where(cell) + "holds an action other than F, B, I and W; give it its own field");
+        refuse(cell, "holds an action other than F, B, I and W; give it its own field");
       }
       result_.has_messages = result_.has_messages || is_communication(action.type);
       result_.schedule.ranks.back().push_back(action);
@@ -151,21 +154,20 @@ class Importer {
     const bool old = result_.dialect == CsvDialect::torch_old;
     const std::size_t at = text.find(word);
     if (old && word == "I") {
-      throw InputError(where(cell) + "is the input gradient of newer files; pass " + option_ + " torch or plumbline");
+      refuse(cell, fmt::format("is the input gradient of newer files; pass {} torch or plumbline", option_));
     }
     if (!old && word == "BW") {
-      throw InputError(where(cell) + "is the full backward of older torch files; pass " + option_ + " torch-old");
+      refuse(cell, fmt::format("is the full backward of older torch files; pass {} torch-old", option_));
     }
     if (old && word == "B") own.replace(at, 1, "I");
     if (old && word == "BW") own.replace(at, 2, "B");
     const std::optional<Action> action = parse_action(own);
     if (!action) {
-      throw InputError(where(cell) + "is not an action of the dialect " + std::string(name(result_.dialect)) +
-                       "; write stage, type and microbatch, as in 2F0 or 1B3");
+      refuse(cell, fmt::format("is not an action of the dialect {}; write stage, type and microbatch, as in 2F0 or 1B3",
+                               name(result_.dialect)));
     }
-    const bool ending = action->type == ActionType::reduce || action->type == ActionType::step;
-    if (ending && result_.dialect != CsvDialect::plumbline) {
-      throw InputError(where(cell) + "is an action of only the dialect plumbline; pass " + option_ + " plumbline");
+    if (is_ending(action->type) && result_.dialect != CsvDialect::plumbline) {
+      refuse(cell, fmt::format("is an action of only the dialect plumbline; pass {} plumbline", option_));
     }
     return *action;
   }
@@ -181,8 +183,9 @@ class Importer {
     if (actions == 0) throw InputError(path_.string() + ": no action in any row");
     // Bounds table sizes: a stray large number must not allocate huge tables.
     if (static_cast<std::size_t>(highest_stage) >= actions) {
-      throw InputError(path_.string() + ": stage " + std::to_string(highest_stage) + " is named, but there are only " +
-                       std::to_string(actions) + " actions; stages are numbered from 0 without gaps");
+      throw InputError(
+          fmt::format("{}: stage {} is named, but there are only {} actions; stages are numbered from 0 without gaps",
+                      path_.string(), highest_stage, actions));
     }
     std::map<std::int32_t, std::int32_t> forwards;  // by stage
     for (const ActionList& list : schedule.ranks) {
@@ -212,20 +215,19 @@ class Importer {
         other = other || schedule.placement.rank_of(action.stage) != static_cast<std::int32_t>(rank);
       }
     }
-    const auto ranks = std::to_string(schedule.ranks.size());
     if (!other && rank_of.size() % schedule.ranks.size() == 0) return;
     std::string found;
     for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-      std::vector<std::string> held;
+      std::vector<std::int64_t> held;
       for (const auto& [stage, holder] : rank_of) {
-        if (holder == rank) held.push_back(std::to_string(stage));
+        if (holder == rank) held.push_back(stage);
       }
-      found +=
-          (rank > 0 ? "; on rank " : "") + std::to_string(rank) + (held.empty() ? " none" : " " + join(held, ", "));
+      found += fmt::format("{}{} {}", rank > 0 ? "; on rank " : "", rank, held.empty() ? "none" : join(held, ", "));
     }
-    throw InputError(path_.string() + ": its stages are on rank " + found +
-                     ". That placement is not supported: every rank holds as many stages, stage s on rank s mod " +
-                     ranks + ", or down the ranks and back up (a V)");
+    throw InputError(
+        fmt::format("{}: its stages are on rank {}. That placement is not supported: every rank holds as "
+                    "many stages, stage s on rank s mod {}, or down the ranks and back up (a V)",
+                    path_.string(), found, schedule.ranks.size()));
   }
 
   std::filesystem::path path_;
@@ -262,14 +264,8 @@ std::vector<ListFinding> check_imported(const ImportedSchedule& imported, Execut
   const Schedule& schedule = imported.schedule;
   VerifyOptions options;
   options.model = model;
-  bool reduces = false;
-  bool steps = false;
-  for (const ActionList& list : schedule.ranks) {
-    for (const Action& action : list) {
-      reduces = reduces || action.type == ActionType::reduce;
-      steps = steps || action.type == ActionType::step;
-    }
-  }
+  const bool reduces = any_action(schedule, [](ActionType type) { return type == ActionType::reduce; });
+  const bool steps = any_action(schedule, [](ActionType type) { return type == ActionType::step; });
   if (imported.has_messages || reduces || steps) {
     if (steps || reduces) options.tied = reduces;
     std::vector<ListFinding> findings = verify(schedule, options);
@@ -288,8 +284,7 @@ std::string export_schedule(const Schedule& schedule, CsvDialect dialect) {
   for (const ActionList& list : schedule.ranks) {
     std::vector<std::string> cells;
     for (const Action& action : list) {
-      const bool ending = action.type == ActionType::reduce || action.type == ActionType::step;
-      if (ending && dialect != CsvDialect::plumbline) continue;
+      if (is_ending(action.type) && dialect != CsvDialect::plumbline) continue;
       std::string cell = to_text(action);
       if (dialect == CsvDialect::torch_old && action.type == ActionType::backward)
         cell.replace(cell.find('B'), 1, "BW");

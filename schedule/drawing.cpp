@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/drawing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,16 +47,14 @@ double scale_of(const std::vector<Timeline>& timelines, double available) {
 }
 
 std::string number(double value) {
-  char text[32];
-  const int length = std::snprintf(text, sizeof text, "%.2f", value);
-  std::string shown(text, static_cast<std::size_t>(length));
+  std::string shown = fmt::format("{:.2f}", value);
   while (shown.back() == '0') shown.pop_back();
   if (shown.back() == '.') shown.pop_back();
   return shown;
 }
 
 std::string attribute(const char* name, double value) {
-  return std::string(" ") + name + "=\"" + number(value) + "\"";
+  return fmt::format(" {}=\"{}\"", name, number(value));
 }
 
 class Svg {
@@ -77,14 +77,15 @@ class Svg {
     for (const Timeline& timeline : timelines_) rows += section(timeline);
     const std::string below = legend();
     const double across = left + width_ + 10;
-    std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", across) +
-                      attribute("height", y_) + " viewBox=\"0 0 " + number(across) + " " + number(y_) +
-                      "\" role=\"img\" font-family=\"sans-serif\" font-size=\"11\">\n<title>schedule";
-    if (!timelines_.empty()) {
-      svg += ", " + std::to_string(timelines_[0].schedule.ranks.size()) + " ranks, " +
-             std::to_string(timelines_[0].schedule.microbatches) + " microbatches";
-    }
-    return svg + "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" + rows + below + "</svg>\n";
+    std::string sizes;
+    if (!timelines_.empty())
+      sizes = fmt::format(", {} ranks, {} microbatches", timelines_[0].schedule.ranks.size(),
+                          timelines_[0].schedule.microbatches);
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\"{}{} viewBox=\"0 0 {} {}\" role=\"img\" "
+        "font-family=\"sans-serif\" font-size=\"11\">\n<title>schedule{}</title>\n<rect width=\"100%\" "
+        "height=\"100%\" fill=\"#ffffff\"/>\n{}{}</svg>\n",
+        attribute("width", across), attribute("height", y_), number(across), number(y_), sizes, rows, below);
   }
 
  private:
@@ -93,11 +94,11 @@ class Svg {
   static constexpr double left = 60;
 
   static std::string bar(double x, double y, double width, double height, const char* fill, const char* end = "/>") {
-    return "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", width) + attribute("height", height) +
-           " fill=\"" + fill + "\"" + end;
+    return fmt::format("<rect{}{}{}{} fill=\"{}\"{}", attribute("x", x), attribute("y", y), attribute("width", width),
+                       attribute("height", height), fill, end);
   }
   static std::string label(double x, double y, const std::string& text) {
-    return "<text" + attribute("x", x) + attribute("y", y) + ">" + text + "</text>";
+    return fmt::format("<text{}{}>{}</text>", attribute("x", x), attribute("y", y), text);
   }
 
   std::string section(const Timeline& timeline) {
@@ -134,19 +135,19 @@ class Svg {
         thin += bar(x - wait * scale_, y_ + bar_height / 2 - 2, wait * scale_, 4, waiting_fill);
       }
       idle_since = time.end;
-      const std::string tooltip = "><title>" + to_text(list[i]) + "</title></rect>";
+      const std::string tooltip = fmt::format("><title>{}</title></rect>", to_text(list[i]));
       compute += bar(x, y_, span, bar_height, style_of(list[i].type).fill, tooltip.c_str());
       if (span > 14) numbers += label(x + span / 2, y_ + 15, std::to_string(list[i].microbatch));
     }
-    return label(5, y_ + 15, "rank " + std::to_string(rank)) + thin + "<g stroke=\"#ffffff\">" + compute +
-           "</g><g text-anchor=\"middle\" pointer-events=\"none\">" + numbers + "</g>\n";
+    return fmt::format("{}{}<g stroke=\"#ffffff\">{}</g><g text-anchor=\"middle\" pointer-events=\"none\">{}</g>\n",
+                       label(5, y_ + 15, fmt::format("rank {}", rank)), thin, compute, numbers);
   }
 
   std::string legend() {
     std::string svg;
     double x = left;
     const auto entry = [&](const char* fill, const std::string& word) {
-      svg += bar(x, y_, 12, 12, fill) + label(x + 16, y_ + 10, word) + "\n";
+      svg += fmt::format("{}{}\n", bar(x, y_, 12, 12, fill), label(x + 16, y_ + 10, word));
       x += 110;
     };
     for (const Style& style : styles) entry(style.fill, style.word);
@@ -175,7 +176,7 @@ std::string draw_text(const std::vector<Timeline>& timelines, std::size_t column
       return std::min(columns, static_cast<std::size_t>(std::llround((time - origin) * scale)));
     };
     for (std::size_t rank = 0; rank < timeline.schedule.ranks.size(); ++rank) {
-      text += "rank " + std::to_string(rank) + (rank < 10 ? "  " : " ");
+      text += fmt::format("rank {}{}", rank, rank < 10 ? "  " : " ");
       std::size_t at = 0;
       for (std::size_t i = 0; i < timeline.schedule.ranks[rank].size(); ++i) {
         const Action& action = timeline.schedule.ranks[rank][i];
@@ -195,7 +196,7 @@ std::string draw_text(const std::vector<Timeline>& timelines, std::size_t column
     }
   }
   if (!colour) return text + "F forward, B backward, I input gradient, W weight gradient, . idle\n";
-  for (const Style& style : styles) text += std::string(style.ansi) + ' ' + style.word + " \x1b[0m ";
+  for (const Style& style : styles) text += fmt::format("{} {} \x1b[0m ", style.ansi, style.word);
   return text + '\n';
 }
 

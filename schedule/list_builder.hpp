@@ -39,7 +39,6 @@ class ListBuilder {
   }
 
   std::int32_t forwards(std::int32_t stage) { return counts_[stage].forward; }
-  std::int32_t inputs(std::int32_t stage) { return counts_[stage].input; }
   std::int32_t weights(std::int32_t stage) { return counts_[stage].weight; }
 
   ActionList take() { return std::move(list_); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/list_finding.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace plumbline {
@@ -13,8 +15,8 @@ std::string_view name(Rule rule) {
 }
 
 std::string to_text(const ListFinding& finding) {
-  return "rank " + std::to_string(finding.rank) + ", position " + std::to_string(finding.position) + ", " +
-         to_text(finding.action) + ": " + finding.text;
+  return fmt::format("rank {}, position {}, {}: {}", finding.rank, finding.position, to_text(finding.action),
+                     finding.text);
 }
 
 }  // namespace plumbline

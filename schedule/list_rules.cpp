@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/list_rules.hpp"
 
+#include <fmt/format.h>
+
 #include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 
@@ -12,8 +14,8 @@ bool check_sizes(const Schedule& schedule, ListFindings& findings) {
     findings.add(Rule::size, 0, 0, {}, "ranks, chunks a rank and microbatches must be at least 1");
   } else if (schedule.ranks.size() != static_cast<std::size_t>(placement.ranks)) {
     findings.add(Rule::size, 0, 0, {},
-                 "there are lists for " + std::to_string(schedule.ranks.size()) + " ranks and is placed on " +
-                     std::to_string(placement.ranks) + "; give one list a rank");
+                 fmt::format("there are lists for {} ranks and is placed on {}; give one list a rank",
+                             schedule.ranks.size(), placement.ranks));
   }
   return findings.empty();
 }
@@ -32,20 +34,20 @@ bool ListRules::in_range(std::int32_t rank, std::size_t position, const Action& 
   const std::int32_t stages = placement_.stages();
   if (action.stage < 0 || action.stage >= stages) {
     findings_.add(Rule::range, rank, position, action,
-                  "there are only the stages 0 to " + std::to_string(stages - 1) + "; correct the stage or set chunks");
+                  fmt::format("there are only the stages 0 to {}; correct the stage or set chunks", stages - 1));
     return false;
   }
   if (placement_.rank_of(action.stage) != rank) {
     findings_.add(Rule::rank, rank, position, action,
-                  "stage " + std::to_string(action.stage) + " is on rank " +
-                      std::to_string(placement_.rank_of(action.stage)) + "; move the action to that rank's list");
+                  fmt::format("stage {} is on rank {}; move the action to that rank's list", action.stage,
+                              placement_.rank_of(action.stage)));
     return false;
   }
   const bool counted = is_compute(action.type) || is_communication(action.type);
   if (counted && (action.microbatch < 0 || action.microbatch >= schedule_.microbatches)) {
-    findings_.add(Rule::range, rank, position, action,
-                  "there are only the microbatches 0 to " + std::to_string(schedule_.microbatches - 1) +
-                      "; correct the microbatch");
+    findings_.add(
+        Rule::range, rank, position, action,
+        fmt::format("there are only the microbatches 0 to {}; correct the microbatch", schedule_.microbatches - 1));
     return false;
   }
   return true;
@@ -73,13 +75,13 @@ void ListRules::check_input(std::int32_t rank, std::size_t position, const Actio
   if (placement_.rank_of(from) == rank) {
     const Action needed{from, action.type, action.microbatch};
     if (!(forward ? forward_ : input_).has(from, action.microbatch)) {
-      findings_.add(Rule::order, rank, position, action,
-                    "it needs what stage " + std::to_string(from) + " on the same rank provides; put " +
-                        to_text(needed) + " before it");
+      findings_.add(
+          Rule::order, rank, position, action,
+          fmt::format("it needs what stage {} on the same rank provides; put {} before it", from, to_text(needed)));
     }
   } else if (!received_[forward ? 0 : 1].has(action.stage, action.microbatch)) {
     findings_.add(Rule::order, rank, position, action,
-                  std::string("it has not been received; put ") + (forward ? "RECV_F" : "RECV_B") + " before it");
+                  fmt::format("it has not been received; put {} before it", forward ? "RECV_F" : "RECV_B"));
   }
 }
 
@@ -120,7 +122,7 @@ void ListRules::check_message(std::int32_t rank, std::size_t position, const Act
   const bool sends = is_send(action.type);
   if (!(sends ? sent_ : received_)[direction].add(action.stage, action.microbatch)) {
     findings_.add(Rule::duplicate, rank, position, action,
-                  std::string("this message was ") + (sends ? "sent" : "received") + " already; remove one of the two");
+                  fmt::format("this message was {} already; remove one of the two", sends ? "sent" : "received"));
   }
   if (sends && !(direction == 0 ? forward_ : input_).has(action.stage, action.microbatch)) {
     findings_.add(Rule::order, rank, position, action, "what it sends has not been computed; put it after its F or B");

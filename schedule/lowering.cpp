@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/lowering.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -48,11 +50,11 @@ class Lowering {
     const Action& action = source_.ranks[r][next_[r]];
     const bool forward = action.type == ActionType::forward;
     const auto [needed, peer] = waits_for(rank);
-    return {Rule::deadlock, rank, next_[r], action,
-            std::string("it needs the ") + (forward ? "activation" : "gradient") + " of " + to_text(needed) +
-                " on rank " + std::to_string(peer) + ", and that rank never gets there: the lists wait for each " +
-                "other in a cycle: " + circle(rank) + "; move " + to_text(needed) + " earlier on rank " +
-                std::to_string(peer) + " or " + to_text(action) + " later on rank " + std::to_string(rank)};
+    return {
+        Rule::deadlock, rank, next_[r], action,
+        fmt::format("it needs the {0} of {1} on rank {2}, and that rank never gets there: the lists wait for each "
+                    "other in a cycle: {3}; move {1} earlier on rank {2} or {4} later on rank {5}",
+                    forward ? "activation" : "gradient", to_text(needed), peer, circle(rank), to_text(action), rank)};
   }
 
  private:
@@ -113,8 +115,7 @@ class Lowering {
     std::int32_t at = rank;
     do {
       const auto [needed, peer] = waits_for(at);
-      text +=
-          " needs " + to_text(needed) + ", before which rank " + std::to_string(peer) + " must get past " + place(peer);
+      text += fmt::format(" needs {}, before which rank {} must get past {}", to_text(needed), peer, place(peer));
       at = peer;
       if (at != rank) text += ", which";
     } while (at != rank);
@@ -123,8 +124,7 @@ class Lowering {
 
   std::string place(std::int32_t rank) const {
     const auto r = static_cast<std::size_t>(rank);
-    return to_text(source_.ranks[r][next_[r]]) + " (rank " + std::to_string(rank) + ", position " +
-           std::to_string(next_[r]) + ")";
+    return fmt::format("{} (rank {}, position {})", to_text(source_.ranks[r][next_[r]]), rank, next_[r]);
   }
 
   /// What a blocked rank waits for, and the rank that provides it.
@@ -156,7 +156,7 @@ std::vector<ListFinding> find_faults(const Schedule& compute_only) {
 
 Schedule with_messages(const Schedule& compute_only) {
   Lowering lowering(compute_only);
-  if (!lowering.run()) throw InputError("schedule " + compute_only.name + ": " + to_text(lowering.stuck()));
+  if (!lowering.run()) throw InputError(fmt::format("schedule {}: {}", compute_only.name, to_text(lowering.stuck())));
   return lowering.take();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/message_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -153,8 +155,7 @@ class MessageRun {
   }
 
   std::string text(const Place& place) const {
-    return to_text(at(place)) + " (rank " + std::to_string(place.rank) + ", position " +
-           std::to_string(place.position) + ")";
+    return fmt::format("{} (rank {}, position {})", to_text(at(place)), place.rank, place.position);
   }
 
   /// What a waiting action waits for, and its description.
@@ -167,8 +168,7 @@ class MessageRun {
       if (needed.position < place.position && model_ != ExecutionModel::buffered) return {needed, " needs "};
       const Place sender = {placement_.rank_of(partner(at(needed)).stage), 0};
       return {{sender.rank, position(sender.rank)},
-              " needs " + to_text(partner(at(needed))) + ", before which rank " + std::to_string(sender.rank) +
-                  " must get past "};
+              fmt::format(" needs {}, before which rank {} must get past ", to_text(partner(at(needed))), sender.rank)};
     }
     if (!is_communication(action.type)) {
       for (Queue& queue : queues(place.rank)) {
@@ -184,7 +184,7 @@ class MessageRun {
     }
     const Action other = partner(action);
     const std::int32_t peer = placement_.rank_of(other.stage);
-    const std::string met = " needs " + to_text(other) + " on rank " + std::to_string(peer);
+    const std::string met = fmt::format(" needs {} on rank {}", to_text(other), peer);
     if (posted) {
       const Place end = find(peer, other);
       const Queue& queue = queue_of(peer, other);
@@ -212,7 +212,7 @@ class MessageRun {
       place = waits_for;
     }
     const auto begin = static_cast<std::size_t>(std::find(seen.begin(), seen.end(), place) - seen.begin());
-    std::string circle = "it waits forever under the model " + std::string(name(model_)) + ": " + text(seen[begin]);
+    std::string circle = fmt::format("it waits forever under the model {}: {}", name(model_), text(seen[begin]));
     for (std::size_t i = begin; i < words.size(); ++i) {
       circle += words[i] + (i + 1 < seen.size() ? text(seen[i + 1]) + ", which" : text(place));
     }

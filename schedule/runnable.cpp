@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/runnable.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 
@@ -13,49 +15,37 @@
 namespace plumbline {
 namespace {
 
-template <typename Predicate>
-bool any_action(const Schedule& schedule, const Predicate& predicate) {
-  return std::any_of(schedule.ranks.begin(), schedule.ranks.end(), [&](const ActionList& list) {
-    return std::any_of(list.begin(), list.end(), [&](const Action& action) { return predicate(action.type); });
-  });
-}
-
-bool is_ending(ActionType type) {
-  return type == ActionType::reduce || type == ActionType::step;
-}
-
 /// The first findings, one per line: several often show one mistake.
 void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, ExecutionModel model) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
-  std::string words = file + ": " + to_text(findings.front());
+  std::string words = fmt::format("{}: {}", file, to_text(findings.front()));
   for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "\n  " + to_text(findings[i]);
-  if (findings.size() > most) {
-    words += "\n  and " + std::to_string(findings.size() - most) + " more; plumbline schedule check " + file +
-             " --model " + std::string(name(model)) + " lists all";
-  }
+  if (findings.size() > most)
+    words += fmt::format("\n  and {} more; plumbline schedule check {} --model {} lists all", findings.size() - most,
+                         file, name(model));
   throw InputError(words);
 }
 
 void refuse_other_sizes(const ScheduleRequest& request, const Schedule& schedule) {
   const auto words = [](std::int32_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
   const Placement& placement = schedule.placement;
   if (placement.ranks != request.ranks) {
-    throw OtherSizes(request.schedule + ": has rows for " + words(placement.ranks, "rank") + ", the run has " +
-                     words(request.ranks, "rank") + "; start it with a world size of " +
-                     std::to_string(placement.ranks) + ", or give a list with " + words(request.ranks, "row"));
+    throw OtherSizes(
+        fmt::format("{}: has rows for {}, the run has {}; start it with a world size of {}, or give a list with {}",
+                    request.schedule, words(placement.ranks, "rank"), words(request.ranks, "rank"), placement.ranks,
+                    words(request.ranks, "row")));
   }
   if (schedule.microbatches != request.microbatches) {
-    throw OtherSizes(request.schedule + ": is for " + std::to_string(schedule.microbatches) +
-                     " microbatches, the run has " + std::to_string(request.microbatches) + "; give data.lengths " +
-                     std::to_string(schedule.microbatches) + " entries, or a list for " +
-                     std::to_string(request.microbatches));
+    throw OtherSizes(
+        fmt::format("{0}: is for {1} microbatches, the run has {2}; give data.lengths {1} entries, or a list for {2}",
+                    request.schedule, schedule.microbatches, request.microbatches));
   }
   if (request.chunks != 0 && request.chunks != placement.chunks_per_rank) {
-    throw OtherSizes(request.schedule + ": has " + words(placement.chunks_per_rank, "chunk") +
-                     " a rank, pipeline.chunks is " + std::to_string(request.chunks) + "; remove pipeline.chunks");
+    throw OtherSizes(fmt::format("{}: has {} a rank, pipeline.chunks is {}; remove pipeline.chunks", request.schedule,
+                                 words(placement.chunks_per_rank, "chunk"), request.chunks));
   }
 }
 

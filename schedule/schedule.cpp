@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -50,16 +52,15 @@ std::string interleaved_objection(const Sizes& sizes) {
   std::int32_t more = sizes.microbatches;
   while (interleaved_group(sizes.ranks, more) == 0) ++more;
   const std::int32_t rounds = sizes.microbatches / sizes.ranks;
-  return std::to_string(sizes.microbatches) + " microbatches do not divide into " + std::to_string(rounds) +
-         " equal rounds (microbatches / ranks, rounded down); " + std::to_string(fewer) + " or " +
-         std::to_string(more) + " would fit";
+  return fmt::format(
+      "{} microbatches do not divide into {} equal rounds (microbatches / ranks, rounded down); {} or {} would fit",
+      sizes.microbatches, rounds, fewer, more);
 }
 
 std::string dualpipe_objection(const Sizes& sizes) {
   if (sizes.microbatches >= 2 * sizes.ranks) return "";
-  return "it needs at least 2 microbatches per rank, " + std::to_string(2 * sizes.ranks) + "; add microbatches" +
-         (sizes.microbatches >= 2 ? " or take at most " + std::to_string(sizes.microbatches / 2) + " ranks"
-                                  : std::string());
+  return fmt::format("it needs at least 2 microbatches per rank, {}; add microbatches{}", 2 * sizes.ranks,
+                     sizes.microbatches >= 2 ? fmt::format(" or take at most {} ranks", sizes.microbatches / 2) : "");
 }
 
 const std::vector<Generator>& generators() {
@@ -149,34 +150,33 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
     const bool path = name.find_first_of("./") != std::string::npos;
-    throw InputError("schedule \"" + name + "\" is unknown; choose one of " + join(schedule_names(), ", ") +
-                     did_you_mean(name, schedule_names()) + (path ? "; the name of a file must end in .csv" : ""));
+    throw InputError(fmt::format("schedule \"{}\" is unknown; choose one of {}{}{}", name, join(schedule_names(), ", "),
+                                 did_you_mean(name, schedule_names()),
+                                 path ? "; the name of a file must end in .csv" : ""));
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
-  const std::string what = "schedule " + generator->name + " on " + std::to_string(ranks) + " ranks with " +
-                           std::to_string(microbatches) + " microbatches and " + std::to_string(chunks_per_rank) +
-                           " chunks a rank: ";
-  if (ranks < 1) throw InputError(what + "the world size must be at least 1");
-  if (microbatches < 1) throw InputError(what + "at least 1 microbatch is needed; add lengths to the run file");
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("schedule {} on {} ranks with {} microbatches and {} chunks a rank: {}",
+                                 generator->name, ranks, microbatches, chunks_per_rank, why));
+  };
+  if (ranks < 1) refuse("the world size must be at least 1");
+  if (microbatches < 1) refuse("at least 1 microbatch is needed; add lengths to the run file");
   const std::int32_t fixed = generator->fixed_chunks;
-  if (fixed == 1 && chunks_per_rank != 1)
-    throw InputError(what + generator->name + " has one chunk a rank; set chunks = 1");
-  if (fixed == 2 && chunks_per_rank != 2)
-    throw InputError(what + generator->name + " has two chunks a rank; set chunks = 2");
-  if (chunks_per_rank < 1) throw InputError(what + "at least 1 chunk a rank is needed; set chunks = 2");
+  if (fixed == 1 && chunks_per_rank != 1) refuse(generator->name + " has one chunk a rank; set chunks = 1");
+  if (fixed == 2 && chunks_per_rank != 2) refuse(generator->name + " has two chunks a rank; set chunks = 2");
+  if (chunks_per_rank < 1) refuse("at least 1 chunk a rank is needed; set chunks = 2");
   // Stages and actions are counted in 32 bits, and a list that long would not fit in memory either.
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max() / 8;
   if (!(std::int64_t{ranks} * chunks_per_rank <= limit && std::int64_t{microbatches} * chunks_per_rank <= limit)) {
-    throw InputError(what + "more than " + std::to_string(limit) + " stages or microbatches x chunks; take fewer");
+    refuse(fmt::format("more than {} stages or microbatches x chunks; take fewer", limit));
   }
   const std::int64_t actions = product_of_sizes({ranks, microbatches, chunks_per_rank, most_actions_of_a_chunk});
   const std::int64_t bytes = product_of_sizes({actions, bytes_of_an_action});
   if (bytes > memory_limit()) {
-    throw InputError(what + "its lists of up to " + std::to_string(actions) + " actions take up to " +
-                     bytes_text(bytes) + " of memory, this machine has " + bytes_text(memory_limit()) + "; take fewer");
+    refuse(fmt::format("its lists of up to {} actions take up to {} of memory, this machine has {}; take fewer",
+                       actions, bytes_text(bytes), bytes_text(memory_limit())));
   }
-  const std::string objection = generator->objection(sizes);
-  if (!objection.empty()) throw InputError(what + objection);
+  if (const std::string objection = generator->objection(sizes); !objection.empty()) refuse(objection);
 
   Schedule schedule{generator->name, {ranks, chunks_per_rank, generator->placement}, microbatches, {}};
   schedule.ranks.reserve(static_cast<std::size_t>(ranks));

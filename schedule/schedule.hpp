@@ -2,6 +2,7 @@
 // A schedule: which rank holds each stage, and each rank's ordered actions. Pure data, made by pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,14 @@ struct Schedule {
   std::int32_t microbatches = 1;
   std::vector<ActionList> ranks;  ///< compute-only, one list per rank
 };
+
+/// True if the predicate holds for the type of an action of any list.
+template <typename Predicate>
+bool any_action(const Schedule& schedule, const Predicate& predicate) {
+  return std::ranges::any_of(schedule.ranks, [&](const ActionList& list) {
+    return std::ranges::any_of(list, [&](const Action& action) { return predicate(action.type); });
+  });
+}
 
 /// Names of all schedules that make_schedule knows.
 const std::vector<std::string>& schedule_names();

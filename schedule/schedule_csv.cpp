@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/schedule_csv.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -32,15 +34,10 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
     ActionList& list = schedule.ranks.emplace_back();
     const std::vector<std::string>& cells = table.rows[row].cells;
     for (std::size_t column = 0; column < cells.size(); ++column) {
-      const auto where = [&] {
-        return path + ", row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1) + ": \"" +
-               cells[column] + "\" ";
-      };
+      const auto refuse = [&](const char* what) { refuse_cell(path, row, column, cells[column], what); };
       const std::optional<Action> action = parse_action(cells[column]);
-      if (!action) throw InputError(where() + "is not an action; write stage, type and microbatch, as in 2F0 or 1B3");
-      if (action->microbatch == std::numeric_limits<std::int32_t>::max()) {
-        throw InputError(where() + "has an impossible microbatch number");
-      }
+      if (!action) refuse("is not an action; write stage, type and microbatch, as in 2F0 or 1B3");
+      if (action->microbatch == std::numeric_limits<std::int32_t>::max()) refuse("has an impossible microbatch number");
       highest = std::max(highest, action->microbatch);
       list.push_back(*action);
     }
@@ -50,12 +47,18 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
   for (const ActionList& list : schedule.ranks) actions += list.size();
   if (highest == no_microbatch) throw InputError(path + ": no action in any row");
   if (static_cast<std::size_t>(highest) >= actions) {
-    throw InputError(path + ": microbatch " + std::to_string(highest) + " is named, but there are only " +
-                     std::to_string(actions) + " actions; microbatches are numbered from 0 without gaps");
+    throw InputError(fmt::format(
+        "{}: microbatch {} is named, but there are only {} actions; microbatches are numbered from 0 without gaps",
+        path, highest, actions));
   }
   schedule.microbatches = highest + 1;
   if (chunks_per_rank > 1) schedule.placement.kind = infer_placement(schedule);
   return schedule;
+}
+
+void refuse_cell(const std::string& path, std::size_t row, std::size_t column, const std::string& cell,
+                 const std::string& what) {
+  throw InputError(fmt::format("{}, row {}, column {}: \"{}\" {}", path, row + 1, column + 1, cell, what));
 }
 
 Schedule compute_actions(Schedule schedule) {

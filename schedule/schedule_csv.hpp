@@ -2,6 +2,7 @@
 // Schedules as CSV files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -18,5 +19,9 @@ Schedule compute_actions(Schedule schedule);
 /// The compute actions of a record's schedule.csv (runnable_from_record also returns its messages). Throws InputError
 /// with the first finding of find_incomplete.
 Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank);
+
+/// InputError of a cell: row and column in the message count from 1.
+[[noreturn]] void refuse_cell(const std::string& path, std::size_t row, std::size_t column, const std::string& cell,
+                              const std::string& what);
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/simulator.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,9 +50,9 @@ class Simulator {
     for (std::int32_t rank = 0; rank < placement_.ranks; ++rank) {
       const auto& list = schedule_.ranks[index(rank)];
       if (next_[index(rank)] < list.size()) {
-        throw InputError("schedule " + schedule_.name + ": rank " + std::to_string(rank) + ", position " +
-                         std::to_string(next_[index(rank)]) + ", " + to_text(list[next_[index(rank)]]) +
-                         ": its input never arrives; check the schedule");
+        throw InputError(
+            fmt::format("schedule {}: rank {}, position {}, {}: its input never arrives; check the schedule",
+                        schedule_.name, rank, next_[index(rank)], to_text(list[next_[index(rank)]])));
       }
     }
     return summarise(schedule_, std::move(actions_));
@@ -182,16 +184,15 @@ void verify_durations(const Schedule& schedule, const Durations& durations) {
   const auto stages = static_cast<std::size_t>(schedule.placement.stages());
   const auto verify_count = [&](std::size_t count, std::size_t several, std::size_t most, const char* what) {
     if (count == 1 || count == several || count == most) return;
-    throw InputError(std::to_string(count) + " " + what + " for " + std::to_string(stages) + " stages; give one, or " +
-                     std::to_string(several) +
-                     (most > several ? ", or " + std::to_string(most) + ", one for each stage's microbatch" : ""));
+    throw InputError(fmt::format("{} {} for {} stages; give one, or {}{}", count, what, stages, several,
+                                 most > several ? fmt::format(", or {}, one for each stage's microbatch", most) : ""));
   };
   verify_count(durations.stages.size(), stages, stages * static_cast<std::size_t>(schedule.microbatches),
                "rows of times");
   if (!durations.edges.empty()) verify_count(durations.edges.size(), stages - 1, stages - 1, "communication times");
   const auto verify = [](double value, const char* what) {
     if (!(value >= 0 && std::isfinite(value))) {
-      throw InputError(std::string(what) + " " + std::to_string(value) + " is not a duration; give a number >= 0");
+      throw InputError(fmt::format("{} {:f} is not a duration; give a number >= 0", what, value));
     }
   };
   for (const StageTimes& times : durations.stages) {

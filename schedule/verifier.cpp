@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/verifier.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "schedule/channel_rules.hpp"
@@ -24,19 +26,14 @@ void check_slots(const Schedule& schedule, std::int64_t limit, ListFindings& fin
     for (std::size_t position = 0; position < list.size(); ++position) {
       const Action& action = list[position];
       if (action.type == ActionType::forward && ++open > limit) {
-        findings.add(Rule::slots, rank, position, action,
-                     "it opens slot " + std::to_string(open) + " where " + std::to_string(limit) +
-                         " are allowed; put a B or W before it, or allow more");
+        findings.add(
+            Rule::slots, rank, position, action,
+            fmt::format("it opens slot {} where {} are allowed; put a B or W before it, or allow more", open, limit));
         break;
       }
       if (action.type == ActionType::backward || action.type == ActionType::backward_weight) --open;
     }
   }
-}
-
-void throw_first(const Schedule& schedule, const std::vector<ListFinding>& findings) {
-  if (findings.empty()) return;
-  throw InputError("schedule " + schedule.name + ": " + to_text(findings.front()));
 }
 
 }  // namespace
@@ -60,11 +57,8 @@ std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& op
 }
 
 void verify_complete(const Schedule& compute_only) {
-  throw_first(compute_only, find_incomplete(compute_only));
-}
-
-void verify_blocking(const Schedule& lowered) {
-  throw_first(lowered, verify(lowered));
+  const std::vector<ListFinding> findings = find_incomplete(compute_only);
+  if (!findings.empty()) throw InputError(fmt::format("schedule {}: {}", compute_only.name, to_text(findings.front())));
 }
 
 std::int64_t peak_slots(const ActionList& list) {

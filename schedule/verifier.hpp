@@ -20,7 +20,7 @@ std::vector<ListFinding> find_incomplete(const Schedule& compute_only);
 std::vector<ListFinding> find_faults(const Schedule& compute_only);
 
 struct VerifyOptions {
-  ExecutionModel model = ExecutionModel::blocking;
+  ExecutionModel model = ExecutionModel::blocking;  ///< a list that is safe here is safe under less strict ones
   /// Requires the ending that `lower` adds: STEP once per rank, last; REDUCE as `tied` says. Null: neither is checked.
   std::optional<bool> tied = std::nullopt;
   bool ascending = false;                                 ///< gradients of each stage in ascending microbatch order
@@ -33,10 +33,6 @@ std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& op
 
 /// Throws InputError with the first finding of find_incomplete.
 void verify_complete(const Schedule& compute_only);
-
-/// Throws InputError with the first finding under ExecutionModel::blocking. A list that is safe there is safe under
-/// every less strict model.
-void verify_blocking(const Schedule& lowered);
 
 /// Maximum number of (stage, microbatch) pairs of one list between the start of F and the end of the last backward
 /// action (B or W).

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/csv.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
@@ -37,7 +39,7 @@ CsvTable read_headless_csv(const std::filesystem::path& path, bool finished) {
 std::size_t column_of(const std::filesystem::path& path, const std::vector<std::string>& header,
                       const std::string& name) {
   const auto found = std::find(header.begin(), header.end(), name);
-  if (found == header.end()) throw InputError(path.string() + ":1: column '" + name + "' is missing");
+  if (found == header.end()) throw InputError(fmt::format("{}:1: column '{}' is missing", path.string(), name));
   return static_cast<std::size_t>(found - header.begin());
 }
 
@@ -66,8 +68,8 @@ CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::s
 
 void CsvWriter::row(const std::vector<std::string>& cells) {
   if (cells.size() != columns_)
-    throw std::logic_error(path_.string() + ": a row of " + std::to_string(cells.size()) + " fields for " +
-                           std::to_string(columns_) + " columns");
+    throw std::logic_error(
+        fmt::format("{}: a row of {} fields for {} columns", path_.string(), cells.size(), columns_));
   out_ << csv_line(cells);
   if (!out_) flush();
 }

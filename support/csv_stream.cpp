@@ -2,6 +2,7 @@
 #include "support/csv_stream.hpp"
 
 #include <csv.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <new>
@@ -109,7 +110,7 @@ CsvStream::CsvStream(const std::filesystem::path& path, UnfinishedLine unfinishe
   if (rows_.next(first)) header_ = std::move(first.cells);
   for (const std::string& name : header_)
     if (std::count(header_.begin(), header_.end(), name) > 1)
-      refuse_line(path, 1, "column '" + name + "' is listed twice");
+      refuse_line(path, 1, fmt::format("column '{}' is listed twice", name));
 }
 
 bool CsvStream::has(const std::string& column) const {
@@ -120,8 +121,7 @@ bool CsvStream::next(CsvRow& row) {
   if (!rows_.next(row)) return false;
   if (row.cells.size() != header_.size())
     refuse_line(path_, row.line,
-                "the row has " + std::to_string(row.cells.size()) + " fields, the header names " +
-                    std::to_string(header_.size()) + " columns");
+                fmt::format("the row has {} fields, the header names {} columns", row.cells.size(), header_.size()));
   return true;
 }
 

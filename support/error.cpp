@@ -2,6 +2,7 @@
 #include "support/error.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ int report(const std::string& program, const std::string& message, ExitCode code
   try {
     const auto width =
         terminal_width(stderr);  // in a pipe a message stays on one line, for harnesses that search for it
-    const std::string text = program + ": " + message + "\n";
+    const std::string text = fmt::format("{}: {}\n", program, message);
     std::fputs((width ? wrapped(text, *width) : text).c_str(), stderr);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
@@ -47,8 +48,8 @@ void finish_standard_output() {
   const bool streamed = static_cast<bool>(std::cout.flush());
   const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (streamed && printed) return;
-  throw SystemError(std::string("the output cannot be written") + (errno != 0 ? ": " : "") +
-                    (errno != 0 ? std::strerror(errno) : "") + "; it is incomplete");
+  const std::string why = errno != 0 ? fmt::format(": {}", std::strerror(errno)) : "";
+  throw SystemError(fmt::format("the output cannot be written{}; it is incomplete", why));
 }
 
 }  // namespace

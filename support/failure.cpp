@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/failure.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <new>
 #include <stdexcept>
@@ -17,9 +19,9 @@ bool is_torchs_out_of_memory(const std::string& words) {
 
 std::string words_of(const std::filesystem::filesystem_error& error) {
   std::string words = error.path1().string();
-  if (words.empty()) return std::string("a file or folder cannot be used: ") + error.what();
+  if (words.empty()) return fmt::format("a file or folder cannot be used: {}", error.what());
   if (!error.path2().empty()) words += " and " + error.path2().string();
-  return words + ": cannot be used: " + error.code().message() + "; check the path, its links and the rights";
+  return fmt::format("{}: cannot be used: {}; check the path, its links and the rights", words, error.code().message());
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ Failure describe_failure(const std::exception& error) {
   if (too_large || dynamic_cast<const std::bad_alloc*>(&error) != nullptr || is_torchs_out_of_memory(error.what())) {
     return {ExitCode::harness_failure, out_of_memory};
   }
-  return {ExitCode::harness_failure, std::string("internal error: ") + error.what()};
+  return {ExitCode::harness_failure, fmt::format("internal error: {}", error.what())};
 }
 
 std::optional<Failure> failure_of(const std::function<void()>& body) {

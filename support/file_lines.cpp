@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/file_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -19,7 +21,7 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 }  // namespace
 
 void refuse_line(const std::filesystem::path& path, std::size_t line, const std::string& what) {
-  throw InputError(path.string() + ":" + std::to_string(line) + ": " + what);
+  throw InputError(fmt::format("{}:{}: {}", path.string(), line, what));
 }
 
 FileLines::FileLines(const std::filesystem::path& path, UnfinishedLine unfinished)

@@ -2,6 +2,7 @@
 #include "support/files.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +12,6 @@
 
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
-#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace fs = std::filesystem;
@@ -35,7 +35,8 @@ class Descriptor {
 };
 
 [[noreturn]] void fail_reading(const fs::path& path, int error) {
-  throw InputError(path.string() + ": cannot be read: " + std::strerror(error) + "; check the path and the rights");
+  throw InputError(
+      fmt::format("{}: cannot be read: {}; check the path and the rights", path.string(), std::strerror(error)));
 }
 
 void write_all(const Descriptor& file, std::string_view bytes, const fs::path& path) {
@@ -51,7 +52,7 @@ void write_all(const Descriptor& file, std::string_view bytes, const fs::path& p
 std::pair<int, fs::path> open_temporary(const fs::path& path) {
   for (std::int64_t attempt = 0;; ++attempt) {
     fs::path name = path;
-    name += "." + to_text(static_cast<std::int64_t>(::getpid())) + "." + to_text(attempt) + ".partial";
+    name += fmt::format(".{}.{}.partial", ::getpid(), attempt);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return {fd, name};
     if (errno != EEXIST) fail_writing(path, errno);
@@ -75,7 +76,8 @@ class Source {
     if (file_.get() < 0 || ::fstat(file_.get(), &status_) != 0) fail_reading(path, errno);
     if (S_ISDIR(status_.st_mode)) fail_reading(path, EISDIR);
     if (!S_ISREG(status_.st_mode))
-      throw InputError(path.string() + ": is a device, a pipe or a socket, which may have no end; name a file");
+      throw InputError(
+          fmt::format("{}: is a device, a pipe or a socket, which may have no end; name a file", path.string()));
   }
 
   std::size_t bytes() const { return static_cast<std::size_t>(status_.st_size); }
@@ -129,7 +131,8 @@ std::string read_file(const fs::path& path) {
 }
 
 void fail_writing(const fs::path& path, int error) {
-  throw SystemError(path.string() + ": cannot be written: " + std::strerror(error) + "; " + advice_on_writing(error));
+  throw SystemError(
+      fmt::format("{}: cannot be written: {}; {}", path.string(), std::strerror(error), advice_on_writing(error)));
 }
 
 std::string advice_on_writing(int error) {
@@ -139,11 +142,7 @@ std::string advice_on_writing(int error) {
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {
-  write_file_pieces(path, {&bytes, 1});
-}
-
-void write_file_pieces(const fs::path& path, std::span<const std::string_view> pieces) {
-  write_file_pieces(path, pieces.size(), [&](std::size_t i) { return pieces[i]; });
+  write_file_pieces(path, 1, [&](std::size_t) { return bytes; });
 }
 
 void write_file_pieces(const fs::path& path, std::size_t pieces, const Pieces& piece) {
@@ -170,8 +169,8 @@ void make_folder(const fs::path& path) {
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path, error) && !error) error = std::make_error_code(std::errc::not_a_directory);
   if (error)
-    throw SystemError(path.string() + ": the folder cannot be created: " + error.message() +
-                      "; choose another place or check the rights");
+    throw SystemError(fmt::format("{}: the folder cannot be created: {}; choose another place or check the rights",
+                                  path.string(), error.message()));
 }
 
 }  // namespace plumbline

@@ -24,9 +24,7 @@ std::size_t read_file_at(const std::filesystem::path& path, std::size_t offset, 
 /// leaves the old file unchanged. A target that is no regular file (a device, a pipe) is written directly.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// The same for a file given in pieces, so that a large one need not be in memory twice.
-void write_file_pieces(const std::filesystem::path& path, std::span<const std::string_view> pieces);
-/// The same with pieces produced one at a time: `piece(i)` is used only until the next call.
+/// The same for a file in pieces, so that a large one need not be in memory: `piece(i)` is used until the next call.
 void write_file_pieces(const std::filesystem::path& path, std::size_t pieces,
                        const std::function<std::string_view(std::size_t)>& piece);
 

@@ -2,6 +2,7 @@
 #include "support/folder_lock.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ namespace plumbline {
 
 FolderLock::FolderLock(const std::filesystem::path& folder) {
   lock_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0) throw SystemError(folder.string() + ": cannot be opened: " + std::strerror(errno));
+  if (lock_ < 0) throw SystemError(fmt::format("{}: cannot be opened: {}", folder.string(), std::strerror(errno)));
   if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
   close(lock_);
   throw InputError(folder.string() + ": another plumbline is using this folder; wait for it or choose another");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/host.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,7 +17,7 @@ std::string host_identity() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   constexpr std::size_t letters = 8;
-  return std::string(name.data()) + (boot.empty() ? "" : "#" + hash_hex(boot).substr(0, letters));
+  return fmt::format("{}{}", name.data(), boot.empty() ? "" : "#" + hash_hex(boot).substr(0, letters));
 }
 
 std::string host_name(std::string_view identity) {

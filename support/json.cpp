@@ -10,7 +10,6 @@
 
 #include "support/files.hpp"
 #include "support/json_text.hpp"
-#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
@@ -20,11 +19,8 @@ static_assert(std::numeric_limits<long double>::digits >= 64, "integers are comp
 void refuse_non_finite(const Json& value, const std::string& where) {
   if (value.is_number_float() && !std::isfinite(value.get<double>()))
     throw std::logic_error("JSON has no NaN or infinity, but there is one at " + (where.empty() ? "the top" : where));
-  if (value.is_object())
+  if (value.is_structured())
     for (const auto& [key, member] : value.items()) refuse_non_finite(member, where + "/" + key);
-  if (value.is_array())
-    for (std::size_t i = 0; i < value.size(); ++i)
-      refuse_non_finite(value[i], where + "/" + to_text(static_cast<std::int64_t>(i)));
 }
 
 /// Compares integers exactly; `==` of Json compares as double if one of the numbers is a float.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/json_text.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <set>
 #include <string>
@@ -17,7 +19,7 @@ namespace {
 constexpr int deepest_nesting = 64;
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
-  throw InputError(path.string() + place + ": not valid JSON: " + what);
+  throw InputError(fmt::format("{}{}: not valid JSON: {}", path.string(), place, what));
 }
 
 /// Counts brackets outside of strings. The parser reports brackets that do not match.
@@ -32,7 +34,7 @@ void refuse_deep_nesting(const std::filesystem::path& path, std::string_view byt
     } else if (byte == '{' || byte == '[') {
       if (++depth > deepest_nesting)
         refuse(path, ":" + place_in_text(bytes, at),
-               "nested more than " + std::to_string(deepest_nesting) + " deep; the file is damaged");
+               fmt::format("nested more than {} deep; the file is damaged", deepest_nesting));
     } else if (byte == '}' || byte == ']') {
       --depth;
     }
@@ -74,7 +76,7 @@ Json parse_json(const std::filesystem::path& path, std::string_view bytes) {
   } catch (const Json::exception& error) {
     refuse(path, "", reason(error.what()));
   }
-  refuse(path, "", "key '" + *twice + "' is twice in one object");
+  refuse(path, "", fmt::format("key '{}' is twice in one object", *twice));
 }
 
 std::string json_text(const Json& value, int indent) {

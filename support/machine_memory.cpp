@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/machine_memory.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 
@@ -41,19 +41,17 @@ std::int64_t memory_limit() {
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes);
-  if (std::fabs(value) < 1024) return std::to_string(bytes) + " B";
+  if (std::fabs(value) < 1024) return fmt::format("{} B", bytes);
   std::size_t unit = 0;
   for (value /= 1024; std::fabs(value) >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
   const int decimals = std::fabs(value) < 10 ? 2 : std::fabs(value) < 100 ? 1 : 0;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f %s", decimals, value, units[unit]);
-  return text.data();
+  return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
 }
 
 void require_memory(std::int64_t bytes, const std::string& what) {
   if (bytes <= memory_limit()) return;
-  throw SystemError(what + " needs " + bytes_text(bytes) + " of memory, this machine has " +
-                    bytes_text(memory_limit()) + "; ask for less, or use a machine with more");
+  throw SystemError(fmt::format("{} needs {} of memory, this machine has {}; ask for less, or use a machine with more",
+                                what, bytes_text(bytes), bytes_text(memory_limit())));
 }
 
 std::int64_t sum_of_sizes(std::initializer_list<std::int64_t> sizes) {

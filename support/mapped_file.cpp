@@ -2,6 +2,7 @@
 #include "support/mapped_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (usable && !S_ISREG(status.st_mode)) throw InputError(path.string() + ": is not a file");
-  if (!mapped) throw InputError(path.string() + ": cannot be read: " + std::strerror(error));
+  if (!mapped) throw InputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(error)));
 }
 
 MappedFile::~MappedFile() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/paths.hpp"
 
+#include <fmt/format.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -17,10 +18,9 @@ namespace fs = std::filesystem;
 bool path_exists(const fs::path& path) {
   std::error_code error;
   const bool found = fs::exists(path, error);
-  if (error) {
-    throw InputError(path.string() + ": cannot be used: " + error.message() +
-                     "; check the path, its links and the rights");
-  }
+  if (error)
+    throw InputError(fmt::format("{}: cannot be used: {}; check the path, its links and the rights", path.string(),
+                                 error.message()));
   return found;
 }
 
@@ -53,15 +53,17 @@ fs::path temporary_folder() {
   const fs::path path = fs::temp_directory_path(error);
   if (error) {
     const char* named = std::getenv("TMPDIR");
-    throw InputError("the folder for temporary files" + (named ? ", TMPDIR = " + std::string(named) + "," : "") +
-                     " cannot be used: " + error.message() + "; create it, or set TMPDIR to another");
+    throw InputError(
+        fmt::format("the folder for temporary files{} cannot be used: {}; create it, or set TMPDIR to another",
+                    named ? fmt::format(", TMPDIR = {},", named) : "", error.message()));
   }
   return path;
 }
 
 fs::path make_temporary_folder(const std::string& name) {
   std::string path = (temporary_folder() / (name + "-XXXXXX")).string();
-  if (mkdtemp(path.data()) == nullptr) throw SystemError(path + ": cannot be created: " + std::strerror(errno));
+  if (mkdtemp(path.data()) == nullptr)
+    throw SystemError(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   return path;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/plain_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -38,12 +38,6 @@ std::size_t character_at(std::string_view bytes, std::size_t offset) {
   return leads ? begin : offset;
 }
 
-std::string in_hex(char byte) {
-  std::array<char, 5> text{};
-  std::snprintf(text.data(), text.size(), "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-  return text.data();
-}
-
 }  // namespace
 
 std::string place_in_text(std::string_view bytes, std::size_t offset, std::size_t first_line) {
@@ -52,7 +46,7 @@ std::string place_in_text(std::string_view bytes, std::size_t offset, std::size_
   const auto line = first_line + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(),
                                         [](char byte) { return !continues_character(byte); });
-  return std::to_string(line) + ":" + std::to_string(column);
+  return fmt::format("{}:{}", line, column);
 }
 
 void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes, std::size_t first_line) {
@@ -62,10 +56,11 @@ void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view 
   const auto invalid = first_invalid_utf8(bytes.substr(0, first_control));
   if (!invalid && control == bytes.end()) return;
   const std::size_t offset = invalid.value_or(first_control);
-  throw InputError(path.string() + ":" + place_in_text(bytes, offset, first_line) + ": the byte " +
-                   in_hex(bytes[offset]) +
-                   (invalid ? " is not UTF-8; convert the file to UTF-8"
-                            : " is a control character, which a text cannot hold; the file is damaged or not a text"));
+  throw InputError(
+      fmt::format("{}:{}: the byte 0x{:02X} is {}", path.string(), place_in_text(bytes, offset, first_line),
+                  static_cast<unsigned char>(bytes[offset]),
+                  invalid ? "not UTF-8; convert the file to UTF-8"
+                          : "a control character, which a text cannot hold; the file is damaged or not a text"));
 }
 
 }  // namespace plumbline

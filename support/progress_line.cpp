@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/progress_line.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -14,41 +15,35 @@ using Clock = std::chrono::steady_clock;
 constexpr auto terminal_interval = std::chrono::milliseconds(100);
 constexpr auto log_interval = std::chrono::seconds(10);
 
-template <typename... Values>
-std::string format(const char* pattern, Values... values) {
-  char buffer[96];
-  std::snprintf(buffer, sizeof buffer, pattern, values...);
-  return buffer;
-}
-
-/// printf would show the sign of a NaN.
+/// Without the sign of a NaN.
 std::string loss_text(double loss) {
-  return std::isnan(loss) ? "nan" : format("%.4f", loss);
+  return std::isnan(loss) ? "nan" : fmt::format("{:.4f}", loss);
 }
 
 std::string rate_text(double per_second) {
-  if (per_second >= 1e6) return format("%.1fM", per_second / 1e6);
-  if (per_second >= 1e3) return format("%.1fk", per_second / 1e3);
-  return format("%.0f", per_second);
+  if (per_second >= 1e6) return fmt::format("{:.1f}M", per_second / 1e6);
+  if (per_second >= 1e3) return fmt::format("{:.1f}k", per_second / 1e3);
+  return fmt::format("{:.0f}", per_second);
 }
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<long long>(std::ceil(seconds));
-  if (whole < 120) return format("%lld s", whole);
-  if (whole < 2 * 3600) return format("%lld min", (whole + 59) / 60);
-  return format("%lld h %lld min", whole / 3600, whole % 3600 / 60);
+  if (whole < 120) return fmt::format("{} s", whole);
+  if (whole < 2 * 3600) return fmt::format("{} min", (whole + 59) / 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
 }  // namespace
 
 std::string step_line(const StepProgress& now, double seconds, std::int64_t first) {
-  std::string line = "step " + std::to_string(now.done) + "/" + std::to_string(now.total);
+  std::string line = fmt::format("step {}/{}", now.done, now.total);
   if (now.loss) line += "  loss " + loss_text(*now.loss);
   if (now.evaluation_loss) line += "  evaluation " + loss_text(*now.evaluation_loss);
-  if (now.learning_rate) line += "  rate " + format("%.2e", *now.learning_rate);
-  if (now.epochs) line += "  epoch " + format("%.2f", *now.epochs);
+  if (now.learning_rate) line += fmt::format("  rate {:.2e}", *now.learning_rate);
+  if (now.epochs) line += fmt::format("  epoch {:.2f}", *now.epochs);
   const auto made = static_cast<double>(now.done - first);  // steps of this process
-  if (seconds > 0) line += "  " + rate_text(made * static_cast<double>(now.step_tokens) / seconds) + " tokens/s";
+  if (seconds > 0)
+    line += fmt::format("  {} tokens/s", rate_text(made * static_cast<double>(now.step_tokens) / seconds));
   if (made > 0 && seconds > 0) {
     const double each = seconds / made;
     line += "  remaining " + duration_text(each * static_cast<double>(now.total - now.done));

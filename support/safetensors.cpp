@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/safetensors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -33,7 +35,7 @@ constexpr std::uint64_t length_bytes = 8;            // the file begins with the
 constexpr std::uint64_t longest_header = 100000000;  // the limit of the reference implementation
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
-  throw InputError(path.string() + ": " + what);
+  throw InputError(fmt::format("{}: {}", path.string(), what));
 }
 
 /// A tensor's validated header entry, and its offsets in the data part.
@@ -57,7 +59,7 @@ Described describe(const std::filesystem::path& path, const std::string& name, c
   const std::string theirs = json["dtype"];
   const auto dtype = std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.theirs == theirs; });
   if (dtype == dtypes.end())
-    fail(path, tensor + ": dtype " + theirs + " is not known; known: F32, F64, BF16, F16, I64");
+    fail(path, fmt::format("{}: dtype {} is not known; known: F32, F64, BF16, F16, I64", tensor, theirs));
   described.entry.dtype = dtype->ours;
   // Checks each factor, so that an overflowing product cannot pass as a small one.
   std::uint64_t bytes = dtype_size(dtype->ours);
@@ -71,13 +73,13 @@ Described describe(const std::filesystem::path& path, const std::string& name, c
     if (!too_large && size > 0) bytes *= size;
     described.entry.shape.push_back(static_cast<std::int64_t>(size));
   }
-  if (too_large) fail(path, tensor + ": shape " + json_text(json["shape"]) + " is too large");
+  if (too_large) fail(path, fmt::format("{}: shape {} is too large", tensor, json_text(json["shape"])));
   if (empty) bytes = 0;
   described.begin = json["data_offsets"][0];
   described.end = json["data_offsets"][1];
   if (described.end < described.begin || described.end - described.begin != bytes)
-    fail(path, tensor + ": " + theirs + " of shape [" + shape_text(described.entry.shape) + "] takes " +
-                   std::to_string(bytes) + " bytes, its data_offsets are " + json_text(json["data_offsets"]));
+    fail(path, fmt::format("{}: {} of shape [{}] takes {} bytes, its data_offsets are {}", tensor, theirs,
+                           shape_text(described.entry.shape), bytes, json_text(json["data_offsets"])));
   return described;
 }
 
@@ -99,8 +101,9 @@ struct SafetensorsFile::Mapping {
     if (size < length_bytes) fail(path, "is shorter than 8 bytes; it is truncated or not a safetensors file");
     std::memcpy(&header_length, bytes, length_bytes);
     if (header_length > longest_header || header_length > size - length_bytes)
-      fail(path, "announces a header of " + std::to_string(header_length) + " bytes in a file of " +
-                     std::to_string(size) + "; it is truncated or not a safetensors file");
+      fail(path,
+           fmt::format("announces a header of {} bytes in a file of {}; it is truncated or not a safetensors file",
+                       header_length, size));
     const std::span data(bytes + length_bytes + header_length, size - length_bytes - header_length);
 
     const auto* text = reinterpret_cast<const char*>(bytes + length_bytes);
@@ -116,17 +119,18 @@ struct SafetensorsFile::Mapping {
     std::uint64_t expected = 0;  // no overlaps and no holes: every byte belongs to one tensor
     for (auto& [name, described] : by_place) {
       if (described.begin != expected)
-        fail(path, "tensor " + name + ": begins at data byte " + std::to_string(described.begin) +
-                       ", the previous one ends at " + std::to_string(expected));
+        fail(path, fmt::format("tensor {}: begins at data byte {}, the previous one ends at {}", name, described.begin,
+                               expected));
       expected = described.end;
       if (expected > data.size())
-        fail(path, "tensor " + name + ": ends at data byte " + std::to_string(expected) + " of " +
-                       std::to_string(data.size()) + "; the file is truncated");
+        fail(path,
+             fmt::format("tensor {}: ends at data byte {} of {}; the file is truncated", name, expected, data.size()));
       described.entry.bytes = data.subspan(described.begin, described.end - described.begin);
-      if (!entries.emplace(name, std::move(described.entry)).second) fail(path, "tensor " + name + ": is listed twice");
+      if (!entries.emplace(name, std::move(described.entry)).second)
+        fail(path, fmt::format("tensor {}: is listed twice", name));
     }
     if (expected != data.size())
-      fail(path, std::to_string(data.size() - expected) + " bytes after the last tensor belong to no tensor");
+      fail(path, fmt::format("{} bytes after the last tensor belong to no tensor", data.size() - expected));
   }
 };
 
@@ -146,7 +150,7 @@ const SafetensorsEntry& SafetensorsFile::at(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [known, entry] : mapping_->entries) names.push_back(known);
   const auto nearest = nearest_word(name, names);
-  fail(mapping_->path, "holds no tensor " + name + (nearest ? "; the nearest name is " + *nearest : ""));
+  fail(mapping_->path, fmt::format("holds no tensor {}{}", name, nearest ? "; the nearest name is " + *nearest : ""));
 }
 
 const std::filesystem::path& SafetensorsFile::path() const {
@@ -164,9 +168,9 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
   std::unordered_set<std::string_view> names{"__metadata__"};
   std::uint64_t offset = 0;
   const auto refuse = [&](const NamedBytes& tensor, std::uint64_t bytes) {
-    throw std::logic_error("tensor " + tensor.name + " for " + path.string() + ": dtype " + tensor.entry.dtype +
-                           ", shape [" + shape_text(tensor.entry.shape) + "] and " + std::to_string(bytes) +
-                           " bytes do not match, or the name is listed twice");
+    throw std::logic_error(
+        fmt::format("tensor {} for {}: dtype {}, shape [{}] and {} bytes do not match, or the name is listed twice",
+                    tensor.name, path.string(), tensor.entry.dtype, shape_text(tensor.entry.shape), bytes));
   };
   std::vector<std::uint64_t> sizes;
   for (const NamedBytes& tensor : tensors) {

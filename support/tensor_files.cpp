@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/tensor_files.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
-#include <cstdio>
 #include <fstream>
 
 #include "support/error.hpp"
@@ -32,9 +33,10 @@ void refuse_other_formats(const fs::path& file) {
   const bool json_follows = text[8] == '{';
   if (!json_follows &&
       (text.starts_with("PK\x03\x04") || text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))) {
-    throw InputError(file.string() +
-                     ": is a pickle, which may run code when it is read; save the model with "
-                     "save_pretrained(..., safe_serialization=True) and name that");
+    throw InputError(
+        fmt::format("{}: is a pickle, which may run code when it is read; save the model with "
+                    "save_pretrained(..., safe_serialization=True) and name that",
+                    file.string()));
   }
 }
 
@@ -50,10 +52,7 @@ fs::path snapshot_of(const fs::path& folder) {
 }  // namespace
 
 std::string numbered_file(const std::string& prefix, std::int64_t number, std::int64_t count) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "-%05lld-of-%05lld.safetensors", static_cast<long long>(number),
-                static_cast<long long>(count));
-  return prefix + text.data();
+  return fmt::format("{}-{:05}-of-{:05}.safetensors", prefix, number, count);
 }
 
 TensorFiles TensorFiles::of_model(const fs::path& path) {
@@ -70,7 +69,7 @@ TensorFiles TensorFiles::of_model(const fs::path& path) {
   } else {
     const fs::path pickle = folder / "pytorch_model.bin";
     if (path_exists(pickle)) refuse_other_formats(pickle);
-    throw InputError(folder.string() + ": holds neither " + index_name + " nor " + file_name);
+    throw InputError(fmt::format("{}: holds neither {} nor {}", folder.string(), index_name, file_name));
   }
   return files;
 }
@@ -85,11 +84,12 @@ TensorFiles TensorFiles::numbered(const fs::path& folder, const std::string& pre
     count = parse_integer(name.substr(of + 4, name.size() - of - 4 - std::string(".safetensors").size())).value_or(0);
     break;
   }
-  if (count < 1) throw InputError(folder.string() + ": holds no " + numbered_file(prefix, 1, 1) + " or the like");
+  if (count < 1)
+    throw InputError(fmt::format("{}: holds no {} or the like", folder.string(), numbered_file(prefix, 1, 1)));
   for (std::int64_t number = 1; number <= count; ++number) {
     const fs::path file = folder / numbered_file(prefix, number, count);
     if (!path_exists(file))
-      throw InputError(file.string() + ": is missing; by the names of the others there are " + to_text(count));
+      throw InputError(fmt::format("{}: is missing; by the names of the others there are {}", file.string(), count));
     files.add_file(file);
   }
   return files;
@@ -98,9 +98,8 @@ TensorFiles TensorFiles::numbered(const fs::path& folder, const std::string& pre
 void TensorFiles::add_file(const fs::path& file) {
   refuse_other_formats(file);
   for (const auto& [name, entry] : opened(file).entries()) {
-    if (!files_.emplace(name, file).second) {
-      throw InputError(file.string() + ": tensor " + name + " is in " + files_.at(name).string() + " too");
-    }
+    if (!files_.emplace(name, file).second)
+      throw InputError(fmt::format("{}: tensor {} is in {} too", file.string(), name, files_.at(name).string()));
   }
 }
 
@@ -110,14 +109,12 @@ void TensorFiles::add_index(const fs::path& index) {
     throw InputError(index.string() + ": has no weight_map, which names the file of each tensor");
   }
   for (const auto& [name, file] : json["weight_map"].items()) {
-    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
-      throw InputError(index.string() + ": tensor " + name + ": names no file of this folder");
-    }
+    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>())
+      throw InputError(fmt::format("{}: tensor {}: names no file of this folder", index.string(), name));
     const fs::path path = index.parent_path() / file.get<std::string>();
-    if (!path_exists(path)) {
-      throw InputError(index.string() + ": tensor " + name + " should be in " + path.filename().string() +
-                       ", which is missing");
-    }
+    if (!path_exists(path))
+      throw InputError(fmt::format("{}: tensor {} should be in {}, which is missing", index.string(), name,
+                                   path.filename().string()));
     files_.emplace(name, path);
   }
 }
@@ -141,12 +138,13 @@ const SafetensorsEntry& TensorFiles::at(const std::string& name) const {
   const auto found = files_.find(name);
   if (found != files_.end()) return opened(found->second).at(name);
   const auto nearest = nearest_word(name, names());
-  throw InputError(path_.string() + ": holds no tensor " + name + (nearest ? "; the nearest name is " + *nearest : ""));
+  throw InputError(fmt::format("{}: holds no tensor {}{}", path_.string(), name,
+                               nearest ? "; the nearest name is " + *nearest : ""));
 }
 
 std::string TensorFiles::where(const std::string& name) const {
   const auto found = files_.find(name);
-  return (found == files_.end() ? path_ : found->second).string() + ": " + name;
+  return fmt::format("{}: {}", (found == files_.end() ? path_ : found->second).string(), name);
 }
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -97,7 +99,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     meant = std::ranges::find(lowered, *nearest);
   }
   if (meant == lowered.end()) return "";
-  return "; did you mean " + known[static_cast<std::size_t>(meant - lowered.begin())] + "?";
+  return fmt::format("; did you mean {}?", known[static_cast<std::size_t>(meant - lowered.begin())]);
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
@@ -109,10 +111,14 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return text;
 }
 
+std::string join(const std::vector<std::int64_t>& numbers, std::string_view separator) {
+  std::vector<std::string> texts;
+  for (const std::int64_t number : numbers) texts.push_back(to_text(number));
+  return join(texts, separator);
+}
+
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : shape) sizes.push_back(to_text(size));
-  return join(sizes, "x");
+  return join(shape, "x");
 }
 
 std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {

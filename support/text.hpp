@@ -22,6 +22,7 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string join(const std::vector<std::int64_t>& numbers, std::string_view separator);
 
 /// "2x64x512"; empty for a scalar.
 std::string shape_text(const std::vector<std::int64_t>& shape);

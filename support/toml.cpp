@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/toml.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -27,11 +29,11 @@ struct TomlTable::State {
   }
 
   std::string place(const toml::source_position& position) const {
-    return path.string() + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
+    return fmt::format("{}:{}:{}", path.string(), position.line, position.column);
   }
 
   [[noreturn]] void wrong_type(const std::string& key, const toml::node& node, const std::string& wanted) const {
-    throw InputError(place(node.source().begin) + ", key " + prefix + key + ": must be " + wanted);
+    throw InputError(fmt::format("{}, key {}{}: must be {}", place(node.source().begin), prefix, key, wanted));
   }
 
   /// The value of `key` as a native TOML type, without conversions.
@@ -157,12 +159,12 @@ std::optional<TomlTable> TomlTable::table(const std::string& key) const {
 std::vector<TomlTable> TomlTable::tables(const std::string& key) const {
   const toml::node* node = state_->find(key);
   if (!node) return {};
-  const std::string wanted = "an array of tables ([[" + state_->prefix + key + "]])";
+  const std::string wanted = fmt::format("an array of tables ([[{}{}]])", state_->prefix, key);
   if (!node->is_array()) state_->wrong_type(key, *node, wanted);
   std::vector<TomlTable> all;
   for (const toml::node& element : *node->as_array()) {
     if (!element.is_table()) state_->wrong_type(key, element, wanted);
-    const std::string prefix = state_->prefix + key + "[" + std::to_string(all.size()) + "].";
+    const std::string prefix = fmt::format("{}{}[{}].", state_->prefix, key, all.size());
     all.push_back(TomlTable(std::make_shared<State>(State{state_->root, element.as_table(), state_->path, prefix})));
   }
   return all;
@@ -181,15 +183,15 @@ void TomlTable::refuse_unknown_keys() const {
   const auto nearest = nearest_word(first->str(), state_->asked);
   std::vector<std::string> known = state_->asked;
   std::sort(known.begin(), known.end());
-  throw InputError(state_->place(first->source().begin) + ": unknown key " + state_->prefix +
-                   std::string(first->str()) +
-                   (nearest ? "; did you mean " + *nearest + "?" : "; known here: " + join(known, ", ")));
+  throw InputError(
+      fmt::format("{}: unknown key {}{}; {}", state_->place(first->source().begin), state_->prefix, first->str(),
+                  nearest ? fmt::format("did you mean {}?", *nearest) : "known here: " + join(known, ", ")));
 }
 
 std::string TomlTable::where(const std::string& key) const {
   const toml::node* node = state_->table->get(key);
   const std::string place = node ? state_->place(node->source().begin) : state_->path.string();
-  return place + ", key " + state_->prefix + key;
+  return fmt::format("{}, key {}{}", place, state_->prefix, key);
 }
 
 }  // namespace plumbline

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/toml_characters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
 #include "support/error.hpp"
 #include "support/plain_text.hpp"
@@ -86,14 +86,12 @@ class Walk {
     for (; at_ < bytes_.size() && (static_cast<unsigned char>(bytes_[at_]) & 0xC0U) == 0x80U; ++at_) {
       code = code << 6U | (static_cast<unsigned char>(bytes_[at_]) & 0x3FU);
     }
-    std::array<char, 11> escape{};
-    std::snprintf(escape.data(), escape.size(), "\\U%08X", static_cast<unsigned>(code));
-    text_ += escape.data();
+    text_ += fmt::format("\\U{:08X}", code);
   }
 
   void refuse_beyond_ascii(const char* why) const {
     if (at_ >= bytes_.size() || is_ascii(bytes_[at_])) return;
-    throw InputError(path_.string() + ":" + place_in_text(bytes_, at_) + ": not valid TOML: " + why);
+    throw InputError(fmt::format("{}:{}: not valid TOML: {}", path_.string(), place_in_text(bytes_, at_), why));
   }
 
   const std::filesystem::path& path_;

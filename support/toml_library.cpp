@@ -3,6 +3,8 @@
 #define TOML_IMPLEMENTATION  // this file compiles the library's code
 #include "support/toml_library.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -20,7 +22,7 @@ struct AssertionFailed {};
 constexpr std::size_t deepest_key = 100;
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
-  throw InputError(path.string() + ":" + place + ": not valid TOML: " + what);
+  throw InputError(fmt::format("{}:{}: not valid TOML: {}", path.string(), place, what));
 }
 
 /// Refuses a.b.c... with more parts than any file of ours has. Other text has few dots between two commas, lines or
@@ -33,7 +35,7 @@ void refuse_deep_keys(const std::filesystem::path& path, std::string_view bytes)
     if (byte != '.') continue;
     dots = at > 0 && bytes[at - 1] == '.' ? 0 : dots + 1;
     if (dots > deepest_key)
-      refuse(path, place_in_text(bytes, at), "more than " + std::to_string(deepest_key) + " dots in one key");
+      refuse(path, place_in_text(bytes, at), fmt::format("more than {} dots in one key", deepest_key));
   }
 }
 
@@ -72,7 +74,7 @@ toml::table parse_toml(const std::filesystem::path& path, std::string_view bytes
     return toml::parse(std::string_view(text), path.string());
   } catch (const toml::parse_error& error) {
     const toml::source_position& at = error.source().begin;
-    refuse(path, std::to_string(at.line) + ":" + std::to_string(at.column), std::string(error.description()));
+    refuse(path, fmt::format("{}:{}", at.line, at.column), std::string(error.description()));
   } catch (const AssertionFailed&) {
     refuse(path, place_in_text(text, byte_of_assertion(text)),
            "not allowed here; a key is made of A-Z, a-z, 0-9, _ and -, or is quoted");

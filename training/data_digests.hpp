@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "support/hash.hpp"
 #include "training/microbatch.hpp"
 
 namespace plumbline {
@@ -24,15 +23,10 @@ class DataDigests {
   /// std::logic_error if the two differ, or if the microbatch is not in the plan.
   void add(std::int64_t microbatch, const Microbatch& data);
   /// Ends the step: returns its digests by microbatch, empty for those not used on this rank.
-  std::vector<std::string> end_step();
-  /// Over all completed steps: XXH3-128 of the concatenated digests of the microbatches, 32 digits each; null if the
-  /// rank used none.
-  std::optional<std::string> digest() const;
+  std::vector<std::string> end_step() { return std::exchange(digests_, std::vector<std::string>(digests_.size())); }
 
  private:
   std::vector<std::string> digests_;
-  Hasher all_;
-  bool any_ = false;
 };
 
 }  // namespace plumbline

@@ -14,7 +14,7 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       recorder_(writer_),
       log_(writer_, watched.origin_ns, training.record_gpu()),
       ranges_(training.gpu()),
-      gpu_memory_(writer_.folder(), training.record_gpu(), training.device.index(), watched.process),
+      gpu_memory_(writer_, training.record_gpu(), training.device.index(), watched.process),
       heartbeat_(writer_.folder() / "progress", watched.first_rank),
       rows_(writer_, training.plan, this_thread_meter(), clock_, watched.owns_loss),
       observers_{&log_, &ranges_, &heartbeat_, &recorder_, &gpu_memory_, &rows_} {}
@@ -27,7 +27,7 @@ void RunMonitor::run_began(const TrainState& state) {
 }
 
 void RunMonitor::run_ended(const std::string& status, int code, const std::vector<std::int64_t>& waited_for) {
-  ExitFile exit{rank_, status, code, std::nullopt, log_.last_action(), rows_.data_digest()};
+  ExitFile exit{rank_, status, code, std::nullopt, log_.last_action(), writer_.data_digest()};
   exit.waited_for = waited_for;
   writer_.finish(exit);
 }

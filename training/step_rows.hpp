@@ -49,8 +49,6 @@ class StepRows : public StepObserver {
   const StepUpdate& update() const { return update_; }
   /// Time spent waiting for other ranks in the last completed step.
   double waited_seconds() const { return static_cast<double>(waited_ns_) * 1e-9; }
-  /// Of all completed steps.
-  std::optional<std::string> data_digest() const { return fed_.digest(); }
 
  private:
   bool recorded() const { return writer_.level() != RecordLevel::none; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/bench.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -71,8 +73,10 @@ class Bench {
     const double least = least_distance(request_);
     judgement_.measured(to_text(apart) + " relative difference in the most sensitive step");
     if (apart >= least) return judgement_.margin(least / apart);
-    missing.push_back("losses cannot distinguish token weighting from a mean of means: they differ by " +
-                      to_text(apart) + " (relative), and should differ by " + to_text(least));
+    missing.push_back(
+        fmt::format("losses cannot distinguish token weighting from a mean of means: they differ by {} (relative), and "
+                    "should differ by {}",
+                    to_text(apart), to_text(least)));
   }
 
   const MicrobatchRow* row(std::int64_t microbatch) const {
@@ -89,8 +93,9 @@ class Bench {
         const auto [first, fresh] = seen.try_emplace(placed.row->data_digest, m);
         if (fresh) judgement_.look_at("distinct_microbatches");
         if (fresh || first->second == m) continue;
-        missing.push_back("microbatches " + std::to_string(first->second) + " and " + std::to_string(m) + " of step " +
-                          std::to_string(step) + " hold the same ids and labels: swapping the two would go undetected");
+        missing.push_back(fmt::format(
+            "microbatches {} and {} of step {} hold the same ids and labels: swapping the two would go undetected",
+            first->second, m, step));
         return;
       }
     }
@@ -168,11 +173,11 @@ class Bench {
 };
 
 CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
-  Judgement judgement(
-      "bench", "bench",
-      "two steps that change parameters, no two equal microbatches, sizes that differ in every way, and "
-      "losses that distinguish token weighting from a mean of means by " +
-          to_text(least_distance(request)) + ": ten times the loosest limit of any comparison of losses");
+  Judgement judgement("bench", "bench",
+                      fmt::format("two steps that change parameters, no two equal microbatches, sizes that differ in "
+                                  "every way, and losses that distinguish token weighting from a mean of means by {}: "
+                                  "ten times the loosest limit of any comparison of losses",
+                                  to_text(least_distance(request))));
   Bench bench(*reference.record(), request, judgement);
   for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
     reference.go_to(*step);

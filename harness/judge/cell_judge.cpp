@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/cell_judge.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -23,11 +25,12 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   Judgement judgement("parameters", "R5", "");
   compare_tensors(start, "parameter", judgement);
   if (!judgement.diverged()) return "";
-  return "not the same start: " + judgement.conclude_as(Outcome::fails, "").result.reason +
-         (!evidence.values->exact()
-              ? ". Within limits, too, the start must have the same bits: give the candidate the reference's own "
-                "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
-              : "");
+  return fmt::format(
+      "not the same start: {}{}", judgement.conclude_as(Outcome::fails, "").result.reason,
+      !evidence.values->exact()
+          ? ". Within limits, too, the start must have the same bits: give the candidate the reference's own "
+            "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
+          : "");
 }
 
 Judged not_comparable(const std::vector<std::string>& differences) {
@@ -116,8 +119,8 @@ void CellJudge::prepare_check(const CheckDescriptor& check) {
   }
   if (check.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
     return end(Outcome::not_applicable,
-               "the activation memory model needs a reference on one device, and this one ran on " +
-                   std::to_string(reference_.record()->manifest.world_size) + " ranks");
+               fmt::format("the activation memory model needs a reference on one device, and this one ran on {} ranks",
+                           reference_.record()->manifest.world_size));
   }
   const auto evaluates = [](const RecordReading& reading) {
     return !reading.record() || reading.record()->manifest.evaluation;
@@ -199,11 +202,13 @@ void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, Check
   if (!evidence_ || !evidence_->parted || check.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
     return;
   const std::string step = std::to_string(*evidence_->parted);
-  result.reason += ", up to the norm of step " + step +
-                   ": there clip coefficients differ by the roundings of a norm summed rank by rank";
-  result.not_shown.push_back("values after the norm of step " + step +
-                             ": there each record is only recomputed by itself (audit); gather the norm in "
-                             "canonical order to compare them in bits");
+  result.reason += fmt::format(
+      ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
+      step);
+  result.not_shown.push_back(
+      fmt::format("values after the norm of step {}: there each record is only recomputed by itself (audit); gather "
+                  "the norm in canonical order to compare them in bits",
+                  step));
 }
 
 void CellJudge::note_gradient_factor(const StepEvidence& now) {

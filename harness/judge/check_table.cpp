@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/check_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/list_of_checks.hpp"
@@ -25,8 +27,9 @@ const CheckDescriptor& check_of(const std::string& name) {
     names.push_back(check.name);
   }
   const auto nearest = nearest_word(name, names);
-  throw InputError("no check is called `" + name + "`" +
-                   (nearest ? "; did you mean `" + *nearest + "`?" : "; there are " + join(names, ", ")));
+  throw InputError(
+      fmt::format("no check is called `{}`{}", name,
+                  nearest ? fmt::format("; did you mean `{}`?", *nearest) : "; there are " + join(names, ", ")));
 }
 
 bool asked_for(const CellPlan& plan, const std::string& check) {
@@ -57,7 +60,7 @@ std::string why_not_recorded(const CheckDescriptor& check, const Manifest& refer
     if (unseen.empty()) return;
     const std::string torch = manifest.version_of("torch");
     const std::string sentence =
-        "the recorder could not see " + join(unseen, ", ") + (torch.empty() ? "" : " with torch " + torch);
+        fmt::format("the recorder could not see {}{}", join(unseen, ", "), torch.empty() ? "" : " with torch " + torch);
     if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);
   };
   look(candidate, false);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/comparability.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -28,7 +30,8 @@ class Differences {
 
   void demand_equal(const std::string& what, const std::string& reference, const std::string& candidate) {
     if (reference != candidate) {
-      words.push_back(what + " is " + named(reference) + " in " + one_ + " and " + named(candidate) + " in " + other_);
+      words.push_back(
+          fmt::format("{} is {} in {} and {} in {}", what, named(reference), one_, named(candidate), other_));
     }
   }
   void demand_equal(const std::string& what, const Json& reference, const Json& candidate) {
@@ -246,11 +249,10 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   const std::map<std::string, Sharding> whole;
   const auto &parts = one.mesh ? one.mesh->sharded : whole, &others_parts = other.mesh ? other.mesh->sharded : whole;
   if (parts != others_parts)
-    differences.words.push_back("of " + to_text(std::ssize(parts)) +
-                                " parameters replicas hold parts in the reference, of " +
-                                to_text(std::ssize(others_parts)) +
-                                " in the candidate, or other parts; a reference that holds them whole records the same "
-                                "parts with Record(slices=\"CANDIDATE/replica-0/manifest.json\")");
+    differences.words.push_back(fmt::format(
+        "of {} parameters replicas hold parts in the reference, of {} in the candidate, or other parts; a reference "
+        "that holds them whole records the same parts with Record(slices=\"CANDIDATE/replica-0/manifest.json\")",
+        to_text(std::ssize(parts)), to_text(std::ssize(others_parts))));
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
   const auto granularity = [](const Manifest& manifest) {
@@ -303,26 +305,29 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   const Json perturbation = value_or(manifest.json, "perturbation", nullptr);
   const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
   if (!perturbation.is_null()) {
-    differences.words.push_back(whose + " is a perturbed run (--perturb " + json_text(perturbation) +
-                                "): its start was perturbed, so it cannot be compared");
+    differences.words.push_back(
+        fmt::format("{} is a perturbed run (--perturb {}): its start was perturbed, so it cannot be compared", whose,
+                    json_text(perturbation)));
   }
   if (!shadow_of.is_null()) {
-    differences.words.push_back(whose + " is the float64 reference of a run in " + json_text(shadow_of) +
-                                ": it cannot be compared");
+    differences.words.push_back(
+        fmt::format("{} is the float64 reference of a run in {}: it cannot be compared", whose, json_text(shadow_of)));
   }
 }
 
 /// A reference may begin earlier: it is read from the candidate's first step.
 void compare_starts(const Record& reference, const Record& candidate, Tier tier, Differences& differences) {
   if (reference.first_step != candidate.first_step) {
-    differences.words.push_back("the reference begins at step " + to_text(reference.first_step) +
-                                ", the candidate at step " + to_text(candidate.first_step) +
-                                ": nothing can be compared with the earlier steps; give the record that begins "
-                                "earlier as the reference");
+    differences.words.push_back(
+        fmt::format("the reference begins at step {}, the candidate at step {}: nothing can be compared with the "
+                    "earlier steps; give the record that begins earlier as the reference",
+                    to_text(reference.first_step), to_text(candidate.first_step)));
   }
   if (tier == Tier::calibrated && candidate.first_step > 0) {
-    differences.words.push_back("the candidate resumes a run at step " + to_text(candidate.first_step) +
-                                ", and limits are measured on runs from their start: compare such a record in bits");
+    differences.words.push_back(
+        fmt::format("the candidate resumes a run at step {}, and limits are measured on runs from their start: compare "
+                    "such a record in bits",
+                    to_text(candidate.first_step)));
   }
 }
 
@@ -381,7 +386,7 @@ std::vector<std::string> model_keys_not_judged(const Manifest& reference, const 
 
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {
   if (device_kind(reference) != device_kind(candidate))
-    return "device " + reference.device + " against " + candidate.device;
+    return fmt::format("device {} against {}", reference.device, candidate.device);
   if (const auto torch = why_other_torch(reference, candidate)) return torch;
   const std::vector<std::pair<std::string, std::vector<std::string>>> told = {
       {"machine", {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "bf16_instructions", "gpus"}},
@@ -391,7 +396,7 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
     if (!one.is_object() || !other.is_object() || one.empty() || other.empty()) continue;  // unknown for one of them
     for (const auto& key : keys) {
       const Json mine = value_or(one, key, nullptr), theirs = value_or(other, key, nullptr);
-      if (mine != theirs) return key + " " + json_text(mine) + " against " + json_text(theirs);
+      if (mine != theirs) return fmt::format("{} {} against {}", key, json_text(mine), json_text(theirs));
     }
   }
   return std::nullopt;
@@ -406,8 +411,8 @@ bool several_gpu_models(const Manifest& manifest) {
 std::vector<std::string> why_the_same_run(const Record& one, const Record& other) {
   std::vector<std::string> words;
   if (one.manifest.run_id == other.manifest.run_id) {
-    words.push_back("both records are of one run (run id " + one.manifest.run_id +
-                    "): a run is never compared with itself");
+    words.push_back(fmt::format("both records are of one run (run id {}): a run is never compared with itself",
+                                one.manifest.run_id));
   }
   for (const auto& rank : one.ranks) {
     const std::string folder = rank_folder(rank.rank);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/judge.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "harness/judge/cell_judge.hpp"
@@ -68,7 +70,7 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
   for (const auto& [key, theirs, mine] : machine_differences(reference, candidate)) {
     const bool told = key == "versions/torch" || key == "versions/libtorch" || key == "versions/onednn";
     const std::string name = key.substr(key.find('/') + 1);
-    if (!torch || !told) words.push_back(name + " " + theirs + " against " + mine);
+    if (!torch || !told) words.push_back(fmt::format("{} {} against {}", name, theirs, mine));
   }
   return join(words, "; ");
 }
@@ -83,7 +85,7 @@ void name_other_machines(const RecordReading& reference, const RecordReading& ca
   const std::string machines = words_on_machines(*reference.record(), *candidate.record());
   if (machines.empty()) return;
   const std::string kernels = "other kernels are possible: " + machines;
-  first.words = of_values ? kernels + "; " + first.words : first.words + "; " + kernels;
+  first.words = of_values ? fmt::format("{}; {}", kernels, first.words) : fmt::format("{}; {}", first.words, kernels);
 }
 
 /// A recorder's notes may explain the cause: replaced parameters, units that run in another order than listed.
@@ -91,13 +93,13 @@ void add_notes(const RecordReading& reference, const RecordReading& candidate, C
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   for (const auto& [whose, reading] : {std::pair("reference", &reference), std::pair("candidate", &candidate)}) {
     for (const std::string& note : recorder_notes(*reading->record()))
-      verdict.first_divergence->words += std::string("; noticed in the ") + whose + " on " + note;
+      verdict.first_divergence->words += fmt::format("; noticed in the {} on {}", whose, note);
   }
 }
 
 /// Adds the step's number in the run if not every step was recorded.
 void name_step_of_run(std::int64_t every, Finding& divergence) {
-  if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
+  if (divergence.step > 0) divergence.words += fmt::format(" (step {} of the run)", divergence.step * every);
 }
 
 void add_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
@@ -130,11 +132,11 @@ void report_gradients_not_compared(const Manifest& candidate, CellVerdict& verdi
 void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
   for (const auto& [what, why] : manifest.not_recorded)
-    left_out.push_back(what + ", which the recorder could not see: " + why);
+    left_out.push_back(fmt::format("{}, which the recorder could not see: {}", what, why));
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
-    left_out.push_back("steps in between: one of " + every + " was recorded, so step i here is step " + every +
-                       " i of the run");
+    left_out.push_back(
+        fmt::format("steps in between: one of {0} was recorded, so step i here is step {0} i of the run", every));
     for (CheckResult& check : verdict.checks) {
       if (check.first_divergence) name_step_of_run(manifest.every, *check.first_divergence);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/judgement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -67,16 +69,16 @@ void Judgement::note(const Measured& value) {
   const bool larger = !nearest_ || (!std::isnan(nearest_->margin()) && !(value.margin() <= nearest_->margin()));
   if (!larger) return;
   nearest_ = value;
-  result_.measured = short_text(value.error) + " at " + value.item;
+  result_.measured = fmt::format("{} at {}", short_text(value.error), value.item);
   result_.margin = value.margin();
 }
 
 std::string Judgement::margin_words() const {
   if (!nearest_) return "";
-  std::string words = "; nearest to its limit of " + std::to_string(measured_) + ": " + nearest_->words();
+  std::string words = fmt::format("; nearest to its limit of {}: {}", measured_, nearest_->words());
   if (warned_ > 0) {
-    words += "; WARNING: " + std::to_string(warned_) + " have a margin above " + short_text(warned_margin) +
-             ", which equivalent changes do not reach";
+    words += fmt::format("; WARNING: {} have a margin above {}, which equivalent changes do not reach", warned_,
+                         short_text(warned_margin));
   }
   return words;
 }
@@ -98,8 +100,8 @@ std::string Judgement::failure_words() const {
     for (const auto& [point, item] : items) {
       if (named.size() < items_named) named.push_back(item);
     }
-    words += " (" + std::to_string(divergences_) + " differences in all; in that step: " + join(named, ", ") +
-             (items_.size() > items_named ? " and " + std::to_string(items_.size() - items_named) + " more" : "") + ")";
+    words += fmt::format(" ({} differences in all; in that step: {}{})", divergences_, join(named, ", "),
+                         items_.size() > items_named ? fmt::format(" and {} more", items_.size() - items_named) : "");
   }
   return words;
 }
@@ -108,12 +110,13 @@ Judged Judgement::conclude(const std::string& shown, const Counts& floors, const
   if (!not_recorded_.empty()) return conclude_as(Outcome::holds, "");
   for (const auto& [what, least] : floors) {
     if (count(what) >= least) continue;
-    diverge(at_the_end(),
-            {.item = what,
-             .expected = "at least " + std::to_string(least),
-             .got = std::to_string(count(what)),
-             .words = "inspected " + std::to_string(count(what)) + " " + what + ", at least " + std::to_string(least) +
-                      " are required: a check that compared nothing proves nothing"});
+    diverge(
+        at_the_end(),
+        {.item = what,
+         .expected = "at least " + std::to_string(least),
+         .got = std::to_string(count(what)),
+         .words = fmt::format("inspected {} {}, at least {} are required: a check that compared nothing proves nothing",
+                              count(what), what, least)});
   }
   for (const auto& what : telling) {
     if (count(what) > 0) continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/replicas.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -74,7 +76,7 @@ int weight(const CheckResult& check) {
 }
 
 std::string named(std::int64_t replica) {
-  return "replica " + std::to_string(replica) + ": ";
+  return fmt::format("replica {}: ", replica);
 }
 
 void name_replica(Finding& divergence, std::int64_t replica) {
@@ -122,9 +124,8 @@ class OneCheck {
         texts.push_back(named(static_cast<std::int64_t>(replica)) + all_[replica]->reason);
     }
     if (distinct.size() == 1 && alike == all_.size())
-      return "each of " + std::to_string(alike) + " replicas: " + *distinct.begin();
-    return join(texts, "; ") +
-           (alike > most_reported ? "; and " + std::to_string(alike - most_reported) + " more" : "");
+      return fmt::format("each of {} replicas: {}", alike, *distinct.begin());
+    return join(texts, "; ") + (alike > most_reported ? fmt::format("; and {} more", alike - most_reported) : "");
   }
 
   std::vector<std::string> not_shown() const {

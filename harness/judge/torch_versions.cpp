@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/torch_versions.hpp"
 
+#include <fmt/format.h>
+
 namespace plumbline::judging {
 namespace {
 
@@ -16,8 +18,8 @@ std::optional<std::string> why_other_torch(const Manifest& reference, const Mani
   const std::string one = torch_of(reference), other = torch_of(candidate);
   if (one.empty() || other.empty() || one == other) return std::nullopt;
   const std::string onednn = reference.version_of("onednn"), other_onednn = candidate.version_of("onednn");
-  std::string words = "torch " + one + " against " + other;
-  if (!onednn.empty() && !other_onednn.empty()) words += " (oneDNN " + onednn + ", " + other_onednn + ")";
+  std::string words = fmt::format("torch {} against {}", one, other);
+  if (!onednn.empty() && !other_onednn.empty()) words += fmt::format(" (oneDNN {}, {})", onednn, other_onednn);
   return words;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/plot/axis.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace plumbline::plot {
 namespace {
@@ -22,13 +23,8 @@ std::vector<Tick> ticks(double low, double high, int most, double least_step) {
   const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
   const bool plain = decimals <= 6 && std::max(std::fabs(low), std::fabs(high)) < 1e7;
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) {
-    char text[64];
     const double at = i == 0 ? 0 : i * step;
-    if (plain)
-      std::snprintf(text, sizeof text, "%.*f", decimals, at);
-    else
-      std::snprintf(text, sizeof text, "%.6g", at);
-    found.push_back({at, text});
+    found.push_back({at, plain ? fmt::format("{:.{}f}", at, decimals) : fmt::format("{:.6g}", at)});
     if (found.size() > static_cast<std::size_t>(most) + 1) break;  // so far from 0 that the step is below one ULP
   }
   return found;

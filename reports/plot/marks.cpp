@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/plot/marks.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <set>
@@ -36,15 +38,11 @@ bool finite(const Point& point) {
 }
 
 std::string look(std::size_t series, double width) {
-  return std::string(" fill=\"none\" stroke=\"") + colors[series % colors.size()] + "\" stroke-width=\"" +
-         coordinate(width) + "\"";
+  return fmt::format(" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"", colors[series % colors.size()],
+                     coordinate(width));
 }
 
 }  // namespace
-
-double beside(std::size_t series, std::size_t count) {
-  return 0.6 * ((static_cast<double>(series) + 1) / static_cast<double>(count + 1) - 0.5);
-}
 
 std::string draw_points(std::size_t series, const std::vector<Point>& points) {
   std::set<std::string> drawn;
@@ -73,7 +71,9 @@ std::string draw_line(std::size_t series, const std::vector<Point>& points) {
     pen_down = true;
   }
   const std::string dash = dashes[series % dashes.size()];
-  return data.empty() ? "" : path(data, look(series, 1.5) + (dash.empty() ? "" : " stroke-dasharray=\"" + dash + "\""));
+  return data.empty()
+             ? ""
+             : path(data, look(series, 1.5) + (dash.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dash)));
 }
 
 }  // namespace plumbline::plot

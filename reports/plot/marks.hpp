@@ -13,10 +13,6 @@ struct Point {
   double y = 0;  ///< pixels; nothing is drawn if it is not finite
 };
 
-/// The offset on the x axis of series number `series` of `count`, so that none hides another: within
-/// 0.3 to either side.
-double beside(std::size_t series, std::size_t count);
-
 /// Points of series number `series`; after eight the marks repeat. Coinciding points are drawn once.
 std::string draw_points(std::size_t series, const std::vector<Point>& points);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/plot/panel.hpp"
 
+#include <fmt/format.h>
+
 #include "reports/plot/svg.hpp"
 
 namespace plumbline::plot {
@@ -14,12 +16,7 @@ constexpr double letter_width = 6.6;
 
 std::string rotated_label(double x, double y, const std::string& text) {
   return label(x, y, text,
-               " text-anchor=\"middle\" transform=\"rotate(-90 " + coordinate(x) + " " + coordinate(y) + ")\"");
-}
-
-/// Starts a line of a path. All lines of one look are one path, because a page has thousands of them.
-std::string from(double x, double y) {
-  return "M" + coordinate(x) + " " + coordinate(y);
+               fmt::format(" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\"", coordinate(x), coordinate(y)));
 }
 
 }  // namespace
@@ -34,18 +31,19 @@ double Panel::y(double value) const {
 
 std::string Panel::draw_axes(const std::string& title) const {
   std::string svg, grid;
-  std::string axes = from(frame_.left, frame_.top) + "V" + coordinate(frame_.bottom) + "H" + coordinate(frame_.right);
+  std::string axes =
+      move_to(frame_.left, frame_.top) + "V" + coordinate(frame_.bottom) + "H" + coordinate(frame_.right);
   std::size_t longest = 0;
   for (const Tick& tick : y_.ticks) {
     const double at = y(tick.at);
-    grid += from(frame_.left, at) + "H" + coordinate(frame_.right);
-    axes += from(frame_.left - tick_length, at) + "h" + coordinate(tick_length);
+    grid += move_to(frame_.left, at) + "H" + coordinate(frame_.right);
+    axes += move_to(frame_.left - tick_length, at) + "h" + coordinate(tick_length);
     svg += label(frame_.left - tick_length - 3, at + 4, tick.text, " text-anchor=\"end\"");
     longest = std::max(longest, tick.text.size());
   }
   for (const Tick& tick : x_.ticks) {
     const double at = x(tick.at);
-    axes += from(at, frame_.bottom) + "v" + coordinate(tick_length);
+    axes += move_to(at, frame_.bottom) + "v" + coordinate(tick_length);
     if (!tick.text.empty()) svg += label(at, frame_.bottom + tick_length + 13, tick.text, " text-anchor=\"middle\"");
   }
   svg = path(grid, faint) + path(axes, outline) + svg;
@@ -69,8 +67,8 @@ std::string draw_legend(double x, double y, double width, const std::vector<Lege
       across = 0;
       y += 18;
     }
-    svg += "<g transform=\"translate(" + coordinate(x + across) + " " + coordinate(y) + ")\">" + entry.mark +
-           label(30, 10, entry.text) + "</g>\n";
+    svg += fmt::format("<g transform=\"translate({} {})\">{}{}</g>\n", coordinate(x + across), coordinate(y),
+                       entry.mark, label(30, 10, entry.text));
     across += wide;
   }
   return svg;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/trace/trace.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -45,13 +47,15 @@ std::string_view category(ActionType type) {
 }
 
 PlacedAction placed(const Record& record, std::int64_t rank, const ActionRow& row) {
-  const std::string where = record.path.string() + ": rank " + std::to_string(rank) + ", step " +
-                            std::to_string(row.step) + ", action " + row.action;
+  const auto refuse = [&](const std::string& what) {
+    throw InputError(
+        fmt::format("{}: rank {}, step {}, action {}: {}", record.path.string(), rank, row.step, row.action, what));
+  };
   const auto action = parse_action(row.action);
-  if (!action) throw InputError(where + ": is not an action");
+  if (!action) refuse("is not an action");
   if (row.start_ns < 0 || row.end_ns < row.start_ns || row.wait_ns < 0 || row.wait_ns > row.end_ns - row.start_ns)
-    throw InputError(where + ": its clock ran backwards (start " + std::to_string(row.start_ns) + ", end " +
-                     std::to_string(row.end_ns) + ", wait " + std::to_string(row.wait_ns) + " ns)");
+    refuse(
+        fmt::format("its clock ran backwards (start {}, end {}, wait {} ns)", row.start_ns, row.end_ns, row.wait_ns));
   return {row.step, *action, row.start_ns, row.end_ns, row.wait_ns, rank, compute_thread, row.peak_bytes};
 }
 
@@ -91,13 +95,13 @@ Json counter(std::int64_t rank, const char* name, std::int64_t at_ns, const Json
 }
 
 void add_rank(Json& events, std::int64_t rank, const std::vector<PlacedAction>& actions) {
-  events.push_back(metadata("process_name", rank, 0, {{"name", "rank " + std::to_string(rank)}}));
+  events.push_back(metadata("process_name", rank, 0, {{"name", fmt::format("rank {}", rank)}}));
   events.push_back(metadata("process_sort_index", rank, 0, {{"sort_index", rank}}));
   std::int64_t threads = compute_thread;
   for (const PlacedAction& each : actions) threads = std::max(threads, each.thread);
   for (std::int64_t thread = compute_thread; thread <= threads; ++thread) {
     const std::string name =
-        thread == compute_thread ? "computation" : "messages " + std::to_string(thread - compute_thread);
+        thread == compute_thread ? "computation" : fmt::format("messages {}", thread - compute_thread);
     events.push_back(metadata("thread_name", rank, thread, {{"name", name}}));
     events.push_back(metadata("thread_sort_index", rank, thread, {{"sort_index", thread}}));
   }
@@ -181,8 +185,8 @@ Json trace_of(const Record& record, std::optional<std::int64_t> step) {
     all.insert(all.end(), actions.begin(), actions.end());
   }
   if (all.empty())
-    throw InputError(record.path.string() + ": has no actions" +
-                     (step ? " in step " + std::to_string(*step) : " to draw; records of level none have none"));
+    throw InputError(fmt::format("{}: has no actions {}", record.path.string(),
+                                 step ? fmt::format("in step {}", *step) : "to draw; records of level none have none"));
   const std::int64_t left_out = add_flows(events, all);
   return {{"displayTimeUnit", "ms"},
           {"otherData",

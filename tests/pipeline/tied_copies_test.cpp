@@ -102,7 +102,7 @@ TEST_F(TiedCopies, EndTheRunIfMastersDiffer) {
 TEST_F(TiedCopies, TheHeartbeatNamesThePeerDuringTheSum) {
   std::int64_t peer = -1;  // of rank 0, which receives first
   around_.before_tied = [&](int number) {
-    if (number == 0) peer = read_progress(folder_ / "r", 0)->peer;
+    if (number == 0) peer = read_progress(folder_ / "r/rank-0/progress")->peer;
   };
   ASSERT_EQ(train(), 0);
   EXPECT_EQ(peer, 1);

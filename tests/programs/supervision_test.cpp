@@ -121,7 +121,7 @@ Outcome run(const std::string& fault, std::int64_t world, std::int64_t steps, st
   std::set<pid_t> pids;
   launch.at_glance = [&] {
     for (std::int64_t rank = 0; rank < world; ++rank)
-      if (const auto page = read_progress(launch.record, rank)) pids.insert(page->pid);
+      if (const auto page = read_progress(launch.record / rank_folder(rank) / "progress")) pids.insert(page->pid);
     disturb(pids);
   };
   StopSignals signals;

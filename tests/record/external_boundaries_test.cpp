@@ -97,16 +97,15 @@ TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
   ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
   record.begin_step(0.1);
 
-  EXPECT_THAT([&] { record.sent(0, -1, 0, external_tensor); },
-              ThrowsMessage<InputError>(HasSubstr("stage -1 is none of the 2")));
-  EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); },
-              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
-  EXPECT_THAT([&] { record.sent(-1, 0, 0, external_tensor); },
-              ThrowsMessage<InputError>(HasSubstr("stage -1 is none of the 2")));
-  EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); },
-              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
-  EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); },
-              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
+  const auto none = [](int stage) {
+    return ThrowsMessage<InputError>(HasSubstr("stage " + std::to_string(stage) + " is none of the 2"));
+  };
+  EXPECT_THAT([&] { record.sent(0, -1, 0, external_tensor); }, none(-1));
+  EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); }, none(2));
+  EXPECT_THAT([&] { record.sent(-1, 0, 0, external_tensor); }, none(-1));
+  EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); }, none(2));
+  EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); }, none(2));
+  EXPECT_THAT([&] { record.begin_action(2, "F", 0); }, none(2));
 }
 
 }  // namespace

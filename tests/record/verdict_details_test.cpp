@@ -45,13 +45,14 @@ Verdict three_cells() {
 
 TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
   Verdict verdict = three_cells();
+  verdict.not_run = {"a: stopped"};
   for (int again = 0; again < 2; ++again) {
     sum_up(verdict);
 
     EXPECT_EQ(verdict.counts.at("cells"), 3);
     EXPECT_EQ(verdict.counts.at("cells_holding"), 1);
     EXPECT_EQ(verdict.counts.at("cells_unstable"), 1);
-    EXPECT_EQ(verdict.counts.at("cells_not_run"), 0);
+    EXPECT_EQ(verdict.counts.at("cells_not_run"), 1);
     EXPECT_EQ(verdict.counts.at("checks"), 7);
     EXPECT_EQ(verdict.counts.at("checks_holds"), 2);
     EXPECT_EQ(verdict.counts.at("checks_fails"), 2);
@@ -83,7 +84,7 @@ TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
   Verdict verdict;
   verdict.cells = {cell_of(true, std::nullopt)};
   verdict.cells[0].seconds = std::numeric_limits<double>::infinity();
-  verdict.cells[0].checks[0].margin = std::numeric_limits<double>::infinity();
+  verdict.cells[0].checks[0].margin = std::numeric_limits<double>::quiet_NaN();
   verdict.cells[0].checks[1].margin = 0.5;
 
   const Json cell = to_json(verdict).at("cells")[0];
@@ -147,11 +148,6 @@ TEST(VerdictJson, AReferenceIsReadBackWhole) {
   EXPECT_EQ(read.seconds, 1.5);
   EXPECT_EQ(read.request, reference.request);
   EXPECT_EQ(read.versions, reference.versions);
-}
-
-TEST(VerdictWords, AnUnknownOutcomeIsToldWithThoseThatAreKnown) {
-  EXPECT_EQ(error_of<InputError>([] { parse_outcome("passed"); }),
-            "`passed` is not a known outcome; known are holds, fails, not_run, not_applicable, not_triggered");
 }
 
 class FirstVerdictSchema : public ::testing::Test {

@@ -8,6 +8,7 @@
 
 #include "record/exit_file.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline {
@@ -31,6 +32,7 @@ TEST(RecordWriter, MakesTheTablesOfItsLevel) {
   RecordWriter(folder / "summary", 0, RecordLevel::summary, false).finish(good_exit(0));
   RecordWriter(folder / "reference", 0, RecordLevel::summary, true).finish(good_exit(0));
   RecordWriter(folder / "full", 3, RecordLevel::full, false).finish(good_exit(3));
+  RecordWriter(folder / "external", 0, RecordLevel::summary, false, /*with_traffic=*/false).finish(good_exit(0));
 
   EXPECT_THAT(names_in(folder / "none/rank-0"), ElementsAre("exit.json"));
   EXPECT_THAT(names_in(folder / "summary/rank-0"), UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv",
@@ -41,6 +43,8 @@ TEST(RecordWriter, MakesTheTablesOfItsLevel) {
   EXPECT_THAT(names_in(folder / "full/rank-3"),
               UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv", "memory.csv", "traffic.csv",
                                    "tensors.csv", "boundaries.csv", "exit.json"));
+  EXPECT_THAT(names_in(folder / "external/rank-0"),
+              UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv", "memory.csv", "exit.json"));
 }
 
 TEST(RecordWriter, SaysWhatItsLevelWants) {
@@ -101,6 +105,22 @@ TEST(RecordWriter, DropsRowsThatItsLevelLacks) {
   writer.finish(good_exit(0));
 
   EXPECT_THAT(names_in(folder / "rank-0"), ElementsAre("exit.json"));
+}
+
+TEST(RecordWriter, DigestsTheDataOfItsMicrobatchesInTheirOrder) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
+  const auto fed = [&](const std::string& digest) {
+    MicrobatchRow row;
+    row.data_digest = digest;
+    writer.add(row);
+    return writer.data_digest();
+  };
+
+  EXPECT_EQ(fed(""), std::nullopt);
+  EXPECT_EQ(fed("one"), hash_hex("one"));
+  EXPECT_EQ(fed(""), hash_hex("one"));
+  EXPECT_EQ(fed("two"), hash_hex("onetwo"));
 }
 
 TEST(RecordWriter, TouchesNoTableOfAnotherRun) {

@@ -34,8 +34,8 @@ TEST(Words, OneOfAKindIsNoPlural) {
 TEST(Words, CountsAgreeWithTheirNouns) {
   EXPECT_EQ(count_text(1, "case"), "1 case");
   EXPECT_EQ(count_text(1234, "case"), "1,234 cases");
-  EXPECT_EQ(plural("loss") + plural("copy") + plural("key") + plural("microbatch"), "lossescopieskeysmicrobatches");
-  EXPECT_EQ(hold_words(1) + hold_words(0), "holdshold");
+  EXPECT_EQ(count_text(2, "loss") + count_text(0, "copy") + count_text(3, "key") + count_text(4, "microbatch"),
+            "2 losses0 copies3 keys4 microbatches");
 }
 
 TEST(Words, EveryOutcomeHasASignOfItsOwn) {

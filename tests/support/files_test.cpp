@@ -58,7 +58,7 @@ TEST(Files, PiecesStandOneAfterTheOther) {
   const TemporaryFolder folder;
   const std::string_view pieces[] = {"ab", "", "c"};
 
-  write_file_pieces(folder / "f", pieces);
+  write_file_pieces(folder / "f", 3, [&](std::size_t piece) { return pieces[piece]; });
 
   EXPECT_EQ(bytes_of(folder / "f"), "abc");
 }

@@ -53,7 +53,8 @@ TEST(DidYouMean, TakesAnyCaseAndTheFieldsAbbreviations) {
 }
 
 TEST(Join, PutsSeparatorsBetween) {
-  EXPECT_EQ(join({}, ", "), "");
+  EXPECT_EQ(join(std::vector<std::string>(), ", "), "");
+  EXPECT_EQ(join(std::vector<std::int64_t>{-1, 20}, ", "), "-1, 20");
   EXPECT_EQ(join({"a"}, ", "), "a");
   EXPECT_EQ(join({"a", "", "c"}, ", "), "a, , c");
 }

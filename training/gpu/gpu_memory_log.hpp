@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 
-#include "support/csv.hpp"
+#include "record/writer.hpp"
 #include "training/gpu/gpu_support.hpp"
 #include "training/step_observer.hpp"
 
@@ -19,18 +17,19 @@ enum class GpuProcess { one_rank, several_ranks };
 class GpuMemoryLog : public StepObserver {
  public:
   /// Writes nothing without a GPU (`gpu` null).
-  GpuMemoryLog(const std::filesystem::path& folder, GpuSupport* gpu, int index, GpuProcess process);
+  GpuMemoryLog(RecordWriter& writer, GpuSupport* gpu, int index, GpuProcess process)
+      : writer_(writer), gpu_(gpu), index_(index), process_(process) {}
 
   /// Resets the allocator's peaks unless several ranks share it; then they are peaks since the process started.
   void step_began(std::int64_t step) override;
-  /// Writes one row.
+  /// Adds a row.
   void step_ended(std::int64_t step) override;
 
  private:
+  RecordWriter& writer_;
   GpuSupport* gpu_;
   int index_;
   GpuProcess process_;
-  std::optional<CsvWriter> file_;
 };
 
 }  // namespace plumbline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/audit.hpp"
 
+#include <fmt/format.h>
+
 #include <iterator>
 
 #include "harness/judge/audit/learning_rate_form.hpp"
@@ -86,8 +88,8 @@ void RecordAudit::note_unknown_dtype() {
   for (const RankRecord& rank : record_.ranks) {
     for (const TensorRow& row : rank.tensors) {
       if (is_storage(row.dtype)) continue;
-      unknown_dtype_ = "tensors: " + row.name + " is of " + row.dtype +
-                       ", and float32, float64 and bfloat16 are what can be recomputed";
+      unknown_dtype_ = fmt::format("tensors: {} is of {}, and float32, float64 and bfloat16 are what can be recomputed",
+                                   row.name, row.dtype);
       return;
     }
   }
@@ -115,7 +117,7 @@ Audit RecordAudit::conclude() {
   append(audit, std::move(possible_));
   append(audit, std::move(rows_));
   if (manifest.level < RecordLevel::full) {
-    not_audited("tensors: a record of level " + to_text(manifest.level) + " holds none");
+    not_audited(fmt::format("tensors: a record of level {} holds none", to_text(manifest.level)));
     return audit;
   }
   append(audit, std::move(norms_));
@@ -143,15 +145,14 @@ Audit RecordAudit::conclude() {
     not_audited(removed.append(removed_dumps_name).append(" says"));
   }
   if (manifest.level == RecordLevel::dump && record_.in_part())
-    not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were skipped");
+    not_audited(fmt::format("values: the steps before step {} were skipped", record_.first_step));
   if (manifest.level == RecordLevel::dump && manifest.every > 1)
-    not_audited("values: one step of " + std::to_string(manifest.every) +
-                " was recorded, and an update follows from the step before it");
+    not_audited(fmt::format("values: one step of {} was recorded, and an update follows from the step before it",
+                            manifest.every));
   if (manifest.level == RecordLevel::dump && !manifest.recorded(of_updates()))
     not_audited("values: the recorder could not see everything that updates are computed from");
   if (dump_bytes_ > options_.most_dump_bytes)
-    not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
-                std::to_string(options_.most_dump_bytes));
+    not_audited(fmt::format("values: the dumps have {} bytes, more than {}", dump_bytes_, options_.most_dump_bytes));
   if (updates_missing) not_audited("updates of parameters whose moments before or after them were not recorded");
   if (sums_missing) not_audited("the sum of a tied weight's two uses: they were not dumped (gradient_use/)");
   return audit;

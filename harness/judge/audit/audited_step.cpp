@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/audited_step.hpp"
 
+#include <fmt/format.h>
+
 #include "record/rank_folder.hpp"
 
 namespace plumbline::auditing {
@@ -35,7 +37,7 @@ const TensorRow* AuditedStep::before(const std::string& kind, const TensorPlace&
 }
 
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row) {
-  return rank_folder(rank) + "/" + file + ":" + std::to_string(row + 2);
+  return fmt::format("{}/{}:{}", rank_folder(rank), file, row + 2);
 }
 
 Finding at_row(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,

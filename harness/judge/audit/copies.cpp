@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <set>
 #include <tuple>
 
@@ -19,7 +21,7 @@ Finding at_boundary(const BoundaryPlace& place, const std::string& expected, con
   const BoundaryRow& row = *place.row;
   return at_row({row.step, place.rank, "boundaries.csv", place.index, row.microbatch},
                 row.direction == "forward" ? part::forward : part::backward,
-                row.direction + " boundary " + row.cut + ", side " + row.side, expected, got, why);
+                fmt::format("{} boundary {}, side {}", row.direction, row.cut, row.side), expected, got, why);
 }
 
 void audit_crossings(const AuditedStep& audited, Audit& audit) {
@@ -79,9 +81,9 @@ void audit_tied_copies(const AuditedStep& audited, Audit& audit) {
       if (fresh) continue;
       audit.count("numbers");
       if (found->second->digest == place.row->digest) continue;
-      audit.findings.push_back(at_tensor(place, place.row->kind + " " + place.row->name, found->second->digest,
-                                         place.row->digest,
-                                         "it is tied to " + found->second->name + " and has other bits"));
+      audit.findings.push_back(at_tensor(place, fmt::format("{} {}", place.row->kind, place.row->name),
+                                         found->second->digest, place.row->digest,
+                                         fmt::format("it is tied to {} and has other bits", found->second->name)));
     }
   }
 }

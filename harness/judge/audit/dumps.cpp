@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/dumps.hpp"
 
+#include <fmt/format.h>
+
 #include "record/rank_folder.hpp"
 
 namespace plumbline::auditing {
 
 std::string Dumps::name(std::int64_t rank, std::int64_t step) {
-  return rank_folder(rank) + "/dumps/" + dump_file_name(step);
+  return fmt::format("{}/dumps/{}", rank_folder(rank), dump_file_name(step));
 }
 
 std::uintmax_t Dumps::bytes() const {

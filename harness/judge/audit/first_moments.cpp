@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -50,7 +52,7 @@ class FirstMoments {
     // a square has twice the relative error
     const double error = beside + 2 * relative_error(storage_) * (expected + beside) + tiny;
     if (std::abs(got - expected) <= error) return;
-    audit_.findings.push_back(at_tensor(place, what + " of " + place.row->kind + " " + place.row->name,
+    audit_.findings.push_back(at_tensor(place, fmt::format("{} of {} {}", what, place.row->kind, place.row->name),
                                         to_text(expected) + (beside > 0 ? " within " + to_text(beside) : ""),
                                         to_text(got),
                                         "after the first step it does not follow from the clipped gradient's"));

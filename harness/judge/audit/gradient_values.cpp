@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -85,11 +87,11 @@ class TiedWeight {
     for (std::size_t i = 0; i < sums.size(); ++i)
       if (!same_bits(expected(i), sums[i]) && wrong++ == 0) first = i;
     if (wrong == 0) return;
-    audit_.findings.push_back(at_tensor(place, "gradient " + place.row->name + ", element " + std::to_string(first),
-                                        to_text(expected(first)), to_text(sums[first]),
-                                        "it is not the sum of the tied weight's two uses in " + std::to_string(wrong) +
-                                            " of " + std::to_string(sums.size()) + " elements",
-                                        Dumps::name(place.rank, step_)));
+    audit_.findings.push_back(at_tensor(
+        place, fmt::format("gradient {}, element {}", place.row->name, first), to_text(expected(first)),
+        to_text(sums[first]),
+        fmt::format("it is not the sum of the tied weight's two uses in {} of {} elements", wrong, sums.size()),
+        Dumps::name(place.rank, step_)));
   }
 
   const AuditedStep& audited_;

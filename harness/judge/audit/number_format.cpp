@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/number_format.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +36,7 @@ Storage storage_of(const std::string& dtype) {
   if (dtype == "float32") return Storage::float32;
   if (dtype == "float64") return Storage::float64;
   if (dtype == "bfloat16") return Storage::bfloat16;
-  throw InputError("a tensor of dtype " + dtype + " cannot be recomputed; float32, float64 and bfloat16 can");
+  throw InputError(fmt::format("a tensor of dtype {} cannot be recomputed; float32, float64 and bfloat16 can", dtype));
 }
 
 double unit_roundoff(Storage storage) {

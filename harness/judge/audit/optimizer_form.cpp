@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/optimizer_form.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -21,11 +23,11 @@ std::string why_no_form(const Json& optimizer) {
   if (name != "adamw" && name != "sgd") return "no formula is known for " + (name.empty() ? "it" : name);
   const Json implementation = optimizer.value("implementation", Json("fused"));
   if (implementation != "fused" && implementation != "foreach" && implementation != "single_tensor")
-    return "no formula is known for " + name + " with implementation = " + json_text(implementation);
+    return fmt::format("no formula is known for {} with implementation = {}", name, json_text(implementation));
   for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"}) {
     const Json value = optimizer.value(key, Json());
     const bool none = value.is_null() || value == Json(false) || value == Json(0) || value == Json(0.0);
-    if (!none) return "no formula is known for " + name + " with " + key + " = " + json_text(value);
+    if (!none) return fmt::format("no formula is known for {} with {} = {}", name, key, json_text(value));
   }
   return "";
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/possible_numbers.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 #include <string>
@@ -81,9 +83,8 @@ class NumbersOfStep {
   void tensor(const TensorPlace& place) {
     const TensorRow& row = *place.row;
     if (row.nan + row.inf == 0) return;
-    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name, "finite values",
-                                        std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite",
-                                        "not finite"));
+    audit_.findings.push_back(at_tensor(place, fmt::format("{} {}", row.kind, row.name), "finite values",
+                                        fmt::format("{} NaN and {} infinite", row.nan, row.inf), "not finite"));
     finite_ = false;
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/power.hpp"
 
+#include <fmt/format.h>
+
 #include <cctype>
 
 namespace plumbline::auditing {
@@ -91,7 +93,7 @@ std::vector<std::string> what_it_cannot_see(const Audit& audit) {
     if (!any) blind.push_back("no mistake of the optimiser would be detected in " + kind);
   }
   for (const auto& [mistake, tells] : by_mistake) {
-    if (tells == 0) blind.push_back("\"" + mistake + "\" would be detected in no parameter");
+    if (tells == 0) blind.push_back(fmt::format("\"{}\" would be detected in no parameter", mistake));
   }
   return blind;
 }

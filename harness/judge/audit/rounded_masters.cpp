@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/audit/value_audit.hpp"
@@ -42,7 +44,7 @@ void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
 void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   for_each_copy(audited, [&](const TensorPlace& copy) {
     const auto dumped = [&](const std::string& kind) {
-      return dumps.find(copy.rank, audited.step(), kind + "/" + copy.row->name);
+      return dumps.find(copy.rank, audited.step(), fmt::format("{}/{}", kind, copy.row->name));
     };
     const SafetensorsEntry *master = dumped("parameter"), *narrow = dumped("copy");
     if (!master || !narrow || master->shape != narrow->shape) return;  // audit_rows_by_values reports it
@@ -52,7 +54,7 @@ void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& au
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double expected = rounded(storage, wide[i]);
       if (expected == values[i]) continue;
-      const std::string item = "copy " + copy.row->name + ", element " + std::to_string(i);
+      const std::string item = fmt::format("copy {}, element {}", copy.row->name, i);
       return report(copy, item, to_text(expected), to_text(values[i]), audit);
     }
   });

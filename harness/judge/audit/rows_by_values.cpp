@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <cmath>
 #include <set>
 
@@ -39,7 +41,7 @@ class RowAudit {
   }
 
   void report(const std::string& column, const std::string& expected, const std::string& got) {
-    audit_.findings.push_back(at_tensor(place_, column + " of " + row_.kind + " " + row_.name, expected, got,
+    audit_.findings.push_back(at_tensor(place_, fmt::format("{} of {} {}", column, row_.kind, row_.name), expected, got,
                                         "it does not match the values in " + Dumps::name(place_.rank, row_.step)));
   }
 
@@ -63,11 +65,13 @@ void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t i
   if (tensor) expected = tensor_digest(tensor->dtype, tensor->shape, tensor->bytes);
   if (tensor && expected == got && tensor->dtype == row.dtype && tensor->shape == row.shape) return;
   if (expected == got)
-    expected = tensor->dtype + " " + shape_text(tensor->shape), got = row.dtype + " " + shape_text(row.shape);
-  audit.findings.push_back(at_row({row.step, rank, "boundaries.csv", index, row.microbatch},
-                                  row.direction == "forward" ? part::forward : part::backward,
-                                  "digest of the " + row.direction + " boundary " + row.cut + ", side " + row.side,
-                                  expected, got, "it does not match the values in " + Dumps::name(rank, row.step)));
+    expected = fmt::format("{} {}", tensor->dtype, shape_text(tensor->shape)),
+    got = fmt::format("{} {}", row.dtype, shape_text(row.shape));
+  audit.findings.push_back(
+      at_row({row.step, rank, "boundaries.csv", index, row.microbatch},
+             row.direction == "forward" ? part::forward : part::backward,
+             fmt::format("digest of the {} boundary {}, side {}", row.direction, row.cut, row.side), expected, got,
+             "it does not match the values in " + Dumps::name(rank, row.step)));
 }
 
 }  // namespace
@@ -91,8 +95,7 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
     for (std::size_t i = 0; i < rank.boundaries.size(); ++i) {
       const BoundaryRow& row = rank.boundaries[i];
       const std::int64_t dumped = row.microbatch - audited.record().first_microbatch;
-      const std::string key =
-          "boundary/" + row.direction + "/" + std::to_string(dumped) + "/" + row.cut + "/" + row.side;
+      const std::string key = fmt::format("boundary/{}/{}/{}/{}", row.direction, dumped, row.cut, row.side);
       with_row[rank.rank].insert(key);
       audit_boundary_row(row, rank.rank, before + i, dumps.find(rank.rank, step, key), audit);
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -43,10 +45,11 @@ class StillTensors {
     const double tiny = std::sqrt(elements) * 4 * (smallest(storage) + smallest(computed_in(storage)));
     const double kept = kept_share(storage) * movement->sizes + tiny;
     if (before->digest != row.digest || !(movement->least > kept)) return;
-    audit_.findings.push_back(at_tensor(place, row.kind + " " + row.name,
-                                        "bits that differ from those after the step before", "the same",
-                                        "the step changes it by " + to_text(movement->least) + " or more, and " +
-                                            to_text(kept) + " is the most that rounding may absorb"));
+    audit_.findings.push_back(
+        at_tensor(place, fmt::format("{} {}", row.kind, row.name), "bits that differ from those after the step before",
+                  "the same",
+                  fmt::format("the step changes it by {} or more, and {} is the most that rounding may absorb",
+                              to_text(movement->least), to_text(kept))));
   }
 
  private:

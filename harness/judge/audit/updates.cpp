@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -169,11 +171,10 @@ class ParameterUpdate {
     if (refused.number == 0) return;
     const std::string low = to_text(refused.bounds.lowest), high = to_text(refused.bounds.highest);
     const auto all = element_count(place_.row->shape);
-    audit_.findings.push_back(
-        at_tensor(place_, kind + " " + place_.row->name + ", element " + std::to_string(refused.first),
-                  low == high ? low : low + " to " + high, to_text(refused.got),
-                  why + ", in " + std::to_string(refused.number) + " of " + std::to_string(all) + " elements",
-                  Dumps::name(place_.rank, numbers_.step)));
+    audit_.findings.push_back(at_tensor(place_, fmt::format("{} {}, element {}", kind, place_.row->name, refused.first),
+                                        low == high ? low : fmt::format("{} to {}", low, high), to_text(refused.got),
+                                        fmt::format("{}, in {} of {} elements", why, refused.number, all),
+                                        Dumps::name(place_.rank, numbers_.step)));
   }
 
   const AuditedStep& audited_;

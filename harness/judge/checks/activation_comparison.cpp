@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/activation_comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/comparability.hpp"
@@ -69,9 +71,9 @@ class PeakComparison {
     if (row.peak_bytes && agrees(*row.peak_bytes, peak.bytes, peak.exact)) return;
     const auto difference = row.peak_bytes.value_or(0) - peak.bytes;
     report(beside_action(row.step, row.index, rank_.rank), row.action,
-           "action " + row.action + ", index " + std::to_string(row.index), peak.bytes, row.peak_bytes,
-           "bytes of activations, predicted peak in " + peak.unit + ", " + (difference > 0 ? "+" : "") +
-               std::to_string(difference));
+           fmt::format("action {}, index {}", row.action, row.index), peak.bytes, row.peak_bytes,
+           fmt::format("bytes of activations, predicted peak in {}, {}{}", peak.unit, difference > 0 ? "+" : "",
+                       difference));
   }
 
   void compare_peak_of_step(const MemoryRow& row, std::int64_t most, bool exact) {
@@ -126,7 +128,8 @@ class SavedBytesPart : public MemoryPart {
         no_form_(!evidence.model.llama              ? "the model is not a Llama"
                  : recomputes_attention(recompute_) ? ""
                                                     : why_no_layer_form(evidence.model, kernel_)) {
-    if (!no_form_.empty()) judgement_.leave_out("the closed form of the bytes that a layer keeps (" + no_form_ + ")");
+    if (!no_form_.empty())
+      judgement_.leave_out(fmt::format("the closed form of the bytes that a layer keeps ({})", no_form_));
   }
 
   /// saved.csv describes the first step.
@@ -158,8 +161,8 @@ class SavedBytesPart : public MemoryPart {
                         .item = row.unit,
                         .expected = expected ? std::to_string(*expected) : "a unit of the model",
                         .got = std::to_string(row.saved_bytes),
-                        .why = "bytes kept for backward of " + std::to_string(shape.batch * shape.sequence) +
-                               " tokens, against their closed form"});
+                        .why = fmt::format("bytes kept for backward of {} tokens, against their closed form",
+                                           shape.batch * shape.sequence)});
   }
 
   const CellEvidence& evidence_;
@@ -194,9 +197,9 @@ class ActivationsPart : public MemoryPart {
   void conclude(const BothMemories&, MemoryFindings& findings) override {
     if (other_kernels_) {
       findings.judgement.leave_out(
-          "activations by the activation memory model, which counts what the reference's kernels keep (here other "
-          "kernels ran: " +
-          *other_kernels_ + ")");
+          fmt::format("activations by the activation memory model, which counts what the reference's kernels keep "
+                      "(here other kernels ran: {})",
+                      *other_kernels_));
       return;
     }
     if (!same_shapes_) lacking_.emplace_back("equal shapes in all steps (saved.csv is of one step)");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/as_asked_check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -36,8 +38,8 @@ Json value_or_null(const Json& json, const char* key) {
 std::string stage_words(const std::vector<StageEntry>& stages) {
   std::vector<std::string> parts;
   for (const auto& stage : stages) {
-    parts.push_back("stage " + std::to_string(stage.stage) + " on rank " + std::to_string(stage.rank) + ": " +
-                    (stage.units.empty() ? "nothing" : join(stage.units, " ")));
+    parts.push_back(fmt::format("stage {} on rank {}: {}", stage.stage, stage.rank,
+                                stage.units.empty() ? "nothing" : join(stage.units, " ")));
   }
   return join(parts, "; ");
 }
@@ -135,7 +137,7 @@ class AsAskedCheck::OfRecord {
     for (const auto& [name, value] : asked->items()) {
       Json told = ran.is_object() ? value_or_null(ran, name.c_str()) : Json();
       if (name == "decay" && told.is_null()) told = "all";  // the default of the manifest
-      demand_equal(std::string(key) + "." + name, value, told);
+      demand_equal(fmt::format("{}.{}", key, name), value, told);
     }
   }
 
@@ -236,8 +238,8 @@ class AsAskedCheck::OfRecord {
         const std::string& expected = evaluated_digests_[static_cast<std::size_t>(microbatch)];
         judgement_.compare_or_look_at(candidate_, "data_digests");
         if (expected != row.data_digest)
-          report(Part::data, "ids and labels of microbatch " + std::to_string(microbatch) + " of an evaluation",
-                 expected, row.data_digest, rank.rank, row.step);
+          report(Part::data, fmt::format("ids and labels of microbatch {} of an evaluation", microbatch), expected,
+                 row.data_digest, rank.rank, row.step);
       }
     }
   }
@@ -273,9 +275,9 @@ class AsAskedCheck::OfRecord {
               std::optional<std::int64_t> rank, std::int64_t step) {
     const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
     const int position = before + static_cast<int>(part);  // of each part the first one found
-    std::string words = whose_ + (rank ? ", rank " + std::to_string(*rank) : "") +
-                        (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
-                        ", requested was " + asked;
+    std::string words =
+        fmt::format("{}{}{}: {} is {}, requested was {}", whose_, rank ? ", rank " + std::to_string(*rank) : "",
+                    step >= 0 ? ", step " + std::to_string(step) : "", item, ran, asked);
     judgement_.diverge(
         at_structure(Structure::as_asked, position),
         {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
@@ -317,7 +319,7 @@ Judged AsAskedCheck::conclude() {
   const auto look = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (!request) return;
     for (const auto& key : not_asked(*request)) {
-      if (!belongs_to_another_role(request->role, key)) absent.push_back(std::string(whose) + " " + key);
+      if (!belongs_to_another_role(request->role, key)) absent.push_back(fmt::format("{} {}", whose, key));
     }
     if (!reading.record()) missing.emplace_back(whose);
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // audit: recomputes both records, each alone, by the judge's own formulas. Only this check detects errors that both
 // trainers share, which leave two equal records.
+#include <fmt/format.h>
+
 #include <map>
 #include <set>
 
@@ -47,9 +49,9 @@ std::string power_words(const auditing::Audit& audit) {
   }
   if (elements == 0) return "no update was recomputed";
   std::vector<std::string> parts;
-  for (const auto& [mistake, number] : tells) parts.push_back(mistake + " " + std::to_string(number));
-  return "of " + std::to_string(elements) +
-         " updated elements each of these mistakes would be detected in so many: " + join(parts, ", ");
+  for (const auto& [mistake, number] : tells) parts.push_back(fmt::format("{} {}", mistake, number));
+  return fmt::format("of {} updated elements each of these mistakes would be detected in so many: {}", elements,
+                     join(parts, ", "));
 }
 
 class AuditCheck : public StepCheck {

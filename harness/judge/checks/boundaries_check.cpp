@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // boundaries (R2): every boundary tensor is, at both ends, the reference's tensor there; and the transport moved
 // exactly what the list demands.
+#include <fmt/format.h>
+
 #include "harness/judge/checks/boundary_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
@@ -11,19 +13,19 @@ namespace {
 void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edge, const Moved& expected,
                     const Moved& got, Judgement& judgement) {
   const auto words = [](const Moved& moved) {
-    return std::to_string(moved.operations) + " operations, " + std::to_string(moved.bytes) + " bytes";
+    return fmt::format("{} operations, {} bytes", moved.operations, moved.bytes);
   };
   const bool send = edge.side == "send";
-  const std::string item =
-      "rank " + std::to_string(send ? rank : edge.peer) + " -> rank " + std::to_string(send ? edge.peer : rank);
-  judgement.diverge(beside_action(step, 0, rank), {.step = step,
-                                                   .rank = rank,
-                                                   .direction = edge.direction,
-                                                   .item = item,
-                                                   .what = "traffic " + item + ", " + edge.direction + ", " + edge.side,
-                                                   .expected = words(expected),
-                                                   .got = words(got),
-                                                   .why = "not what the schedule implies"});
+  const std::string item = fmt::format("rank {} -> rank {}", send ? rank : edge.peer, send ? edge.peer : rank);
+  judgement.diverge(beside_action(step, 0, rank),
+                    {.step = step,
+                     .rank = rank,
+                     .direction = edge.direction,
+                     .item = item,
+                     .what = fmt::format("traffic {}, {}, {}", item, edge.direction, edge.side),
+                     .expected = words(expected),
+                     .got = words(got),
+                     .why = "not what the schedule implies"});
 }
 
 std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
@@ -146,10 +148,11 @@ class BoundariesCheck : public StepCheck {
   Judged conclude_cuts() {
     if (!comparable_gradients_) judgement_.leave_out("gradients at the boundaries, which are scaled by another factor");
     const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
-    return judgement_.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
-                                   std::to_string(cuts) + " boundaries are " + agreement(evidence_),
-                               {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}},
-                               {"nonzero_tensors"});
+    return judgement_.conclude(
+        fmt::format(
+            "nothing crossed between stages; the tensors that both computed at the model's {} boundaries are {}", cuts,
+            agreement(evidence_)),
+        {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}}, {"nonzero_tensors"});
   }
 
   const CellEvidence& evidence_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/boundary_comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -145,7 +147,7 @@ class BoundaryComparison::Rows {
       from_stage_ = row.from_stage, to_stage_ = row.to_stage;
       if (row.side != "computed") {
         report(BoundaryEnd::sent, placed.rank, "no row", "a row",
-               "a " + row.side + " that the partition does not imply, or a duplicate");
+               fmt::format("a {} that the partition does not imply, or a duplicate", row.side));
         continue;
       }
       const auto* theirs = reference_boundary(now_->reference_rows, row.microbatch, row.direction, row.cut);
@@ -220,8 +222,7 @@ class BoundaryComparison::Rows {
       seen_.insert(found);
     }
     if (!found && !may_lack(expected.side)) {
-      report(side, expected.rank, "a row", "none",
-             std::string("no ") + expected.side + " row with peer " + std::to_string(expected.peer));
+      report(side, expected.rank, "a row", "none", fmt::format("no {} row with peer {}", expected.side, expected.peer));
     }
     return found;
   }
@@ -232,13 +233,15 @@ class BoundaryComparison::Rows {
     judgement_.compare("elements", element_count(row.shape));
     judgement_.compare("bytes", row.bytes);
     const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
-    if (row.dtype != theirs.dtype) return report(side, rank, theirs.dtype, row.dtype, "the dtype" + end + " differs");
+    if (row.dtype != theirs.dtype)
+      return report(side, rank, theirs.dtype, row.dtype, fmt::format("the dtype{} differs", end));
     if (row.shape != theirs.shape) {
-      return report(side, rank, shape_text(theirs.shape), shape_text(row.shape), "the shape" + end + " differs");
+      return report(side, rank, shape_text(theirs.shape), shape_text(row.shape),
+                    fmt::format("the shape{} differs", end));
     }
     if (row.bytes != theirs.bytes) {
       return report(side, rank, std::to_string(theirs.bytes), std::to_string(row.bytes),
-                    "the number of bytes" + end + " differs");
+                    fmt::format("the number of bytes{} differs", end));
     }
     if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) judgement_.compare("nonzero_tensors");
     if (const auto wrong = judgement_.take(values.boundary(rank, theirs, row)))
@@ -263,7 +266,7 @@ class BoundaryComparison::Rows {
       return stage ? std::to_string(*stage) : std::string("?");
     };
     const std::string stages =
-        from_stage_ || to_stage_ ? ", stage " + stage_text(from_stage_) + " -> " + stage_text(to_stage_) : "";
+        from_stage_ || to_stage_ ? fmt::format(", stage {} -> {}", stage_text(from_stage_), stage_text(to_stage_)) : "";
     const auto point = direction_ == "backward" ? at_backward(step_, microbatch_, number_, side)
                                                 : at_forward(step_, microbatch_, number_, side);
     judgement_.diverge(point, {.step = step_,
@@ -272,7 +275,7 @@ class BoundaryComparison::Rows {
                                .rank = rank,
                                .direction = direction_,
                                .item = cut_,
-                               .what = direction_ + " boundary " + cut_ + stages,
+                               .what = fmt::format("{} boundary {}{}", direction_, cut_, stages),
                                .expected = expected,
                                .got = got,
                                .why = why});
@@ -310,7 +313,7 @@ void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
                        .direction = direction,
                        .source = "reference",
                        .item = cut,
-                       .what = direction + " boundary " + cut,
+                       .what = fmt::format("{} boundary {}", direction, cut),
                        .expected = expected,
                        .got = got});
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/causality.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -62,8 +64,8 @@ class TimesComparison::Times {
     if (contradicting_.empty()) return "";
     const double milliseconds = std::round(static_cast<double>(contradiction_) / 1e4) / 100;
     const std::string by = milliseconds > 0 ? to_text(milliseconds) + " ms" : to_text(contradiction_) + " ns";
-    return whose_ + ": timestamps of " + contradicting_ + " contradict each other by " + by +
-           "; the order across ranks was not judged";
+    return fmt::format("{}: timestamps of {} contradict each other by {}; the order across ranks was not judged",
+                       whose_, contradicting_, by);
   }
   bool clocks_compared() const { return skew_.has_value() || record_.manifest.world_size == 1; }
 
@@ -123,7 +125,7 @@ class TimesComparison::Times {
     const double span = static_cast<double>(last->end_ns - first->start_ns);
     if (span == 0 && record_.manifest.traits.own_actions)
       report_duration(rank.rank, "actions", "times that pass", "one time",
-                      "all actions of the step begin and end at " + std::to_string(first->start_ns) + " ns");
+                      fmt::format("all actions of the step begin and end at {} ns", first->start_ns));
     if (*of_step.front().seconds * 1e9 + 500 >= span) return;
     report_duration(rank.rank, "seconds", "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),
                     "the step took less time than its actions");
@@ -159,7 +161,7 @@ class TimesComparison::Times {
       const ActionRow &arrival = *receive->second->row, &row = *timed.row;
       const bool waited = row.wait_ns > 0 && arrival.end_ns <= row.end_ns;
       if (arrival.end_ns > row.start_ns && !waited)
-        report(timed.rank, row, "to compute after " + arrival.action + " has ended", "did not wait for it");
+        report(timed.rank, row, fmt::format("to compute after {} has ended", arrival.action), "did not wait for it");
     }
   }
 
@@ -171,10 +173,10 @@ class TimesComparison::Times {
     for (const Timed& timed : timed_) {
       if (timed.action.type != ActionType::step || !latest) continue;
       if (before(timed.row->end_ns, latest->row->end_ns))
-        report(timed.rank, *timed.row,
-               "an end after " + latest->row->action + " on rank " + std::to_string(latest->rank) +
-                   ", whose gradient its norm needs",
-               "ends before");
+        report(
+            timed.rank, *timed.row,
+            fmt::format("an end after {} on rank {}, whose gradient its norm needs", latest->row->action, latest->rank),
+            "ends before");
     }
   }
 
@@ -183,7 +185,7 @@ class TimesComparison::Times {
     if (by <= contradiction_) return;
     contradiction_ = by;
     const auto [one, other] = std::minmax(receive.rank, send.rank);
-    contradicting_ = "ranks " + std::to_string(one) + " and " + std::to_string(other);
+    contradicting_ = fmt::format("ranks {} and {}", one, other);
   }
 
   /// True if the times differ by more than the clocks may.
@@ -193,9 +195,8 @@ class TimesComparison::Times {
 
   void report(std::int64_t rank, const ActionRow& row, const std::string& expected, const std::string& got) {
     report_at(beside_action(step_, row.index, rank), rank, row.action,
-              "action " + std::to_string(row.index) + ": " + row.action, expected, got,
-              std::to_string(row.start_ns) + " to " + std::to_string(row.end_ns) + " ns, wait " +
-                  std::to_string(row.wait_ns) + " ns");
+              fmt::format("action {}: {}", row.index, row.action), expected, got,
+              fmt::format("{} to {} ns, wait {} ns", row.start_ns, row.end_ns, row.wait_ns));
   }
 
   void report_at(const ExecutionPoint& point, std::int64_t rank, const std::string& item, const std::string& what,
@@ -224,15 +225,15 @@ class TimesComparison::Times {
 
 TimesComparison::TimesComparison(const Record& record, const std::string& whose, Judgement& judgement) {
   if (record.manifest.device != "cpu" && record.manifest.action_times != "gpu") {
-    judgement.leave_out("the " + whose + "'s times (those of launches on a GPU)");
+    judgement.leave_out(fmt::format("the {}'s times (those of launches on a GPU)", whose));
     return;
   }
   times_ = std::make_unique<Times>(record, whose, judgement);
   if (!times_->waits_recorded())
-    judgement.leave_out("whether computations of the " + whose +
-                        " waited for their inputs (its recorder could not see waits)");
+    judgement.leave_out(fmt::format(
+        "whether computations of the {} waited for their inputs (its recorder could not see waits)", whose));
   if (!times_->clocks_compared())
-    judgement.leave_out("times of the " + whose + "'s ranks relative to each other (no clock_skew_ns)");
+    judgement.leave_out(fmt::format("times of the {}'s ranks relative to each other (no clock_skew_ns)", whose));
 }
 
 TimesComparison::~TimesComparison() = default;

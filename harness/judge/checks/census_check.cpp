@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // census: every unit of the model is on exactly one stage, and every parameter is on the stage of its unit and nowhere
 // else.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -37,8 +39,8 @@ class CensusCheck : public StepCheck {
   Judged conclude() override {
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     return judgement_.conclude(
-        std::to_string(evidence_.model.units.size()) + " units and " + std::to_string(parameters) +
-            " parameters, each held once, where the manifest says",
+        fmt::format("{} units and {} parameters, each held once, where the manifest says", evidence_.model.units.size(),
+                    parameters),
         {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence_.model.units.size())}});
   }
 
@@ -69,8 +71,7 @@ class CensusCheck : public StepCheck {
       judgement_.look_at("stages");
       if (stage.stage != static_cast<std::int64_t>(i) || stage.rank < 0 || stage.rank >= manifest.world_size) {
         report("stage " + std::to_string(stage.stage), i, stage.rank, "stages counted from 0, on ranks of the world",
-               "stage " + std::to_string(stage.stage) + " on rank " + std::to_string(stage.rank),
-               whose + ": stages of the manifest");
+               fmt::format("stage {} on rank {}", stage.stage, stage.rank), whose + ": stages of the manifest");
       }
       listed.insert(listed.end(), stage.units.begin(), stage.units.end());
     }
@@ -80,23 +81,23 @@ class CensusCheck : public StepCheck {
       judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0)
         report(model[u], u, {}, "one stage", "none",
-               whose + ": " + model[u] + " is on no stage" + head_hint(model[u]) + names_hint(manifest));
+               fmt::format("{}: {} is on no stage{}{}", whose, model[u], head_hint(model[u]), names_hint(manifest)));
       if (times > 1)
         report(model[u], u, {}, "one stage", std::to_string(times),
-               whose + ": " + model[u] + " is on " + std::to_string(times) + " stages" + names_hint(manifest));
+               fmt::format("{}: {} is on {} stages{}", whose, model[u], times, names_hint(manifest)));
     }
     for (const auto& unit : listed) {
       if (!evidence_.model.unit_position(unit))
         report(unit, 0, {}, "a unit of the model", unit,
-               whose + ": " + unit + " is not a unit of this model" + names_hint(manifest));
+               fmt::format("{}: {} is not a unit of this model{}", whose, unit, names_hint(manifest)));
     }
     if (!judgement_.diverged() && listed != model) {
       report("stages", 0, {}, join(model, ", "), join(listed, ", "),
-             whose + ": the units are not in the order of the model" +
-                 (!manifest.traits.own
-                      ? "; the recorder uses the order in which modules are registered: if they run "
-                        "in another order, list them by units= of watch_model, watch_stage or watch_pipelining"
-                      : ""));
+             fmt::format("{}: the units are not in the order of the model{}", whose,
+                         !manifest.traits.own
+                             ? "; the recorder uses the order in which modules are registered: if they run "
+                               "in another order, list them by units= of watch_model, watch_stage or watch_pipelining"
+                             : ""));
     }
   }
 
@@ -112,30 +113,30 @@ class CensusCheck : public StepCheck {
       matched += static_cast<std::int64_t>(found.size());
       if (found.size() != 1) {
         report(parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
-               whose + ": " + parameter.name + " of " + parameter.unit + " is held " + std::to_string(found.size()) +
-                   " times, not once" + (found.empty() ? head_hint(parameter.name) : "") + names_hint(manifest));
+               fmt::format("{}: {} of {} is held {} times, not once{}{}", whose, parameter.name, parameter.unit,
+                           found.size(), found.empty() ? head_hint(parameter.name) : "", names_hint(manifest)));
         continue;
       }
       const auto& row = *found.front().row;
       judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "parameters");
       const auto rank = map.find(*stage)->rank;
       if (row.stage != *stage || found.front().rank != rank) {
-        report(parameter.unit, unit, found.front().rank,
-               "stage " + std::to_string(*stage) + ", rank " + std::to_string(rank),
-               "stage " + std::to_string(row.stage) + ", rank " + std::to_string(found.front().rank),
-               whose + ": place of " + parameter.name);
+        report(parameter.unit, unit, found.front().rank, fmt::format("stage {}, rank {}", *stage, rank),
+               fmt::format("stage {}, rank {}", row.stage, found.front().rank),
+               fmt::format("{}: place of {}", whose, parameter.name));
       }
       const std::string dtype = parameter.dtype.empty() ? trained_dtype(manifest.dtype) : parameter.dtype;
       if (row.shape != parameter.shape || row.dtype != dtype) {
-        report(parameter.unit, unit, found.front().rank, shape_text(parameter.shape) + " " + dtype,
-               shape_text(row.shape) + " " + row.dtype, whose + ": shape and dtype of " + parameter.name);
+        report(parameter.unit, unit, found.front().rank, fmt::format("{} {}", shape_text(parameter.shape), dtype),
+               fmt::format("{} {}", shape_text(row.shape), row.dtype),
+               fmt::format("{}: shape and dtype of {}", whose, parameter.name));
       }
     }
     for (const auto& placed : rows.all_tensors()) {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(row.name, 0, placed.rank, "no such parameter", row.name,
-             whose + ": " + row.name + " is not a parameter of this model" + names_hint(manifest));
+             fmt::format("{}: {} is not a parameter of this model{}", whose, row.name, names_hint(manifest)));
     }
     if (matched == 0)
       report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
@@ -145,7 +146,7 @@ class CensusCheck : public StepCheck {
     for (const auto& name : manifest.frozen) {
       if (!evidence_.model.parameter_position(name))
         report(name, evidence_.model.units.size(), {}, "a parameter", name,
-               "frozen in manifest.json: " + name + " is not a parameter of this model");
+               fmt::format("frozen in manifest.json: {} is not a parameter of this model", name));
     }
   }
 
@@ -160,10 +161,10 @@ class CensusCheck : public StepCheck {
       const Manifest& reference = evidence_.reference.manifest;
       if (groups(manifest) != groups(reference))
         report("tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
-               whose + ": tied weights of the manifest" +
-                   (!manifest.traits.own ? "; a rank finds only its own: list all in both records by tied= of "
-                                           "plumbline.Record, with the whole model's names"
-                                         : ""));
+               fmt::format("{}: tied weights of the manifest{}", whose,
+                           !manifest.traits.own ? "; a rank finds only its own: list all in both records by tied= of "
+                                                  "plumbline.Record, with the whole model's names"
+                                                : ""));
       return;
     }
     const bool listed = std::any_of(manifest.tied.begin(), manifest.tied.end(), [](const auto& names) {
@@ -185,7 +186,7 @@ class CensusCheck : public StepCheck {
                         .item = item,
                         .expected = expected,
                         .got = got,
-                        .words = words + " (expected " + expected + ", got " + got + ")"});
+                        .words = fmt::format("{} (expected {}, got {})", words, expected, got)});
   }
 
   const CellEvidence& evidence_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // completion: both runs ended well, on every rank, with every step written.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -20,7 +22,7 @@ std::string edge_or_rank(const Record& record, std::int64_t rank, const std::str
   const auto* peer = stages.find(action->stage + (downstream ? 1 : -1));
   if (!peer) return plain;
   const std::string other = "rank " + std::to_string(peer->rank);
-  return send ? plain + " -> " + other : other + " -> " + plain;
+  return send ? fmt::format("{} -> {}", plain, other) : fmt::format("{} -> {}", other, plain);
 }
 
 class Completion {
@@ -62,15 +64,15 @@ class Completion {
     step_ = last_step(rank.rank);
     if (!rank.exit) {
       return report(rank.rank, name, "exit.json", "none",
-                    name + " left no exit.json: it was killed, or is still running, after " +
-                        std::to_string(progress(rank.rank).whole_steps) + " whole steps (manifest.json: world_size " +
-                        std::to_string(record.manifest.world_size) + ")");
+                    fmt::format("{} left no exit.json: it was killed, or is still running, after {} whole steps "
+                                "(manifest.json: world_size {})",
+                                name, progress(rank.rank).whole_steps, record.manifest.world_size));
     }
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
       return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,
-                    name + " ended with status " + rank.exit->status + ", code " + std::to_string(rank.exit->code) +
-                        (rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action) +
-                        (rank.exit->where.empty() ? "" : ": " + rank.exit->where));
+                    fmt::format("{} ended with status {}, code {}{}{}", name, rank.exit->status, rank.exit->code,
+                                rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action,
+                                rank.exit->where.empty() ? "" : ": " + rank.exit->where));
     }
     inspect_last_action(rank);
   }
@@ -81,8 +83,7 @@ class Completion {
     const std::string& last = progress(rank.rank).last_action;
     if (told.empty() || last.empty() || told == last) return;
     report(rank.rank, "last_action", last, told,
-           "rank " + std::to_string(rank.rank) + ": last_action in exit.json is " + told +
-               ", the last of actions.csv " + last);
+           fmt::format("rank {}: last_action in exit.json is {}, the last of actions.csv {}", rank.rank, told, last));
   }
 
   /// The step in which a failed rank ended: its table has only whole steps.
@@ -110,7 +111,7 @@ class Completion {
                                                         .item = item,
                                                         .expected = expected,
                                                         .got = got,
-                                                        .words = whose_ + ": " + words});
+                                                        .words = fmt::format("{}: {}", whose_, words)});
   }
 
   std::string whose_;

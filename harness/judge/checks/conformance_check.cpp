@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // conformance: each rank executed, in order, the list that the manifest's schedule lowers to; that schedule is the one
 // named; and timestamps do not contradict it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/checks/causality.hpp"
@@ -125,7 +127,7 @@ class ConformanceCheck : public StepCheck {
     }
     if (!evidence_.plan.schedule_csv.empty() && *evidence_.candidate.schedule_csv != evidence_.plan.schedule_csv) {
       structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), digest,
-                "not the list of the file " + evidence_.plan.schedule + ", by its digest");
+                fmt::format("not the list of the file {}, by its digest", evidence_.plan.schedule));
     }
     order_of_summing(list);
     for (const auto& stage : evidence_.stages.stages) {
@@ -201,7 +203,7 @@ class ConformanceCheck : public StepCheck {
       const std::string& wanted = position < expected.texts.size() ? expected.texts[position] : the_end_;
       const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
       if (row->action != wanted || !in_its_place)
-        return report(position, wanted, row->action + " with index " + std::to_string(row->index));
+        return report(position, wanted, fmt::format("{} with index {}", row->action, row->index));
       ++position;
     }
     if (position < expected.texts.size()) report(position, expected.texts[position], the_end_);
@@ -242,7 +244,7 @@ class ConformanceCheck : public StepCheck {
                                                           .rank = rank,
                                                           .source = whose,
                                                           .item = item,
-                                                          .what = "action " + std::to_string(index) + ": " + item,
+                                                          .what = fmt::format("action {}: {}", index, item),
                                                           .expected = expected,
                                                           .got = got,
                                                           .why = why});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // data: both runs used the same microbatches in the same order, on every rank that sees them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,10 +17,7 @@ struct Sizes {
   explicit Sizes(const MicrobatchRow& row)
       : length(row.sequence_length), batch(row.batch), tokens(row.tokens), valid(row.valid_tokens) {}
   friend bool operator==(const Sizes&, const Sizes&) = default;
-  std::string words() const {
-    return std::to_string(batch) + "x" + std::to_string(length) + ", " + std::to_string(tokens) + " tokens, " +
-           std::to_string(valid) + " valid";
-  }
+  std::string words() const { return fmt::format("{}x{}, {} tokens, {} valid", batch, length, tokens, valid); }
 };
 
 /// Compares a record's digest of all its data with the digests of its microbatches, hashed while they are read.
@@ -60,17 +59,17 @@ class WholeDigest {
     const std::string computed = all_.hex();
     if (computed == record_.manifest.data_digest) return;
     report(judgement, {}, "data.digest", computed, record_.manifest.data_digest,
-           "data.digest in the " + whose_ + "'s manifest");
+           fmt::format("data.digest in the {}'s manifest", whose_));
   }
 
   /// Over a rank's data by its own table: all microbatches, or none.
   void of_rank(const RankRecord& rank, const Fed& fed, Judgement& judgement) const {
     const auto all = record_.steps() * record_.manifest.microbatches;
-    const std::string name = whose_ + ", rank " + std::to_string(rank.rank);
+    const std::string name = fmt::format("{}, rank {}", whose_, rank.rank);
     if (fed.fed != all && (fed.fed > 0 || must_see(rank.rank))) {
       report(judgement, rank.rank, "data_digest", std::to_string(all) + " digests", std::to_string(fed.fed),
-             name + ": digests in microbatches.csv" +
-                 (must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
+             fmt::format("{}: digests in microbatches.csv{}", name,
+                         must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
     }
     if (record_.in_part()) return;  // exit.json has the digest of all steps, but not all were read
     const auto& told = rank.exit->data_digest;
@@ -99,7 +98,7 @@ class WholeDigest {
                        .item = item,
                        .expected = expected,
                        .got = got,
-                       .words = what + ": expected " + expected + ", got " + got});
+                       .words = fmt::format("{}: expected {}, got {}", what, expected, got)});
   }
 
   const Record& record_;
@@ -193,7 +192,7 @@ class DataCheck : public StepCheck {
     if (!evidence_.model.llama) return;
     const std::int64_t least = valid > 0 ? 1 : 0, most = valid > 0 ? evidence_.model.vocabulary : 0;
     if (live >= least && live <= most) return;
-    report(step, {}, rank, std::to_string(least) + " to " + std::to_string(most), std::to_string(live),
+    report(step, {}, rank, fmt::format("{} to {}", least, most), std::to_string(live),
            "live tokens of the step, which are distinct ids,");
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // empty_partitions: a stage without layers has only what its units need; a stage without units has no parameter, keeps
 // nothing for backward, and passes tensors on unchanged.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -48,7 +50,7 @@ class EmptyStage {
       held_.insert(row.name);
       if (names_.contains(row.name)) continue;
       report(at_structure(Structure::layerless_stages), now_->step, {}, placed.rank, row.name,
-             "no " + row.kind + " on this stage", "a row");
+             fmt::format("no {} on this stage", row.kind), "a row");
     }
   }
 
@@ -74,7 +76,7 @@ class EmptyStage {
     if (in && out && in->digest == out->digest && in->shape == out->shape && in->dtype == out->dtype) return;
     const auto point = direction == "forward" ? at_forward(step, microbatch, stage_->stage, BoundaryEnd::received)
                                               : at_backward(step, microbatch, stage_->stage, BoundaryEnd::received);
-    report(point, step, microbatch, stage_->rank, direction + " relay of stage " + std::to_string(stage_->stage),
+    report(point, step, microbatch, stage_->rank, fmt::format("{} relay of stage {}", direction, stage_->stage),
            in ? in->digest : "a tensor that came in", out ? out->digest : "none that went out", direction);
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // evaluation (R1): the losses on held-out data, bit for bit or within limits.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <vector>
@@ -40,10 +42,9 @@ class EvaluationCheck : public StepCheck {
       return judgement_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t all = evaluations() * microbatches();
-    return judgement_.conclude(std::to_string(all) + " losses of " + std::to_string(evaluations()) +
-                                   " evaluations are " + agreement(evidence_) + ", on the same data",
-                               {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}},
-                               {"nonzero_losses"});
+    return judgement_.conclude(
+        fmt::format("{} losses of {} evaluations are {}, on the same data", all, evaluations(), agreement(evidence_)),
+        {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}}, {"nonzero_losses"});
   }
 
  private:
@@ -60,12 +61,15 @@ class EvaluationCheck : public StepCheck {
   }
 
   void differ_in_plan(const std::string& key, const std::string& theirs, const std::string& mine) {
-    judgement_.diverge(at_structure(), {.step = -1,
-                                        .item = "manifest.json " + key,
-                                        .expected = theirs,
-                                        .got = mine,
-                                        .words = key + " is " + theirs + " in the reference's manifest.json, " + mine +
-                                                 " in the candidate's: run both with the same [evaluate]"});
+    judgement_.diverge(
+        at_structure(),
+        {.step = -1,
+         .item = "manifest.json " + key,
+         .expected = theirs,
+         .got = mine,
+         .words = fmt::format(
+             "{} is {} in the reference's manifest.json, {} in the candidate's: run both with the same [evaluate]", key,
+             theirs, mine)});
   }
 
   /// Steps after which bits are compared.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/gpu_memory_comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -39,7 +41,7 @@ class OfRecord {
     for (const Open& open : open_) {
       if (open.own_peak <= open.asked && (!most || open.asked <= *most)) continue;
       diverge(open.step, open.rank, "requested_peak_bytes",
-              "at least " + std::to_string(open.own_peak) + (most ? " and at most " + std::to_string(*most) : ""),
+              fmt::format("at least {}{}", open.own_peak, most ? " and at most " + std::to_string(*most) : ""),
               std::to_string(open.asked),
               "the process' peak against this rank's own and against the sum of all ranks' peaks");
     }
@@ -55,9 +57,10 @@ class OfRecord {
       beside.push_back(std::to_string(rank.beside));
     }
     if (asked.empty()) return "";
-    return std::string("on the GPU, bytes by rank") + (one_process_ ? " (all of one process)" : "") +
-           ": requested from the allocator " + join(asked, ", ") + "; reserved by it " + join(reserved, ", ") +
-           "; outside it at most " + join(beside, ", ") + " (context, NCCL, and other processes on that GPU)";
+    return fmt::format(
+        "on the GPU, bytes by rank{}: requested from the allocator {}; reserved by it {}; outside it at most {} "
+        "(context, NCCL, and other processes on that GPU)",
+        one_process_ ? " (all of one process)" : "", join(asked, ", "), join(reserved, ", "), join(beside, ", "));
   }
 
   const std::vector<std::string>& lacking() const { return findings_.lacking; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/gradient_factor.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -78,9 +80,10 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
   }
   const bool larger = found.ratio > 1;
   const double factor = larger ? found.ratio : 1 / found.ratio;
-  found.words = std::string(same == 0 ? "all gradients" : "all gradients that differ") + " of " + step_words(now.step) +
-                " are " + (larger ? "" : "1/") + factor_text(factor) + (larger ? " times" : " of") +
-                " the reference's" + counted_quantity(now, factor);
+  found.words =
+      fmt::format("{} of {} are {}{}{} the reference's{}", same == 0 ? "all gradients" : "all gradients that differ",
+                  step_words(now.step), larger ? "" : "1/", factor_text(factor), larger ? " times" : " of",
+                  counted_quantity(now, factor));
   return found;
 }
 

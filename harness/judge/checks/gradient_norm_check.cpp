@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gradient_norm (R4): the global norm before clipping and the resulting clip coefficient, on every rank.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -76,11 +78,11 @@ class GradientNormCheck : public StepCheck {
 
   Judged conclude() override {
     if (widest_limit_ > 0)
-      return judgement_.conclude_as(Outcome::not_run,
-                                    "the gradient norm cannot be judged: roundings alone may change it by " +
-                                        to_text(widest_limit_) + ", and a factor of 1.05 would pass; " +
-                                        "take norms in float32 (record their dtype), or gather them "
-                                        "in canonical order");
+      return judgement_.conclude_as(
+          Outcome::not_run,
+          fmt::format("the gradient norm cannot be judged: roundings alone may change it by {}, and a factor of 1.05 "
+                      "would pass; take norms in float32 (record their dtype), or gather them in canonical order",
+                      to_text(widest_limit_)));
     if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
       return judgement_.conclude_as(
           Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never acted"
@@ -91,9 +93,10 @@ class GradientNormCheck : public StepCheck {
                                     "nothing is clipped, and one of the records gives no norm");
     if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
     return judgement_.conclude(
-        by_rank_ ? "the norms of " + steps_words() +
-                       " are within the roundings of their sums, and each coefficient is that of its record's norm"
-                 : "norm and clip coefficient of " + steps_words() + " are " + agreement(evidence_),
+        by_rank_ ? fmt::format("the norms of {} are within the roundings of their sums, and each coefficient is that "
+                               "of its record's norm",
+                               steps_words())
+                 : fmt::format("norm and clip coefficient of {} are {}", steps_words(), agreement(evidence_)),
         {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
   }
 
@@ -142,13 +145,13 @@ class GradientNormCheck : public StepCheck {
     const double apart = expected.value == got.value ? 0 : std::abs(got.value / expected.value - 1);
     if (!(apart / limit <= nearest_)) {
       nearest_ = apart / limit;
-      judgement_.measured("relative difference at most " + to_text(apart) + "; allowed " + to_text(limit));
+      judgement_.measured(fmt::format("relative difference at most {}; allowed {}", to_text(apart), to_text(limit)));
       judgement_.margin(nearest_);
     }
     if (apart <= limit) return;
     report(whose.empty() ? std::optional(got.rank) : std::nullopt, "gradient_norm",
-           to_text(expected.value) + " (" + what + ") within " + to_text(limit) + " of it", to_text(got.value),
-           whose + (whose.empty() ? "" : ", ") + "ratio " + to_text(got.value / expected.value));
+           fmt::format("{} ({}) within {} of it", to_text(expected.value), what, to_text(limit)), to_text(got.value),
+           fmt::format("{}{}ratio {}", whose, whose.empty() ? "" : ", ", to_text(got.value / expected.value)));
   }
 
   void row(const Placed<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gradients (R3): the gradient of every parameter, accumulated over the step, before clipping.
+#include <fmt/format.h>
+
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 
@@ -31,8 +33,8 @@ class GradientsCheck : public StepCheck {
       judgement_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
-    return judgement_.conclude("the gradients of " + std::to_string(parameters) + " parameters in " +
-                                   std::to_string(evidence_.compared_steps()) + " steps are " + agreement(evidence_),
+    return judgement_.conclude(fmt::format("the gradients of {} parameters in {} steps are {}", parameters,
+                                           evidence_.compared_steps(), agreement(evidence_)),
                                {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // loss (R1): the loss of every microbatch and of every step, bit for bit.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -19,9 +21,10 @@ std::string factor_of_microbatches(double want, double have, std::int64_t microb
   };
   const bool candidate = near(have, want);
   if (microbatches < 2 || (!candidate && !near(want, have))) return "";
-  return "the " + std::string(candidate ? "candidate's" : "reference's") + " is " + to_text(microbatches) +
-         " times the other, as many as there are microbatches: record both losses before they are divided, or both "
-         "after";
+  return fmt::format(
+      "the {} is {} times the other, as many as there are microbatches: record both losses before they are divided, or "
+      "both after",
+      candidate ? "candidate's" : "reference's", to_text(microbatches));
 }
 
 class LossCheck : public StepCheck {
@@ -44,9 +47,9 @@ class LossCheck : public StepCheck {
 
   Judged conclude() override {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
-    return judgement_.conclude(std::to_string(all) + " microbatch losses and " + std::to_string(steps) +
-                                   " step losses are " + agreement(evidence_),
-                               {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
+    return judgement_.conclude(
+        fmt::format("{} microbatch losses and {} step losses are {}", all, steps, agreement(evidence_)),
+        {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
  private:

@@ -2,6 +2,8 @@
 // memory: model state equals the bytes of the shapes, activations equal the activation memory model, every byte alive
 // at a step's end has an owner, nothing is kept from one step to the next, transport buffers, other bytes and processes
 // are within their limits; on GPUs LibTorch's own count of bytes, too.
+#include <fmt/format.h>
+
 #include "harness/judge/checks/activation_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/gpu_memory_comparison.hpp"
@@ -55,8 +57,8 @@ class MemoryCheck : public StepCheck {
     if (evidence_.steps() < 2) judgement_.not_shown("bytes kept from step to step: the run has one step");
     if (!findings.lacking.empty()) {
       return judgement_.conclude_as(Outcome::not_run,
-                                    "the records lack " + join(findings.lacking, ", ") +
-                                        (judgement_.count("state_cells") > 0 ? "; what they have agrees" : ""));
+                                    fmt::format("the records lack {}{}", join(findings.lacking, ", "),
+                                                judgement_.count("state_cells") > 0 ? "; what they have agrees" : ""));
     }
     return judgement_.conclude(
         "state, activations and buffers of every rank are what shapes, memory model and schedule give, and every "

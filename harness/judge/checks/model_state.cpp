@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/model_state.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/expected/model_bytes.hpp"
@@ -20,7 +22,7 @@ constexpr StateColumn state_columns[] = {
 };
 
 std::string range_text(std::int64_t least, std::int64_t most) {
-  return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+  return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
 }
 
 class ModelStatePart : public MemoryPart {
@@ -74,9 +76,8 @@ class ModelStatePart : public MemoryPart {
       const auto least = *one + beyond_.least.*column.expected, most = *one + beyond_.most.*column.expected;
       if (*all >= least && *all <= most) continue;
       report_memory(judgement_, Beside::state_of_world, candidate.whose(), candidate.step(), 0,
-                    std::string("sum of ") + column.name + " over the ranks", range_text(least, most),
-                    std::to_string(*all),
-                    "the reference's " + std::to_string(*one) + " plus the tied weight's second copy");
+                    fmt::format("sum of {} over the ranks", column.name), range_text(least, most), std::to_string(*all),
+                    fmt::format("the reference's {} plus the tied weight's second copy", *one));
     }
   }
 
@@ -89,12 +90,13 @@ class ModelStatePart : public MemoryPart {
     for (const auto& column : state_columns) {
       const auto& measured = row.*column.measured;
       if (!known(column, expected)) {
-        const std::string form = "optimizer_bytes of the " + memory.whose() + " (its optimiser has no known form)";
+        const std::string form =
+            fmt::format("optimizer_bytes of the {} (its optimiser has no known form)", memory.whose());
         may_lack ? leave_out(form) : findings_.lack(form);
         continue;
       }
       if (!measured && may_lack) {
-        findings_.lack(std::string(column.name) + " of the " + memory.whose());
+        findings_.lack(fmt::format("{} of the {}", column.name, memory.whose()));
         continue;
       }
       judgement_.compare_or_look_at(&memory.record() == &evidence_.candidate, "state_cells");

@@ -2,6 +2,8 @@
 // nonzero_gradients: in both records every parameter has a gradient in every step, finite and not all zero; in an
 // untied embedding exactly the rows of live tokens are non-zero; and no boundary gradient of a microbatch with valid
 // labels is all zero.
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "harness/judge/checks/boundary_comparison.hpp"
@@ -68,7 +70,7 @@ class NonzeroGradients {
       return report(point, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
     if (row.nonzero > 0 && row.digest == zeros_.digest(row.dtype, row.shape))
       return report(point, step, placed.rank, row.name,
-                    "the digest of " + std::to_string(row.nonzero) + " elements that are not 0", "the digest of zeros");
+                    fmt::format("the digest of {} elements that are not 0", row.nonzero), "the digest of zeros");
     if (row.nonzero <= 0 && attends_to_itself_alone(row.name)) return;
     if (row.nonzero <= 0 && as_in_the_reference(row)) return;
     if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");
@@ -85,8 +87,8 @@ class NonzeroGradients {
     const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
     if (*row.nonzero_rows == live || *row.nonzero_rows == least) return;
     report(point, step, placed.rank, row.name,
-           std::to_string(live) + " non-zero rows, one for each live token" +
-               (least < live ? " (or one fewer: the pad token's row gets none)" : ""),
+           fmt::format("{} non-zero rows, one for each live token{}", live,
+                       least < live ? " (or one fewer: the pad token's row gets none)" : ""),
            std::to_string(*row.nonzero_rows));
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // parameters (R5): the start, then the learning rate, every parameter and every optimiser moment after each step.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -50,11 +52,11 @@ class ParametersCheck : public StepCheck {
       judgement_.not_shown("optimiser state that is dropped where neither record has any");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
-    return judgement_.conclude(std::to_string(parameters) +
-                                   " parameters and their optimiser state, at the start and after " +
-                                   std::to_string(evidence_.compared_updates()) + " steps, are " + agreement(evidence_),
-                               {{"tensors", parameters * (evidence_.compared_updates() + 1)},
-                                {"learning_rates", ranks * evidence_.compared_updates()}});
+    return judgement_.conclude(
+        fmt::format("{} parameters and their optimiser state, at the start and after {} steps, are {}", parameters,
+                    evidence_.compared_updates(), agreement(evidence_)),
+        {{"tensors", parameters * (evidence_.compared_updates() + 1)},
+         {"learning_rates", ranks * evidence_.compared_updates()}});
   }
 
  private:

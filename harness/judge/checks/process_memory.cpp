@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/process_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace plumbline::judging {
@@ -12,8 +14,8 @@ std::string why_not(const CellEvidence& evidence) {
   if (!manifest.traits.own_bytes) return "another program's";
   if (manifest.transport == "threads") return "the ranks are threads of one process";
   if (manifest.transport != "mpi")
-    return "ranks over " + (manifest.transport.empty() ? "an unknown transport" : manifest.transport) +
-           " may share a process";
+    return fmt::format("ranks over {} may share a process",
+                       manifest.transport.empty() ? "an unknown transport" : manifest.transport);
   if (manifest.device != "cpu") return "memory of a GPU's driver and libraries cannot be separated";
   const auto environment = manifest.json.find("environment");
   if (environment != manifest.json.end() && environment->is_object() &&
@@ -33,7 +35,7 @@ class ProcessesPart : public MemoryPart {
 
   void conclude(const BothMemories& memory, MemoryFindings& findings) override {
     if (const std::string why = why_not(evidence_); !why.empty()) {
-      findings.judgement.leave_out("growth of the processes' private memory (" + why + ")");
+      findings.judgement.leave_out(fmt::format("growth of the processes' private memory ({})", why));
       return;
     }
     std::int64_t most = 0;
@@ -44,12 +46,12 @@ class ProcessesPart : public MemoryPart {
       findings.judgement.compare("process_growths");
       if (ranks_[i].median() <= ProcessGrowth::allowed_growth) continue;
       report_memory(findings.judgement, Beside::process, memory.candidate.whose(), *ranks_[i].first_beyond(), rank,
-                    "private memory", "at most " + std::to_string(ProcessGrowth::allowed_growth) + " bytes more a step",
+                    "private memory", fmt::format("at most {} bytes more a step", ProcessGrowth::allowed_growth),
                     std::to_string(ranks_[i].median()),
                     "median growth from step to step of private memory that is neither free in malloc nor a tensor: "
                     "process_private_bytes - heap_free_bytes - live_bytes");
     }
-    if (most > 0) findings.measured.push_back("private memory of a process at most " + std::to_string(most) + " bytes");
+    if (most > 0) findings.measured.push_back(fmt::format("private memory of a process at most {} bytes", most));
   }
 
  private:

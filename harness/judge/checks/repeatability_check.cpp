@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // repeatability (R0): a repeated run gives the same bits, row by row.
+#include <fmt/format.h>
+
 #include <limits>
 #include <map>
 #include <tuple>
@@ -91,8 +93,8 @@ std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
   if (!evidence.repeated->record()) return "it left no readable record: " + evidence.repeated->error();
   for (const auto& rank : evidence.repeated->record()->ranks) {
     if (rank.exit && rank.exit->status == "ok" && rank.exit->code == 0) continue;
-    return "rank " + std::to_string(rank.rank) +
-           (rank.exit ? " ended with status " + rank.exit->status : " left no exit.json");
+    return fmt::format("rank {}{}", rank.rank,
+                       rank.exit ? " ended with status " + rank.exit->status : " left no exit.json");
   }
   return std::nullopt;
 }

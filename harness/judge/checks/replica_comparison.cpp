@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/replica_comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -67,12 +69,11 @@ class ReplicaComparison {
     if (own_gradients_)
       judgement_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
     if (unrecorded_data_) judgement_.not_shown("whether replicas are fed different data: a replica has no data digest");
-    std::string words = "start, " + std::string(own_gradients_ ? "" : "gradients, ") +
-                        "parameters and moments have the same bits in all " + std::to_string(records_.size()) +
-                        " replicas";
+    std::string words = fmt::format("start, {}parameters and moments have the same bits in all {} replicas",
+                                    own_gradients_ ? "" : "gradients, ", records_.size());
     if (!sharded().empty())
-      words = std::to_string(sharded().size()) + " parameters are complete in the parts of " +
-              std::to_string(records_.size()) + " replicas, and the norm covers all parts";
+      words = fmt::format("{} parameters are complete in the parts of {} replicas, and the norm covers all parts",
+                          sharded().size(), records_.size());
     return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed its own data"),
                                {{sharded().empty() ? "tensors" : "parts", 1}});
   }
@@ -101,8 +102,8 @@ class ReplicaComparison {
         divergence.item = name;
         divergence.expected = "a row of " + part;
         divergence.got = "none";
-        divergence.words = "parameter " + name + ", " + step_words(step) + ": replica " + std::to_string(replica) +
-                           " has no row of " + part + ", which is its part by the mesh";
+        divergence.words = fmt::format("parameter {}, {}: replica {} has no row of {}, which is its part by the mesh",
+                                       name, step_words(step), replica, part);
         judgement_.diverge(at_data(step, 0), std::move(divergence));
       }
     }
@@ -130,9 +131,10 @@ class ReplicaComparison {
           divergence.item = "gradient_norm";
           divergence.expected = to_text(by_rows->norm);
           divergence.got = to_text(*row.gradient_norm);
-          divergence.words = "gradient norm, " + step_words(step) + ", replica " + std::to_string(replica) +
-                             ": the root of the sum of l2 squared over all parts is " + divergence.expected + ", got " +
-                             divergence.got + ", ratio " + to_text(*row.gradient_norm / by_rows->norm);
+          divergence.words = fmt::format(
+              "gradient norm, {}, replica {}: the root of the sum of l2 squared over all parts is {}, got {}, ratio {}",
+              step_words(step), replica, divergence.expected, divergence.got,
+              to_text(*row.gradient_norm / by_rows->norm));
           judgement_.diverge(at_norm(step, NormPart::norm), std::move(divergence));
         }
       }
@@ -178,16 +180,17 @@ class ReplicaComparison {
     const auto first = *others.begin();
     // The point at which a replica is compared with its reference, which explains more.
     const auto position = position_of(model_, records_.front().record()->manifest, row.kind, row.name);
-    judgement_.diverge(tensor_point(step, row.kind, position, row.stage),
-                       {.step = step,
-                        .stage = row.stage,
-                        .replica = static_cast<std::int64_t>(first),
-                        .item = row.name,
-                        .what = row.kind + " " + row.name,
-                        .expected = most->first,
-                        .got = tensor.digests.at(first),
-                        .why = named(others) + (others.size() == 1 ? " has" : " have") + " other bits than " +
-                               named(most->second) + why(row, step, tensor.digests)});
+    judgement_.diverge(
+        tensor_point(step, row.kind, position, row.stage),
+        {.step = step,
+         .stage = row.stage,
+         .replica = static_cast<std::int64_t>(first),
+         .item = row.name,
+         .what = fmt::format("{} {}", row.kind, row.name),
+         .expected = most->first,
+         .got = tensor.digests.at(first),
+         .why = fmt::format("{}{} other bits than {}{}", named(others), others.size() == 1 ? " has" : " have",
+                            named(most->second), why(row, step, tensor.digests))});
   }
 
   std::string why(const TensorRow& row, std::int64_t step, const Digests& digests) const {
@@ -199,7 +202,7 @@ class ReplicaComparison {
       const auto was = before->second.find(replica);
       if (was != before->second.end() && was->second == digest) unchanged.insert(replica);
     }
-    return unchanged.empty() ? "" : "; in " + named(unchanged) + " it is unchanged by the step";
+    return unchanged.empty() ? "" : fmt::format("; in {} it is unchanged by the step", named(unchanged));
   }
 
   /// A whole step with another replica's data: its gradients add nothing, and no other check detects it. Single
@@ -260,8 +263,9 @@ class ReplicaComparison {
     divergence.item = item + " of the step";
     divergence.expected = expected;
     divergence.got = got;
-    divergence.words = item + " of the step, " + step_words(step) + ": replica " + std::to_string(replica) + " says " +
-                       got + "; the microbatches of all replicas add up to " + expected;
+    divergence.words =
+        fmt::format("{} of the step, {}: replica {} says {}; the microbatches of all replicas add up to {}", item,
+                    step_words(step), replica, got, expected);
     judgement_.diverge(at_step_loss(step), std::move(divergence));
   }
 
@@ -280,16 +284,16 @@ class ReplicaComparison {
   }
 
   void report_same_data(std::int64_t step, std::size_t one, std::size_t other) {
-    judgement_.diverge(
-        at_data(step, 0),
-        {.step = step,
-         .replica = static_cast<std::int64_t>(other),
-         .item = "data",
-         .expected = "other microbatches than replica " + std::to_string(one) + "'s",
-         .got = "the same",
-         .why = "replica " + std::to_string(other) + " is fed the same microbatches as replica " + std::to_string(one) +
-                ", so it adds nothing to the batch; give each replica its own part (if the same data are "
-                "intended, omit the check replicas, or judge one with --replica)"});
+    judgement_.diverge(at_data(step, 0),
+                       {.step = step,
+                        .replica = static_cast<std::int64_t>(other),
+                        .item = "data",
+                        .expected = fmt::format("other microbatches than replica {}'s", one),
+                        .got = "the same",
+                        .why = fmt::format("replica {} is fed the same microbatches as replica {}, so it adds nothing "
+                                           "to the batch; give each replica its own part (if the same data are "
+                                           "intended, omit the check replicas, or judge one with --replica)",
+                                           other, one)});
   }
 
   std::vector<RecordReading> records_;

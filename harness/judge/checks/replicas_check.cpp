@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // replicas, for a record that is judged alone, without the other pipelines of its run. With all of them:
 // replica_comparison.hpp.
+#include <fmt/format.h>
+
 #include "harness/judge/checks/checks.hpp"
 
 namespace plumbline::judging {
@@ -16,9 +18,9 @@ class OneReplica : public StepCheck {
     Judgement judgement("replicas", "replicas", "");
     judgement.not_shown("other pipelines of the mesh: this is " + name_);
     return judgement.conclude_as(Outcome::not_run,
-                                 "this is " + name_ +
-                                     ": the others were neither inspected nor compared with it; the folder that "
-                                     "holds them all is judged whole without --replica");
+                                 fmt::format("this is {}: the others were neither inspected nor compared with it; the "
+                                             "folder that holds them all is judged whole without --replica",
+                                             name_));
   }
 
  private:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // resume (R6): a resumed run begins with the reference's state and position in the data.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -33,8 +35,9 @@ class ResumeCheck : public StepCheck {
     const auto tensors = static_cast<std::int64_t>(evidence_.model.parameters.size()) * kinds_;
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
     return judgement_.conclude(
-        "parameters and optimiser state when it resumed at step " + std::to_string(evidence_.first_step()) +
-            " are the reference's after the step before, and so are data and learning rate of that step",
+        fmt::format("parameters and optimiser state when it resumed at step {} are the reference's after the step "
+                    "before, and so are data and learning rate of that step",
+                    evidence_.first_step()),
         {{"tensors", tensors}, {"learning_rates", ranks}, {"digests", evidence_.own_microbatches()}});
   }
 

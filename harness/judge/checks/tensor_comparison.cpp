@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/tensor_comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -16,7 +18,7 @@ namespace {
 
 Finding at_tensor(const std::string& kind, std::int64_t step, std::optional<std::int64_t> stage,
                   std::optional<std::int64_t> rank, const std::string& name) {
-  return {.step = step, .stage = stage, .rank = rank, .item = name, .what = kind + " " + name};
+  return {.step = step, .stage = stage, .rank = rank, .item = name, .what = fmt::format("{} {}", kind, name)};
 }
 
 /// A row of `kind` that should not be there.
@@ -37,15 +39,15 @@ std::string size_words(const TensorRow& theirs, const TensorRow& mine) {
   };
   const std::string l2 = ratio(mine.l2, theirs.l2);
   const std::string most = ratio(static_cast<double>(mine.max_abs), static_cast<double>(theirs.max_abs));
-  return "l2 " + l2 + " and max_abs " + most + " the reference's";
+  return fmt::format("l2 {} and max_abs {} the reference's", l2, most);
 }
 
 /// The reason why two rows with one digest cannot both be correct; empty if they can. A writer may sum the squares in
 /// any order: for n terms each addition and product rounds once, and so do root and division.
 std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine) {
   const auto differ = [](const std::string& what, auto expected, auto got) {
-    return "the bits are the same, but " + what + " is " + to_text(expected) + " in the reference and " + to_text(got) +
-           " in the candidate";
+    return fmt::format("the bits are the same, but {} is {} in the reference and {} in the candidate", what,
+                       to_text(expected), to_text(got));
   };
   if (mine.nonzero != theirs.nonzero) return differ("nonzero", theirs.nonzero, mine.nonzero);
   if (mine.nonzero_rows && theirs.nonzero_rows && *mine.nonzero_rows != *theirs.nonzero_rows)
@@ -217,7 +219,7 @@ std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candi
   std::size_t first = parameter;
   while (first > 0 && parameters[first - 1].unit == unit) --first;
   const auto found = std::ranges::find_if(of_layer, [&](const std::string& name) {
-    return parameters[parameter].name.find("." + name + ".") != std::string::npos;
+    return parameters[parameter].name.find(fmt::format(".{}.", name)) != std::string::npos;
   });
   return apart * static_cast<std::int64_t>(first) + (found - of_layer.begin());
 }
@@ -231,8 +233,7 @@ std::int64_t position_of(const ExpectedModel& model, const Manifest& candidate, 
 
 std::string not_finite_words(const TensorRow& row) {
   if (row.nan + row.inf == 0) return "";
-  return std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite of " +
-         std::to_string(element_count(row.shape)) + " elements";
+  return fmt::format("{} NaN and {} infinite of {} elements", row.nan, row.inf, element_count(row.shape));
 }
 
 bool unused(const StepEvidence& now, const std::string& parameter) {
@@ -332,8 +333,8 @@ void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judge
         Finding finding = at_tensor(kind, now.step, placed.row->stage, placed.rank, name);
         finding.expected = first->digest;
         finding.got = placed.row->digest;
-        finding.why = "the copies of the tied weight differ: " + first->name + " on stage " +
-                      std::to_string(first->stage) + " has other bits";
+        finding.why = fmt::format("the copies of the tied weight differ: {} on stage {} has other bits", first->name,
+                                  first->stage);
         judgement.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, name), placed.row->stage),
                           std::move(finding));
       }

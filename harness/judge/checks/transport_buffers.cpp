@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/transport_buffers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/expected/expected_traffic.hpp"
@@ -43,8 +45,8 @@ class TransportBuffersPart : public MemoryPart {
     if (!evidence_.lowered_list) findings.lack("a schedule.csv that can be followed");
     if (cells_lack_) findings.lack("buffer_bytes");
     findings.judgement.absorb(std::move(judgement_));
-    findings.measured.push_back("transport buffers at most " + std::to_string(largest_buffer_) + " of " +
-                                std::to_string(largest_bound_) + " bytes");
+    findings.measured.push_back(
+        fmt::format("transport buffers at most {} of {} bytes", largest_buffer_, largest_bound_));
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // variable_lengths: boundary tensors have the shape of their own microbatch. The check bench (harness/judge/bench.hpp)
 // states whether the lengths differ enough for other checks to detect a mix-up.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
@@ -63,7 +65,7 @@ class VariableLengthsCheck : public StepCheck {
                         .microbatch = row.microbatch,
                         .direction = row.direction,
                         .item = row.cut,
-                        .what = row.direction + " boundary " + row.cut,
+                        .what = fmt::format("{} boundary {}", row.direction, row.cut),
                         .expected = shape_text(expected),
                         .got = shape_text(row.shape),
                         .why = "not the shape of its microbatch"});

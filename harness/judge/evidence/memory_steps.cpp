@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/evidence/memory_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace plumbline::judging {
@@ -21,7 +23,7 @@ MemorySteps::MemorySteps(const Record& record, std::string whose) : record_(reco
 }
 
 void MemorySteps::lack(const std::string& what) {
-  if (why_no_owners_.empty()) why_no_owners_ = "tables, data and other bytes of the " + whose_ + " (" + what + ")";
+  if (why_no_owners_.empty()) why_no_owners_ = fmt::format("tables, data and other bytes of the {} ({})", whose_, what);
 }
 
 void MemorySteps::step(std::int64_t step, Judgement& judgement) {

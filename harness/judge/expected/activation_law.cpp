@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/activation_law.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/error.hpp"
@@ -70,8 +72,10 @@ class ActivationLaw {
   const SavedRow& row(std::int64_t microbatch, const std::string& unit) const {
     const auto found = saved_.find({microbatch, unit});
     if (found == saved_.end()) {
-      throw InputError("the reference's saved.csv has no row for microbatch " + std::to_string(microbatch) + ", unit " +
-                       unit + ": the activation memory model cannot be applied");
+      throw InputError(
+          fmt::format("the reference's saved.csv has no row for microbatch {}, unit {}: the activation memory model "
+                      "cannot be applied",
+                      microbatch, unit));
     }
     return found->second;
   }
@@ -91,10 +95,12 @@ std::vector<PredictedPeak> predict_peaks(const ActionList& list, const StageMap&
   for (const auto& action : list) {
     if (!is_compute(action.type)) continue;
     const StageEntry* stage = stages.find(action.stage);
-    if (!stage) throw InputError("schedule.csv: " + to_text(action) + " is of a stage that the manifest does not list");
+    if (!stage)
+      throw InputError(fmt::format("schedule.csv: {} is of a stage that the manifest does not list", to_text(action)));
     const auto microbatch = static_cast<std::size_t>(action.microbatch);
     if (microbatch >= boundary_bytes.size()) {
-      throw InputError("schedule.csv: " + to_text(action) + " names a microbatch that microbatches.csv does not have");
+      throw InputError(
+          fmt::format("schedule.csv: {} names a microbatch that microbatches.csv does not have", to_text(action)));
     }
     peaks.push_back(stage->units.empty() ? law.relay(action, boundary_bytes[microbatch])
                                          : law.run(action, stage->units));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/expected_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -14,15 +16,14 @@ std::int64_t size_of(const Json& config, const char* key, std::optional<std::int
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) {
     if (fallback) return *fallback;
-    throw InputError(std::string("manifest.json, model: key `") + key +
-                     "` is missing; a Hugging Face config.json has it");
+    throw InputError(fmt::format("manifest.json, model: key `{}` is missing; a Hugging Face config.json has it", key));
   }
   // With larger sizes a shape's number of elements could overflow.
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   const bool fits = found->is_number_integer() && *found > 0 && *found <= largest;
   if (!fits) {
-    throw InputError(std::string("manifest.json, model: `") + key + "` is " + json_text(*found) +
-                     ", not an integer from 1 to " + std::to_string(largest));
+    throw InputError(
+        fmt::format("manifest.json, model: `{}` is {}, not an integer from 1 to {}", key, json_text(*found), largest));
   }
   return found->get<std::int64_t>();
 }
@@ -31,8 +32,7 @@ bool flag_of(const Json& config, const char* key) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return false;  // transformers' default for all three flags of a Llama
   if (!found->is_boolean()) {
-    throw InputError(std::string("manifest.json, model: `") + key + "` is " + json_text(*found) +
-                     ", not true or false");
+    throw InputError(fmt::format("manifest.json, model: `{}` is {}, not true or false", key, json_text(*found)));
   }
   return found->get<bool>();
 }
@@ -45,7 +45,7 @@ void add_linear(ExpectedModel& model, const std::string& name, const std::string
 
 void add_layer(ExpectedModel& model, std::int64_t layer, bool halves) {
   const std::string name = "layers." + std::to_string(layer);
-  const std::string prefix = "model." + name + ".";
+  const std::string prefix = fmt::format("model.{}.", name);
   const std::string attention = halves ? name + ".attention" : name, mlp = halves ? name + ".mlp" : name;
   const std::int64_t query = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
   model.units.push_back(attention);

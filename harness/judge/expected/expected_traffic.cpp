@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/expected_traffic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/error.hpp"
@@ -11,7 +13,8 @@ namespace {
 std::int64_t bytes_of(const Action& action, const std::vector<std::int64_t>& bytes) {
   const auto microbatch = static_cast<std::size_t>(action.microbatch);
   if (action.microbatch < 0 || microbatch >= bytes.size()) {
-    throw InputError("schedule.csv: " + to_text(action) + " names a microbatch that microbatches.csv does not have");
+    throw InputError(
+        fmt::format("schedule.csv: {} names a microbatch that microbatches.csv does not have", to_text(action)));
   }
   return bytes[microbatch];
 }
@@ -57,7 +60,7 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
     if (!is_communication(action.type)) continue;
     const Message message = message_of(action.type);
     const StageEntry* peer = stages.find(action.stage + message.stage_step);
-    if (!peer) throw InputError("schedule.csv: " + to_text(action) + " has no stage at its other end");
+    if (!peer) throw InputError(fmt::format("schedule.csv: {} has no stage at its other end", to_text(action)));
     Moved& moved = traffic[{peer->rank, message.direction, message.side}];
     ++moved.operations;
     moved.bytes += bytes_of(action, bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/calibrated_tier.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "harness/judge/comparability.hpp"
@@ -22,14 +24,15 @@ CalibratedTier::CalibratedTier(std::filesystem::path calibration_file, const Rec
 void CalibratedTier::open() {
   calibration_ = read_calibration(file_);
   if (!std::filesystem::is_directory(calibration_.shadow)) {
-    throw InputError(file_.string() + ": its float64 reference's record is not at " + calibration_.shadow.string() +
-                     "; keep the folder that `plumbline calibrate` wrote");
+    throw InputError(
+        fmt::format("{}: its float64 reference's record is not at {}; keep the folder that `plumbline calibrate` wrote",
+                    file_.string(), calibration_.shadow.string()));
   }
   shadow_.emplace(calibration_.shadow);
   const Manifest& manifest = shadow_->record().manifest;
   if (manifest.run_id != calibration_.shadow_run_id || manifest.level != RecordLevel::dump) {
-    throw InputError(calibration_.shadow.string() + ": is not the float64 reference that " + file_.string() +
-                     " was made with");
+    throw InputError(fmt::format("{}: is not the float64 reference that {} was made with", calibration_.shadow.string(),
+                                 file_.string()));
   }
   differences_ = why_not_calibrated(manifest, reference_.manifest);
   limits_.emplace(calibration_, shadow_->record(), candidate_);
@@ -50,13 +53,15 @@ void CalibratedTier::go_to(std::int64_t step) {
 void CalibratedTier::refuse_unfit() const {
   if (failure_) std::rethrow_exception(failure_);
   if (!differences_.empty()) {
-    throw InputError(file_.string() + ": is the calibration of another run: " + join(differences_, "; ") +
-                     ". Make one of this run with `plumbline calibrate`");
+    throw InputError(
+        fmt::format("{}: is the calibration of another run: {}. Make one of this run with `plumbline calibrate`",
+                    file_.string(), join(differences_, "; ")));
   }
   if (candidate_.manifest.level != RecordLevel::dump) {
-    throw InputError(candidate_.path.string() + ": has level " + to_text(candidate_.manifest.level) +
-                     ", but errors can only be measured on dumped values; run it with candidate.toml, "
-                     "which is in the calibration's folder, or with level = \"dump\" under [record]");
+    throw InputError(
+        fmt::format("{}: has level {}, but errors can only be measured on dumped values; run it with candidate.toml, "
+                    "which is in the calibration's folder, or with level = \"dump\" under [record]",
+                    candidate_.path.string(), to_text(candidate_.manifest.level)));
   }
 }
 

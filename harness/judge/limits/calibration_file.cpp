@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/calibration_file.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <utility>
@@ -81,14 +83,13 @@ Calibration read_calibration(const fs::path& path) {
   const Json json = read_json(path);
   const JsonKeys keys(path, json);
   if (keys.text("schema") == capped_schema) {
-    keys.fail("schema", std::string("is ") + capped_schema +
-                            ", which has a cap for each limit; calibrate again: "
-                            "`plumbline calibrate` writes " +
-                            calibration_schema);
+    keys.fail("schema",
+              fmt::format("is {}, which has a cap for each limit; calibrate again: `plumbline calibrate` writes {}",
+                          capped_schema, calibration_schema));
   }
   if (keys.text("schema") != calibration_schema) {
-    keys.fail("schema", "is " + keys.text("schema") + ", not " + calibration_schema +
-                            "; give the calibration.json that `plumbline calibrate` wrote");
+    keys.fail("schema", fmt::format("is {}, not {}; give the calibration.json that `plumbline calibrate` wrote",
+                                    keys.text("schema"), calibration_schema));
   }
   Calibration calibration;
   calibration.dtype = keys.word("dtype", {"float32", "bfloat16"});
@@ -104,8 +105,9 @@ Calibration read_calibration(const fs::path& path) {
   }
   if (calibration.limits.empty()) keys.fail("limits", "is empty: nothing would be compared");
   if (const auto changed = why_not_its_own(calibration); !changed.empty()) {
-    keys.fail("limits", "does not follow from its own numbers: " + changed +
-                            "; it was edited or damaged: calibrate again (--resume keeps its runs)");
+    keys.fail("limits", fmt::format("does not follow from its own numbers: {}; it was edited or damaged: calibrate "
+                                    "again (--resume keeps its runs)",
+                                    changed));
   }
   return calibration;
 }

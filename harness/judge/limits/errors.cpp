@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/errors.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -27,7 +29,8 @@ class Measuring {
 
  private:
   [[noreturn]] static void lacks(const Record& record, const std::string& what) {
-    throw InputError(record.path.string() + ": holds no " + what + ", which the other run of this calibration holds");
+    throw InputError(
+        fmt::format("{}: holds no {}, which the other run of this calibration holds", record.path.string(), what));
   }
 
   void dumped(std::int64_t step) {
@@ -35,11 +38,11 @@ class Measuring {
     const SafetensorsFile mine(run_.path / rank_folder(0) / "dumps" / name),
         truth(shadow_.path / rank_folder(0) / "dumps" / name);
     for (const auto& [key, entry] : mine.entries()) {
-      if (!truth.entries().contains(key)) lacks(shadow_, key + " in " + name);
+      if (!truth.entries().contains(key)) lacks(shadow_, fmt::format("{} in {}", key, name));
     }
     for (const auto& [key, entry] : truth.entries()) {
       if (key.starts_with("gradient_use/")) continue;  // their sum is the gradient, an item
-      if (!mine.entries().contains(key)) lacks(run_, key + " in " + name);
+      if (!mine.entries().contains(key)) lacks(run_, fmt::format("{} in {}", key, name));
       const std::string item = key.ends_with(computed) ? key.substr(0, key.size() - computed.size()) : key;
       add({step, item}, relative_error(mine.at(key), entry), all_zero(entry));
     }
@@ -74,8 +77,9 @@ class Measuring {
 
   void add(const Item& item, double error, bool truth_zero) {
     if (!std::isfinite(error)) {
-      throw InputError(run_.path.string() + ": " + item.name + " at step " + std::to_string(item.step) +
-                       " is not finite, or its float64 reference is not: it gives no limit");
+      throw InputError(
+          fmt::format("{}: {} at step {} is not finite, or its float64 reference is not: it gives no limit",
+                      run_.path.string(), item.name, item.step));
     }
     errors_[item] = {error, truth_zero};
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/limits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -125,9 +127,9 @@ class LimitMaker {
 Calibration make_calibration(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
                              const std::string& dtype) {
   if (null.size() < least_null_runs) {
-    throw InputError(std::to_string(null.size()) +
-                     " perturbed runs are too few to measure what equivalent changes do; at least " +
-                     std::to_string(least_null_runs) + " are needed");
+    throw InputError(
+        fmt::format("{} perturbed runs are too few to measure what equivalent changes do; at least {} are needed",
+                    null.size(), least_null_runs));
   }
   if (own.empty()) throw InputError("the reference holds no item: nothing can be calibrated");
   for (const auto& run : null) {
@@ -140,8 +142,8 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
 
 std::string why_not_its_own(const Calibration& calibration) {
   if (calibration.factor != factor_of(calibration.left_out)) {
-    return "its factor is " + short_text(calibration.factor) + ", its left_out makes " +
-           short_text(factor_of(calibration.left_out));
+    return fmt::format("its factor is {}, its left_out makes {}", short_text(calibration.factor),
+                       short_text(factor_of(calibration.left_out)));
   }
   std::map<std::string, double> pools;  // largest so far by kind; items are in the order of steps
   std::map<std::pair<std::string, std::int64_t>, double> largest;
@@ -156,13 +158,12 @@ std::string why_not_its_own(const Calibration& calibration) {
     made.pooled = pool.empty() ? std::max(limit.own, limit.null_most) : largest.at({pool, item.step});
     set_limit(item, calibration, made);
     const auto differs = [&, &item = item](const char* what, double stands, double follows) {
-      return item.name + " of step " + std::to_string(item.step) + ": its " + what + " is " + short_text(stands) +
-             ", its own numbers give " + short_text(follows);
+      return fmt::format("{} of step {}: its {} is {}, its own numbers give {}", item.name, item.step, what,
+                         short_text(stands), short_text(follows));
     };
     if (limit.pooled != made.pooled) return differs("pooled", limit.pooled, made.pooled);
     if (limit.limit != made.limit) return differs("limit", limit.limit, made.limit);
-    if (limit.by != made.by)
-      return item.name + " of step " + std::to_string(item.step) + ": its limit is not set by that";
+    if (limit.by != made.by) return fmt::format("{} of step {}: its limit is not set by that", item.name, item.step);
   }
   return "";
 }
@@ -175,21 +176,21 @@ std::string short_text(double number) {
 
 std::string limit_words(const Calibration& calibration, const Limit& limit) {
   const std::string value = short_text(limit.limit);
-  const std::string runs = "the reference and " + std::to_string(calibration.null_runs) + " perturbed references";
+  const std::string runs = fmt::format("the reference and {} perturbed references", calibration.null_runs);
   switch (limit.by) {
     case LimitBy::zero:
       return "0: the float64 reference is exactly zero there";
     case LimitBy::ceiling:
-      return value + ", half the error of a missing tensor, below " + short_text(calibration.factor) + " x " +
-             short_text(limit.pooled) + ", the largest error of " + runs;
+      return fmt::format("{}, half the error of a missing tensor, below {} x {}, the largest error of {}", value,
+                         short_text(calibration.factor), short_text(limit.pooled), runs);
     case LimitBy::rounding:
-      return value + " = " + short_text(calibration.factor) + " x one rounding, as the errors of " + runs +
-             " are smaller";
+      return fmt::format("{} = {} x one rounding, as the errors of {} are smaller", value,
+                         short_text(calibration.factor), runs);
     case LimitBy::null_runs:
       break;
   }
-  return value + " = " + short_text(calibration.factor) + " x " + short_text(limit.pooled) + ", the largest error of " +
-         runs;
+  return fmt::format("{} = {} x {}, the largest error of {}", value, short_text(calibration.factor),
+                     short_text(limit.pooled), runs);
 }
 
 }  // namespace plumbline::judging

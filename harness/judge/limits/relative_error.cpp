@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/relative_error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,8 +14,10 @@ namespace {
 
 std::vector<double> numbers_with_error(const SafetensorsEntry& tensor) {
   if (tensor.dtype != "float32" && tensor.dtype != "float64" && tensor.dtype != "bfloat16")
-    throw InputError("a dump holds a tensor of dtype " + tensor.dtype +
-                     ", whose rounding error is not measured; float32, float64 and bfloat16 are supported");
+    throw InputError(
+        fmt::format("a dump holds a tensor of dtype {}, whose rounding error is not measured; float32, float64 and "
+                    "bfloat16 are supported",
+                    tensor.dtype));
   return numbers_of(tensor);
 }
 

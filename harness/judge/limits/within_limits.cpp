@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/within_limits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +22,8 @@ double Measured::margin() const {
 }
 
 std::string Measured::words() const {
-  return item + " is " + short_text(error) + " off, margin " + short_text(margin()) + " of its limit " + limit_words;
+  return fmt::format("{} is {} off, margin {} of its limit {}", item, short_text(error), short_text(margin()),
+                     limit_words);
 }
 
 namespace {
@@ -28,8 +31,9 @@ namespace {
 ComparedValue outcome(Measured measured, const std::string& got) {
   ComparedValue compared;
   if (!measured.holds()) {
-    compared.difference = ValueDifference{"at most " + short_text(measured.limit) + " off the float64 reference", got,
-                                          "outside its limit, margin " + short_text(measured.margin())};
+    compared.difference =
+        ValueDifference{fmt::format("at most {} off the float64 reference", short_text(measured.limit)), got,
+                        "outside its limit, margin " + short_text(measured.margin())};
   }
   compared.measured = std::move(measured);
   return compared;
@@ -43,14 +47,14 @@ ComparedValue outcome(const Measured& measured) {
 }  // namespace
 
 ComparedValue WithinLimits::tensor(std::int64_t rank, const TensorRow&, const TensorRow& candidate) {
-  const std::string key = candidate.kind + "/" + candidate.name;
+  const std::string key = fmt::format("{}/{}", candidate.kind, candidate.name);
   return outcome(compare(rank, candidate.step, key, key, key, candidate.digest));
 }
 
 ComparedValue WithinLimits::boundary(std::int64_t rank, const BoundaryRow&, const BoundaryRow& candidate) {
   const std::string item = boundary_item(candidate.direction, candidate.microbatch, candidate.cut);
-  return outcome(
-      compare(rank, candidate.step, item, item + "/" + candidate.side, item + "/computed", candidate.digest));
+  return outcome(compare(rank, candidate.step, item, fmt::format("{}/{}", item, candidate.side), item + "/computed",
+                         candidate.digest));
 }
 
 ComparedValue WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> microbatch, float, float candidate) {
@@ -68,7 +72,7 @@ ComparedValue WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> 
   for (const MicrobatchRow& row : truth.microbatches) {
     if (row.step == step && row.microbatch == microbatch && row.loss) return against(*row.loss);
   }
-  throw CalibrationError(shadow_.path.string() + ": holds no " + item + " at step " + std::to_string(step));
+  throw CalibrationError(fmt::format("{}: holds no {} at step {}", shadow_.path.string(), item, step));
 }
 
 ComparedValue WithinLimits::evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float,
@@ -81,7 +85,7 @@ ComparedValue WithinLimits::evaluation_loss(std::int64_t step, std::optional<std
           to_text(candidate));
     }
   }
-  throw CalibrationError(shadow_.path.string() + ": holds no " + item + " at step " + std::to_string(step));
+  throw CalibrationError(fmt::format("{}: holds no {} at step {}", shadow_.path.string(), item, step));
 }
 
 ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double candidate) {
@@ -91,13 +95,14 @@ ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double cand
                      to_text(candidate));
     }
   }
-  throw CalibrationError(shadow_.path.string() + ": holds no gradient norm of step " + std::to_string(step));
+  throw CalibrationError(fmt::format("{}: holds no gradient norm of step {}", shadow_.path.string(), step));
 }
 
 std::string WithinLimits::demand() const {
-  return "calibrated: relative error against the float64 reference, at most " + short_text(calibration_.factor) +
-         " x the largest of the reference and " + std::to_string(calibration_.null_runs) +
-         " perturbed references, never above " + short_text(limit_ceiling);
+  return fmt::format(
+      "calibrated: relative error against the float64 reference, at most {} x the largest of the reference and {} "
+      "perturbed references, never above {}",
+      short_text(calibration_.factor), calibration_.null_runs, short_text(limit_ceiling));
 }
 
 double loosest_loss(const Calibration& calibration) {
@@ -129,8 +134,8 @@ const SafetensorsEntry& WithinLimits::truth(std::int64_t step, const std::string
                boundary_item(row.direction, row.microbatch, row.cut) + "/" + row.side == key;
       });
   if (known) return entry;
-  throw InputError(shadow_.path.string() + ": the dump of " + key + " at step " + std::to_string(step) +
-                   " is not the tensor of its table");
+  throw InputError(
+      fmt::format("{}: the dump of {} at step {} is not the tensor of its table", shadow_.path.string(), key, step));
 } catch (const InputError& error) {
   throw CalibrationError(error.what());
 }
@@ -139,14 +144,15 @@ Measured WithinLimits::compare(std::int64_t rank, std::int64_t step, const std::
                                const std::string& shadow_key, const std::string& digest) {
   const SafetensorsEntry& got = dump(candidate_, rank, step).at(key);
   if (tensor_digest(got.dtype, got.shape, got.bytes) != digest) {
-    throw RunError("the candidate's dump of " + key + " at step " + std::to_string(step) + " on rank " +
-                   std::to_string(rank) + " is not the tensor of its table: the digests differ");
+    throw RunError(fmt::format(
+        "the candidate's dump of {} at step {} on rank {} is not the tensor of its table: the digests differ", key,
+        step, rank));
   }
   return measured({step, item}, relative_error(got, truth(step, shadow_key)));
 }
 
 Measured WithinLimits::measured(const Item& item, double error) const {
-  const std::string name = item.name + " at step " + std::to_string(item.step);
+  const std::string name = fmt::format("{} at step {}", item.name, item.step);
   const auto found = calibration_.limits.find(item);
   if (found == calibration_.limits.end()) throw RunError("the calibration has no limit for " + name);
   return {name, error, found->second.limit, plumbline::judging::limit_words(calibration_, found->second)};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/request/partition_asked.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -68,9 +70,9 @@ Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vecto
 Counts by_hand(const ExpectedModel& model, const Counts& balance, std::int64_t stages) {
   const auto sum = std::accumulate(balance.begin(), balance.end(), std::int64_t{0});
   if (std::ssize(balance) != stages || sum != layers_of(model) || std::ranges::min(balance) < 0) {
-    throw InputError("a balance of " + std::to_string(balance.size()) + " stages and " + std::to_string(sum) +
-                     " layers, for " + std::to_string(stages) + " stages of a model of " +
-                     std::to_string(layers_of(model)) + " layers, or halves of them");
+    throw InputError(
+        fmt::format("a balance of {} stages and {} layers, for {} stages of a model of {} layers, or halves of them",
+                    balance.size(), sum, stages, layers_of(model)));
   }
   return balance;
 }
@@ -79,11 +81,11 @@ Counts by_hand(const ExpectedModel& model, const Counts& balance, std::int64_t s
 
 std::vector<std::vector<std::string>> partition_asked(const ExpectedModel& model, const PartitionAsked& asked,
                                                       std::int64_t stages, const std::vector<std::int64_t>& rows) {
-  if (stages < 1) throw InputError("a partition of " + std::to_string(stages) + " stages");
+  if (stages < 1) throw InputError(fmt::format("a partition of {} stages", stages));
   const Counts counts = !asked.balance.empty()    ? by_hand(model, asked.balance, stages)
                         : asked.rule == "uniform" ? evenly(layers_of(model), stages)
                         : asked.rule == "cost"    ? by_cost(model, stages, rows)
-                                                  : throw InputError("partition `" + asked.rule + "` is unknown");
+                                               : throw InputError(fmt::format("partition `{}` is unknown", asked.rule));
   std::vector<std::vector<std::string>> units(counts.size());
   auto next = model.units.begin();
   units.front().push_back(*next++);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/request/request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -22,9 +24,8 @@ Integer whole(const Json& json) {
   const bool fits = whole && (json.is_number_unsigned() ? std::in_range<Integer>(json.get<std::uint64_t>())
                                                         : std::in_range<Integer>(json.get<std::int64_t>()));
   if (!fits)
-    throw InputError(json_text(json) + " is not an integer from " +
-                     std::to_string(std::numeric_limits<Integer>::min()) + " to " +
-                     std::to_string(std::numeric_limits<Integer>::max()));
+    throw InputError(fmt::format("{} is not an integer from {} to {}", json_text(json),
+                                 std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()));
   return json.get<Integer>();
 }
 
@@ -56,8 +57,8 @@ std::vector<RequestedMicrobatch> microbatches_from(const Json& json) {
     auto& lengths = microbatches.back().lengths;
     for (const Json& length : microbatch.at("lengths")) lengths.push_back(whole<std::int64_t>(length));
     if (lengths.empty() || std::ranges::min(lengths) < 1) {
-      throw InputError("microbatch " + std::to_string(microbatches.size() - 1) +
-                       " needs one length of at least 1 for each row");
+      throw InputError(
+          fmt::format("microbatch {} needs one length of at least 1 for each row", microbatches.size() - 1));
     }
   }
   return microbatches;
@@ -81,12 +82,12 @@ RequestedData data_from(const Json& json) {
   }
   data.format = json.at("format").get<std::string>();
   if (data.format != "bytes" && data.format != "uint16" && data.format != "uint32") {
-    throw InputError("format `" + data.format + "` is unknown; give bytes, uint16 or uint32");
+    throw InputError(fmt::format("format `{}` is unknown; give bytes, uint16 or uint32", data.format));
   }
   data.seed = whole<std::uint64_t>(json.at("seed"));
   data.shuffle = json.value("shuffle", data.shuffle);
   if (data.shuffle != "none" && data.shuffle != "windows") {
-    throw InputError("shuffle `" + data.shuffle + "` is unknown; give none or windows");
+    throw InputError(fmt::format("shuffle `{}` is unknown; give none or windows", data.shuffle));
   }
   return data;
 }
@@ -208,7 +209,7 @@ Json to_json(const Request& request) {
 
 Request request_from_json(const Json& json, const std::string& where) {
   if (!json.is_object() || json.value("schema", Json()) != request_schema) {
-    throw InputError(where + ": is not a request of schema " + request_schema);
+    throw InputError(fmt::format("{}: is not a request of schema {}", where, request_schema));
   }
   Request request;
   for (const auto& [key, value] : json.items()) {
@@ -218,12 +219,13 @@ Request request_from_json(const Json& json, const std::string& where) {
       std::vector<std::string> known;
       for (const Field& each : fields()) known.emplace_back(each.key);
       const auto nearest = nearest_word(key, known);
-      throw InputError(where + ": unknown key `" + key + "`" + (nearest ? "; did you mean `" + *nearest + "`?" : ""));
+      throw InputError(fmt::format("{}: unknown key `{}`{}", where, key,
+                                   nearest ? fmt::format("; did you mean `{}`?", *nearest) : ""));
     }
     try {
       field->read(request, value);
     } catch (const std::exception& error) {
-      throw InputError(where + ", key " + key + ": " + error.what());
+      throw InputError(fmt::format("{}, key {}: {}", where, key, error.what()));
     }
   }
   return request;

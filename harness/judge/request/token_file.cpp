@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/request/token_file.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <tuple>
@@ -36,7 +38,7 @@ TokenFile::TokenFile(const fs::path& path, std::int64_t bytes, const std::string
     }
   }
   if ((bytes_ - begin_) % width_ != 0) {
-    throw InputError(path_.string() + ": is not a whole number of ids of " + std::to_string(width_) + " bytes");
+    throw InputError(fmt::format("{}: is not a whole number of ids of {} bytes", path_.string(), width_));
   }
   tokens_ = (bytes_ - begin_) / width_;
 }
@@ -48,7 +50,7 @@ void TokenFile::set_type_by_index(const fs::path& index) {
   std::array<char, 18> head{};
   const bool whole = read_file_at(index, 0, head) == head.size();
   const auto type = whole ? types.find(static_cast<unsigned char>(head[17])) : types.end();
-  if (type == types.end()) throw InputError(index.string() + ": is not an index of " + path_.string());
+  if (type == types.end()) throw InputError(fmt::format("{}: is not an index of {}", index.string(), path_.string()));
   std::tie(width_, signed_) = type->second;
 }
 

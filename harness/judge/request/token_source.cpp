@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/request/token_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -19,10 +21,10 @@ namespace fs = std::filesystem;
 std::int64_t size_of(const fs::path& file, std::int64_t asked) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
-  if (error) throw InputError(file.string() + ": the data cannot be read again (" + error.message() + ")");
+  if (error) throw InputError(fmt::format("{}: the data cannot be read again ({})", file.string(), error.message()));
   if (static_cast<std::int64_t>(size) != asked) {
-    throw InputError(file.string() + ": has " + std::to_string(size) + " bytes, but had " + std::to_string(asked) +
-                     " when the run was requested");
+    throw InputError(
+        fmt::format("{}: has {} bytes, but had {} when the run was requested", file.string(), size, asked));
   }
   return asked;
 }

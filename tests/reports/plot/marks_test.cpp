@@ -49,12 +49,6 @@ TEST(Marks, SeriesDifferInColour) {
   EXPECT_THAT(draw_line(1, {{0, 0}, {1, 1}}), HasSubstr("stroke=\"#D55E00\""));
 }
 
-TEST(Marks, SeriesStandAroundTheirPlace) {
-  EXPECT_DOUBLE_EQ(beside(0, 1), 0);
-  EXPECT_DOUBLE_EQ(beside(0, 3), -0.15);
-  EXPECT_DOUBLE_EQ(beside(2, 3), 0.15);
-}
-
 TEST(Marks, NothingToDrawIsNoElement) {
   EXPECT_EQ(draw_points(0, {{NAN, 1}}), "");
   EXPECT_EQ(draw_points(0, {{1, INFINITY}}), "");

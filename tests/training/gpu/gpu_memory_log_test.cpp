@@ -14,15 +14,17 @@ TEST(GpuMemoryLog, WritesOneRowPerStep) {
   testing::FakeGpus gpus;
   gpus.memory = {300, 1000};
   const testing::TemporaryFolder folder;
-  GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::one_rank);
+  RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
+  GpuMemoryLog log(writer, &gpus, 0, GpuProcess::one_rank);
 
   log.step_began(0);
   log.step_ended(0);
   gpus.memory.free_bytes = 250;
   log.step_began(1);
   log.step_ended(1);
+  writer.flush();
 
-  EXPECT_EQ(read_file(folder.path() / "gpu_memory.csv"),
+  EXPECT_EQ(read_file(writer.folder() / "gpu_memory.csv"),
             "step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n"
             "0,1,3,2,300,1000\n1,1,3,2,250,1000\n");
   EXPECT_EQ(gpus.resets, 2);
@@ -31,7 +33,8 @@ TEST(GpuMemoryLog, WritesOneRowPerStep) {
 TEST(GpuMemoryLog, DoesNotResetSharedPeaks) {
   testing::FakeGpus gpus;
   const testing::TemporaryFolder folder;
-  GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::several_ranks);
+  RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
+  GpuMemoryLog log(writer, &gpus, 0, GpuProcess::several_ranks);
 
   log.step_began(0);
   log.step_ended(0);
@@ -41,12 +44,13 @@ TEST(GpuMemoryLog, DoesNotResetSharedPeaks) {
 
 TEST(GpuMemoryLog, WritesNothingWithoutAGpu) {
   const testing::TemporaryFolder folder;
-  GpuMemoryLog log(folder.path(), nullptr, 0, GpuProcess::one_rank);
+  RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
+  GpuMemoryLog log(writer, nullptr, 0, GpuProcess::one_rank);
 
   log.step_began(0);
   log.step_ended(0);
 
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_FALSE(std::filesystem::exists(writer.folder() / "gpu_memory.csv"));
 }
 
 }  // namespace
