@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The room gpu/: the CUDA half, a module (bin/plumbline-gpu.so) that the trainers load by name when --device cuda asks for it. No program
+# The component gpu/: the CUDA half, a module (bin/plumbline-gpu.so) that the trainers load by name when --device cuda asks for it. No program
 # links it, so that the CPU path costs what it costs in a CPU build. Which file stands for it in training/ is chosen here.
 add_library(plumbline_gpu INTERFACE)
 target_link_libraries(plumbline_gpu INTERFACE plumbline_options)

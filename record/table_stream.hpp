@@ -91,7 +91,7 @@ class TableStream {
 
  private:
   /// A column of the row type and its index in the file.
-  struct Placed {
+  struct Located {
     const Column<Row>* column;
     std::size_t index;
   };
@@ -154,7 +154,7 @@ class TableStream {
 
   const RankPlace& rank_;
   std::optional<CsvStream> csv_;
-  std::vector<Placed> placed_;
+  std::vector<Located> placed_;
   std::optional<TableKeys> keys_;
   CsvRow cells_;
   std::optional<Row> next_;

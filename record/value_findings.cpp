@@ -8,9 +8,9 @@
 namespace plumbline {
 
 std::string to_text(const ValueFindings& findings) {
-  if (findings.fingerprints.empty()) return findings.otherwise;
+  if (findings.fault_signatures.empty()) return findings.otherwise;
   std::vector<std::string> parts;
-  for (const Fingerprint& found : findings.fingerprints)
+  for (const FaultSignature& found : findings.fault_signatures)
     parts.push_back(fmt::format("{} ({}): {}", found.words, found.evidence, found.suggests));
   return join(parts, "; or: ");
 }

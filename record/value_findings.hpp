@@ -9,7 +9,7 @@
 namespace plumbline {
 
 /// A fault signature that was found in the values.
-struct Fingerprint {
+struct FaultSignature {
   std::string name;      ///< stable, for machines: "not_scaled"
   std::string words;     ///< what the values show
   std::string evidence;  ///< the numbers: ratio, residual, how many tensors
@@ -27,7 +27,7 @@ struct ValueFindings {
   std::string tensor;            ///< name in the dump of the first divergence's tensor; empty if it has none
   std::vector<UlpBucket> ulps;   ///< of its elements, ascending; empty if ULPs have no meaning
   std::int64_t not_numbers = 0;  ///< elements that are NaN in either record
-  std::vector<Fingerprint> fingerprints;
+  std::vector<FaultSignature> fault_signatures;
   std::string otherwise;  ///< if no signature matches: a sentence with what was seen
 };
 

@@ -32,12 +32,13 @@ const Words<Outcome>& words_of(Outcome) {
 }
 const Words<Requirement>& words_of(Requirement) {
   using enum Requirement;
-  static const Words<Requirement> words{"requirement",
-                                        {{required, "required"}, {told, "told"}, {not_applicable, "not_applicable"}}};
+  static const Words<Requirement> words{
+      "requirement", {{required, "required"}, {informational, "told"}, {not_applicable, "not_applicable"}}};
   return words;
 }
-const Words<Tier>& words_of(Tier) {
-  static const Words<Tier> words{"tier", {{Tier::bits, "bits"}, {Tier::calibrated, "calibrated"}}};
+const Words<ComparisonMode>& words_of(ComparisonMode) {
+  static const Words<ComparisonMode> words{
+      "tier", {{ComparisonMode::bits, "bits"}, {ComparisonMode::calibrated, "calibrated"}}};
   return words;
 }
 const Words<SecondRun::Outcome>& words_of(SecondRun::Outcome) {
@@ -67,8 +68,8 @@ std::string to_text(Outcome outcome) {
 std::string to_text(Requirement requirement) {
   return name_of(requirement);
 }
-std::string to_text(Tier tier) {
-  return name_of(tier);
+std::string to_text(ComparisonMode comparison_mode) {
+  return name_of(comparison_mode);
 }
 std::string to_text(SecondRun::Outcome outcome) {
   return name_of(outcome);
@@ -85,7 +86,7 @@ Value parse_word(const std::string& text) {
 }
 template Outcome parse_word<Outcome>(const std::string&);
 template Requirement parse_word<Requirement>(const std::string&);
-template Tier parse_word<Tier>(const std::string&);
+template ComparisonMode parse_word<ComparisonMode>(const std::string&);
 template SecondRun::Outcome parse_word<SecondRun::Outcome>(const std::string&);
 
 bool is_blocking(const CheckResult& check) {
@@ -101,13 +102,13 @@ void sum_up(Verdict& verdict) {
                     {"cells_not_run", std::ssize(verdict.not_run)},
                     {"checks", 0}};
   verdict.compared.clear();
-  verdict.looked_at.clear();
+  verdict.inspected.clear();
   const auto take = [&](const std::vector<CheckResult>& checks) {
     for (const auto& check : checks) {
       ++verdict.counts["checks"];
       ++verdict.counts["checks_" + to_text(check.outcome)];
       add(verdict.compared, check.compared);
-      add(verdict.looked_at, check.looked_at);
+      add(verdict.inspected, check.inspected);
     }
   };
   for (const auto& reference : verdict.references) take(reference.checks);

@@ -21,14 +21,14 @@ inline constexpr const char* verdict_schema = "plumbline-verdict/2";
 enum class Outcome { holds, fails, not_run, not_applicable, not_triggered };
 std::string to_text(Outcome outcome);
 
-/// How a check counts for its case. required: it must hold. told: informational, only a failure keeps the case from
-/// holding. not_applicable: its claim has no meaning for the case.
-enum class Requirement { required, told, not_applicable };
+/// How a check counts for its case. required: it must hold. informational: informational, only a failure keeps the case
+/// from holding. not_applicable: its claim has no meaning for the case.
+enum class Requirement { required, informational, not_applicable };
 std::string to_text(Requirement requirement);
 
 /// How values are compared: bit for bit, or within the limits of a calibration.
-enum class Tier { bits, calibrated };
-std::string to_text(Tier tier);
+enum class ComparisonMode { bits, calibrated };
+std::string to_text(ComparisonMode comparison_mode);
 
 /// Counts by name: tensors, elements, ranks, ...
 using Counts = std::map<std::string, std::int64_t>;
@@ -39,7 +39,7 @@ struct CheckResult {
   Requirement requirement = Requirement::required;
   std::string reason;                  ///< one sentence; for `holds`, what was shown
   Counts compared;                     ///< values compared with another record's or with a recomputed one
-  Counts looked_at;                    ///< values only inspected: sizes, forms, the reference's own rows
+  Counts inspected;                    ///< values only inspected: sizes, forms, the reference's own rows
   std::vector<std::string> not_shown;  ///< parts of its claim that these runs do not cover, with the reason
   std::string limit;                   ///< "0 ULP", "equal to the byte", "60 % of the reference", with the reason
   std::string measured;
@@ -120,10 +120,10 @@ struct Selection {
 struct Verdict {
   bool holds = false;
   std::string name, started;
-  Tier tier = Tier::bits;
+  ComparisonMode comparison_mode = ComparisonMode::bits;
   Selection selection;
   Counts counts;               ///< cells, cells_holding, cells_unstable, cells_not_run, checks, checks_<outcome>
-  Counts compared, looked_at;  ///< sums over references and cells
+  Counts compared, inspected;  ///< sums over references and cells
   Json harness = nullptr;      ///< version and commit of the judge
   Json machine;                ///< from the reference's manifest: machine, versions, environment
   std::vector<ReferenceVerdict> references;
@@ -133,11 +133,11 @@ struct Verdict {
       not_applicable;  ///< cases of the matrix that their schedule does not support, with the reason
 };
 
-/// Computes counts, compared and looked_at from references and cases. Failed checks count, too.
+/// Computes counts, compared and inspected from references and cases. Failed checks count, too.
 void sum_up(Verdict& verdict);
 
 Json to_json(const Verdict& verdict);
-/// Also reads schema 1, whose counts do not state what was compared: they all become `looked_at`. Throws InputError
+/// Also reads schema 1, whose counts do not state what was compared: they all become `inspected`. Throws InputError
 /// naming file and key: unsupported schema, missing key, wrong type.
 Verdict read_verdict(const std::filesystem::path& path);
 void write_verdict(const std::filesystem::path& path, const Verdict& verdict);

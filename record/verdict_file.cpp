@@ -50,7 +50,7 @@ void list_keys(A<CheckResult> auto& check, auto& keys) {
   keys("requirement", check.requirement, Since::second);
   keys("reason", check.reason);
   keys("compared", check.compared, Since::second);
-  keys("looked_at", check.looked_at);
+  keys("looked_at", check.inspected);
   keys("not_shown", check.not_shown, Since::second);
   keys("limit", check.limit);
   keys("measured", check.measured);
@@ -70,7 +70,7 @@ void list_keys(A<UlpBucket> auto& bucket, auto& keys) {
   keys("elements", bucket.elements);
 }
 
-void list_keys(A<Fingerprint> auto& found, auto& keys) {
+void list_keys(A<FaultSignature> auto& found, auto& keys) {
   keys("name", found.name);
   keys("words", found.words);
   keys("evidence", found.evidence);
@@ -82,7 +82,7 @@ void list_keys(A<ValueFindings> auto& findings, auto& keys) {
   keys("tensor", findings.tensor);
   keys("ulps", findings.ulps);
   keys("not_numbers", findings.not_numbers);
-  keys("fingerprints", findings.fingerprints);
+  keys("fingerprints", findings.fault_signatures);
   keys("otherwise", findings.otherwise);
 }
 
@@ -141,11 +141,11 @@ void list_keys(A<Verdict> auto& verdict, auto& keys) {
   keys("name", verdict.name);
   keys("started", verdict.started);
   keys("holds", verdict.holds);
-  keys("tier", verdict.tier, Since::second);
+  keys("tier", verdict.comparison_mode, Since::second);
   keys("selection", verdict.selection, Since::second);
   keys("counts", verdict.counts);
   keys("compared", verdict.compared, Since::second);
-  keys("looked_at", verdict.looked_at, Since::second);
+  keys("looked_at", verdict.inspected, Since::second);
   keys("harness", verdict.harness, Since::second);
   keys("machine", verdict.machine);
   keys("references", verdict.references, Since::second);
@@ -267,7 +267,7 @@ class KeyReader {
     if (outcome == Outcome::not_applicable) return Requirement::not_applicable;
     bool required = false;
     KeyReader(keys, true)("required", required);
-    return required ? Requirement::required : Requirement::told;
+    return required ? Requirement::required : Requirement::informational;
   }
 
   template <class Value>
@@ -288,7 +288,7 @@ void complete_first(Verdict& verdict) {
   for (const auto& cell : verdict.cells) {
     std::vector<std::string> asked;
     for (const auto& check : cell.checks) {
-      if (check.limit.starts_with("calibrated")) verdict.tier = Tier::calibrated;
+      if (check.limit.starts_with("calibrated")) verdict.comparison_mode = ComparisonMode::calibrated;
       if (check.reason != not_asked_for) asked.push_back(check.name);
     }
     if (asked.size() < cell.checks.size()) verdict.selection.checks = asked;
@@ -297,7 +297,7 @@ void complete_first(Verdict& verdict) {
   verdict.counts.clear();
   for (const auto& [what, number] : all) {
     const bool of_checks = what.starts_with("cells") || what.starts_with("checks");
-    (of_checks ? verdict.counts : verdict.looked_at)[what] = number;
+    (of_checks ? verdict.counts : verdict.inspected)[what] = number;
   }
 }
 

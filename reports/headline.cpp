@@ -58,7 +58,7 @@ std::string claim_of_holding(const Verdict& verdict) {
   if (not_shown.empty()) {
     return fmt::format(
         "{}: {}.{}",
-        verdict.tier == Tier::calibrated
+        verdict.comparison_mode == ComparisonMode::calibrated
             ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not compared"
             : "Every pipeline run computed the same bits as the single device, in everything that was required",
         cells, of_all);
@@ -111,7 +111,7 @@ std::string headline(const Verdict& verdict) {
   if (!verdict.selection.checks.empty()) text += fmt::format(", {} of {}", grouped(asked), count_text(checks, "check"));
   if (unstable > 0) text += fmt::format(", {} unstable", grouped(unstable));
   if (!verdict.not_run.empty()) text += fmt::format(", {} not run", grouped(std::ssize(verdict.not_run)));
-  if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
+  if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
   return text;
 }
 
@@ -141,7 +141,7 @@ std::vector<std::string> warnings(const Verdict& verdict) {
   std::vector<std::string> lines;
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
-      if (check.requirement != Requirement::told || check.outcome == Outcome::holds) continue;
+      if (check.requirement != Requirement::informational || check.outcome == Outcome::holds) continue;
       lines.push_back(fmt::format("reference {}: {}", reference.id, check.reason));
     }
   }

@@ -180,7 +180,7 @@ void skip_named(Suite& suite, const std::string& line) {
 Suite sweep_suite(const Verdict& verdict) {
   Suite suite("sweep");
   suite.property("sweep", verdict.name);
-  suite.property("tier", to_text(verdict.tier));
+  suite.property("tier", to_text(verdict.comparison_mode));
   suite.property("selection", headline(verdict));
   suite.properties("harness", verdict.harness);
   if (verdict.machine.is_object() && verdict.machine.contains("versions"))

@@ -16,9 +16,9 @@ namespace {
 /// "loss: 40 losses (inspected: 3 ranks)".
 std::string counted(const CheckResult& check) {
   std::string text = counts_text(check.compared);
-  if (!check.looked_at.empty())
-    text = text.empty() ? "inspected: " + counts_text(check.looked_at)
-                        : fmt::format("{} (inspected: {})", text, counts_text(check.looked_at));
+  if (!check.inspected.empty())
+    text = text.empty() ? "inspected: " + counts_text(check.inspected)
+                        : fmt::format("{} (inspected: {})", text, counts_text(check.inspected));
   return check.name + (text.empty() ? "" : ": " + text);
 }
 
@@ -124,7 +124,7 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
   for (const CheckResult& check : checks) {
     if (!blocking && is_blocking(check)) continue;
     const std::string words = own_words(check, usual);
-    if (check.outcome == Outcome::holds && words.empty() && check.requirement != Requirement::told) {
+    if (check.outcome == Outcome::holds && words.empty() && check.requirement != Requirement::informational) {
       held.push_back(counted(check));
     } else if (check.outcome == Outcome::not_applicable && words.empty()) {
       aside.push_back(check.name);

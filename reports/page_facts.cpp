@@ -88,8 +88,8 @@ void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence
   add("Sweep", (verdict.name.empty() ? "without a name" : verdict.name) +
                    (verdict.started.empty() ? "" : ", " + verdict.started));
   add("Machine", device_fact(verdict));
-  add("Mode",
-      verdict.tier == Tier::bits ? "bits: equal bit for bit" : "calibrated: within measured limits, not in bits");
+  add("Mode", verdict.comparison_mode == ComparisonMode::bits ? "bits: equal bit for bit"
+                                                              : "calibrated: within measured limits, not in bits");
   add("Selection", selection_fact(verdict));
   add("Compared with", baseline_fact(evidence.baseline));
   page.set("facts", facts);

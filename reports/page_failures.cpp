@@ -62,7 +62,7 @@ std::vector<Alike> causes_of(const Verdict& verdict) {
 std::string look_in_short(const CellVerdict& cell) {
   if (!cell.values) return "";
   const ValueFindings& values = *cell.values;
-  return values.fingerprints.empty() ? values.otherwise : values.fingerprints.front().words;
+  return values.fault_signatures.empty() ? values.otherwise : values.fault_signatures.front().words;
 }
 
 /// The fault signature, else the words of the divergence.
@@ -224,15 +224,16 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
 PageData values_data(const CellVerdict& cell) {
   if (!cell.values) return PageData(false);
   const ValueFindings& values = *cell.values;
-  PageData fingerprints = page_list();
-  for (const auto& [name, words, evidence, suggests] : values.fingerprints)
-    fingerprints.push_back(
+  PageData fault_signatures = page_list();
+  for (const auto& [name, words, evidence, suggests] : values.fault_signatures)
+    fault_signatures.push_back(
         page_row({{"name", name}, {"words", words}, {"evidence", evidence}, {"suggests", suggests}}));
-  const bool several = values.fingerprints.size() > 1;
+  const bool several = values.fault_signatures.size() > 1;
   PageData data = page_row(
       {{"heading", several ? "Looks like (several causes fit):" : "Looks like:"}, {"when", when(values.step)}});
-  data.set("fingerprints", fingerprints);
-  data.set("otherwise", values.fingerprints.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));
+  data.set("fingerprints", fault_signatures);
+  data.set("otherwise",
+           values.fault_signatures.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));
   return data;
 }
 

@@ -71,7 +71,7 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
 std::string all_counts(const Verdict& verdict) {
   std::string text = counts_text(verdict.counts);
   if (!verdict.compared.empty()) text += ". Compared: " + counts_text(verdict.compared);
-  if (!verdict.looked_at.empty()) text += ". Inspected: " + counts_text(verdict.looked_at);
+  if (!verdict.inspected.empty()) text += ". Inspected: " + counts_text(verdict.inspected);
   return text;
 }
 

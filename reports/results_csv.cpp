@@ -28,7 +28,7 @@ std::string row(std::vector<std::string> place, const CheckResult& check) {
                                           count(check.compared, "tensors"),
                                           count(check.compared, "elements"),
                                           all(check.compared),
-                                          all(check.looked_at),
+                                          all(check.inspected),
                                           check.limit,
                                           check.measured,
                                           check.margin ? to_text(*check.margin) : "",

@@ -73,7 +73,7 @@ std::string outcome_words(Outcome outcome) {
 }
 
 std::string outcome_and_requirement(const CheckResult& check) {
-  return outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : "");
+  return outcome_words(check.outcome) + (check.requirement == Requirement::informational ? " (informational)" : "");
 }
 
 std::string outcome_sign(Outcome outcome) {

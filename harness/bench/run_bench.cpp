@@ -9,7 +9,7 @@
 #include "harness/bench/bench_text.hpp"
 #include "harness/bench/median_interval.hpp"
 #include "harness/bench/summarise_bench.hpp"
-#include "harness/launch/last_words.hpp"
+#include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/kept_sweep.hpp"
@@ -101,7 +101,7 @@ class Bench {
     const LaunchFinding finding = trainers_.run(reference, id, record);
     progress_.end();
     if (finding.exit_code != 0 || finding.timed_out) {
-      const std::string said = last_words(folder_.launch(id) / "stderr.txt", reference_program);
+      const std::string said = last_error_line(folder_.launch(id) / "stderr.txt", reference_program);
       const std::string words = fmt::format("{} failed: {}", id, said.empty() ? finding.words : said);
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) throw InputError(words);
       throw RunError(words);

@@ -11,7 +11,7 @@
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
-#include "harness/sweep/fingerprint/fingerprints.hpp"
+#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "reports/headline.hpp"
@@ -70,7 +70,7 @@ void say_size(const fs::path& reference, const fs::path& candidate, CellVerdict&
   std::string& size = cell.first_divergence->size;
   try {
     const auto difference = first_element(*cell.first_divergence, reference, candidate);
-    if (difference) cell.values = find_fingerprints(*cell.first_divergence, reference, candidate);
+    if (difference) cell.values = find_fault_signatures(*cell.first_divergence, reference, candidate);
     if (difference) size += (size.empty() ? "" : "; ") + to_text(*difference);
   } catch (const InputError& error) {
     size += (size.empty() ? "" : "; ") + std::string("no element is known: ") + error.what();
@@ -117,10 +117,10 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   verdict.name = "compare";
   verdict.started = now_text();
   verdict.holds = cell.holds;
-  verdict.tier = calibration ? Tier::calibrated : Tier::bits;
+  verdict.comparison_mode = calibration ? ComparisonMode::calibrated : ComparisonMode::bits;
   verdict.machine = Json::object();
   verdict.selection.cells = verdict.selection.of_cells = 1;
-  judging::BenchRequest bench;
+  judging::DataCoverageRequest bench;
   if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
   ReferenceVerdict alone;
   alone.id = cell.reference = name_of_folder(reference, "reference");
@@ -143,7 +143,7 @@ std::string comparison_text(const Verdict& verdict) {
   std::int64_t open = 0;
   for (const auto& check : cell.checks) {
     const std::string outcome = outcome_words(check.outcome);
-    const bool shown_only = check.requirement == Requirement::told && check.outcome != Outcome::holds;
+    const bool shown_only = check.requirement == Requirement::informational && check.outcome != Outcome::holds;
     if (shown_only) ++open;
     text += fmt::format("{:<{}}{:<15} {}{}\n", check.name, widest + 2, outcome, shown_only ? "(not required) " : "",
                         check.reason);
@@ -151,7 +151,7 @@ std::string comparison_text(const Verdict& verdict) {
   text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
   const std::string missing = not_recorded_words(verdict);
   if (!missing.empty()) text += (cell.holds ? ", but " : "; ") + missing;
-  if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
+  if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
   for (const auto& left_out : not_shown_of(cell)) text += "\nnot covered: " + left_out;

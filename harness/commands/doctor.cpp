@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "harness/commands/two_ranks.hpp"
-#include "harness/launch/last_words.hpp"
+#include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
@@ -33,7 +33,7 @@ Json ask(const fs::path& program, StopSignals& signals) {
     const auto finding = launch(question, signals);
     if (finding.exit_code == 0) return read_json(question.folder / "stdout.txt");
     return {{"missing", fmt::format("{} --capabilities ended with code {}: {}", program.string(), finding.exit_code,
-                                    last_words(question.folder / "stderr.txt", program.filename().string()))}};
+                                    last_error_line(question.folder / "stderr.txt", program.filename().string()))}};
   } catch (const Error& error) {
     return {{"missing", error.what()}};
   }

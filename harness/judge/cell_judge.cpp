@@ -22,32 +22,32 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   const CellEvidence& evidence = start.cell;
   if (evidence.reference.manifest.level < RecordLevel::full || evidence.candidate.manifest.level < RecordLevel::full)
     return "";
-  Judgement judgement("parameters", "R5", "");
-  compare_tensors(start, "parameter", judgement);
-  if (!judgement.diverged()) return "";
+  CheckResultBuilder builder("parameters", "R5", "");
+  compare_tensors(start, "parameter", builder);
+  if (!builder.diverged()) return "";
   return fmt::format(
-      "not the same start: {}{}", judgement.conclude_as(Outcome::fails, "").result.reason,
+      "not the same start: {}{}", builder.conclude_as(Outcome::fails, "").result.reason,
       !evidence.values->exact()
           ? ". Within limits, too, the start must have the same bits: give the candidate the reference's own "
             "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
           : "");
 }
 
-Judged not_comparable(const std::vector<std::string>& differences) {
-  Judgement judgement("data", "data",
-                      "the same training: model, data, seed, dtype, optimiser, clip, order of accumulation");
+LocatedResult not_comparable(const std::vector<std::string>& differences) {
+  CheckResultBuilder builder("data", "data",
+                             "the same training: model, data, seed, dtype, optimiser, clip, order of accumulation");
   for (std::size_t i = 0; i < differences.size(); ++i) {
-    judgement.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)),
-                      {.item = "manifest.json", .words = "not comparable: " + join(differences, "; ")});
+    builder.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)),
+                    {.item = "manifest.json", .words = "not comparable: " + join(differences, "; ")});
   }
-  return judgement.conclude_as(Outcome::fails, "");
+  return builder.conclude_as(Outcome::fails, "");
 }
 
 /// A record with impossible values fails the check, and never ends the sweep.
-Judged failed_by(const std::string& check, const std::exception& error) {
-  Judgement judgement(check, check, "");
-  judgement.diverge(at_structure(Structure::impossible), {.item = "record", .words = describe_failure(error).words});
-  return judgement.conclude_as(Outcome::fails, "");
+LocatedResult failed_by(const std::string& check, const std::exception& error) {
+  CheckResultBuilder builder(check, check, "");
+  builder.diverge(at_structure(Structure::impossible), {.item = "record", .words = describe_failure(error).words});
+  return builder.conclude_as(Outcome::fails, "");
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ CellJudge::CellJudge(const CellPlan& plan, RecordReading& reference, RecordReadi
 
 CellJudge::~CellJudge() = default;
 
-std::vector<Judged> CellJudge::run() {
+std::vector<LocatedResult> CellJudge::run() {
   prepare();
   walk();
   if (readable() && tier_) tier_->refuse_unfit();
@@ -71,7 +71,7 @@ void CellJudge::prepare() {
   blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
   if (blocked_.empty()) {
     differences_ = why_not_comparable(*reference_.record(), *candidate_.record(),
-                                      plan_.calibration ? Tier::calibrated : Tier::bits);
+                                      plan_.calibration ? ComparisonMode::calibrated : ComparisonMode::bits);
     if (!differences_.empty()) blocked_ = "the records are not comparable: see data";
   }
   if (blocked_.empty())
@@ -82,7 +82,7 @@ void CellJudge::prepare() {
   }
 }
 
-std::string CellJudge::why_blocked(const Judged& completion) const {
+std::string CellJudge::why_blocked(const LocatedResult& completion) const {
   if (completion.result.outcome != Outcome::holds) return "a run is not complete: see completion";
   if (reference_.record()->manifest.level == RecordLevel::none) return "the reference's record has level none";
   if (candidate_.record()->manifest.level == RecordLevel::none) return "the candidate's record has level none";
@@ -177,14 +177,15 @@ void CellJudge::show(const StepEvidence& now, bool of_the_run) {
 }
 
 bool CellJudge::depends_on_norm(const CheckDescriptor& check, std::int64_t step) const {
-  if (!evidence_->parted || check.behind_norm == BehindNorm::all) return false;
-  return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->parted : step > *evidence_->parted;
+  if (!evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all) return false;
+  return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->norm_diverged_at
+                                                  : step > *evidence_->norm_diverged_at;
 }
 
 void CellJudge::limit_after_diverged_coefficients(const StepEvidence& now) {
   const bool by_rank = auditing::summed_by_rank(evidence_->reference.manifest) ||
                        auditing::summed_by_rank(evidence_->candidate.manifest);
-  if (!by_rank || evidence_->parted || now.step < 0 || !evidence_->values->exact()) return;
+  if (!by_rank || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact()) return;
   const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
     for (const auto& placed : rows.steps()) {
       if (placed.row->clip_coefficient) return placed.row->clip_coefficient;
@@ -194,14 +195,15 @@ void CellJudge::limit_after_diverged_coefficients(const StepEvidence& now) {
   const auto theirs = coefficient(now.reference_rows), mine = coefficient(now.candidate_rows);
   // Larger differences are no roundings: gradient_norm fails, and with it its consequences.
   const bool near = theirs && mine && std::abs(*mine / *theirs - 1) <= 2 * auditing::widest_norm_limit;
-  if (theirs != mine && near) evidence_->parted = now.step;
+  if (theirs != mine && near) evidence_->norm_diverged_at = now.step;
 }
 
 /// Adds this to the result of a comparison of values.
 void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const {
-  if (!evidence_ || !evidence_->parted || check.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
+  if (!evidence_ || !evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all ||
+      result.outcome != Outcome::holds)
     return;
-  const std::string step = std::to_string(*evidence_->parted);
+  const std::string step = std::to_string(*evidence_->norm_diverged_at);
   result.reason += fmt::format(
       ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
       step);
@@ -267,10 +269,10 @@ void CellJudge::read_remaining_steps() {
   }
 }
 
-std::vector<Judged> CellJudge::conclude() {
-  std::vector<Judged> judged;
+std::vector<LocatedResult> CellJudge::conclude() {
+  std::vector<LocatedResult> judged;
   judged.push_back(as_asked_->conclude());
-  Judged completion = check_completion(plan_, reference_, candidate_);
+  LocatedResult completion = check_completion(plan_, reference_, candidate_);
   if (const std::string late = why_blocked(completion); !late.empty() && blocked_ != late) {
     // The cause of a run's end is known only at the end of its tables: earlier findings are discarded.
     blocked_ = late;

@@ -12,7 +12,7 @@
 #include "harness/judge/checks/as_asked_check.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/gradient_factor.hpp"
-#include "harness/judge/limits/calibrated_tier.hpp"
+#include "harness/judge/limits/calibrated_mode.hpp"
 
 namespace plumbline::judging {
 
@@ -22,20 +22,20 @@ class CellJudge {
   ~CellJudge();
 
   /// Results of all checks, in the order of the table. Throws InputError for a calibration that cannot be used.
-  std::vector<Judged> run();
+  std::vector<LocatedResult> run();
 
  private:
   /// A running check: `object` is null once it has ended.
   struct Running {
     const CheckDescriptor* check;
     std::unique_ptr<StepCheck> object;
-    std::optional<Judged> ended;
+    std::optional<LocatedResult> ended;
   };
 
   void prepare();
   void prepare_check(const CheckDescriptor& check);
   /// The reason why only the checks of the request and of completion can be judged; empty if all can.
-  std::string why_blocked(const Judged& completion) const;
+  std::string why_blocked(const LocatedResult& completion) const;
   void walk();
   void go_to(std::int64_t step);
   bool readable() const { return reference_.record() && candidate_.record(); }
@@ -47,7 +47,7 @@ class CellJudge {
   void note_gradient_factor(const StepEvidence& now);
   void add_gradient_factor(CheckResult& result) const;
   void read_remaining_steps();
-  std::vector<Judged> conclude();
+  std::vector<LocatedResult> conclude();
   template <typename Use>
   static void guard(Running& running, Use use);
 

@@ -40,8 +40,8 @@ Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
   if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
   const Required required = check_of(result.name).required;
   if (required == Required::always) return Requirement::required;
-  if (!asked_for(plan, result.name)) return Requirement::told;
-  return required == Required::on_bench_alone && !plan.bench ? Requirement::told : Requirement::required;
+  if (!asked_for(plan, result.name)) return Requirement::informational;
+  return required == Required::on_bench_alone && !plan.bench ? Requirement::informational : Requirement::required;
 }
 
 std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,

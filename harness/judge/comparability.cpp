@@ -316,14 +316,15 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
 }
 
 /// A reference may begin earlier: it is read from the candidate's first step.
-void compare_starts(const Record& reference, const Record& candidate, Tier tier, Differences& differences) {
+void compare_starts(const Record& reference, const Record& candidate, ComparisonMode comparison_mode,
+                    Differences& differences) {
   if (reference.first_step != candidate.first_step) {
     differences.words.push_back(
         fmt::format("the reference begins at step {}, the candidate at step {}: nothing can be compared with the "
                     "earlier steps; give the record that begins earlier as the reference",
                     to_text(reference.first_step), to_text(candidate.first_step)));
   }
-  if (tier == Tier::calibrated && candidate.first_step > 0) {
+  if (comparison_mode == ComparisonMode::calibrated && candidate.first_step > 0) {
     differences.words.push_back(
         fmt::format("the candidate resumes a run at step {}, and limits are measured on runs from their start: compare "
                     "such a record in bits",
@@ -333,11 +334,12 @@ void compare_starts(const Record& reference, const Record& candidate, Tier tier,
 
 }  // namespace
 
-std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier) {
+std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate,
+                                            ComparisonMode comparison_mode) {
   const Manifest &one = reference.manifest, &other = candidate.manifest;
   Differences differences;
   compare_trainings(one, one.dtype, other, differences);
-  if (tier == Tier::bits) {
+  if (comparison_mode == ComparisonMode::bits) {
     differences.demand_equal("device", device_kind(one), device_kind(other));
     // Kernels, and so bits, may differ between GPU models. Missing information is not counted as a difference.
     const auto models = gpu_models(one), others = gpu_models(other);
@@ -349,7 +351,7 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
           "`plumbline compare --calibration` uses them");
     }
   }
-  compare_starts(reference, candidate, tier, differences);
+  compare_starts(reference, candidate, comparison_mode, differences);
   refuse_measuring_runs(one, "the reference", differences);
   refuse_measuring_runs(other, "the candidate", differences);
   const auto same = why_the_same_run(reference, candidate);

@@ -15,7 +15,8 @@ namespace plumbline::judging {
 /// measurements (a perturbed run or float64 reference); empty if they are comparable. Reads no tables but two files of
 /// each rank, which differ in their first bytes if the runs do. In the mode calibrated the devices may differ, and
 /// nothing else.
-std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier = Tier::bits);
+std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate,
+                                            ComparisonMode comparison_mode = ComparisonMode::bits);
 
 /// Every reason why the reference is no run of the training that `shadow`, the calibration's float64 reference, was
 /// made for.

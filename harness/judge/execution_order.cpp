@@ -68,9 +68,9 @@ ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch) {
   return in_step(step, StepPhase::evaluation, microbatch);
 }
 
-ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::int64_t index) {
+ExecutionPoint off_path(std::int64_t step, OffPath place, std::int64_t rank, std::int64_t index) {
   ExecutionPoint point;
-  point.group = OrderGroup::beside;
+  point.group = OrderGroup::off_path;
   point.step = step;
   point.position = number(place);
   point.detail = index;
@@ -78,8 +78,8 @@ ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::i
   return point;
 }
 
-ExecutionPoint beside_action(std::int64_t step, std::int64_t index, std::int64_t rank) {
-  return beside(step, Beside::actions, rank, index);
+ExecutionPoint off_path_action(std::int64_t step, std::int64_t index, std::int64_t rank) {
+  return off_path(step, OffPath::actions, rank, index);
 }
 
 ExecutionPoint at_the_end() {

@@ -9,7 +9,7 @@ namespace plumbline::judging {
 
 /// The coarse order. Findings that are no compared value have points, too: structure before the run; memory, schedule
 /// and traffic off path, after it; and what only the complete records show, at the end.
-enum class OrderGroup : std::int8_t { structure, run, beside, end };
+enum class OrderGroup : std::int8_t { structure, run, off_path, end };
 
 /// Phases of a step, in order.
 enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, learning_rate, update, evaluation };
@@ -40,7 +40,7 @@ enum class Structure : std::int8_t {
 
 /// Off-path findings, ordered within a step: figures of the whole step, then its actions. The last figures of step -1
 /// are those of the whole record.
-enum class Beside : std::int8_t {
+enum class OffPath : std::int8_t {
   duration,
   state_of_rank,
   state_of_world,
@@ -87,9 +87,9 @@ ExecutionPoint at_learning_rate(std::int64_t step);
 ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage);
 /// After the step.
 ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch);
-ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::int64_t index = 0);
+ExecutionPoint off_path(std::int64_t step, OffPath place, std::int64_t rank, std::int64_t index = 0);
 /// `index`: of the action in its rank's list.
-ExecutionPoint beside_action(std::int64_t step, std::int64_t index, std::int64_t rank);
+ExecutionPoint off_path_action(std::int64_t step, std::int64_t index, std::int64_t rank);
 ExecutionPoint at_the_end();
 
 }  // namespace plumbline::judging

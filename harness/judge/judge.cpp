@@ -57,7 +57,7 @@ void relax_external_requirements(const RecordReading& reference, const RecordRea
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });
   for (auto& check : verdict.checks) {
-    if (comparable && lacks_what_externals_may(check)) check.requirement = Requirement::told;
+    if (comparable && lacks_what_externals_may(check)) check.requirement = Requirement::informational;
   }
 }
 
@@ -114,7 +114,7 @@ void mark_checks_without_records(const Manifest& reference, const Manifest& cand
   for (auto& check : verdict.checks) {
     if (check.outcome == Outcome::not_run && check.requirement == Requirement::required &&
         !why_not_recorded(check_of(check.name), reference, candidate, true).empty())
-      check.requirement = Requirement::told;
+      check.requirement = Requirement::informational;
   }
 }
 
@@ -190,7 +190,8 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   for (auto& judged : CellJudge(plan, reference, candidate, repeated).run()) {
     judged.result.requirement = requirement_of(plan, judged.result);
     const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
-    if (tables_alone && judged.result.outcome == Outcome::not_run) judged.result.requirement = Requirement::told;
+    if (tables_alone && judged.result.outcome == Outcome::not_run)
+      judged.result.requirement = Requirement::informational;
     if (judged.point && is_blocking(judged.result) && (!earliest || *judged.point < *earliest)) {
       earliest = judged.point;
       verdict.first_divergence = judged.result.first_divergence;
@@ -223,7 +224,7 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
   } catch (const InputError&) {
     pipelines = {{{}, readable_part(reference), readable_part(candidate), repeated}};
   }
-  return judge_pipelines(plan, pipelines, Unreadable::told);
+  return judge_pipelines(plan, pipelines, Unreadable::reported);
 }
 
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {

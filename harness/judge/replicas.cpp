@@ -47,7 +47,7 @@ JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unr
   std::optional<RecordReading> again;
   if (records.repeated) again.emplace(*records.repeated, 0, first);
   const auto throw_unreadable = [&] {
-    if (unreadable == Unreadable::told) return;
+    if (unreadable == Unreadable::reported) return;
     one.rethrow();
     other.rethrow();
   };
@@ -96,10 +96,10 @@ class OneCheck {
     CheckResult whole = *all_[static_cast<std::size_t>(worst_)];
     whole.reason = reason();
     whole.compared.clear();
-    whole.looked_at.clear();
+    whole.inspected.clear();
     for (const CheckResult* check : all_) {
       for (const auto& [what, number] : check->compared) whole.compared[what] += number;
-      for (const auto& [what, number] : check->looked_at) whole.looked_at[what] += number;
+      for (const auto& [what, number] : check->inspected) whole.inspected[what] += number;
       if (check->margin.value_or(-1) > whole.margin.value_or(-1)) {
         whole.margin = check->margin;
         whole.measured = check->measured;
@@ -146,8 +146,8 @@ class OneCheck {
   std::ptrdiff_t worst_;
 };
 
-Judged held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
-                     const std::vector<JudgedCell>& judged) {
+LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
+                            const std::vector<JudgedCell>& judged) {
   if (!asked_for(plan, "replicas")) return without_looking("replicas", Outcome::not_run, "not requested in this case");
   const bool complete = std::ranges::all_of(judged, [](const JudgedCell& cell) {
     const auto& checks = cell.verdict.checks;
@@ -159,7 +159,7 @@ Judged held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>&
   return compare_replicas(records);
 }
 
-CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, Judged replicas) {
+CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, LocatedResult replicas) {
   CellVerdict whole = judged.front().verdict;
   whole.replicas = std::ssize(judged);
   replicas.result.requirement = requirement_of(plan, replicas.result);
@@ -214,7 +214,7 @@ CellVerdict judge_pipelines(const CellPlan& plan, const std::vector<RecordsOfPip
   std::vector<JudgedCell> judged;
   for (const auto& records : pipelines) judged.push_back(judge_one(plan, records, unreadable));
   if (judged.size() == 1) return std::move(judged.front().verdict);
-  Judged replicas = held_together(plan, pipelines, judged);
+  LocatedResult replicas = held_together(plan, pipelines, judged);
   return together(plan, judged, std::move(replicas));
 }
 

@@ -24,7 +24,7 @@ std::vector<RecordsOfPipeline> pipelines_of(const std::filesystem::path& referen
                                             const std::optional<std::filesystem::path>& repeated);
 
 /// How to treat a record that cannot be read: `completion` reports it, or the reader's error is thrown.
-enum class Unreadable { told, thrown };
+enum class Unreadable { reported, thrown };
 
 CellVerdict judge_pipelines(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
                             Unreadable unreadable);

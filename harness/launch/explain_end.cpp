@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "harness/launch/last_words.hpp"
+#include "harness/launch/last_error_line.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "record/exit_file.hpp"
 #include "support/files.hpp"
@@ -60,8 +60,8 @@ class Explanation {
       : end_(end),
         finding_(finding),
         launcher_(end.launch.command.front()),
-        said_(last_words(end.launch.folder / "stderr.txt", end.launch.speaker,
-                         end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()))) {}
+        said_(last_error_line(end.launch.folder / "stderr.txt", end.launch.speaker,
+                              end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()))) {}
 
   void of_the_launcher() {
     if (end_.launcher_stopped) {

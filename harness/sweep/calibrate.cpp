@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/judge/limits/calibration_file.hpp"
-#include "harness/launch/last_words.hpp"
+#include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/run_commands.hpp"
@@ -213,7 +213,7 @@ class Calibrating {
   }
 
   [[noreturn]] void fail(const std::string& name, const LaunchFinding& finding) {
-    const std::string said = last_words(folder() / "launches" / name / "stderr.txt", reference_program);
+    const std::string said = last_error_line(folder() / "launches" / name / "stderr.txt", reference_program);
     const std::string words =
         fmt::format("{}, {}: {}", options_.run_file.string(), name, said.empty() ? finding.words : said);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {

@@ -55,7 +55,8 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
   plan.reference_launch = finding_of(folder, "reference-" + plan.reference);
   plan.request = request_in(folder.launch(plan.id));
   plan.reference_request = request_in(folder.launch("reference-" + plan.reference));
-  if (sweep.tier == Tier::calibrated) plan.calibration = folder.calibration(plan.reference) / "calibration.json";
+  if (sweep.comparison_mode == ComparisonMode::calibrated)
+    plan.calibration = folder.calibration(plan.reference) / "calibration.json";
   std::optional<fs::path> repeated;
   if (plan.repeat) {
     plan.repeat_launch = finding_of(folder, "repeat-" + plan.id);

@@ -98,7 +98,7 @@ Kept read_fields(const JsonKeys& keys) {
 KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::vector<std::string>& all_cells) {
   KeptSweep kept;
   kept.name = file.name;
-  kept.tier = file.calibrated ? Tier::calibrated : Tier::bits;
+  kept.comparison_mode = file.calibrated ? ComparisonMode::calibrated : ComparisonMode::bits;
   kept.selection.cells = std::ssize(plan.cells);
   kept.file = hash_hex(read_file(file.path));
   kept.all_cells = all_cells;
@@ -117,7 +117,7 @@ KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::ve
 Json to_json(const KeptSweep& sweep) {
   return {{"file", sweep.file},
           {"all_cells", sweep.all_cells},
-          {"tier", to_text(sweep.tier)},
+          {"tier", to_text(sweep.comparison_mode)},
           {"of_cells", sweep.selection.of_cells},
           {"checks", sweep.selection.checks},
           {"not_applicable", sweep.not_applicable},
@@ -135,7 +135,8 @@ KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
   const JsonKeys plan = keys.object("plan");
   KeptSweep kept;
   kept.name = keys.text("name");
-  kept.tier = plan.word("tier", {"bits", "calibrated"}) == "bits" ? Tier::bits : Tier::calibrated;
+  kept.comparison_mode =
+      plan.word("tier", {"bits", "calibrated"}) == "bits" ? ComparisonMode::bits : ComparisonMode::calibrated;
   kept.selection.of_cells = plan.integer("of_cells", 0);
   if (plan.has_value("file")) kept.file = plan.text("file");
   if (plan.has_value("all_cells")) kept.all_cells = plan.texts("all_cells");

@@ -24,7 +24,7 @@ struct KeptSweep {
   std::string name;
   std::string file;                    ///< XXH3-128 of the sweep file's bytes
   std::vector<std::string> all_cells;  ///< ids of all its cases, in order; empty in older versions
-  Tier tier = Tier::bits;
+  ComparisonMode comparison_mode = ComparisonMode::bits;
   Selection selection;
   std::vector<std::string> not_applicable;
   std::vector<KeptReference> references;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/launch/last_words.hpp"
+#include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
+#include "harness/sweep/parallel_jobs.hpp"
 #include "harness/sweep/run_commands.hpp"
-#include "harness/sweep/side_by_side.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -42,7 +42,7 @@ std::vector<Question> questions_of(const SweepPlan& plan, const RunCommands& com
   for (const auto& reference : plan.references)
     add(commands.of(reference, place), reference.run, "reference-" + reference.id);
   for (const auto& cell : plan.cells) {
-    if (cell.goes_on_with) add(commands.first_segment_of(cell, place), cell.run, cell.plan.id);
+    if (cell.resumes_from) add(commands.first_segment_of(cell, place), cell.run, cell.plan.id);
     add(commands.of(cell, place), cell.run, cell.plan.id);
   }
   return all;
@@ -62,7 +62,7 @@ std::optional<RefusedRun> refusal(const Question& question, const fs::path& fold
       throw SystemError(question.command.trainer + " --check: gave no answer for " + question.run.string());
     refused.exit_code = finding.exit_code;
     if (refused.exit_code == 0) return std::nullopt;
-    refused.words = last_words(folder / "stderr.txt", question.command.trainer);
+    refused.words = last_error_line(folder / "stderr.txt", question.command.trainer);
   }
   refused.words = with_original(refused.words, folder / "run.toml", question.run);
   return refused;
@@ -94,7 +94,7 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
     };
     runs.push_back({1, [] {}, ask, [] {}});
   }
-  run_side_by_side(runs, at_once, [] {});
+  run_parallel_jobs(runs, at_once, [] {});
   preflight.asked = questions.size();
   for (auto& answer : answers) {
     if (answer) preflight.refused.push_back(std::move(*answer));

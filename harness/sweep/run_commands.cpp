@@ -98,7 +98,7 @@ PlannedCommand RunCommands::of(const PlannedCell& planned, const fs::path& place
 }
 
 PlannedCommand RunCommands::first_segment_of(const PlannedCell& planned, const fs::path& place) const {
-  const PlannedStart& begin = *planned.goes_on_with;
+  const PlannedStart& begin = *planned.resumes_from;
   RunChanges changes = planned.changes;
   if (changes.level == "dump") changes.level.clear();  // it is not judged
   if (begin.schedule == by_the_reference) return reference(reference_run(planned.run, changes, place));

@@ -346,7 +346,7 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell) {
   const std::int32_t ranks = cell.placement.ranks;
   const auto replicas = static_cast<std::int32_t>(cell.plan.world) / ranks;
   request.role = "pipeline";
-  request.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
+  request.first_step = cell.resumes_from ? cell.resumes_from->steps : 0;
   request.world_size = cell.plan.world;
   // A user's launcher may select another transport, such as threads of one process.
   if (!sweep.own_launcher) request.transport = asked.transport();

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/fingerprint/fingerprints.hpp"
+#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/localise.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -102,7 +102,7 @@ void SecondRuns::localise(const CellVerdict& second, const fs::path& reference, 
                           CellVerdict& verdict) const {
   if (!second.first_divergence) return;
   const auto difference = first_element(*second.first_divergence, reference, candidate);
-  verdict.values = find_fingerprints(*second.first_divergence, reference, candidate);
+  verdict.values = find_fault_signatures(*second.first_divergence, reference, candidate);
   keep_dumps_of_step(candidate, second.first_divergence->step);
   if (!difference || second.first_divergence->words != verdict.first_divergence->words) return;
   std::string& size = verdict.first_divergence->size;

@@ -11,18 +11,18 @@
 #include <map>
 #include <thread>
 
-#include "harness/launch/last_words.hpp"
+#include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/audited_dumps.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/parallel_jobs.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/second_run.hpp"
-#include "harness/sweep/side_by_side.hpp"
 #include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
@@ -111,7 +111,7 @@ class Sweep {
   /// Only for the estimate.
   double work_of(const PlannedCell& cell) const {
     return rough_seconds(sizes_[cell.reference], cell.plan.world) *
-           ((cell.plan.repeat ? 2 : 1) + (cell.goes_on_with ? 1 : 0));
+           ((cell.plan.repeat ? 2 : 1) + (cell.resumes_from ? 1 : 0));
   }
   double work_of(std::size_t reference) const {
     constexpr double of_a_calibration = 22;  // the run, its float64 reference and the perturbed runs
@@ -164,7 +164,7 @@ class Sweep {
                       },
                       [this, id, index] { end_reference(id, index); }});
     }
-    run_side_by_side(runs, options_.jobs, [this] { at_glance(); });
+    run_parallel_jobs(runs, options_.jobs, [this] { at_glance(); });
   }
 
   void end_reference(const std::string& id, std::size_t index) {
@@ -172,7 +172,7 @@ class Sweep {
     const PlannedReference& reference = plan_.references[index];
     const LaunchFinding& finding = *references_[index];
     if (!reference.command && finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
-      throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
+      throw InputError(with_original(last_error_line(folder_.launch(id) / "stderr.txt", reference_program),
                                      folder_.launch(id) / "run.toml", reference.run));
     }
     const auto why = why_unusable(index);
@@ -293,7 +293,7 @@ class Sweep {
                         judge_next();
                       }});
     }
-    run_side_by_side(runs, options_.jobs, [this] { at_glance(); });
+    run_parallel_jobs(runs, options_.jobs, [this] { at_glance(); });
     settle_all();
     run_failures_again();
   }
@@ -358,7 +358,7 @@ class Sweep {
     to_judge_.pop_front();
   }
 
-  /// Waits for the current judgement, stores and prints it.
+  /// Waits for the current builder, stores and prints it.
   void settle() {
     if (!judging_.valid()) return;
     const CellVerdict cell = judging_.get();

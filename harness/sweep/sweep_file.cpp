@@ -277,11 +277,11 @@ SweepFile read_sweep_file(const fs::path& path) {
   if (sweep.device != "cpu" && sweep.device != "cuda") {
     refuse(table, "device", fmt::format("\"{}\" is unknown; give cpu or cuda", sweep.device));
   }
-  const std::string tier = table.text("tier").value_or("bits");
-  if (tier != "bits" && tier != "calibrated") {
-    refuse(table, "tier", fmt::format("\"{}\" is unknown; give bits (the default) or calibrated", tier));
+  const std::string comparison_mode = table.text("tier").value_or("bits");
+  if (comparison_mode != "bits" && comparison_mode != "calibrated") {
+    refuse(table, "tier", fmt::format("\"{}\" is unknown; give bits (the default) or calibrated", comparison_mode));
   }
-  sweep.calibrated = tier == "calibrated";
+  sweep.calibrated = comparison_mode == "calibrated";
   sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
   if (sweep.mixed_gpus && !sweep.calibrated) {
     refuse(table, "mixed_gpus",

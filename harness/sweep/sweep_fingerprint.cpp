@@ -151,13 +151,13 @@ std::string hash_of(const SweepFile& sweep, const PlannedCell& cell, const std::
                     join(asked.checks, ",") + (asked.repeat ? " repeat" : ""));
   }
   inputs.held_hash_of(cell.run);
-  std::string first_part;
-  if (const auto& start = cell.goes_on_with) {
-    first_part = pipeline_run(cell.run, cell.changes, start->schedule, "/") +
-                 schedule_file_hash(start->schedule, inputs) + std::to_string(start->steps) + " steps on " +
-                 std::to_string(start->world);
+  std::string first_segment;
+  if (const auto& start = cell.resumes_from) {
+    first_segment = pipeline_run(cell.run, cell.changes, start->schedule, "/") +
+                    schedule_file_hash(start->schedule, inputs) + std::to_string(start->steps) + " steps on " +
+                    std::to_string(start->world);
   }
-  return hash_hex(first_part + schedule_file_hash(cell.schedule, inputs) + reference +
+  return hash_hex(first_segment + schedule_file_hash(cell.schedule, inputs) + reference +
                   pipeline_run(cell.run, cell.changes, cell.schedule, "/") + join(asked.checks, ",") +
                   (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : "") +
                   (asked.bench ? " bench" : ""));

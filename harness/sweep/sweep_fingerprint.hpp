@@ -17,7 +17,7 @@ namespace plumbline {
 
 struct SweepFingerprint {
   /// Shared by all runs, by displayed name: "the trainers", "the trainers' libraries", "the launcher", "the machine's
-  /// processor", "the environment", "device or tier".
+  /// processor", "the environment", "device or comparison_mode".
   std::map<std::string, std::string> shared;
   /// For each reference ("reference-<id>") and case (its id): run file, model, weights, data, schedule, checks.
   std::map<std::string, std::string> runs;

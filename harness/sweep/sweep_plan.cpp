@@ -309,7 +309,7 @@ class Planner {
       plan.id += fmt::format("-resumed-at-{}-from-{}-w{}", wanted.resumes->steps, schedule_name(first_schedule),
                              wanted.resumes->world_size);
       const std::int64_t ranks = facts.replicas * wanted.resumes->world_size;
-      cell.goes_on_with = PlannedStart{wanted.resumes->steps, ranks, first_schedule};
+      cell.resumes_from = PlannedStart{wanted.resumes->steps, ranks, first_schedule};
     }
     RunnableSchedule runnable;
     std::string accumulation;

@@ -22,7 +22,7 @@ class SweepProgress {
   void begin(const std::string& what, double work);
   /// While it runs: state, elapsed, estimate. In a log, only about a run that takes long.
   void tick();
-  /// The run that `begin` named has ended; its line is not written yet (its judgement may follow). Without a name: the
+  /// The run that `begin` named has ended; its line is not written yet (its builder may follow). Without a name: the
   /// only one.
   void end(const std::string& what = "");
   /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  1.9 s  holds"; or several.

@@ -39,16 +39,16 @@ LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::s
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record) const {
   PlannedCommand command = commands_.of(cell, folder_.launch(id));
-  if (!cell.goes_on_with) return start(std::move(command), id, record, cell.plan.request);
+  if (!cell.resumes_from) return start(std::move(command), id, record, cell.plan.request);
   const std::string begun = "begun-" + id;
   const fs::path place = folder_.launch(begun), checkpoints = place / "checkpoints";
   PlannedCommand segment = commands_.first_segment_of(cell, place);
   segment.values["checkpoints"] = checkpoints.string();
   segment.words.insert(segment.words.end(),
-                       {"--checkpoint", "{checkpoints}", "--stop-after", std::to_string(cell.goes_on_with->steps)});
+                       {"--checkpoint", "{checkpoints}", "--stop-after", std::to_string(cell.resumes_from->steps)});
   LaunchFinding first = start(std::move(segment), begun, place / "record", std::nullopt);
   if (first.exit_code != 0 || first.timed_out) return resume_not_run(std::move(first), id, record);
-  command.values["checkpoint"] = (checkpoints / fmt::format("step-{:08}", cell.goes_on_with->steps)).string();
+  command.values["checkpoint"] = (checkpoints / fmt::format("step-{:08}", cell.resumes_from->steps)).string();
   command.words.insert(command.words.end(), {"--resume", "{checkpoint}"});
   const LaunchFinding finding = start(std::move(command), id, record, cell.plan.request);
   std::error_code ignored;

@@ -52,14 +52,15 @@ Json request_of(const fs::path& launch) {
   return read_json(launch / request_name);
 }
 
-judging::BenchRequest bench_request(const KeptSweep& sweep, const KeptReference& reference, const SweepFolder& folder) {
+judging::DataCoverageRequest bench_request(const KeptSweep& sweep, const KeptReference& reference,
+                                           const SweepFolder& folder) {
   const auto& checks = sweep.selection.checks;
   const bool data_matter =
       checks.empty() || std::ranges::find(checks, "variable_lengths") != checks.end();  // the claim about the data
-  judging::BenchRequest request;
-  request.requirement = reference.bench && data_matter ? Requirement::required : Requirement::told;
+  judging::DataCoverageRequest request;
+  request.requirement = reference.bench && data_matter ? Requirement::required : Requirement::informational;
   request.equal_lengths = reference.equal_lengths;
-  if (sweep.tier == Tier::calibrated)
+  if (sweep.comparison_mode == ComparisonMode::calibrated)
     request.loosest_loss =
         judging::loosest_loss(judging::read_calibration(folder.calibration(reference.id) / "calibration.json"));
   return request;
@@ -93,8 +94,8 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
 
 }  // namespace
 
-std::vector<CheckResult> judge_reference(const fs::path& record, const judging::BenchRequest& request) {
-  return {judging::judge_bench(judging::read_for_judging(record_of_replica(record, {})), request)};
+std::vector<CheckResult> judge_reference(const fs::path& record, const judging::DataCoverageRequest& request) {
+  return {judging::judge_data_coverage(judging::read_for_judging(record_of_replica(record, {})), request)};
 }
 
 Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,
@@ -102,7 +103,7 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
   Verdict verdict;
   verdict.name = sweep.name;
   verdict.started = folder.started();
-  verdict.tier = sweep.tier;
+  verdict.comparison_mode = sweep.comparison_mode;
   verdict.selection = sweep.selection;
   verdict.harness = harness;
   if (harness.is_object() && harness.contains("commit") && harness.at("commit").is_string()) {

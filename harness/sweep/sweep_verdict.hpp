@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/bench.hpp"
+#include "harness/judge/data_coverage.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "record/launch_finding.hpp"
@@ -16,9 +16,10 @@
 namespace plumbline {
 
 /// Judges a reference's record alone.
-using ReferenceJudge =
-    std::function<std::vector<CheckResult>(const std::filesystem::path& record, const judging::BenchRequest& request)>;
-std::vector<CheckResult> judge_reference(const std::filesystem::path& record, const judging::BenchRequest& request);
+using ReferenceJudge = std::function<std::vector<CheckResult>(const std::filesystem::path& record,
+                                                              const judging::DataCoverageRequest& request)>;
+std::vector<CheckResult> judge_reference(const std::filesystem::path& record,
+                                         const judging::DataCoverageRequest& request);
 
 struct SweepFindings {
   std::vector<std::optional<LaunchFinding>> references;  ///< in the plan's order; nullopt if not run

@@ -21,12 +21,12 @@ class ArchitecturePage : public ::testing::Test {
   const std::string page_ = read_file(PLUMBLINE_SOURCE "/docs/architecture.md");
 };
 
-TEST_F(ArchitecturePage, DrawsTheRoomsAsTheIncludesAre) {
+TEST_F(ArchitecturePage, DrawsTheComponentsAsTheIncludesAre) {
   const TemporaryFolder folder;
-  const Ended rooms = end_of(PLUMBLINE_SOURCE "/scripts/rooms", folder.path());
+  const Ended components = end_of(PLUMBLINE_SOURCE "/scripts/components", folder.path());
 
-  ASSERT_EQ(rooms.code, 0);
-  EXPECT_EQ(block_of(page_, "mermaid"), rooms.said) << "put the output of scripts/rooms there";
+  ASSERT_EQ(components.code, 0);
+  EXPECT_EQ(block_of(page_, "mermaid"), components.said) << "put the output of scripts/components there";
 }
 
 TEST_F(ArchitecturePage, QuotesTheWalkAsItIs) {

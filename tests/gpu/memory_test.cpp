@@ -54,7 +54,7 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     const CheckResult memory = memory_of(reference, candidate);
     EXPECT_EQ(to_text(memory.outcome), "holds") << candidate << ": " << memory.reason;
     EXPECT_GT(memory.compared.at("gpu_rows"), 0);
-    EXPECT_GT(memory.looked_at.at("saved_cells"), 0);
+    EXPECT_GT(memory.inspected.at("saved_cells"), 0);
     // For a process with a GPU, nothing else is left out.
     EXPECT_THAT(memory.reason,
                 ::testing::ContainsRegex("not inspected: growth of the processes' private memory [(][^()]*[)]$"));

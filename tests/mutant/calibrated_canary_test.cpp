@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calibrated tier against planted faults: what is wrong is red there too, by the check and at the place named for
-// it, and what only rounds otherwise is not. Another instruction set stands in for a GPU of another model: it gives
-// other bits nearly everywhere.
+// The calibrated comparison_mode against planted faults: what is wrong is red there too, by the check and at the place
+// named for it, and what only rounds otherwise is not. Another instruction set stands in for a GPU of another model: it
+// gives other bits nearly everywhere.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -243,7 +243,7 @@ TEST(CalibratedSweep, HoldsWhereTheLauncherGivesItsRanksOtherInstructions) {
 
   ASSERT_EQ(verdict.cells.size(), 1U);
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict.cells[0]);
-  EXPECT_EQ(verdict.tier, Tier::calibrated);
+  EXPECT_EQ(verdict.comparison_mode, ComparisonMode::calibrated);
   EXPECT_TRUE(find(verdict.cells[0], "gradients").margin);
   EXPECT_FALSE(judge_cell({}, folder / "references" / "canary-tied", folder / "cells" / verdict.cells[0].id).holds)
       << "in bits it must not";

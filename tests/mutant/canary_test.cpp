@@ -192,8 +192,8 @@ INSTANTIATE_TEST_SUITE_P(
                       extra_tensor("L-recorder", "peak_bytes")),
     canary_name);
 
-// The smallest difference there is in bfloat16, at each rung. The last microbatch, 7, so that a gradient has no more to
-// come that could round it away; on 3 ranks, stage 1 is layers.2 alone.
+// The smallest difference there is in bfloat16, at each level. The last microbatch, 7, so that a gradient has no more
+// to come that could round it away; on 3 ranks, stage 1 is layers.2 alone.
 INSTANTIATE_TEST_SUITE_P(
     Bfloat16, Canaries,
     ::testing::Values(Canary{.name = "U2_activation_one_ulp",

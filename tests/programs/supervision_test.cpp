@@ -20,6 +20,7 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
 #include "support/csv.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"

@@ -20,7 +20,7 @@ TEST(ValueFindings, AreToldInOneLineEachWithItsCause) {
   EXPECT_EQ(to_text(two_fingerprints()),
             "gradients are 8 x (ratio 8): the loss was not scaled; or: they are sums (of 4): no mean was taken");
   ValueFindings none = two_fingerprints();
-  none.fingerprints.clear();
+  none.fault_signatures.clear();
   EXPECT_EQ(to_text(none), "none fits");
 }
 

@@ -20,7 +20,7 @@ CheckResult check_of(Outcome outcome, std::int64_t tensors) {
   check.name = "parameters";
   check.outcome = outcome;
   check.compared = {{"tensors", tensors}};
-  check.looked_at = {{"ranks", 1}};
+  check.inspected = {{"ranks", 1}};
   return check;
 }
 
@@ -58,7 +58,7 @@ TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
     EXPECT_EQ(verdict.counts.at("checks_fails"), 2);
     EXPECT_EQ(verdict.counts.at("checks_not_run"), 3);
     EXPECT_EQ(verdict.compared, (Counts{{"tensors", 35}}));
-    EXPECT_EQ(verdict.looked_at, (Counts{{"ranks", 7}}));
+    EXPECT_EQ(verdict.inspected, (Counts{{"ranks", 7}}));
   }
   const Json json = to_json(verdict);
   EXPECT_EQ(json.at("counts").at("cells"), 3);
@@ -69,7 +69,7 @@ TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
 TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
   CellVerdict cell = cell_of(true, std::nullopt);
   cell.checks[0].compared.clear();
-  cell.checks[0].looked_at.clear();
+  cell.checks[0].inspected.clear();
   Verdict verdict;
   verdict.cells = {cell};
 
@@ -168,7 +168,7 @@ TEST_F(FirstVerdictSchema, RequiredChecksAreRequired) {
     if (check.name == "completion") {
       EXPECT_EQ(check.requirement, Requirement::required);
     } else if (check.name == "data") {
-      EXPECT_EQ(check.requirement, Requirement::told);
+      EXPECT_EQ(check.requirement, Requirement::informational);
     }
   }
 }
@@ -186,13 +186,13 @@ TEST_F(FirstVerdictSchema, ChecksThatOneCellWasNotAskedForAreASelection) {
   json_["cells"][2]["checks"][4]["reason"] = "not asked for in this cell";
   EXPECT_EQ(read().selection.checks.size(), json_["cells"][2]["checks"].size() - 1);
   json_["cells"][2]["checks"][3]["limit"] = "calibrated: relative error";
-  EXPECT_EQ(read().tier, Tier::calibrated);
+  EXPECT_EQ(read().comparison_mode, ComparisonMode::calibrated);
 }
 
 TEST_F(FirstVerdictSchema, CountsOfChecksStayCountsAndTheOthersWereLookedAt) {
   EXPECT_EQ(read().counts.at("checks"), 42);
   EXPECT_EQ(read().counts.at("checks_holds"), 33);
-  EXPECT_FALSE(read().looked_at.contains("checks"));
+  EXPECT_FALSE(read().inspected.contains("checks"));
   EXPECT_FALSE(read().counts.contains("tensors"));
 }
 

@@ -33,7 +33,7 @@ Verdict example() {
   exact.outcome = Outcome::fails;
   exact.reason = "the bits differ";
   exact.compared = {{"tensors", 80}};
-  exact.looked_at = {{"ranks", 4}};
+  exact.inspected = {{"ranks", 4}};
   exact.not_shown = {"a gradient kept from the step before: the run has one step"};
   exact.limit = "0 ULP";
   exact.measured = "1 difference";
@@ -43,7 +43,7 @@ Verdict example() {
   with_margin.outcome = Outcome::holds;
   with_margin.margin = 0.75;
   with_margin.predicted_peak_bytes = {400, 300};
-  with_margin.requirement = Requirement::told;
+  with_margin.requirement = Requirement::informational;
   CellVerdict cell;
   cell.id = "tiny-adamw-1f1b-w4";
   cell.run = "tiny.toml";
@@ -71,7 +71,7 @@ Verdict example() {
   Verdict verdict;
   verdict.name = "default";
   verdict.started = "2026-01-01T00:00:00Z";
-  verdict.tier = Tier::calibrated;
+  verdict.comparison_mode = ComparisonMode::calibrated;
   verdict.selection = {1, 12, {"boundaries", "memory"}};
   verdict.harness = {{"version", "1.2.3"}};
   ReferenceVerdict reference;
@@ -93,7 +93,7 @@ TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
     check.outcome = outcome;
     check.requirement = Requirement::required;
     EXPECT_TRUE(is_blocking(check)) << to_text(outcome);
-    check.requirement = Requirement::told;
+    check.requirement = Requirement::informational;
     EXPECT_EQ(is_blocking(check), outcome == Outcome::fails) << to_text(outcome);
   }
   check.requirement = Requirement::required;
@@ -159,10 +159,10 @@ TEST(Verdict, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_json(verdict), to_json(example()));
   EXPECT_EQ(verdict.cells[0].not_recorded, example().cells[0].not_recorded);
   EXPECT_EQ(verdict.cells[0].balance, (std::vector<std::int64_t>{2, 0, 3}));
-  EXPECT_EQ(verdict.cells[0].checks[1].requirement, Requirement::told);
+  EXPECT_EQ(verdict.cells[0].checks[1].requirement, Requirement::informational);
   EXPECT_TRUE(verdict.cells[0].unstable());
   EXPECT_TRUE(verdict.selection.partial());
-  EXPECT_EQ(verdict.tier, Tier::calibrated);
+  EXPECT_EQ(verdict.comparison_mode, ComparisonMode::calibrated);
   EXPECT_EQ(verdict.cells[0].first_divergence->microbatch, 3);
 }
 
@@ -178,10 +178,10 @@ TEST(Verdict, FirstSchemaIsReadAndItsCountsClaimNoComparison) {
 
   EXPECT_TRUE(verdict.holds);
   EXPECT_EQ(verdict.cells.size(), 3U);
-  EXPECT_EQ(verdict.tier, Tier::bits);
+  EXPECT_EQ(verdict.comparison_mode, ComparisonMode::bits);
   EXPECT_FALSE(verdict.selection.partial());
   EXPECT_TRUE(verdict.compared.empty());
-  EXPECT_EQ(verdict.looked_at.at("elements"), 11'361'883'392);
+  EXPECT_EQ(verdict.inspected.at("elements"), 11'361'883'392);
   EXPECT_EQ(verdict.counts.at("cells_holding"), 3);
   for (const auto& check : verdict.cells[0].checks) {
     EXPECT_EQ(check.requirement == Requirement::not_applicable, check.outcome == Outcome::not_applicable) << check.name;

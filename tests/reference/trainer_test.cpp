@@ -89,7 +89,7 @@ TEST(ReferenceTrainer, SavedBytesMatchTheClosedForms) {
   const Record record = train(folder.path() / "record");
 
   constexpr std::int64_t hidden = 64, kv = 32, intermediate = 172, heads = 8, vocabulary = 512;
-  std::size_t looked_at = 0;
+  std::size_t inspected = 0;
   for (const SavedRow& row : record.ranks.front().saved) {
     const MicrobatchRow& data = record.ranks.front().microbatches[static_cast<std::size_t>(row.microbatch)];
     const std::int64_t tokens = data.batch * data.sequence_length;
@@ -102,9 +102,9 @@ TEST(ReferenceTrainer, SavedBytesMatchTheClosedForms) {
       expected = 4 * tokens * (vocabulary + hidden) + 4;
     }
     EXPECT_EQ(row.saved_bytes, expected) << row.unit << ", microbatch " << row.microbatch;
-    ++looked_at;
+    ++inspected;
   }
-  EXPECT_EQ(looked_at, 4U * 8);
+  EXPECT_EQ(inspected, 4U * 8);
 }
 
 TEST(ReferenceTrainer, MeasuresASplitBackwardUnlessDisabled) {

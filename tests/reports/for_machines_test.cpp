@@ -24,7 +24,7 @@ Verdict broken() {
                                           .tensor = "gradient/w",
                                           .ulps = {},
                                           .not_numbers = 0,
-                                          .fingerprints = {{"not_scaled", "8 x", "ratio 8", "loss not scaled"}},
+                                          .fault_signatures = {{"not_scaled", "8 x", "ratio 8", "loss not scaled"}},
                                           .otherwise = ""};
   return verdict;
 }
@@ -157,7 +157,7 @@ TEST(Summary, ARedOneHasItsSignAndLeavesOutWhatHolds) {
 TEST(Summary, WhatDataCouldNotShowIsTold) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.references[0].checks[0].outcome = Outcome::not_triggered;
-  verdict.references[0].checks[0].requirement = Requirement::told;
+  verdict.references[0].checks[0].requirement = Requirement::informational;
   verdict.references[0].checks[0].reason = "no masked microbatch";
 
   EXPECT_THAT(summary_md(verdict), HasSubstr("\n### Not covered by these data\n\n* reference "

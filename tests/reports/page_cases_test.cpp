@@ -31,14 +31,14 @@ TEST(PageCases, WhatHoldsAsUsualSaysWhatItComparedAndTheRestSaysMore) {
   Verdict verdict = testing::sample_verdict(1);
   CheckResult& loss = check_of(verdict.cells[0], "loss");
   loss.compared = {{"tensors", 12}};
-  loss.looked_at = {{"ranks", 1}};
+  loss.inspected = {{"ranks", 1}};
   CheckResult& data = check_of(verdict.cells[0], "data");
   data.margin = 0.25;
   data.reason = "half of them";
   data.limit = "another limit";
   data.not_shown = {"the last step"};
   check_of(verdict.cells[0], "memory").outcome = Outcome::not_run;
-  check_of(verdict.cells[0], "memory").requirement = Requirement::told;
+  check_of(verdict.cells[0], "memory").requirement = Requirement::informational;
 
   const std::string text = line_of(verdict, 0);
 

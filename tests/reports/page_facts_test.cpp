@@ -13,7 +13,7 @@ TEST(PageFacts, LimitsAreNotToldAsBits) {
   Verdict verdict = testing::sample_verdict(1);
   EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Mode"), "bits: equal bit for bit");
 
-  verdict.tier = Tier::calibrated;
+  verdict.comparison_mode = ComparisonMode::calibrated;
   EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Mode"),
             "calibrated: within measured limits, not in bits");
 }

@@ -45,7 +45,7 @@ std::string list_of(const Verdict& verdict) {
 TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
   Verdict verdict = testing::sample_verdict(1);
   testing::break_check(verdict, 1, "boundaries");
-  verdict.cells[1].values.emplace().fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
+  verdict.cells[1].values.emplace().fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
   verdict.cells[2].holds = false;
   testing::check_of(verdict.cells[2], "gradient_norm").outcome = Outcome::not_triggered;
   testing::check_of(verdict.cells[2], "gradient_norm").reason = "no step's norm passed the limit";
@@ -127,17 +127,17 @@ TEST(FailureCard, WhatTheValuesLookLikeIsToldWithItsCause) {
   Verdict verdict = failing_with({told_check("gradients", Outcome::fails, "one")});
   ValueFindings& values = verdict.cells[0].values.emplace();
   values.step = 3;
-  values.fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8 in 12 tensors", "the loss is not scaled"}};
+  values.fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8 in 12 tensors", "the loss is not scaled"}};
 
   std::string text = testing::bare(cards_of(verdict));
   EXPECT_THAT(text, HasSubstr("<b>Looks like:</b> (step 3 of the second run"));
   EXPECT_THAT(text, HasSubstr("<li><b>all 8 times as large.</b> ratio 8 in 12 tensors. It suggests: the loss is not "
                               "scaled. <span>[not_scaled]</span></li>"));
 
-  values.fingerprints.push_back({"summed_twice", "twice", "ratio 2", "a sum is made twice"});
+  values.fault_signatures.push_back({"summed_twice", "twice", "ratio 2", "a sum is made twice"});
   EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Looks like (several causes fit):</b>"));
 
-  values.fingerprints.clear();
+  values.fault_signatures.clear();
   values.step = -1;
   values.otherwise = "no known cause fits: ratios from 0.9 to 1.1";
   EXPECT_THAT(cards_of(verdict), AllOf(HasSubstr("(before the first step of the second run"),

@@ -27,7 +27,7 @@ TEST(PageRelease, EachColumnCountsItsOwn) {
   };
   set(0, 1, Outcome::fails, Requirement::required);
   set(1, 3, Outcome::not_run, Requirement::required);
-  set(3, 6, Outcome::not_triggered, Requirement::told);
+  set(3, 6, Outcome::not_triggered, Requirement::informational);
   set(6, 10, Outcome::not_applicable, Requirement::not_applicable);
 
   const std::string text = release_of(verdict);
@@ -45,7 +45,7 @@ TEST(PageRelease, WhatWasNotAskedForIsNotWaived) {
   verdict.selection.checks = {"loss"};
   for (CellVerdict& cell : verdict.cells) {
     check_of(cell, "memory").outcome = Outcome::not_run;
-    check_of(cell, "memory").requirement = Requirement::told;
+    check_of(cell, "memory").requirement = Requirement::informational;
   }
 
   EXPECT_THAT(testing::bare(release_of(verdict)), HasSubstr("<tr><th>memory</th><td>0</td><td>0</td><td>0</td><td>0"

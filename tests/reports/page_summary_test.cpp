@@ -48,7 +48,7 @@ TEST(PageSummary, AllCountsAreBelow) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.counts = {{"cells", 3}};
   verdict.compared = {{"bytes", 186'122'240}, {"tensors", 5}};
-  verdict.looked_at = {{"ranks", 7}};
+  verdict.inspected = {{"ranks", 7}};
 
   const std::string page = testing::rendered_page(verdict);
 
@@ -69,7 +69,7 @@ TEST(PageSummary, ThatAllWasRunIsSaidOnlyWhereItWas) {
 TEST(PageSummary, ChecksWithoutAResultStandWithTheirReasonAndThoseThatFailDoNot) {
   Verdict verdict = mixed_verdict();
   for (const std::size_t cell : {2U, 3U, 4U}) check_of(verdict.cells[cell], "memory").reason = "no column";
-  check_of(verdict.cells[3], "memory").requirement = Requirement::told;
+  check_of(verdict.cells[3], "memory").requirement = Requirement::informational;
 
   const std::string rows =
       testing::bare(testing::section_of(testing::rendered_page(verdict), "<h2 id=\"not-run\">", "<h2 id=\"machine\">"));
@@ -89,7 +89,7 @@ TEST(PageSummary, WhatIsAlwaysMadeCountsAsAskedFor) {
   checks = {testing::holding_check("completion"), testing::holding_check("as_asked"), testing::holding_check("loss"),
             testing::holding_check("memory")};
   checks.back().outcome = Outcome::not_run;
-  checks.back().requirement = Requirement::told;
+  checks.back().requirement = Requirement::informational;
 
   EXPECT_EQ(headline(verdict), "Holds in part: 1 of 1 case, 3 of 4 checks");
   EXPECT_THAT(testing::rendered_page(verdict), HasSubstr("<b>3 / 3</b><span>checks hold, 1 not requested</span>"));
@@ -103,7 +103,7 @@ TEST(Headline, NamesWhatTheRecorderCouldNotSee) {
                                    {"reference", "receives", "torch hides it", "2.16.0"}};
   CheckResult& boundaries = check_of(verdict.cells[0], "boundaries");
   boundaries.outcome = Outcome::not_run;
-  boundaries.requirement = Requirement::told;
+  boundaries.requirement = Requirement::informational;
   sum_up(verdict);
 
   EXPECT_EQ(headline(verdict),

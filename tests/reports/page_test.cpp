@@ -29,7 +29,7 @@ std::string page_of(const Verdict& verdict) {
 
 TEST(Page, SaysThatValuesWereHeldWithinLimitsOnly) {
   Verdict verdict = testing::sample_verdict(2);
-  verdict.tier = Tier::calibrated;
+  verdict.comparison_mode = ComparisonMode::calibrated;
 
   const std::string page = page_of(verdict);
 
@@ -86,7 +86,7 @@ TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
     if (check.name == "completion") continue;
     check = CheckResult{};
     check.name = "not asked";
-    check.requirement = Requirement::told;
+    check.requirement = Requirement::informational;
   }
   sum_up(verdict);
 
@@ -110,7 +110,7 @@ TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {
   for (const char* name : {"loss", "boundaries", "gradients", "gradient_norm", "parameters"}) {
     Verdict verdict = testing::sample_verdict(1);
     check_of(verdict.cells[2], name).outcome = Outcome::not_run;
-    check_of(verdict.cells[2], name).requirement = Requirement::told;
+    check_of(verdict.cells[2], name).requirement = Requirement::informational;
 
     const std::string page = page_of(verdict);
 
@@ -138,7 +138,7 @@ TEST(Page, WhatDataCouldNotShowIsAWarningWhereNobodyRequiredIt) {
   verdict.references[0].checks[0].reason = "no microbatch is fully masked";
 
   EXPECT_THAT(page_of(verdict), Not(HasSubstr("Not covered by these data"))) << "required: it stands in the way";
-  verdict.references[0].checks[0].requirement = Requirement::told;
+  verdict.references[0].checks[0].requirement = Requirement::informational;
   EXPECT_THAT(page_of(verdict), HasSubstr("<li>reference stories260k-adamw: no microbatch is fully masked</li>"));
 }
 

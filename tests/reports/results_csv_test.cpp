@@ -39,9 +39,9 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
   verdict.cells[0].model = "a,\"b\"\nc";
   CheckResult check = testing::holding_check("memory");
   check.compared = {{"state_cells", 12}, {"step_ends", 8}};
-  check.looked_at = {{"ranks", 4}};
+  check.inspected = {{"ranks", 4}};
   check.not_shown = {"one", "two"};
-  check.requirement = Requirement::told;
+  check.requirement = Requirement::informational;
   check.margin = 0.43;
   verdict.cells[0].checks = {check};
 
@@ -60,7 +60,7 @@ TEST(ResultsCsv, WhatWasComparedIsNotWhatWasLookedAt) {
   Verdict verdict = testing::sample_verdict(2);
   CheckResult check = testing::holding_check("gradients");
   check.compared = {{"tensors", 12}, {"elements", 34}};
-  check.looked_at = {{"tensors", 5}, {"elements", 6}};
+  check.inspected = {{"tensors", 5}, {"elements", 6}};
   verdict.references.clear();
   verdict.cells.resize(1);
   verdict.cells[0].checks = {check};

@@ -69,7 +69,7 @@ CheckResult holding_check(const std::string& name) {
   check.outcome = Outcome::holds;
   check.reason = "every digest equals the reference's, forward and backward, at every cut";
   check.compared = {{"elements", 51'200}, {"tensors", 640}};
-  check.looked_at = {{"ranks", 2}};
+  check.inspected = {{"ranks", 2}};
   check.limit = "0 ULP: same microbatches on the same kind of device";
   check.measured = "0 of 640 tensors differ";
   return check;

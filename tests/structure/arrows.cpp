@@ -30,7 +30,7 @@ const std::map<std::string, Allowance>& allowances() {
       {"reference", {{"command_line", "training", "model", "record", "support"}, {"torch"}, false}},
       {"pipeline",
        {{"command_line", "training", "model", "schedule", "record", "support"}, {"torch", "mpi", "nccl", "cuda"}}},
-      // Loaded at run time; knows the interfaces that it stands behind and nothing else of those rooms.
+      // Loaded at run time; knows the interfaces that it stands behind and nothing else of those components.
       {"gpu", {{"training", "pipeline", "support"}, {"torch", "nccl", "cuda"}}},
       {"reports", {{"record", "schedule", "support"}, {}}},
       // The harness knows the trainers by their records alone; its judge starts nothing and knows no sweep.
@@ -47,7 +47,7 @@ const std::map<std::string, Allowance>& allowances() {
   return table;
 }
 
-std::string room_of(const std::string& path) {
+std::string component_of(const std::string& path) {
   for (auto end = path.rfind('/'); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
     if (allowances().contains(path.substr(0, end))) return path.substr(0, end);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may use whom: the table that the includes and the link interfaces of all rooms are held against.
+// Who may use whom: the table that the includes and the link interfaces of all components are held against.
 #pragma once
 
 #include <map>
@@ -8,19 +8,19 @@
 
 namespace plumbline::structure {
 
-/// Everything a room may name in an #include or link, itself left out. Libraries that only carry data or tests (JSON,
-/// TOML, ...) are free to all.
+/// Everything a component may name in an #include or link, itself left out. Libraries that only carry data or tests
+/// (JSON, TOML, ...) are free to all.
 struct Allowance {
-  std::set<std::string> rooms;
+  std::set<std::string> components;
   std::set<std::string> libraries;  ///< among torch, mpi, nccl, cuda
   bool threads = true;              ///< false: neither a header nor a library that starts or orders threads
 };
 
-/// The whole table, one entry a room. Direct use only: what a listed room uses is not thereby allowed.
+/// The whole table, one entry a component. Direct use only: what a listed component uses is not thereby allowed.
 const std::map<std::string, Allowance>& allowances();
 
-/// The room that a file lies in, by its path from the project's root; empty where it lies in none.
-std::string room_of(const std::string& path);
+/// The component that a file lies in, by its path from the project's root; empty where it lies in none.
+std::string component_of(const std::string& path);
 
 /// The library among torch, mpi, nccl and cuda that a header belongs to; empty for any other header.
 std::string library_of_header(const std::string& header);

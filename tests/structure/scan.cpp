@@ -23,20 +23,20 @@ std::vector<fs::path> files_under(const fs::path& folder, const std::set<std::st
   return files;
 }
 
-/// Why `room` may not include `header`; empty when it may.
-std::string objection(const fs::path& source, const std::string& room, const std::string& header, bool quoted) {
-  const Allowance& may = allowances().at(room);
-  const std::string used = room_of(header);
+/// Why `component` may not include `header`; empty when it may.
+std::string objection(const fs::path& source, const std::string& component, const std::string& header, bool quoted) {
+  const Allowance& may = allowances().at(component);
+  const std::string used = component_of(header);
   if (!used.empty()) {
-    if (used != room && !may.rooms.contains(used)) return room + " may not use " + used;
+    if (used != component && !may.components.contains(used)) return component + " may not use " + used;
     if (!fs::exists(source / header)) return "there is no " + header;
     return "";
   }
-  if (quoted) return "\"" + header + "\" is not written as \"room/file.hpp\" from the project's root";
+  if (quoted) return "\"" + header + "\" is not written as \"component/file.hpp\" from the project's root";
   const std::string library = library_of_header(header);
   if (!library.empty() && !may.libraries.contains(library))
-    return room + " may not use " + library + " (" + header + ")";
-  if (!may.threads && is_thread_header(header)) return room + " may not use threads (" + header + ")";
+    return component + " may not use " + library + " (" + header + ")";
+  if (!may.threads && is_thread_header(header)) return component + " may not use threads (" + header + ")";
   return "";
 }
 
@@ -46,11 +46,11 @@ Findings scan_includes(const fs::path& source) {
   static const std::regex directive(R"(^\s*#\s*include\b\s*(.*)$)");
   static const std::regex named(R"re(^(?:<([^>]+)>|"([^"]+)").*$)re");
   Findings findings;
-  for (const auto& [room, may] : allowances()) {
+  for (const auto& [component, may] : allowances()) {
     for (const fs::path& file :
-         files_under(source / room, {".cpp", ".hpp", ".h", ".cc", ".c", ".cu", ".cuh", ".inl"})) {
+         files_under(source / component, {".cpp", ".hpp", ".h", ".cc", ".c", ".cu", ".cuh", ".inl"})) {
       ++findings.files;
-      ++findings.files_of_room[room];
+      ++findings.files_of_component[component];
       std::ifstream stream(file);
       std::string line;
       for (std::size_t number = 1; std::getline(stream, line); ++number) {
@@ -61,7 +61,7 @@ Findings scan_includes(const fs::path& source) {
         const std::string why =
             !std::regex_match(what, name, named)
                 ? "an #include behind a macro cannot be checked"
-                : objection(source, room, name[1].matched ? name[1].str() : name[2].str(), name[2].matched);
+                : objection(source, component, name[1].matched ? name[1].str() : name[2].str(), name[2].matched);
         if (!why.empty()) {
           findings.broken.push_back(fs::relative(file, source).string() + ":" + std::to_string(number) + ": " + why);
         }
@@ -99,8 +99,8 @@ Findings scan_cycles(const fs::path& source) {
   static const std::regex directive(R"re(^\s*#\s*include\s*"([^"]+)".*$)re");
   Findings findings;
   std::map<std::string, std::set<std::string>> uses;
-  for (const auto& [room, may] : allowances()) {
-    for (const fs::path& file : files_under(source / room, {".cpp", ".hpp", ".cu"})) {
+  for (const auto& [component, may] : allowances()) {
+    for (const fs::path& file : files_under(source / component, {".cpp", ".hpp", ".cu"})) {
       const std::string unit = fs::relative(file, source).replace_extension().string();
       ++findings.files;
       std::ifstream stream(file);
@@ -110,7 +110,8 @@ Findings scan_cycles(const fs::path& source) {
         const std::string used = fs::path(include[1].str()).replace_extension().string();
         // Between top-level folders the table of arrows allows no cycle anyway.
         const bool near = used.substr(0, used.find('/')) == unit.substr(0, unit.find('/'));
-        if (used != unit && near && !room_of(include[1].str()).empty()) uses[unit].insert(used), ++findings.includes;
+        if (used != unit && near && !component_of(include[1].str()).empty())
+          uses[unit].insert(used), ++findings.includes;
       }
     }
   }
@@ -137,11 +138,11 @@ Findings scan_cycles(const fs::path& source) {
 
 Findings scan_homeless(const fs::path& source) {
   Findings findings;
-  for (const auto& [room, may] : allowances()) {
-    for (const fs::path& file : files_under(source / fs::path(room).begin()->string(), {".cpp", ".hpp", ".cu"})) {
+  for (const auto& [component, may] : allowances()) {
+    for (const fs::path& file : files_under(source / fs::path(component).begin()->string(), {".cpp", ".hpp", ".cu"})) {
       ++findings.files;
       const std::string path = fs::relative(file, source).string();
-      if (room_of(path).empty()) findings.broken.push_back(path + ": lies in no room");
+      if (component_of(path).empty()) findings.broken.push_back(path + ": lies in no component");
     }
   }
   return findings;
@@ -149,7 +150,7 @@ Findings scan_homeless(const fs::path& source) {
 
 Findings scan_sizes(const fs::path& source, std::size_t most_lines) {
   std::vector<std::string> folders{"tests", "benchmarks", "cmake", "fixtures", "scripts"};
-  for (const auto& [room, may] : allowances()) folders.push_back(room);
+  for (const auto& [component, may] : allowances()) folders.push_back(component);
   Findings findings;
   for (const std::string& folder : folders) {
     for (const fs::path& file : files_under(
@@ -167,17 +168,17 @@ Findings scan_sizes(const fs::path& source, std::size_t most_lines) {
   return findings;
 }
 
-std::vector<std::string> check_link_interface(const std::string& room, const std::vector<std::string>& items) {
-  const Allowance& may = allowances().at(room);
+std::vector<std::string> check_link_interface(const std::string& component, const std::vector<std::string>& items) {
+  const Allowance& may = allowances().at(component);
   std::vector<std::string> broken;
   for (const std::string& item : items) {
     std::string target = item.starts_with("plumbline::") ? item.substr(11) : item;
     if (target.starts_with("harness_")) target[7] = '/';  // a target's name has no slash
     const std::string library = library_of_link_item(target);
     if (allowances().contains(target)) {
-      if (!may.rooms.contains(target)) broken.push_back(room + " links the room " + target);
+      if (!may.components.contains(target)) broken.push_back(component + " links the component " + target);
     } else if (library == "threads" ? !may.threads : !library.empty() && !may.libraries.contains(library)) {
-      broken.push_back(room + " links " + item);
+      broken.push_back(component + " links " + item);
     }
   }
   return broken;

@@ -45,19 +45,19 @@ TEST_F(PlantedTree, AllowedIncludesPass) {
   EXPECT_EQ(scan_includes(root_).includes, 3u);
 }
 
-TEST_F(PlantedTree, AForbiddenRoomIsFoundWithFileAndLine) {
+TEST_F(PlantedTree, AForbiddenComponentIsFoundWithFileAndLine) {
   plant("harness/judge/checks/loss.cpp", "\n#include \"pipeline/executor.hpp\"\n");
 
   EXPECT_THAT(broken(), ElementsAre("harness/judge/checks/loss.cpp:2: harness/judge may not use pipeline"));
 }
 
-TEST_F(PlantedTree, ARoomIsFoundInAngleBracketsAndOddSpacingToo) {
+TEST_F(PlantedTree, AComponentIsFoundInAngleBracketsAndOddSpacingToo) {
   plant("reference/main.cpp", "  #  include   <pipeline/executor.hpp> // why not\n");
 
   EXPECT_THAT(broken(), ElementsAre(HasSubstr("reference may not use pipeline")));
 }
 
-TEST_F(PlantedTree, WhatAnAllowedRoomUsesIsNotTherebyAllowed) {
+TEST_F(PlantedTree, WhatAnAllowedComponentUsesIsNotTherebyAllowed) {
   plant("schedule/action.hpp", "");
   plant("training/loss.cpp", "#include \"schedule/action.hpp\"\n");
 
@@ -113,11 +113,11 @@ TEST_F(PlantedTree, ACycleOfIncludesIsFoundThroughSourcesToo) {
               ElementsAre(HasSubstr("record/a is on"), HasSubstr("record/b is on"), HasSubstr("record/c is on")));
 }
 
-TEST_F(PlantedTree, AFileBesideTheRoomsIsFound) {
+TEST_F(PlantedTree, AFileBesideTheComponentsIsFound) {
   plant("harness/stray.cpp", "");
   plant("harness/judge/judge.cpp", "");
 
-  EXPECT_THAT(scan_homeless(root_).broken, ::testing::Each("harness/stray.cpp: lies in no room"));
+  EXPECT_THAT(scan_homeless(root_).broken, ::testing::Each("harness/stray.cpp: lies in no component"));
   EXPECT_THAT(scan_homeless(root_).broken, ::testing::Not(IsEmpty()));
 }
 
@@ -141,11 +141,11 @@ TEST_F(PlantedTree, ANameInATextIsFoundAndInACommentNot) {
   EXPECT_EQ(findings.files, 2U);
 }
 
-TEST(LinkInterface, ForbiddenRoomsAndLibrariesAreFound) {
+TEST(LinkInterface, ForbiddenComponentsAndLibrariesAreFound) {
   EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline_options", "plumbline::reports", "plumbline::json"}),
               IsEmpty());
   EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline::reference"}),
-              ElementsAre("harness/sweep links the room reference"));
+              ElementsAre("harness/sweep links the component reference"));
   EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline::torch"}),
               ElementsAre("harness/sweep links plumbline::torch"));
   EXPECT_THAT(check_link_interface("record", {"MPI::MPI_C"}), ElementsAre("record links MPI::MPI_C"));
@@ -159,11 +159,12 @@ TEST(LoadedLibraries, AProgramThatIsNotThereIsAnError) {
   EXPECT_THROW(loaded_libraries("/nonexistent/program"), std::runtime_error);
 }
 
-TEST(Allowances, NameOnlyRoomsThatAreInTheTableAndHaveNoCycle) {
-  for (const auto& [room, may] : allowances()) {
-    for (const std::string& used : may.rooms) {
-      ASSERT_TRUE(allowances().contains(used)) << room << " uses " << used;
-      EXPECT_FALSE(allowances().at(used).rooms.contains(room)) << room << " and " << used << " use each other";
+TEST(Allowances, NameOnlyComponentsThatAreInTheTableAndHaveNoCycle) {
+  for (const auto& [component, may] : allowances()) {
+    for (const std::string& used : may.components) {
+      ASSERT_TRUE(allowances().contains(used)) << component << " uses " << used;
+      EXPECT_FALSE(allowances().at(used).components.contains(component))
+          << component << " and " << used << " use each other";
     }
   }
 }

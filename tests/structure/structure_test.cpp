@@ -29,49 +29,49 @@ std::string libraries_of(const std::set<std::string>& files) {
   return text;
 }
 
-TEST(Rooms, IncludeOnlyWhatTheTableAllows) {
+TEST(Components, IncludeOnlyWhatTheTableAllows) {
   const Findings findings = scan_includes(PLUMBLINE_SOURCE);
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.includes, findings.files);
-  for (const auto& [room, may] : allowances())
-    EXPECT_GT(findings.files_of_room.count(room), 0u) << room << " was not found";
+  for (const auto& [component, may] : allowances())
+    EXPECT_GT(findings.files_of_component.count(component), 0u) << component << " was not found";
 }
 
-// Of the other rooms model/, pipeline/ and its transport/ have small ones: a header and what it is made of.
-TEST(Rooms, OfTheHarnessHoldNoCycleOfIncludes) {
+// Of the other components model/, pipeline/ and its transport/ have small ones: a header and what it is made of.
+TEST(Components, OfTheHarnessHoldNoCycleOfIncludes) {
   const Findings findings = scan_cycles(PLUMBLINE_SOURCE);
 
   EXPECT_THAT(findings.broken, ::testing::Not(::testing::Contains(::testing::StartsWith("harness/"))));
   EXPECT_GT(findings.includes, findings.files / 2);
 }
 
-TEST(Rooms, HoldEverySourceFile) {
+TEST(Components, HoldEverySourceFile) {
   const Findings findings = scan_homeless(PLUMBLINE_SOURCE);
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 100u);
 }
 
-TEST(Rooms, LinkOnlyWhatTheTableAllows) {
-  std::ifstream interfaces(PLUMBLINE_LINK_INTERFACES);  // one line a room: "<room>;<item>;<item>..."
-  std::size_t rooms = 0;
+TEST(Components, LinkOnlyWhatTheTableAllows) {
+  std::ifstream interfaces(PLUMBLINE_LINK_INTERFACES);  // one line a component: "<component>;<item>;<item>..."
+  std::size_t components = 0;
 
   for (std::string line; std::getline(interfaces, line);) {
     std::istringstream cells(line);
-    std::string room, item;
-    std::getline(cells, room, ';');
+    std::string component, item;
+    std::getline(cells, component, ';');
     std::vector<std::string> items;
     while (std::getline(cells, item, ';')) items.push_back(item);
-    ASSERT_THAT(items, ::testing::Not(IsEmpty())) << room;
-    EXPECT_THAT(check_link_interface(room, items), IsEmpty());
-    ++rooms;
+    ASSERT_THAT(items, ::testing::Not(IsEmpty())) << component;
+    EXPECT_THAT(check_link_interface(component, items), IsEmpty());
+    ++components;
   }
 
-  EXPECT_EQ(rooms, allowances().size());
+  EXPECT_EQ(components, allowances().size());
 }
 
-TEST(Rooms, HoldNoFileOfMoreThan600Lines) {
+TEST(Components, HoldNoFileOfMoreThan600Lines) {
   const Findings findings = scan_sizes(PLUMBLINE_SOURCE, 600);
 
   EXPECT_THAT(findings.broken, IsEmpty());

@@ -28,7 +28,7 @@ const TensorRow* AuditedStep::find(const Rows& rows, const std::string& kind, co
   return found == rows.end() ? nullptr : found->second;
 }
 
-const TensorRow* AuditedStep::beside(const std::string& kind, const TensorPlace& like) const {
+const TensorRow* AuditedStep::row_like(const std::string& kind, const TensorPlace& like) const {
   return find(by_key_, kind, like);
 }
 

@@ -38,7 +38,7 @@ class AuditedStep {
   /// All ranks' rows.
   const std::vector<TensorPlace>& tensors() const { return tensors_; }
   /// The row of this kind with the name, rank and stage of `like`; null if there is none.
-  const TensorRow* beside(const std::string& kind, const TensorPlace& like) const;
+  const TensorRow* row_like(const std::string& kind, const TensorPlace& like) const;
   /// The same in the previous step.
   const TensorRow* before(const std::string& kind, const TensorPlace& like) const;
 

@@ -27,7 +27,7 @@ class FirstMoments {
 
   void moment(const TensorPlace& place) {
     const TensorRow& row = *place.row;
-    const TensorRow* gradient = audited_.beside("gradient", place);
+    const TensorRow* gradient = audited_.row_like("gradient", place);
     const TensorRow* parameter = audited_.before("parameter", place);
     if (!gradient || !parameter || gradient->nan + gradient->inf + row.nan + row.inf > 0) return;
     root_of_elements_ = std::sqrt(std::max(static_cast<double>(element_count(row.shape)), 1.0));
@@ -45,17 +45,17 @@ class FirstMoments {
   }
 
  private:
-  /// `beside`: the size of a term whose direction the tables do not show.
-  void size(const TensorPlace& place, const std::string& what, double expected, double beside, double got) {
+  /// `unknown_part`: the size of a term whose direction the tables do not show.
+  void size(const TensorPlace& place, const std::string& what, double expected, double unknown_part, double got) {
     audit_.count("numbers");
     const double tiny = root_of_elements_ * 4 * (smallest(storage_) + smallest(computed_in(storage_)));
     // a square has twice the relative error
-    const double error = beside + 2 * relative_error(storage_) * (expected + beside) + tiny;
+    const double error = unknown_part + 2 * relative_error(storage_) * (expected + unknown_part) + tiny;
     if (std::abs(got - expected) <= error) return;
-    audit_.findings.push_back(at_tensor(place, fmt::format("{} of {} {}", what, place.row->kind, place.row->name),
-                                        to_text(expected) + (beside > 0 ? " within " + to_text(beside) : ""),
-                                        to_text(got),
-                                        "after the first step it does not follow from the clipped gradient's"));
+    audit_.findings.push_back(
+        at_tensor(place, fmt::format("{} of {} {}", what, place.row->kind, place.row->name),
+                  to_text(expected) + (unknown_part > 0 ? " within " + to_text(unknown_part) : ""), to_text(got),
+                  "after the first step it does not follow from the clipped gradient's"));
   }
 
   const AuditedStep& audited_;

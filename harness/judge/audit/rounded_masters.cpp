@@ -29,7 +29,7 @@ void for_each_copy(const AuditedStep& audited, Visit visit) {
 void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
   if (!audited.manifest().traits.own_formulas) return;
   for_each_copy(audited, [&](const TensorPlace& copy) {
-    const TensorRow* master = audited.beside("parameter", copy);
+    const TensorRow* master = audited.row_like("parameter", copy);
     const std::string name = "copy " + copy.row->name;
     if (master == nullptr) return report(copy, name, "its master", "none", audit);
     if (!is_storage(copy.row->dtype) || master->nan + master->inf > 0) return;

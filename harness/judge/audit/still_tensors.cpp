@@ -35,7 +35,7 @@ class StillTensors {
   void tensor(const TensorPlace& place) {
     const TensorRow& row = *place.row;
     const TensorRow* before = audited_.before(row.kind, place);
-    const TensorRow* gradient = audited_.beside("gradient", place);
+    const TensorRow* gradient = audited_.row_like("gradient", place);
     if (!before || !gradient || gradient->nan + gradient->inf + row.nan + row.inf > 0) return;
     const auto movement = movement_of(place, *before, *gradient);
     if (!movement) return;
@@ -68,18 +68,18 @@ class StillTensors {
     }
     if (before.kind != "parameter") return std::nullopt;
     const double rate = *step_.learning_rate, direction = form_.adamw ? adamw(place) : sgd(place, clipped, decayed);
-    const double beside = form_.adamw ? decayed : 0;
-    return moved(rate * direction, 0, rate * beside, before.l2);
+    const double unknown_part = form_.adamw ? decayed : 0;
+    return moved(rate * direction, 0, rate * unknown_part, before.l2);
   }
 
-  /// Lower bound by the triangle inequality; the direction of `beside` is unknown.
-  static Movement moved(double added, double taken, double beside, double size) {
-    return {std::abs(added - taken) - beside, size + added + taken + beside};
+  /// Lower bound by the triangle inequality; the direction of `unknown_part` is unknown.
+  static Movement moved(double added, double taken, double unknown_part, double size) {
+    return {std::abs(added - taken) - unknown_part, size + added + taken + unknown_part};
   }
 
   /// l2 of moment1 over the largest root.
   double adamw(const TensorPlace& place) const {
-    const TensorRow *first = audited_.beside("moment1", place), *second = audited_.beside("moment2", place);
+    const TensorRow *first = audited_.row_like("moment1", place), *second = audited_.row_like("moment2", place);
     if (!first || !second) return 0;
     const auto count = static_cast<double>(audited_.step() + 1);
     const double root =
@@ -89,7 +89,7 @@ class StillTensors {
 
   double sgd(const TensorPlace& place, double clipped, double decayed) const {
     if (form_.momentum == 0) return std::max(0.0, clipped - decayed);
-    const TensorRow* buffer = audited_.beside("moment1", place);
+    const TensorRow* buffer = audited_.row_like("moment1", place);
     return buffer ? buffer->l2 : 0;
   }
 

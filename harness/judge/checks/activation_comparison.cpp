@@ -25,8 +25,8 @@ SavedTable saved_table(const Record& reference) {
 class PeakComparison {
  public:
   PeakComparison(std::string whose, const RankRecord& rank, std::vector<PredictedPeak> peaks, bool may_lack,
-                 Judgement& judgement)
-      : whose_(std::move(whose)), rank_(rank), peaks_(std::move(peaks)), may_lack_(may_lack), judgement_(judgement) {
+                 CheckResultBuilder& builder)
+      : whose_(std::move(whose)), rank_(rank), peaks_(std::move(peaks)), may_lack_(may_lack), builder_(builder) {
     for (const auto& peak : peaks_) {
       actions_.push_back(to_text(peak.action));
       most_ = std::max(most_, peak.bytes);
@@ -67,10 +67,10 @@ class PeakComparison {
       lacking_ = true;
       return;
     }
-    judgement_.compare("actions");
+    builder_.compare("actions");
     if (row.peak_bytes && agrees(*row.peak_bytes, peak.bytes, peak.exact)) return;
     const auto difference = row.peak_bytes.value_or(0) - peak.bytes;
-    report(beside_action(row.step, row.index, rank_.rank), row.action,
+    report(off_path_action(row.step, row.index, rank_.rank), row.action,
            fmt::format("action {}, index {}", row.action, row.index), peak.bytes, row.peak_bytes,
            fmt::format("bytes of activations, predicted peak in {}, {}{}", peak.unit, difference > 0 ? "+" : "",
                        difference));
@@ -81,22 +81,22 @@ class PeakComparison {
       lacking_ = true;
       return;
     }
-    judgement_.compare("activation_peaks");
+    builder_.compare("activation_peaks");
     if (row.activation_peak_bytes && agrees(*row.activation_peak_bytes, most, exact)) return;
-    report(beside(row.step, Beside::activation_peak, rank_.rank), "activation_peak_bytes", "", most,
+    report(off_path(row.step, OffPath::activation_peak, rank_.rank), "activation_peak_bytes", "", most,
            row.activation_peak_bytes, "not what the activation memory model predicts");
   }
 
   void report(const ExecutionPoint& point, const std::string& item, const std::string& what, std::int64_t expected,
               const std::optional<std::int64_t>& got, const std::string& why) {
-    judgement_.diverge(point, {.step = point.step,
-                               .rank = rank_.rank,
-                               .source = whose_,
-                               .item = item,
-                               .what = what,
-                               .expected = std::to_string(expected),
-                               .got = got ? std::to_string(*got) : "absent",
-                               .why = why});
+    builder_.diverge(point, {.step = point.step,
+                             .rank = rank_.rank,
+                             .source = whose_,
+                             .item = item,
+                             .what = what,
+                             .expected = std::to_string(expected),
+                             .got = got ? std::to_string(*got) : "absent",
+                             .why = why});
   }
 
   std::string whose_;
@@ -105,7 +105,7 @@ class PeakComparison {
   std::vector<std::string> actions_;  ///< actions of the peaks, as in a table
   std::int64_t most_ = 0;
   bool may_lack_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   bool lacking_ = false;
 };
 
@@ -129,7 +129,7 @@ class SavedBytesPart : public MemoryPart {
                  : recomputes_attention(recompute_) ? ""
                                                     : why_no_layer_form(evidence.model, kernel_)) {
     if (!no_form_.empty())
-      judgement_.leave_out(fmt::format("the closed form of the bytes that a layer keeps ({})", no_form_));
+      builder_.leave_out(fmt::format("the closed form of the bytes that a layer keeps ({})", no_form_));
   }
 
   /// saved.csv describes the first step.
@@ -142,7 +142,7 @@ class SavedBytesPart : public MemoryPart {
   }
 
   void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
   }
 
  private:
@@ -152,24 +152,24 @@ class SavedBytesPart : public MemoryPart {
                                      : MicrobatchShape{sizes.front().row->batch, sizes.front().row->sequence_length};
     const std::string dtype = computed_dtype(evidence_.reference.manifest.dtype);
     const auto expected = saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_, recompute_);
-    judgement_.look_at("saved_cells");
+    builder_.inspect("saved_cells");
     if (expected && *expected == row.saved_bytes) return;
-    judgement_.diverge(beside(-1, Beside::saved, evidence_.model.unit_position(row.unit).value_or(0), row.microbatch),
-                       {.step = now.step,
-                        .microbatch = row.microbatch,
-                        .source = "reference",
-                        .item = row.unit,
-                        .expected = expected ? std::to_string(*expected) : "a unit of the model",
-                        .got = std::to_string(row.saved_bytes),
-                        .why = fmt::format("bytes kept for backward of {} tokens, against their closed form",
-                                           shape.batch * shape.sequence)});
+    builder_.diverge(off_path(-1, OffPath::saved, evidence_.model.unit_position(row.unit).value_or(0), row.microbatch),
+                     {.step = now.step,
+                      .microbatch = row.microbatch,
+                      .source = "reference",
+                      .item = row.unit,
+                      .expected = expected ? std::to_string(*expected) : "a unit of the model",
+                      .got = std::to_string(row.saved_bytes),
+                      .why = fmt::format("bytes kept for backward of {} tokens, against their closed form",
+                                         shape.batch * shape.sequence)});
   }
 
   const CellEvidence& evidence_;
   AttentionKernel kernel_;
   std::string recompute_;
   std::string no_form_;
-  Judgement judgement_ = part();
+  CheckResultBuilder builder_ = part();
 };
 
 class ActivationsPart : public MemoryPart {
@@ -196,7 +196,7 @@ class ActivationsPart : public MemoryPart {
 
   void conclude(const BothMemories&, MemoryFindings& findings) override {
     if (other_kernels_) {
-      findings.judgement.leave_out(
+      findings.builder.leave_out(
           fmt::format("activations by the activation memory model, which counts what the reference's kernels keep "
                       "(here other kernels ran: {})",
                       *other_kernels_));
@@ -205,11 +205,11 @@ class ActivationsPart : public MemoryPart {
     if (!same_shapes_) lacking_.emplace_back("equal shapes in all steps (saved.csv is of one step)");
     for (const auto& what : lacking_) findings.lack(what);
     if (!lacking_.empty()) return;
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
     if (std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank.lacking(); }))
       findings.lack("peak_bytes or activation_peak_bytes");
     if (!std::ranges::all_of(ranks_, &PeakComparison::exact))
-      findings.judgement.leave_out(
+      findings.builder.leave_out(
           "whether split backward passes keep less than an upper limit (the reference's saved.csv has no input_bytes: "
           "record it without --without-split-backward)");
     // The reference's actions count as well and must not replace those that a rank lacks.
@@ -229,17 +229,16 @@ class ActivationsPart : public MemoryPart {
     for (const auto& rank : evidence_.candidate.ranks) {
       const auto index = static_cast<std::size_t>(rank.rank);
       if (index >= lists.size()) continue;
-      ranks_.emplace_back("", rank, predict_peaks(lists[index], evidence_.stages, saved_, bytes_), may_lack,
-                          judgement_);
+      ranks_.emplace_back("", rank, predict_peaks(lists[index], evidence_.stages, saved_, bytes_), may_lack, builder_);
       predicted[index] = ranks_.back().most();
-      judgement_.look_at("ranks");
+      builder_.inspect("ranks");
     }
-    judgement_.predicted_peaks(std::move(predicted));
+    builder_.predicted_peaks(std::move(predicted));
     if (evidence_.reference.manifest.role != "reference") return;
     // The model also predicts the reference.
     ranks_.emplace_back("reference", evidence_.reference.ranks.at(0),
                         predict_peaks(one_by_one(evidence_.microbatches()), evidence_.reference_stages, saved_, bytes_),
-                        false, judgement_);
+                        false, builder_);
   }
 
   const CellEvidence& evidence_;
@@ -248,7 +247,7 @@ class ActivationsPart : public MemoryPart {
   std::vector<std::int64_t> bytes_;  ///< of a boundary tensor in the first step, by microbatch
   bool same_shapes_ = true;
   std::vector<std::string> lacking_;
-  Judgement judgement_ = part();
+  CheckResultBuilder builder_ = part();
   std::vector<PeakComparison> ranks_;  ///< the candidate's ranks, then the reference
 };
 

@@ -61,12 +61,12 @@ std::optional<auditing::LearningRateForm> asked_rates(const Request& request) {
 /// Compares one record with its request.
 class AsAskedCheck::OfRecord {
  public:
-  OfRecord(std::string whose, const Request& request, const Record& record, Judgement& judgement)
+  OfRecord(std::string whose, const Request& request, const Record& record, CheckResultBuilder& builder)
       : whose_(std::move(whose)),
         candidate_(whose_ == "the candidate"),
         request_(request),
         record_(record),
-        judgement_(judgement),
+        builder_(builder),
         rates_(asked_rates(request)) {
     manifest();
     open_source();
@@ -127,7 +127,7 @@ class AsAskedCheck::OfRecord {
 
   void demand_equal(const std::string& item, const Json& asked, const Json& ran, std::optional<std::int64_t> rank = {},
                     std::int64_t step = -1, Part part = Part::manifest) {
-    judgement_.compare_or_look_at(candidate_, "facts");
+    builder_.compare_or_inspect(candidate_, "facts");
     if (!same_content(asked, ran)) report(part, item, text(asked), text(ran), rank, step);
   }
 
@@ -161,7 +161,7 @@ class AsAskedCheck::OfRecord {
 
   void stages() {
     if (!request_.stages) return;
-    judgement_.compare_or_look_at(candidate_, "facts", std::ssize(*request_.stages));
+    builder_.compare_or_inspect(candidate_, "facts", std::ssize(*request_.stages));
     const auto& ran = record_.manifest.stages;  // in order, as the manifest's reader demands
     const auto same = [](const StageEntry& one, const StageEntry& other) {
       return one.stage == other.stage && one.rank == other.rank && one.units == other.units;
@@ -175,7 +175,7 @@ class AsAskedCheck::OfRecord {
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.steps) {
         if (!row.learning_rate) continue;
-        judgement_.compare_or_look_at(candidate_, "learning_rates");
+        builder_.compare_or_inspect(candidate_, "learning_rates");
         const double asked = rates_->at(step_of_run(row.step));
         const double allowed =
             rate_limit * asked + (record_.manifest.traits.own_formulas ? 0 : cosine_limit * rates_->peak);
@@ -217,7 +217,7 @@ class AsAskedCheck::OfRecord {
   /// Opens the token source to read the ids and labels again.
   void open_source() {
     if (!data_recorded())
-      judgement_.leave_out(whose_ + "'s ids and labels: the recorder could not see them");
+      builder_.leave_out(whose_ + "'s ids and labels: the recorder could not see them");
     else if (request_.data && request_.microbatches)
       with_source(source_, "", [&] { source_.emplace(*request_.data, *request_.microbatches); });
     if (!request_.evaluation || !*request_.evaluation) return;
@@ -236,7 +236,7 @@ class AsAskedCheck::OfRecord {
         const std::int64_t microbatch = row.microbatch.value_or(std::ssize(evaluated_digests_));
         if (!evaluated_ || row.data_digest.empty() || microbatch >= std::ssize(evaluated_digests_)) continue;
         const std::string& expected = evaluated_digests_[static_cast<std::size_t>(microbatch)];
-        judgement_.compare_or_look_at(candidate_, "data_digests");
+        builder_.compare_or_inspect(candidate_, "data_digests");
         if (expected != row.data_digest)
           report(Part::data, fmt::format("ids and labels of microbatch {} of an evaluation", microbatch), expected,
                  row.data_digest, rank.rank, row.step);
@@ -252,7 +252,7 @@ class AsAskedCheck::OfRecord {
           if (!source_ || row.data_digest.empty() || row.microbatch >= std::ssize(*request_.microbatches)) continue;
           auto& digest = expected[row.microbatch];
           if (digest.empty()) digest = source_->data_digest(step_of_run(row.step), row.microbatch);
-          judgement_.compare_or_look_at(candidate_, "data_digests");
+          builder_.compare_or_inspect(candidate_, "data_digests");
           if (digest != row.data_digest)
             report(Part::data, "ids and labels of microbatch " + std::to_string(row.microbatch), digest,
                    row.data_digest, rank.rank, row.step);
@@ -267,7 +267,7 @@ class AsAskedCheck::OfRecord {
       use();
     } catch (const InputError& error) {
       source.reset();
-      judgement_.leave_out(whose + std::string("ids and labels: ") + error.what());
+      builder_.leave_out(whose + std::string("ids and labels: ") + error.what());
     }
   }
 
@@ -278,7 +278,7 @@ class AsAskedCheck::OfRecord {
     std::string words =
         fmt::format("{}{}{}: {} is {}, requested was {}", whose_, rank ? ", rank " + std::to_string(*rank) : "",
                     step >= 0 ? ", step " + std::to_string(step) : "", item, ran, asked);
-    judgement_.diverge(
+    builder_.diverge(
         at_structure(Structure::as_asked, position),
         {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
   }
@@ -287,7 +287,7 @@ class AsAskedCheck::OfRecord {
   bool candidate_;
   const Request& request_;
   const Record& record_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   std::optional<auditing::LearningRateForm> rates_;
   std::optional<TokenSource> source_, evaluated_;
   std::vector<std::string> evaluated_digests_;  ///< by microbatch
@@ -297,10 +297,10 @@ AsAskedCheck::AsAskedCheck(const CellPlan& plan, const RecordReading& reference,
     : plan_(plan),
       reference_(reference),
       candidate_(candidate),
-      judgement_("as_asked", "as_asked", "exact: what ran is what request.json asks for") {
+      builder_("as_asked", "as_asked", "exact: what ran is what request.json asks for") {
   const auto hold = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (request && reading.record())
-      records_.push_back(std::make_unique<OfRecord>(whose, *request, *reading.record(), judgement_));
+      records_.push_back(std::make_unique<OfRecord>(whose, *request, *reading.record(), builder_));
   };
   hold("the reference", plan.reference_request, reference);
   hold("the candidate", plan.request, candidate);
@@ -312,7 +312,7 @@ void AsAskedCheck::step() {
   for (const auto& record : records_) record->step();
 }
 
-Judged AsAskedCheck::conclude() {
+LocatedResult AsAskedCheck::conclude() {
   if (!plan_.request && !plan_.reference_request)
     return without_looking("as_asked", Outcome::not_applicable, "there is no request (request.json)");
   std::vector<std::string> missing, absent;
@@ -326,11 +326,11 @@ Judged AsAskedCheck::conclude() {
   look("the reference", plan_.reference_request, reference_);
   look("the candidate", plan_.request, candidate_);
   if (!missing.empty())
-    return judgement_.conclude_as(Outcome::not_run,
-                                  join(missing, " and ") + " left no record that can be read: see completion");
-  return judgement_.conclude("model, data, hyperparameters, schedule, stages and ranks are as requested" +
-                                 (absent.empty() ? std::string() : "; not requested: " + join(absent, ", ")),
-                             {{"facts", 1}});
+    return builder_.conclude_as(Outcome::not_run,
+                                join(missing, " and ") + " left no record that can be read: see completion");
+  return builder_.conclude("model, data, hyperparameters, schedule, stages and ranks are as requested" +
+                               (absent.empty() ? std::string() : "; not requested: " + join(absent, ", ")),
+                           {{"facts", 1}});
 }
 
 CheckDescriptor as_asked_check() {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
+#include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
-#include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
@@ -21,13 +21,13 @@ class AsAskedCheck {
 
   /// The step that the records are at.
   void step();
-  Judged conclude();
+  LocatedResult conclude();
 
  private:
   class OfRecord;
   const CellPlan& plan_;
   const RecordReading &reference_, &candidate_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   std::vector<std::unique_ptr<OfRecord>> records_;
 };
 

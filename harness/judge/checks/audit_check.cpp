@@ -63,9 +63,9 @@ class AuditCheck : public StepCheck {
         reference_removed_(dumps_were_removed(evidence.reference.path)),
         candidate_removed_(dumps_were_removed(evidence.candidate.path)),
         values_(at_level_dump_ && !reference_removed_ && !candidate_removed_),
-        judgement_("audit", "audit",
-                   values_ ? "coefficients, rates, sums and counts exactly; updates within rounding"
-                           : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
+        builder_("audit", "audit",
+                 values_ ? "coefficients, rates, sums and counts exactly; updates within rounding"
+                         : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
         reference_(evidence.reference, options(values_)),
         candidate_(evidence.candidate, options(values_)) {}
 
@@ -74,7 +74,7 @@ class AuditCheck : public StepCheck {
     candidate_.step(now.step, now.candidate_before);
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     const auditing::Audit theirs = take(reference_, "the reference: "), mine = take(candidate_, "");
     const Counts floors = {{"recomputed_numbers", 2 * evidence_.steps()}};
     if (at_level_dump_ && !values_) {
@@ -84,18 +84,17 @@ class AuditCheck : public StepCheck {
       std::string why = "values are not recomputed again: the dumps of ";
       why.append(whose).append(" were removed (").append(removed_dumps_name);
       why.append(" says why); the tables of both records are consistent");
-      return judgement_.conclude_as(Outcome::not_run, why);
+      return builder_.conclude_as(Outcome::not_run, why);
     }
     if (!theirs.from_values || !mine.from_values) {
-      return judgement_.conclude("the tables of both records are consistent", floors);
+      return builder_.conclude("the tables of both records are consistent", floors);
     }
     const auto blind = auditing::what_it_cannot_see(mine);
     if (!blind.empty()) {
-      return judgement_.conclude_as(Outcome::not_triggered,
-                                    "no difference was found, but some would go undetected: " + join(blind, "; "));
+      return builder_.conclude_as(Outcome::not_triggered,
+                                  "no difference was found, but some would go undetected: " + join(blind, "; "));
     }
-    return judgement_.conclude("every step of both records agrees with its recomputation; " + power_words(mine),
-                               floors);
+    return builder_.conclude("every step of both records agrees with its recomputation; " + power_words(mine), floors);
   }
 
  private:
@@ -108,22 +107,22 @@ class AuditCheck : public StepCheck {
 
   auditing::Audit take(auditing::RecordAudit& record, const std::string& whose) {
     auditing::Audit audit = record.conclude();
-    for (const auto& [what, count] : audit.recomputed) judgement_.compare("recomputed_" + what, count);
+    for (const auto& [what, count] : audit.recomputed) builder_.compare("recomputed_" + what, count);
     for (Finding& finding : audit.findings) {
       const ExecutionPoint point = point_of(finding);
       finding.level = "audit";
       finding.words = whose + words_of(finding);
-      judgement_.diverge(point, std::move(finding));
+      builder_.diverge(point, std::move(finding));
     }
     for (const auto& what : audit.not_audited) {
-      if (said_.insert(what).second) judgement_.not_shown(what);
+      if (said_.insert(what).second) builder_.not_shown(what);
     }
     return audit;
   }
 
   const CellEvidence& evidence_;
   bool at_level_dump_, reference_removed_, candidate_removed_, values_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   auditing::RecordAudit reference_, candidate_;
   std::set<std::string> said_;  ///< report only once what both records lack
 };

@@ -11,21 +11,21 @@ namespace plumbline::judging {
 namespace {
 
 void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edge, const Moved& expected,
-                    const Moved& got, Judgement& judgement) {
+                    const Moved& got, CheckResultBuilder& builder) {
   const auto words = [](const Moved& moved) {
     return fmt::format("{} operations, {} bytes", moved.operations, moved.bytes);
   };
   const bool send = edge.side == "send";
   const std::string item = fmt::format("rank {} -> rank {}", send ? rank : edge.peer, send ? edge.peer : rank);
-  judgement.diverge(beside_action(step, 0, rank),
-                    {.step = step,
-                     .rank = rank,
-                     .direction = edge.direction,
-                     .item = item,
-                     .what = fmt::format("traffic {}, {}, {}", item, edge.direction, edge.side),
-                     .expected = words(expected),
-                     .got = words(got),
-                     .why = "not what the schedule implies"});
+  builder.diverge(off_path_action(step, 0, rank),
+                  {.step = step,
+                   .rank = rank,
+                   .direction = edge.direction,
+                   .item = item,
+                   .what = fmt::format("traffic {}, {}, {}", item, edge.direction, edge.side),
+                   .expected = words(expected),
+                   .got = words(got),
+                   .why = "not what the schedule implies"});
 }
 
 std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
@@ -41,20 +41,20 @@ std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
 /// Compares the candidate's traffic.csv with its lowered list.
 class TrafficComparison {
  public:
-  TrafficComparison(const CellEvidence& evidence, Judgement& judgement)
+  TrafficComparison(const CellEvidence& evidence, CheckResultBuilder& builder)
       : evidence_(evidence),
-        judgement_(judgement),
+        builder_(builder),
         lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list || !evidence.model.llama ||
                  !evidence.sizes_recorded()) {
     if (!evidence.sizes_recorded())
-      judgement_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
+      builder_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
     else if (!evidence.model.llama)
-      judgement_.leave_out("bytes moved (the boundary tensors of this model have their own sizes)");
+      builder_.leave_out("bytes moved (the boundary tensors of this model have their own sizes)");
     else if (lacking_ && evidence.candidate.manifest.role != "reference")
-      judgement_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
+      builder_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
     if (lacking_) return;
     for (const auto& rank : evidence.candidate.ranks) {
-      if (is_listed(rank)) judgement_.look_at("ranks");
+      if (is_listed(rank)) builder_.inspect("ranks");
     }
   }
 
@@ -67,9 +67,9 @@ class TrafficComparison {
       auto got = counted(rank);
       for (const auto& [edge, moved] : expected) got.try_emplace(edge);
       for (const auto& [edge, moved] : got) {
-        judgement_.compare("traffic_edges");
-        judgement_.compare("bytes_moved", moved.bytes);
-        if (!(moved == expected[edge])) report_traffic(now.step, rank.rank, edge, expected[edge], moved, judgement_);
+        builder_.compare("traffic_edges");
+        builder_.compare("bytes_moved", moved.bytes);
+        if (!(moved == expected[edge])) report_traffic(now.step, rank.rank, edge, expected[edge], moved, builder_);
       }
     }
   }
@@ -88,7 +88,7 @@ class TrafficComparison {
   }
 
   const CellEvidence& evidence_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   bool lacking_;
   std::vector<std::int64_t> bytes_;                     ///< of a boundary tensor, by microbatch
   std::vector<std::map<TrafficEdge, Moved>> expected_;  ///< by rank, for `bytes_`
@@ -98,15 +98,15 @@ class BoundariesCheck : public StepCheck {
  public:
   explicit BoundariesCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("boundaries", "R2",
-                   value_limit(evidence) +
-                       ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"),
+        builder_("boundaries", "R2",
+                 value_limit(evidence) +
+                     ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"),
         comparable_gradients_(evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
                               evidence.reference.manifest.boundary_gradient_factor ==
                                   evidence.candidate.manifest.boundary_gradient_factor),
-        tensors_(evidence, comparable_gradients_, judgement_),
-        traffic_(evidence, judgement_) {
-    judgement_.not_recorded(evidence.not_recorded);
+        tensors_(evidence, comparable_gradients_, builder_),
+        traffic_(evidence, builder_) {
+    builder_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {
@@ -115,21 +115,21 @@ class BoundariesCheck : public StepCheck {
     traffic_.step(now);
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     if (tensors_.candidate_records_its_cuts()) return conclude_cuts();
     if (evidence_.stages.crossings.empty()) {
       // One stage: the claim is that nothing was transferred, and only the ranks' tables are inspected.
-      judgement_.look_at("tables", 2 * static_cast<std::int64_t>(evidence_.candidate.ranks.size()));
-      return judgement_.conclude(
+      builder_.inspect("tables", 2 * static_cast<std::int64_t>(evidence_.candidate.ranks.size()));
+      return builder_.conclude(
           "one stage holds the whole model: no tensor crossed a stage boundary and no byte was moved", {{"tables", 1}});
     }
-    if (judgement_.count("crossings_of_the_candidate_alone") > 0)
-      judgement_.leave_out("tensors at boundaries that only the candidate has: the reference is itself a pipeline");
-    if (judgement_.count("crossings") == judgement_.count("crossings_of_the_candidate_alone")) {
-      return judgement_.conclude_as(Outcome::not_applicable, "the two pipelines have no stage boundary in common");
+    if (builder_.count("crossings_of_the_candidate_alone") > 0)
+      builder_.leave_out("tensors at boundaries that only the candidate has: the reference is itself a pipeline");
+    if (builder_.count("crossings") == builder_.count("crossings_of_the_candidate_alone")) {
+      return builder_.conclude_as(Outcome::not_applicable, "the two pipelines have no stage boundary in common");
     }
     if (!comparable_gradients_) {
-      return judgement_.conclude_as(
+      return builder_.conclude_as(
           Outcome::not_run,
           "activations agree, but the boundary gradients are scaled by another factor than the reference's "
           "(loss_scaling, boundary_gradient_factor), so their bits cannot be compared: record a reference that "
@@ -137,7 +137,7 @@ class BoundariesCheck : public StepCheck {
     }
     const auto least = 2 * evidence_.compared_steps() * evidence_.own_microbatches() *
                        static_cast<std::int64_t>(evidence_.stages.crossings.size());
-    return judgement_.conclude(
+    return builder_.conclude(
         evidence_.values->exact()
             ? "every tensor that crosses a stage boundary equals the reference's at both ends"
             : "every tensor that crosses a stage boundary is within its limit, and arrives as it was sent",
@@ -145,10 +145,10 @@ class BoundariesCheck : public StepCheck {
   }
 
  private:
-  Judged conclude_cuts() {
-    if (!comparable_gradients_) judgement_.leave_out("gradients at the boundaries, which are scaled by another factor");
+  LocatedResult conclude_cuts() {
+    if (!comparable_gradients_) builder_.leave_out("gradients at the boundaries, which are scaled by another factor");
     const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
-    return judgement_.conclude(
+    return builder_.conclude(
         fmt::format(
             "nothing crossed between stages; the tensors that both computed at the model's {} boundaries are {}", cuts,
             agreement(evidence_)),
@@ -156,7 +156,7 @@ class BoundariesCheck : public StepCheck {
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   bool comparable_gradients_;
   BoundaryComparison tensors_;
   TrafficComparison traffic_;

@@ -23,10 +23,10 @@ struct Expectation {
 
 class BoundaryComparison::Rows {
  public:
-  Rows(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement)
+  Rows(const CellEvidence& evidence, bool compare_gradients, CheckResultBuilder& builder)
       : evidence_(evidence),
         compare_gradients_(compare_gradients),
-        judgement_(judgement),
+        builder_(builder),
         reference_may_lack_(!evidence.reference.manifest.recorded({"sends", "receives", "boundaries"})) {}
 
   void all_of(const StepEvidence& now) {
@@ -116,7 +116,7 @@ class BoundaryComparison::Rows {
     if (!computed && (evidence_.reference.manifest.world_size > 1 || reference_may_lack_))
       return carried(crossing, from_rank, to_rank);
     if (!computed) return report_no_reference({});
-    judgement_.look_at("crossings");
+    builder_.inspect("crossings");
     const auto* first = crossing.local() ? end({"local", to_rank, to_rank}, BoundaryEnd::sent, *computed, nullptr)
                                          : end({"send", from_rank, to_rank}, BoundaryEnd::sent, *computed, nullptr);
     if (!crossing.local()) end({"receive", to_rank, from_rank}, BoundaryEnd::received, *computed, first);
@@ -133,7 +133,7 @@ class BoundaryComparison::Rows {
     seen_.insert(mine);
     const auto* theirs = reference_boundary(now_->reference_rows, microbatch, direction, cut_);
     if (!theirs) return report_no_reference(0);
-    judgement_.look_at("computed");
+    builder_.inspect("computed");
     if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, BoundaryEnd::sent, *evidence_.values);
   }
 
@@ -157,7 +157,7 @@ class BoundaryComparison::Rows {
         report_no_reference(placed.rank);
         continue;
       }
-      judgement_.look_at("computed");
+      builder_.inspect("computed");
       compare(row, *theirs, placed.rank, BoundaryEnd::sent, *evidence_.values);
     }
   }
@@ -172,15 +172,15 @@ class BoundaryComparison::Rows {
 
   /// A gradient that no trainable parameter needs: one device does not compute it, but a pipeline may send it.
   void unneeded(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
-    judgement_.look_at("crossings");
+    builder_.inspect("crossings");
     if (now_->candidate_rows.boundaries(microbatch_, direction_, cut_).empty()) return;
     arrives(crossing, from_rank, to_rank);
   }
 
   /// At a stage boundary that the reference, itself a pipeline, does not have.
   void carried(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
-    judgement_.look_at("crossings");
-    judgement_.look_at("crossings_of_the_candidate_alone");
+    builder_.inspect("crossings");
+    builder_.inspect("crossings_of_the_candidate_alone");
     arrives(crossing, from_rank, to_rank);
   }
 
@@ -229,9 +229,9 @@ class BoundaryComparison::Rows {
 
   void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, BoundaryEnd side,
                ValueComparison& values) {
-    judgement_.compare("tensors");
-    judgement_.compare("elements", element_count(row.shape));
-    judgement_.compare("bytes", row.bytes);
+    builder_.compare("tensors");
+    builder_.compare("elements", element_count(row.shape));
+    builder_.compare("bytes", row.bytes);
     const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
     if (row.dtype != theirs.dtype)
       return report(side, rank, theirs.dtype, row.dtype, fmt::format("the dtype{} differs", end));
@@ -243,8 +243,8 @@ class BoundaryComparison::Rows {
       return report(side, rank, std::to_string(theirs.bytes), std::to_string(row.bytes),
                     fmt::format("the number of bytes{} differs", end));
     }
-    if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) judgement_.compare("nonzero_tensors");
-    if (const auto wrong = judgement_.take(values.boundary(rank, theirs, row)))
+    if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) builder_.compare("nonzero_tensors");
+    if (const auto wrong = builder_.take(values.boundary(rank, theirs, row)))
       report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row));
   }
 
@@ -269,21 +269,21 @@ class BoundaryComparison::Rows {
         from_stage_ || to_stage_ ? fmt::format(", stage {} -> {}", stage_text(from_stage_), stage_text(to_stage_)) : "";
     const auto point = direction_ == "backward" ? at_backward(step_, microbatch_, number_, side)
                                                 : at_forward(step_, microbatch_, number_, side);
-    judgement_.diverge(point, {.step = step_,
-                               .microbatch = microbatch_,
-                               .stage = side == BoundaryEnd::received ? to_stage_ : from_stage_,
-                               .rank = rank,
-                               .direction = direction_,
-                               .item = cut_,
-                               .what = fmt::format("{} boundary {}{}", direction_, cut_, stages),
-                               .expected = expected,
-                               .got = got,
-                               .why = why});
+    builder_.diverge(point, {.step = step_,
+                             .microbatch = microbatch_,
+                             .stage = side == BoundaryEnd::received ? to_stage_ : from_stage_,
+                             .rank = rank,
+                             .direction = direction_,
+                             .item = cut_,
+                             .what = fmt::format("{} boundary {}{}", direction_, cut_, stages),
+                             .expected = expected,
+                             .got = got,
+                             .why = why});
   }
 
   const CellEvidence& evidence_;
   bool compare_gradients_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   bool reference_may_lack_;  ///< its recorder could not see all boundary tensors
   const StepEvidence* now_ = nullptr;
   bool records_its_cuts_ = false;
@@ -297,7 +297,7 @@ class BoundaryComparison::Rows {
 namespace {
 
 /// A reference has a tensor at every boundary of its units, also where this candidate has none.
-void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
+void demand_every_cut(const StepEvidence& now, CheckResultBuilder& builder) {
   const CellEvidence& evidence = now.cell;
   if (evidence.reference.manifest.role != "reference") return;
   const auto& units = evidence.model.units;
@@ -305,17 +305,17 @@ void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
                           const std::string& expected, const std::string& got) {
     const std::int64_t step = now.step;
     const auto position = evidence.model.unit_position(cut).value_or(0);
-    judgement.diverge(direction == "backward" ? at_backward(step, microbatch, position, BoundaryEnd::sent)
-                                              : at_forward(step, microbatch, position, BoundaryEnd::sent),
-                      {.step = step,
-                       .microbatch = microbatch,
-                       .rank = 0,
-                       .direction = direction,
-                       .source = "reference",
-                       .item = cut,
-                       .what = fmt::format("{} boundary {}", direction, cut),
-                       .expected = expected,
-                       .got = got});
+    builder.diverge(direction == "backward" ? at_backward(step, microbatch, position, BoundaryEnd::sent)
+                                            : at_forward(step, microbatch, position, BoundaryEnd::sent),
+                    {.step = step,
+                     .microbatch = microbatch,
+                     .rank = 0,
+                     .direction = direction,
+                     .source = "reference",
+                     .item = cut,
+                     .what = fmt::format("{} boundary {}", direction, cut),
+                     .expected = expected,
+                     .got = got});
   };
   for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
     for (const std::string direction : {"forward", "backward"}) {
@@ -343,13 +343,14 @@ const BoundaryRow* reference_boundary(const RecordIndex& reference_rows, std::in
   return rows.empty() ? nullptr : rows.front().row;
 }
 
-BoundaryComparison::BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement)
-    : rows_(std::make_unique<Rows>(evidence, compare_gradients, judgement)), judgement_(judgement) {}
+BoundaryComparison::BoundaryComparison(const CellEvidence& evidence, bool compare_gradients,
+                                       CheckResultBuilder& builder)
+    : rows_(std::make_unique<Rows>(evidence, compare_gradients, builder)), builder_(builder) {}
 BoundaryComparison::~BoundaryComparison() = default;
 
 void BoundaryComparison::step(const StepEvidence& now) {
   rows_->all_of(now);
-  demand_every_cut(now, judgement_);
+  demand_every_cut(now, builder_);
 }
 
 bool BoundaryComparison::candidate_records_its_cuts() const {

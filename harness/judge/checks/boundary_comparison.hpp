@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/step_evidence.hpp"
-#include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
@@ -18,7 +18,7 @@ namespace plumbline::judging {
 class BoundaryComparison {
  public:
   /// `compare_gradients` false: backward rows are compared only with each other.
-  BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement);
+  BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, CheckResultBuilder& builder);
   ~BoundaryComparison();
 
   void step(const StepEvidence& now);
@@ -29,7 +29,7 @@ class BoundaryComparison {
  private:
   class Rows;
   std::unique_ptr<Rows> rows_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
 };
 
 /// The reference's row for a stage boundary: its `computed` one or, if the "reference" is itself a pipeline, the one

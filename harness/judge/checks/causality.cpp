@@ -49,10 +49,10 @@ std::optional<MessageKey> key_of(const Action& action) {
 
 class TimesComparison::Times {
  public:
-  Times(const Record& record, std::string whose, Judgement& judgement)
+  Times(const Record& record, std::string whose, CheckResultBuilder& builder)
       : record_(record),
         whose_(std::move(whose)),
-        judgement_(judgement),
+        builder_(builder),
         on_gpu_(record.manifest.device != "cpu"),
         last_step_end_(record.ranks.size(), 0) {
     const Json skew = record.manifest.json.value("clock_skew_ns", Json());
@@ -84,7 +84,7 @@ class TimesComparison::Times {
     for (const ActionRow& row : rank.actions) rows.push_back(&row);
     std::ranges::stable_sort(rows, {}, &ActionRow::index);
     const ActionRow *before = nullptr, *compute_before = nullptr, *update = nullptr;
-    judgement_.look_at("times", std::ssize(rows));
+    builder_.inspect("times", std::ssize(rows));
     for (const ActionRow* each : rows) {
       const ActionRow& row = *each;
       const auto action = parse_action(row.action);
@@ -133,7 +133,7 @@ class TimesComparison::Times {
 
   void report_duration(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
                        const std::string& why) {
-    report_at(beside(step_, Beside::duration, rank), rank, item, "", expected, got, why);
+    report_at(off_path(step_, OffPath::duration, rank), rank, item, "", expected, got, why);
   }
 
   void messages() {
@@ -146,7 +146,7 @@ class TimesComparison::Times {
     for (const auto& [key, receive] : receives) {
       const auto send = sends.find(key);
       if (!skew_ || send == sends.end()) continue;
-      judgement_.look_at("messages");
+      builder_.inspect("messages");
       if (!before(receive->row->end_ns, send->second->row->start_ns)) continue;
       if (!record_.manifest.traits.own_actions)
         note_contradiction(*receive, *send->second);
@@ -194,26 +194,26 @@ class TimesComparison::Times {
   }
 
   void report(std::int64_t rank, const ActionRow& row, const std::string& expected, const std::string& got) {
-    report_at(beside_action(step_, row.index, rank), rank, row.action,
+    report_at(off_path_action(step_, row.index, rank), rank, row.action,
               fmt::format("action {}: {}", row.index, row.action), expected, got,
               fmt::format("{} to {} ns, wait {} ns", row.start_ns, row.end_ns, row.wait_ns));
   }
 
   void report_at(const ExecutionPoint& point, std::int64_t rank, const std::string& item, const std::string& what,
                  const std::string& expected, const std::string& got, const std::string& why) {
-    judgement_.diverge(point, {.step = step_,
-                               .rank = rank,
-                               .source = whose_,
-                               .item = item,
-                               .what = what,
-                               .expected = expected,
-                               .got = got,
-                               .why = why});
+    builder_.diverge(point, {.step = step_,
+                             .rank = rank,
+                             .source = whose_,
+                             .item = item,
+                             .what = what,
+                             .expected = expected,
+                             .got = got,
+                             .why = why});
   }
 
   const Record& record_;
   std::string whose_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   bool on_gpu_;
   std::optional<double> skew_;  ///< nullopt: unknown
   std::int64_t step_ = 0;
@@ -223,17 +223,17 @@ class TimesComparison::Times {
   std::vector<Timed> timed_;                 ///< of the step, ordered by rank
 };
 
-TimesComparison::TimesComparison(const Record& record, const std::string& whose, Judgement& judgement) {
+TimesComparison::TimesComparison(const Record& record, const std::string& whose, CheckResultBuilder& builder) {
   if (record.manifest.device != "cpu" && record.manifest.action_times != "gpu") {
-    judgement.leave_out(fmt::format("the {}'s times (those of launches on a GPU)", whose));
+    builder.leave_out(fmt::format("the {}'s times (those of launches on a GPU)", whose));
     return;
   }
-  times_ = std::make_unique<Times>(record, whose, judgement);
+  times_ = std::make_unique<Times>(record, whose, builder);
   if (!times_->waits_recorded())
-    judgement.leave_out(fmt::format(
+    builder.leave_out(fmt::format(
         "whether computations of the {} waited for their inputs (its recorder could not see waits)", whose));
   if (!times_->clocks_compared())
-    judgement.leave_out(fmt::format("times of the {}'s ranks relative to each other (no clock_skew_ns)", whose));
+    builder.leave_out(fmt::format("times of the {}'s ranks relative to each other (no clock_skew_ns)", whose));
 }
 
 TimesComparison::~TimesComparison() = default;

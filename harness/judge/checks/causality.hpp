@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/check_result_builder.hpp"
 #include "record/record.hpp"
 
 namespace plumbline::judging {
@@ -24,7 +24,7 @@ namespace plumbline::judging {
 /// not compared with computations.
 class TimesComparison {
  public:
-  TimesComparison(const Record& record, const std::string& whose, Judgement& judgement);
+  TimesComparison(const Record& record, const std::string& whose, CheckResultBuilder& builder);
   ~TimesComparison();
 
   /// Judges the current rows.

@@ -19,7 +19,7 @@ class CensusCheck : public StepCheck {
  public:
   explicit CensusCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("census", "census", "exact: a disjoint cover of the model"),
+        builder_("census", "census", "exact: a disjoint cover of the model"),
         same_units_(!evidence.candidate.manifest.traits.own &&
                     units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
@@ -36,9 +36,9 @@ class CensusCheck : public StepCheck {
     tied(other, "candidate");
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
-    return judgement_.conclude(
+    return builder_.conclude(
         fmt::format("{} units and {} parameters, each held once, where the manifest says", evidence_.model.units.size(),
                     parameters),
         {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence_.model.units.size())}});
@@ -68,7 +68,7 @@ class CensusCheck : public StepCheck {
     std::vector<std::string> listed;
     for (std::size_t i = 0; i < map.stages.size(); ++i) {
       const auto& stage = map.stages[i];
-      judgement_.look_at("stages");
+      builder_.inspect("stages");
       if (stage.stage != static_cast<std::int64_t>(i) || stage.rank < 0 || stage.rank >= manifest.world_size) {
         report("stage " + std::to_string(stage.stage), i, stage.rank, "stages counted from 0, on ranks of the world",
                fmt::format("stage {} on rank {}", stage.stage, stage.rank), whose + ": stages of the manifest");
@@ -78,7 +78,7 @@ class CensusCheck : public StepCheck {
     const auto& model = evidence_.model.units;
     for (std::size_t u = 0; u < model.size(); ++u) {
       const auto times = std::count(listed.begin(), listed.end(), model[u]);
-      judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "units");
+      builder_.compare_or_inspect(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0)
         report(model[u], u, {}, "one stage", "none",
                fmt::format("{}: {} is on no stage{}{}", whose, model[u], head_hint(model[u]), names_hint(manifest)));
@@ -91,7 +91,7 @@ class CensusCheck : public StepCheck {
         report(unit, 0, {}, "a unit of the model", unit,
                fmt::format("{}: {} is not a unit of this model{}", whose, unit, names_hint(manifest)));
     }
-    if (!judgement_.diverged() && listed != model) {
+    if (!builder_.diverged() && listed != model) {
       report("stages", 0, {}, join(model, ", "), join(listed, ", "),
              fmt::format("{}: the units are not in the order of the model{}", whose,
                          !manifest.traits.own
@@ -118,7 +118,7 @@ class CensusCheck : public StepCheck {
         continue;
       }
       const auto& row = *found.front().row;
-      judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "parameters");
+      builder_.compare_or_inspect(&manifest == &evidence_.candidate.manifest, "parameters");
       const auto rank = map.find(*stage)->rank;
       if (row.stage != *stage || found.front().rank != rank) {
         report(parameter.unit, unit, found.front().rank, fmt::format("stage {}, rank {}", *stage, rank),
@@ -180,17 +180,17 @@ class CensusCheck : public StepCheck {
   void report(const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& words) {
     const auto at = static_cast<std::int64_t>(position);
-    judgement_.diverge(same_units_ ? beside(-1, Beside::whole_record, 0, at) : at_structure(Structure::census, at),
-                       {.step = -1,
-                        .rank = rank,
-                        .item = item,
-                        .expected = expected,
-                        .got = got,
-                        .words = fmt::format("{} (expected {}, got {})", words, expected, got)});
+    builder_.diverge(same_units_ ? off_path(-1, OffPath::whole_record, 0, at) : at_structure(Structure::census, at),
+                     {.step = -1,
+                      .rank = rank,
+                      .item = item,
+                      .expected = expected,
+                      .got = got,
+                      .words = fmt::format("{} (expected {}, got {})", words, expected, got)});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   bool same_units_;  ///< both records have the same units; if they are ordered or grouped differently, values are more
                      ///< specific
 };

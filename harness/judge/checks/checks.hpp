@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a check is, and what the judge, the report and docs/checks.md must know of it. Each check describes itself in its
-// own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (check_table.hpp).
+// What a check is, and what the judge, the report and docs/checks.md must know of it. Each check describes itself in
+// its own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (check_table.hpp).
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
+#include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/step_evidence.hpp"
-#include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
@@ -22,7 +22,7 @@ class StepCheck {
   /// The start (-1), then every step of the run in its order.
   virtual void step(const StepEvidence& now) = 0;
   /// After the last step.
-  virtual Judged conclude() = 0;
+  virtual LocatedResult conclude() = 0;
 };
 
 /// When a case that lacks the check does not hold.
@@ -66,7 +66,7 @@ struct CheckDescriptor {
 };
 
 /// Inspects both records before anything is compared, by what was read of them. The reason quotes `launch` findings.
-Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
+LocatedResult check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 
 /// What a comparison of values demands: "0 ULP", or the rule of the comparison mode calibrated.
 std::string value_limit(const CellEvidence& evidence);

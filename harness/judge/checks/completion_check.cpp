@@ -28,8 +28,8 @@ std::string edge_or_rank(const Record& record, std::int64_t rank, const std::str
 class Completion {
  public:
   Completion(std::string whose, const RecordReading& reading, const std::optional<LaunchFinding>& launch,
-             Structure place, Judgement& judgement)
-      : whose_(std::move(whose)), reading_(reading), launch_(launch), place_(place), judgement_(judgement) {}
+             Structure place, CheckResultBuilder& builder)
+      : whose_(std::move(whose)), reading_(reading), launch_(launch), place_(place), builder_(builder) {}
 
   void run() {
     if (launch_ && (!launch_->started || launch_->timed_out || launch_->exit_code != 0)) {
@@ -48,7 +48,7 @@ class Completion {
                     reading_.error());
     }
     const Record& record = *reading_.record();
-    for (const auto& rank : record.ranks) look_at(record, rank);
+    for (const auto& rank : record.ranks) inspect(record, rank);
   }
 
  private:
@@ -57,9 +57,9 @@ class Completion {
            std::ranges::all_of(reading_.record()->ranks, [](const RankRecord& rank) { return rank.exit.has_value(); });
   }
 
-  void look_at(const Record& record, const RankRecord& rank) {
-    judgement_.look_at("ranks");
-    judgement_.look_at("steps", progress(rank.rank).whole_steps);
+  void inspect(const Record& record, const RankRecord& rank) {
+    builder_.inspect("ranks");
+    builder_.inspect("steps", progress(rank.rank).whole_steps);
     const std::string name = "rank " + std::to_string(rank.rank);
     step_ = last_step(rank.rank);
     if (!rank.exit) {
@@ -106,12 +106,12 @@ class Completion {
 
   void report(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
               const std::string& words) {
-    judgement_.diverge(at_structure(place_, order_++), {.step = step_,
-                                                        .rank = rank >= 0 ? std::optional(rank) : std::nullopt,
-                                                        .item = item,
-                                                        .expected = expected,
-                                                        .got = got,
-                                                        .words = fmt::format("{}: {}", whose_, words)});
+    builder_.diverge(at_structure(place_, order_++), {.step = step_,
+                                                      .rank = rank >= 0 ? std::optional(rank) : std::nullopt,
+                                                      .item = item,
+                                                      .expected = expected,
+                                                      .got = got,
+                                                      .words = fmt::format("{}: {}", whose_, words)});
   }
 
   std::string whose_;
@@ -119,16 +119,16 @@ class Completion {
   const std::optional<LaunchFinding>& launch_;
   Structure place_;
   std::int64_t order_ = 0;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   std::int64_t step_ = 0;
 };
 
 }  // namespace
 
-Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate) {
-  Judgement judgement("completion", "completion", "every rank of both runs ended well and wrote every step");
-  Completion("reference", reference, plan.reference_launch, Structure::reference_ended, judgement).run();
-  Completion("candidate", candidate, plan.launch, Structure::candidate_ended, judgement).run();
+LocatedResult check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate) {
+  CheckResultBuilder builder("completion", "completion", "every rank of both runs ended well and wrote every step");
+  Completion("reference", reference, plan.reference_launch, Structure::reference_ended, builder).run();
+  Completion("candidate", candidate, plan.launch, Structure::candidate_ended, builder).run();
   const bool stopped =
       (plan.launch && plan.launch->interrupted) || (plan.reference_launch && plan.reference_launch->interrupted);
   if (stopped) {
@@ -137,9 +137,9 @@ Judged check_completion(const CellPlan& plan, const RecordReading& reference, co
         "the sweep was stopped before this cell ended" +
             (plan.launch && !plan.launch->words.empty() ? ": " + plan.launch->words : std::string()));
   }
-  const auto ranks = judgement.count("ranks");
-  return judgement.conclude(std::to_string(ranks) + " ranks of both runs ended well with all their steps",
-                            {{"ranks", 2}});
+  const auto ranks = builder.count("ranks");
+  return builder.conclude(std::to_string(ranks) + " ranks of both runs ended well with all their steps",
+                          {{"ranks", 2}});
 }
 
 CheckDescriptor completion_check() {

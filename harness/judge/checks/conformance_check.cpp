@@ -30,11 +30,11 @@ class ConformanceCheck : public StepCheck {
  public:
   explicit ConformanceCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("conformance", "conformance",
-                   "exact: the executed actions are the list; by the clocks no action begins before its inputs exist"),
-        reference_times_(evidence.reference, "reference", judgement_),
-        candidate_times_(evidence.candidate, "candidate", judgement_) {
-    judgement_.not_recorded(evidence.not_recorded);
+        builder_("conformance", "conformance",
+                 "exact: the executed actions are the list; by the clocks no action begins before its inputs exist"),
+        reference_times_(evidence.reference, "reference", builder_),
+        candidate_times_(evidence.candidate, "candidate", builder_) {
+    builder_.not_recorded(evidence.not_recorded);
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
     asked_for();
@@ -42,7 +42,7 @@ class ConformanceCheck : public StepCheck {
     const Manifest& manifest = evidence_.candidate.manifest;
     const bool messages_recorded = manifest.recorded({"sends", "receives"});
     if (!messages_recorded && evidence_.lists_messages)
-      judgement_.leave_out("messages of the list, which the recorder could not see");
+      builder_.leave_out("messages of the list, which the recorder could not see");
     const bool compute_alone = !manifest.traits.own_actions && (!evidence_.lists_messages || !messages_recorded);
     if (compute_alone) listed_ = Listed::compute_alone;
     const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
@@ -50,7 +50,7 @@ class ConformanceCheck : public StepCheck {
       planned_ += std::ssize(list);
       lists_.emplace_back(list);
     }
-    judgement_.look_at("ranks", std::ssize(evidence_.candidate.ranks));
+    builder_.inspect("ranks", std::ssize(evidence_.candidate.ranks));
   }
 
   void step(const StepEvidence& now) override {
@@ -68,36 +68,36 @@ class ConformanceCheck : public StepCheck {
     }
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     std::string clocks = reference_times_.contradiction();
     if (const std::string mine = candidate_times_.contradiction(); !mine.empty())
       clocks += (clocks.empty() ? "" : "; ") + mine;
-    if (!clocks.empty()) judgement_.not_shown("the order of work across ranks: " + clocks);
-    Judged judged = conclude_lists();
+    if (!clocks.empty()) builder_.not_shown("the order of work across ranks: " + clocks);
+    LocatedResult judged = conclude_lists();
     if (!clocks.empty()) judged.result.reason.insert(0, clocks + "; ");
     return judged;
   }
 
  private:
-  Judged conclude_lists() {
+  LocatedResult conclude_lists() {
     if (!evidence_.candidate.schedule_csv) {
-      return judgement_.conclude_as(Outcome::not_run,
-                                    "the record has no schedule.csv: there is no list to compare the actions with");
+      return builder_.conclude_as(Outcome::not_run,
+                                  "the record has no schedule.csv: there is no list to compare the actions with");
     }
     if (!evidence_.lowered_list) {
-      judgement_.diverge(beside(-1, Beside::whole_record, 0),
-                         {.item = "schedule.csv", .words = evidence_.schedule_error});
-      return judgement_.conclude_as(Outcome::fails, "");
+      builder_.diverge(off_path(-1, OffPath::whole_record, 0),
+                       {.item = "schedule.csv", .words = evidence_.schedule_error});
+      return builder_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t of_reference = reference_list_ ? std::ssize(reference_list_->texts) : 0;
-    return judgement_.conclude(std::to_string(planned_) + " actions a step were executed as listed on every rank",
-                               {{"actions", (planned_ + of_reference) * evidence_.steps()}});
+    return builder_.conclude(std::to_string(planned_) + " actions a step were executed as listed on every rank",
+                             {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
 
   /// Each row is one action of the notation, with matching cells for stage and microbatch.
   void notation(const std::string& whose, const Record& record) {
     for (const RankRecord& rank : record.ranks) {
-      judgement_.look_at("written_actions", std::ssize(rank.actions));
+      builder_.inspect("written_actions", std::ssize(rank.actions));
       for (const ActionRow& row : rank.actions) {
         const auto written = parse_action(row.action);
         if (!written) {
@@ -166,7 +166,7 @@ class ConformanceCheck : public StepCheck {
     const auto own = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
                                    static_cast<std::int32_t>(manifest.chunks_per_rank));
     const auto named = counted_from(evidence_.first_own(), own);
-    judgement_.compare("schedules");
+    builder_.compare("schedules");
     const auto& list = evidence_.compute_list->ranks;
     for (std::size_t rank = 0; rank < named.ranks.size() && rank < list.size(); ++rank) {
       if (named.ranks[rank] == list[rank]) continue;
@@ -199,7 +199,7 @@ class ConformanceCheck : public StepCheck {
       action(whose, rank.rank, step, static_cast<std::int64_t>(at), wanted, wanted, got, "not executed as listed");
     };
     for (const ActionRow* row : in_order_of_issue(rank, listed)) {
-      judgement_.compare("actions");
+      builder_.compare("actions");
       const std::string& wanted = position < expected.texts.size() ? expected.texts[position] : the_end_;
       const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
       if (row->action != wanted || !in_its_place)
@@ -229,8 +229,8 @@ class ConformanceCheck : public StepCheck {
   }
 
   void structure(const std::string& item, const std::string& expected, const std::string& got, const std::string& why) {
-    judgement_.diverge(beside(-1, Beside::whole_record, 0),
-                       {.step = -1, .item = item, .expected = expected, .got = got, .why = why});
+    builder_.diverge(off_path(-1, OffPath::whole_record, 0),
+                     {.step = -1, .item = item, .expected = expected, .got = got, .why = why});
   }
 
   void action(const std::string& whose, std::int64_t rank, const ActionRow& row, const std::string& expected,
@@ -240,7 +240,7 @@ class ConformanceCheck : public StepCheck {
 
   void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::int64_t index,
               const std::string& item, const std::string& expected, const std::string& got, const std::string& why) {
-    judgement_.diverge(beside_action(step, index, rank), {.step = step,
+    builder_.diverge(off_path_action(step, index, rank), {.step = step,
                                                           .rank = rank,
                                                           .source = whose,
                                                           .item = item,
@@ -251,7 +251,7 @@ class ConformanceCheck : public StepCheck {
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   TimesComparison reference_times_, candidate_times_;
   std::optional<ListedActions> reference_list_;  ///< set if the record has one
   std::vector<ListedActions> lists_;             ///< the candidate's lists, by rank

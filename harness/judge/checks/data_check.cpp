@@ -42,9 +42,9 @@ class WholeDigest {
     }
   }
 
-  void conclude(Judgement& judgement) const {
-    if (in_manifest() && !record_.in_part()) of_manifest(judgement);
-    for (std::size_t i = 0; i < ranks_.size(); ++i) of_rank(record_.ranks[i], ranks_[i], judgement);
+  void conclude(CheckResultBuilder& builder) const {
+    if (in_manifest() && !record_.in_part()) of_manifest(builder);
+    for (std::size_t i = 0; i < ranks_.size(); ++i) of_rank(record_.ranks[i], ranks_[i], builder);
   }
 
  private:
@@ -55,28 +55,28 @@ class WholeDigest {
 
   bool in_manifest() const { return record_.manifest.schema == 1; }
 
-  void of_manifest(Judgement& judgement) const {
+  void of_manifest(CheckResultBuilder& builder) const {
     const std::string computed = all_.hex();
     if (computed == record_.manifest.data_digest) return;
-    report(judgement, {}, "data.digest", computed, record_.manifest.data_digest,
+    report(builder, {}, "data.digest", computed, record_.manifest.data_digest,
            fmt::format("data.digest in the {}'s manifest", whose_));
   }
 
   /// Over a rank's data by its own table: all microbatches, or none.
-  void of_rank(const RankRecord& rank, const Fed& fed, Judgement& judgement) const {
+  void of_rank(const RankRecord& rank, const Fed& fed, CheckResultBuilder& builder) const {
     const auto all = record_.steps() * record_.manifest.microbatches;
     const std::string name = fmt::format("{}, rank {}", whose_, rank.rank);
     if (fed.fed != all && (fed.fed > 0 || must_see(rank.rank))) {
-      report(judgement, rank.rank, "data_digest", std::to_string(all) + " digests", std::to_string(fed.fed),
+      report(builder, rank.rank, "data_digest", std::to_string(all) + " digests", std::to_string(fed.fed),
              fmt::format("{}: digests in microbatches.csv{}", name,
                          must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
     }
     if (record_.in_part()) return;  // exit.json has the digest of all steps, but not all were read
     const auto& told = rank.exit->data_digest;
     const auto computed = fed.fed > 0 ? std::optional(fed.digests.hex()) : std::nullopt;
-    judgement.compare("whole_digests");
+    builder.compare("whole_digests");
     if (record_.manifest.schema > 1 && told != computed) {
-      report(judgement, rank.rank, "data_digest", computed.value_or("null"), told.value_or("null"),
+      report(builder, rank.rank, "data_digest", computed.value_or("null"), told.value_or("null"),
              name + ": data_digest in exit.json, against the digests in microbatches.csv");
     }
   }
@@ -90,15 +90,15 @@ class WholeDigest {
     });
   }
 
-  static void report(Judgement& judgement, std::optional<std::int64_t> rank, const std::string& item,
+  static void report(CheckResultBuilder& builder, std::optional<std::int64_t> rank, const std::string& item,
                      const std::string& expected, const std::string& got, const std::string& what) {
     // Ordered after the microbatches: if one of those differs, this is a consequence.
-    judgement.diverge(beside(-1, Beside::whole_record, rank.value_or(0)),
-                      {.rank = rank,
-                       .item = item,
-                       .expected = expected,
-                       .got = got,
-                       .words = fmt::format("{}: expected {}, got {}", what, expected, got)});
+    builder.diverge(off_path(-1, OffPath::whole_record, rank.value_or(0)),
+                    {.rank = rank,
+                     .item = item,
+                     .expected = expected,
+                     .got = got,
+                     .words = fmt::format("{}: expected {}, got {}", what, expected, got)});
   }
 
   const Record& record_;
@@ -111,7 +111,7 @@ class DataCheck : public StepCheck {
  public:
   explicit DataCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("data", "data", "0 bits: ids and labels of every microbatch"),
+        builder_("data", "data", "0 bits: ids and labels of every microbatch"),
         of_reference_(evidence.reference, "reference"),
         of_candidate_(evidence.candidate, "candidate") {}
 
@@ -119,18 +119,18 @@ class DataCheck : public StepCheck {
     if (now.step < 0) return;
     std::set<std::string> distinct;
     for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) microbatch(now, m, distinct);
-    judgement_.look_at("distinct_microbatches", std::ssize(distinct));
+    builder_.inspect("distinct_microbatches", std::ssize(distinct));
     totals(now);
     of_reference_.step();
     of_candidate_.step();
   }
 
-  Judged conclude() override {
-    of_reference_.conclude(judgement_);
-    of_candidate_.conclude(judgement_);
+  LocatedResult conclude() override {
+    of_reference_.conclude(builder_);
+    of_candidate_.conclude(builder_);
     const auto all = evidence_.steps() * evidence_.own_microbatches();
-    return judgement_.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",
-                               {{"microbatches", all}}, {"distinct_microbatches"});
+    return builder_.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",
+                             {{"microbatches", all}}, {"distinct_microbatches"});
   }
 
  private:
@@ -150,7 +150,7 @@ class DataCheck : public StepCheck {
     of_candidate_.microbatch(digest_of(mine));
     if (expected.empty()) return report(step, number, {}, "a digest", "none", "data digest of the reference");
     if (digest_of(mine).empty()) return report(step, number, {}, "a digest", "none", "data digest of the candidate");
-    judgement_.look_at("microbatches");
+    builder_.inspect("microbatches");
     if (theirs.front().row->valid_tokens > 0) distinct.insert(expected);
     const Sizes sizes(*theirs.front().row);
     for (const auto* rows : {&theirs, &mine}) {
@@ -158,7 +158,7 @@ class DataCheck : public StepCheck {
         const auto& row = *placed.row;
         if (Sizes(row) != sizes) report(step, number, placed.rank, sizes.words(), Sizes(row).words(), "sizes");
         if (row.data_digest.empty()) continue;
-        judgement_.compare_or_look_at(rows == &mine, "digests");
+        builder_.compare_or_inspect(rows == &mine, "digests");
         if (row.data_digest != expected) report(step, number, placed.rank, expected, row.data_digest, "ids or labels");
       }
     }
@@ -196,7 +196,7 @@ class DataCheck : public StepCheck {
            "live tokens of the step, which are distinct ids,");
   }
 
-  static std::string digest_of(const std::vector<Placed<MicrobatchRow>>& rows) {
+  static std::string digest_of(const std::vector<Located<MicrobatchRow>>& rows) {
     for (const auto& placed : rows) {
       if (!placed.row->data_digest.empty()) return placed.row->data_digest;
     }
@@ -209,17 +209,17 @@ class DataCheck : public StepCheck {
 
   void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& what) {
-    judgement_.diverge(at_data(step, microbatch.value_or(0)), {.step = step,
-                                                               .microbatch = microbatch,
-                                                               .rank = rank,
-                                                               .item = "data",
-                                                               .expected = expected,
-                                                               .got = got,
-                                                               .why = what + " differ"});
+    builder_.diverge(at_data(step, microbatch.value_or(0)), {.step = step,
+                                                             .microbatch = microbatch,
+                                                             .rank = rank,
+                                                             .item = "data",
+                                                             .expected = expected,
+                                                             .got = got,
+                                                             .why = what + " differ"});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   WholeDigest of_reference_, of_candidate_;
 };
 

@@ -13,10 +13,10 @@ namespace {
 
 class EmptyStage {
  public:
-  EmptyStage(const CellEvidence& evidence, const StageEntry& stage, Judgement& judgement)
-      : evidence_(evidence), stage_(&stage), judgement_(judgement) {
-    judgement_.look_at("stages");
-    if (stage.units.empty()) judgement_.look_at("stages_without_units");
+  EmptyStage(const CellEvidence& evidence, const StageEntry& stage, CheckResultBuilder& builder)
+      : evidence_(evidence), stage_(&stage), builder_(builder) {
+    builder_.inspect("stages");
+    if (stage.units.empty()) builder_.inspect("stages_without_units");
     for (const auto& parameter : evidence_.model.parameters) {
       if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) != stage.units.end())
         names_.insert(parameter.name);
@@ -34,7 +34,7 @@ class EmptyStage {
   }
 
   void conclude() {
-    judgement_.look_at("parameters", std::ssize(held_));
+    builder_.inspect("parameters", std::ssize(held_));
     if (held_ != names_ && held_.size() < names_.size()) {
       report(at_structure(Structure::layerless_parameters), -1, {}, stage_->rank,
              "stage " + std::to_string(stage_->stage), std::to_string(names_.size()) + " parameters",
@@ -72,7 +72,7 @@ class EmptyStage {
     const auto *in = end(microbatch, direction, true), *out = end(microbatch, direction, false);
     const bool may_lack = !evidence_.candidate.manifest.recorded({"sends", "receives", "boundaries"});
     if (may_lack && (!in || !out)) return;
-    judgement_.compare("relays");
+    builder_.compare("relays");
     if (in && out && in->digest == out->digest && in->shape == out->shape && in->dtype == out->dtype) return;
     const auto point = direction == "forward" ? at_forward(step, microbatch, stage_->stage, BoundaryEnd::received)
                                               : at_backward(step, microbatch, stage_->stage, BoundaryEnd::received);
@@ -83,20 +83,20 @@ class EmptyStage {
   void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank,
               const std::string& item, const std::string& expected, const std::string& got,
               const std::string& direction = "") {
-    judgement_.diverge(point, {.step = step,
-                               .microbatch = microbatch,
-                               .stage = stage_->stage,
-                               .rank = rank,
-                               .direction = direction,
-                               .item = item,
-                               .expected = expected,
-                               .got = got,
-                               .why = "the stage holds no layer"});
+    builder_.diverge(point, {.step = step,
+                             .microbatch = microbatch,
+                             .stage = stage_->stage,
+                             .rank = rank,
+                             .direction = direction,
+                             .item = item,
+                             .expected = expected,
+                             .got = got,
+                             .why = "the stage holds no layer"});
   }
 
   const CellEvidence& evidence_;
   const StageEntry* stage_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   const StepEvidence* now_ = nullptr;
   std::set<std::string> names_, held_;  ///< names of parameters: expected from its units, and listed
 };
@@ -104,8 +104,8 @@ class EmptyStage {
 /// A rank without units.
 class IdleRank {
  public:
-  IdleRank(const RankRecord& rank, Judgement& judgement) : rank_(rank), judgement_(judgement) {
-    judgement_.look_at("ranks_without_units");
+  IdleRank(const RankRecord& rank, CheckResultBuilder& builder) : rank_(rank), builder_(builder) {
+    builder_.inspect("ranks_without_units");
   }
 
   void step(const StepEvidence& now) {
@@ -119,7 +119,7 @@ class IdleRank {
       const auto most =
           bytes.empty() ? 0
                         : *std::max_element(bytes.begin() + now.cell.first_own(), bytes.begin() + now.cell.end_own());
-      judgement_.compare("activation_peaks");
+      builder_.compare("activation_peaks");
       if (*row.activation_peak_bytes != most)
         report(row.step, "activation_peak_bytes", std::to_string(most), *row.activation_peak_bytes);
     }
@@ -128,31 +128,31 @@ class IdleRank {
  private:
   void demand_zero(std::int64_t step, const std::string& what, const std::optional<std::int64_t>& value) {
     if (!value) return;
-    judgement_.compare("memory_cells");
+    builder_.compare("memory_cells");
     if (*value != 0) report(step, what, "0", *value);
   }
 
   void report(std::int64_t step, const std::string& item, const std::string& expected, std::int64_t got) {
-    judgement_.diverge(beside_action(step, 0, rank_.rank), {.step = step,
-                                                            .rank = rank_.rank,
-                                                            .item = item,
-                                                            .expected = expected,
-                                                            .got = std::to_string(got),
-                                                            .why = "the rank holds no unit"});
+    builder_.diverge(off_path_action(step, 0, rank_.rank), {.step = step,
+                                                          .rank = rank_.rank,
+                                                          .item = item,
+                                                          .expected = expected,
+                                                          .got = std::to_string(got),
+                                                          .why = "the rank holds no unit"});
   }
 
   const RankRecord& rank_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
 };
 
 class EmptyPartitionsCheck : public StepCheck {
  public:
   explicit EmptyPartitionsCheck(const CellEvidence& evidence)
-      : judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
-    judgement_.not_recorded(evidence.not_recorded);
+      : builder_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
+    builder_.not_recorded(evidence.not_recorded);
     for (const auto& stage : evidence.stages.stages) {
       if (!holds_no_layer(stage, evidence.stages.stages)) continue;
-      stages_.emplace_back(evidence, stage, judgement_);
+      stages_.emplace_back(evidence, stage, builder_);
       const auto& crossings = evidence.stages.crossings;
       const bool relaying =
           stage.units.empty() && std::any_of(crossings.begin(), crossings.end(),
@@ -163,7 +163,7 @@ class EmptyPartitionsCheck : public StepCheck {
       const auto held = evidence.stages.stages_on(rank.rank);
       const bool idle =
           std::all_of(held.begin(), held.end(), [&](auto stage) { return evidence.stages.find(stage)->units.empty(); });
-      if (idle && !held.empty()) idle_ranks_.emplace_back(rank, judgement_);
+      if (idle && !held.empty()) idle_ranks_.emplace_back(rank, builder_);
     }
   }
 
@@ -172,18 +172,17 @@ class EmptyPartitionsCheck : public StepCheck {
     for (auto& rank : idle_ranks_) rank.step(now);
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     for (auto& stage : stages_) stage.conclude();
-    if (!idle_ranks_.empty() && judgement_.count("memory_cells") == 0) {
-      judgement_.leave_out("bytes of ranks without units (memory.csv is empty)");
+    if (!idle_ranks_.empty() && builder_.count("memory_cells") == 0) {
+      builder_.leave_out("bytes of ranks without units (memory.csv is empty)");
     }
-    return judgement_.conclude(
-        std::to_string(stages_.size()) + " stages without layers hold only what their units need",
-        {{"stages", 1}, {"relays", relays_}});
+    return builder_.conclude(std::to_string(stages_.size()) + " stages without layers hold only what their units need",
+                             {{"stages", 1}, {"relays", relays_}});
   }
 
  private:
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   std::vector<EmptyStage> stages_;
   std::vector<IdleRank> idle_ranks_;
   std::int64_t relays_ = 0;

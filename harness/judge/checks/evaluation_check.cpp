@@ -17,7 +17,7 @@ namespace {
 class EvaluationCheck : public StepCheck {
  public:
   explicit EvaluationCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("evaluation", "R1", value_limit(evidence)) {
+      : evidence_(evidence), builder_("evaluation", "R1", value_limit(evidence)) {
     if (!compared()) return;
     const EvaluationPlan &theirs = *evidence.reference.manifest.evaluation,
                          &mine = *evidence.candidate.manifest.evaluation;
@@ -36,13 +36,13 @@ class EvaluationCheck : public StepCheck {
     demand_sum(now.step, now.candidate_rows, "candidate");
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     if (!compared()) {
       differ_in_plan("evaluation", told(evidence_.reference), told(evidence_.candidate));
-      return judgement_.conclude_as(Outcome::fails, "");
+      return builder_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t all = evaluations() * microbatches();
-    return judgement_.conclude(
+    return builder_.conclude(
         fmt::format("{} losses of {} evaluations are {}, on the same data", all, evaluations(), agreement(evidence_)),
         {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}}, {"nonzero_losses"});
   }
@@ -55,13 +55,13 @@ class EvaluationCheck : public StepCheck {
   }
 
   void demand_plan(const char* key, std::int64_t expected, std::int64_t got) {
-    judgement_.compare("plans");
+    builder_.compare("plans");
     if (expected == got) return;
     differ_in_plan(std::string("evaluation.") + key, to_text(expected), to_text(got));
   }
 
   void differ_in_plan(const std::string& key, const std::string& theirs, const std::string& mine) {
-    judgement_.diverge(
+    builder_.diverge(
         at_structure(),
         {.step = -1,
          .item = "manifest.json " + key,
@@ -75,7 +75,7 @@ class EvaluationCheck : public StepCheck {
   /// Steps after which bits are compared.
   std::int64_t evaluations() const {
     std::int64_t count = 0;
-    const std::int64_t end = evidence_.parted.value_or(evidence_.last_step() + 1);
+    const std::int64_t end = evidence_.norm_diverged_at.value_or(evidence_.last_step() + 1);
     for (std::int64_t step = evidence_.first_step(); step < end; ++step) {
       if (evidence_.reference.manifest.evaluates_after(step)) ++count;
     }
@@ -94,8 +94,8 @@ class EvaluationCheck : public StepCheck {
     }
     const EvaluationRow &want = *theirs.front().row, &have = *mine.front().row;
     const std::int64_t rank = mine.front().rank;
-    judgement_.compare(microbatch ? "evaluation_losses" : "evaluations");
-    if (want.loss != 0) judgement_.compare("nonzero_losses");
+    builder_.compare(microbatch ? "evaluation_losses" : "evaluations");
+    if (want.loss != 0) builder_.compare("nonzero_losses");
     if (want.tokens != have.tokens)
       report(step, microbatch, rank, "tokens", to_text(want.tokens), to_text(have.tokens), "");
     if (want.valid_tokens != have.valid_tokens)
@@ -114,7 +114,7 @@ class EvaluationCheck : public StepCheck {
       return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite");
     if (const auto impossible = evidence_.model.llama ? why_no_loss(want.loss, want.valid_tokens) : std::nullopt)
       return report(step, microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself");
-    if (const auto wrong = judgement_.take(evidence_.values->evaluation_loss(step, microbatch, want.loss, have.loss)))
+    if (const auto wrong = builder_.take(evidence_.values->evaluation_loss(step, microbatch, want.loss, have.loss)))
       report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why);
   }
 
@@ -122,11 +122,11 @@ class EvaluationCheck : public StepCheck {
             const EvaluationRow& have) {
     if (!microbatch) return;
     if (want.data_digest.empty() || have.data_digest.empty()) {
-      if (!reported_without_data_) judgement_.leave_out("data_digest of evaluation.csv");
+      if (!reported_without_data_) builder_.leave_out("data_digest of evaluation.csv");
       reported_without_data_ = true;
       return;
     }
-    judgement_.compare("digests");
+    builder_.compare("digests");
     if (want.data_digest != have.data_digest)
       report(step, microbatch, rank, "data_digest", want.data_digest, have.data_digest, "");
   }
@@ -151,7 +151,7 @@ class EvaluationCheck : public StepCheck {
     }
     const auto& whole = rows.evaluation({});
     if (whole.size() != 1) return;
-    judgement_.compare_or_look_at(whose == "candidate", "sums");
+    builder_.compare_or_inspect(whose == "candidate", "sums");
     for (const CellDifference& cell : differences_from_sum(*whole.front().row, parts))
       report(step, {}, whole.front().rank, cell.column, cell.expected, cell.got,
              whose + ", not the sum over the microbatches");
@@ -159,20 +159,20 @@ class EvaluationCheck : public StepCheck {
 
   void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
               const std::string& what, const std::string& expected, const std::string& got, const std::string& why) {
-    judgement_.diverge(at_evaluation(step, microbatch.value_or(microbatches())),
-                       {.step = step,
-                        .microbatch = microbatch,
-                        .stage = evidence_.stage_of_loss(),
-                        .rank = rank,
-                        .item = "evaluation.csv " + what,
-                        .what = what + " of the evaluation after the step",
-                        .expected = expected,
-                        .got = got,
-                        .why = why});
+    builder_.diverge(at_evaluation(step, microbatch.value_or(microbatches())),
+                     {.step = step,
+                      .microbatch = microbatch,
+                      .stage = evidence_.stage_of_loss(),
+                      .rank = rank,
+                      .item = "evaluation.csv " + what,
+                      .what = what + " of the evaluation after the step",
+                      .expected = expected,
+                      .got = got,
+                      .why = why});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   std::map<std::int64_t, EvaluationRow> first_;  ///< by microbatch: rows of the reference's first evaluation
   bool reported_without_data_ = false;
 };

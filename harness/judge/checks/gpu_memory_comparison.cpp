@@ -84,7 +84,7 @@ class OfRecord {
     so_far.asked = std::max(so_far.asked, row.requested_peak_bytes);
     so_far.reserved = std::max(so_far.reserved, row.reserved_peak_bytes);
     so_far.beside = std::max(so_far.beside, row.total_bytes - row.free_bytes - row.reserved_bytes);
-    findings_.judgement.compare_or_look_at(whose_ == "candidate", "gpu_rows");
+    findings_.builder.compare_or_inspect(whose_ == "candidate", "gpu_rows");
     requested(rank, so_far.peak, row);
     const auto demand = [&](bool holds, const char* item, std::int64_t got, const std::string& expected,
                             const char* words) {
@@ -127,7 +127,7 @@ class OfRecord {
 
   void diverge(std::int64_t step, std::int64_t rank, const std::string& item, const std::string& expected,
                const std::string& got, const std::string& words) {
-    report_memory(findings_.judgement, Beside::gpu, whose_, step, rank, item, expected, got, words);
+    report_memory(findings_.builder, OffPath::gpu, whose_, step, rank, item, expected, got, words);
   }
 
   const Record& record_;
@@ -143,7 +143,7 @@ class GpuMemoryPart : public MemoryPart {
  public:
   explicit GpuMemoryPart(const CellEvidence& evidence) {
     const auto add = [&](const Record& record, const char* whose) {
-      if (record.manifest.device != "cpu") records_.emplace_back(record, whose, MemoryFindings{judgement_, {}, {}, {}});
+      if (record.manifest.device != "cpu") records_.emplace_back(record, whose, MemoryFindings{builder_, {}, {}, {}});
     };
     add(evidence.reference, "reference");
     add(evidence.candidate, "candidate");
@@ -161,11 +161,11 @@ class GpuMemoryPart : public MemoryPart {
       findings.floors["gpu_rows"] += record.rows_wanted();
     }
     if (of_candidate_ && !records_.back().measured().empty()) findings.measured.push_back(records_.back().measured());
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
   }
 
  private:
-  Judgement judgement_ = part();
+  CheckResultBuilder builder_ = part();
   std::vector<OfRecord> records_;
   bool of_candidate_ = false;
 };

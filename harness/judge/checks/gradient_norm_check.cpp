@@ -47,10 +47,10 @@ class GradientNormCheck : public StepCheck {
       : evidence_(evidence),
         by_rank_(auditing::summed_by_rank(evidence.reference.manifest) ||
                  auditing::summed_by_rank(evidence.candidate.manifest)),
-        judgement_("gradient_norm", "R4",
-                   by_rank_ ? "norms within the roundings of the sums of their gradients' l2 squared, coefficients "
-                              "exactly those of each record's own norm"
-                            : value_limit(evidence)) {}
+        builder_("gradient_norm", "R4",
+                 by_rank_ ? "norms within the roundings of the sums of their gradients' l2 squared, coefficients "
+                            "exactly those of each record's own norm"
+                          : value_limit(evidence)) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
@@ -70,29 +70,28 @@ class GradientNormCheck : public StepCheck {
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
     if (by_rank_) {
       within_roundings(*expected, *own);
-    } else if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
+    } else if (const auto wrong = builder_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
       report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why);
     // Whatever the norm is, all ranks must agree on it and on the resulting coefficient.
     for (const auto& placed : mine) row(placed, own->value, evidence_.candidate.manifest, "");
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     if (widest_limit_ > 0)
-      return judgement_.conclude_as(
+      return builder_.conclude_as(
           Outcome::not_run,
           fmt::format("the gradient norm cannot be judged: roundings alone may change it by {}, and a factor of 1.05 "
                       "would pass; take norms in float32 (record their dtype), or gather them in canonical order",
                       to_text(widest_limit_)));
     if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
-      return judgement_.conclude_as(
-          Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never acted"
+      return builder_.conclude_as(Outcome::not_triggered,
+                                  acting_ == 0 ? "the norms agree, but no step was clipped: the limit never acted"
                                                : "the norms agree, but every step was clipped: none has coefficient 1");
     }
-    if (unrecorded_ && judgement_.count("norms") == 0)
-      return judgement_.conclude_as(Outcome::not_applicable,
-                                    "nothing is clipped, and one of the records gives no norm");
-    if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
-    return judgement_.conclude(
+    if (unrecorded_ && builder_.count("norms") == 0)
+      return builder_.conclude_as(Outcome::not_applicable, "nothing is clipped, and one of the records gives no norm");
+    if (acting_ == 0) builder_.not_shown("a coefficient that is not applied: no step was clipped");
+    return builder_.conclude(
         by_rank_ ? fmt::format("the norms of {} are within the roundings of their sums, and each coefficient is that "
                                "of its record's norm",
                                steps_words())
@@ -106,7 +105,7 @@ class GradientNormCheck : public StepCheck {
     double value = 0;
   };
   /// The norm of the first rank that has one.
-  static std::optional<Norm> norm_of(const std::vector<Placed<StepRow>>& rows) {
+  static std::optional<Norm> norm_of(const std::vector<Located<StepRow>>& rows) {
     for (const auto& placed : rows) {
       if (placed.row->gradient_norm) return Norm{placed.rank, *placed.row->gradient_norm};
     }
@@ -145,8 +144,8 @@ class GradientNormCheck : public StepCheck {
     const double apart = expected.value == got.value ? 0 : std::abs(got.value / expected.value - 1);
     if (!(apart / limit <= nearest_)) {
       nearest_ = apart / limit;
-      judgement_.measured(fmt::format("relative difference at most {}; allowed {}", to_text(apart), to_text(limit)));
-      judgement_.margin(nearest_);
+      builder_.measured(fmt::format("relative difference at most {}; allowed {}", to_text(apart), to_text(limit)));
+      builder_.margin(nearest_);
     }
     if (apart <= limit) return;
     report(whose.empty() ? std::optional(got.rank) : std::nullopt, "gradient_norm",
@@ -154,11 +153,11 @@ class GradientNormCheck : public StepCheck {
            fmt::format("{}{}ratio {}", whose, whose.empty() ? "" : ", ", to_text(got.value / expected.value)));
   }
 
-  void row(const Placed<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
+  void row(const Located<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
     const auto& norm = placed.row->gradient_norm;
     const bool may_lack = !whose.empty() || manifest.traits.may_lack;
     if (may_lack && !norm) return;
-    judgement_.compare_or_look_at(whose.empty(), "norms");
+    builder_.compare_or_inspect(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {
       std::string why = whose;
       if (norm && std::isfinite(*norm)) why += (why.empty() ? "ratio " : ", ratio ") + to_text(*norm / expected);
@@ -167,7 +166,7 @@ class GradientNormCheck : public StepCheck {
     const auto right = auditing::right_coefficients(expected, manifest);
     const double wanted = right.front();
     const auto& coefficient = placed.row->clip_coefficient;
-    judgement_.compare_or_look_at(whose.empty(), "coefficients");
+    builder_.compare_or_inspect(whose.empty(), "coefficients");
     const auto is_right = [&](double one) { return coefficient && same_bits(*coefficient, one); };
     if (std::none_of(right.begin(), right.end(), is_right)) {
       report(placed.rank, "clip_coefficient", to_text(wanted), text_of(coefficient), whose);
@@ -177,13 +176,13 @@ class GradientNormCheck : public StepCheck {
 
   void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient),
-                       {.step = step_, .rank = rank, .item = item, .expected = expected, .got = got, .why = why});
+    builder_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient),
+                     {.step = step_, .rank = rank, .item = item, .expected = expected, .got = got, .why = why});
   }
 
   const CellEvidence& evidence_;
   bool by_rank_;  ///< one of the norms is summed rank by rank, with other rounding
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
   bool unrecorded_ = false;
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit

@@ -12,8 +12,8 @@ namespace {
 class GradientsCheck : public StepCheck {
  public:
   explicit GradientsCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("gradients", "R3", value_limit(evidence)) {
-    judgement_.not_recorded(evidence.not_recorded);
+      : evidence_(evidence), builder_("gradients", "R3", value_limit(evidence)) {
+    builder_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {
@@ -21,26 +21,26 @@ class GradientsCheck : public StepCheck {
     if (!looked_) none_told_ = without_gradients(now);
     looked_ = true;
     if (none_told_ && without_gradients(now)) return;
-    compare_tensors(now, "gradient", judgement_);
-    compare_tied_copies(now, "gradient", judgement_);
+    compare_tensors(now, "gradient", builder_);
+    compare_tied_copies(now, "gradient", builder_);
   }
 
-  Judged conclude() override {
-    if (none_told_) return judgement_.conclude_as(Outcome::not_applicable, no_gradient_compared);
-    if (evidence_.steps() < 2) judgement_.not_shown("a gradient kept from the step before: the run has one step");
-    const auto unused = judgement_.count(absent_in_both);
+  LocatedResult conclude() override {
+    if (none_told_) return builder_.conclude_as(Outcome::not_applicable, no_gradient_compared);
+    if (evidence_.steps() < 2) builder_.not_shown("a gradient kept from the step before: the run has one step");
+    const auto unused = builder_.count(absent_in_both);
     if (unused > 0)
-      judgement_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
+      builder_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
-    return judgement_.conclude(fmt::format("the gradients of {} parameters in {} steps are {}", parameters,
-                                           evidence_.compared_steps(), agreement(evidence_)),
-                               {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
+    return builder_.conclude(fmt::format("the gradients of {} parameters in {} steps are {}", parameters,
+                                         evidence_.compared_steps(), agreement(evidence_)),
+                             {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
   }
 
  private:
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   bool looked_ = false, none_told_ = false;  ///< in the first step; then a gradient in a later step is unexpected
 };
 

@@ -30,8 +30,8 @@ std::string factor_of_microbatches(double want, double have, std::int64_t microb
 class LossCheck : public StepCheck {
  public:
   explicit LossCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("loss", "R1", value_limit(evidence)) {
-    judgement_.not_recorded(evidence.not_recorded);
+      : evidence_(evidence), builder_("loss", "R1", value_limit(evidence)) {
+    builder_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {
@@ -45,16 +45,16 @@ class LossCheck : public StepCheck {
     demand_sum(now.candidate_rows, now.step, "candidate");
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
-    return judgement_.conclude(
+    return builder_.conclude(
         fmt::format("{} microbatch losses and {} step losses are {}", all, steps, agreement(evidence_)),
         {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
  private:
   template <class Row>
-  void compare(const std::vector<Placed<Row>>& theirs, const std::vector<Placed<Row>>& mine,
+  void compare(const std::vector<Located<Row>>& theirs, const std::vector<Located<Row>>& mine,
                const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch) {
     const auto expected = values(theirs, evidence_.reference), got = values(mine, evidence_.candidate);
     if ((expected.empty() && !evidence_.reference.manifest.recorded({"losses"})) ||
@@ -68,7 +68,7 @@ class LossCheck : public StepCheck {
       return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(got.size()),
                     "of the candidate");
     }
-    judgement_.compare(microbatch ? "microbatch_losses" : "step_losses");
+    builder_.compare(microbatch ? "microbatch_losses" : "step_losses");
     const float want = *expected.front().row->loss, have = *got.front().row->loss;
     const auto rank = got.front().rank;
     if (!std::isfinite(want)) {
@@ -79,8 +79,8 @@ class LossCheck : public StepCheck {
                                 ? why_no_loss(want, expected.front().row->valid_tokens)
                                 : std::nullopt;
     if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself");
-    if (want != 0) judgement_.compare("nonzero_losses");
-    if (const auto wrong = judgement_.take(evidence_.values->loss(step, microbatch, want, have))) {
+    if (want != 0) builder_.compare("nonzero_losses");
+    if (const auto wrong = builder_.take(evidence_.values->loss(step, microbatch, want, have))) {
       report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why,
              factor_of_microbatches(want, have, evidence_.microbatches()));
     }
@@ -98,7 +98,7 @@ class LossCheck : public StepCheck {
     const auto total = values(rows.steps(), record);
     if (total.size() != 1) return;
     const float loss = *total.front().row->loss;
-    judgement_.compare_or_look_at(whose == "candidate", "sums");
+    builder_.compare_or_inspect(whose == "candidate", "sums");
     if (!sum.admits(loss)) {
       report(at_step_loss(step), step, {}, total.front().rank, to_text(sum.sum()), to_text(static_cast<double>(loss)),
              whose + ": not the sum over the microbatches, within rounding");
@@ -108,8 +108,8 @@ class LossCheck : public StepCheck {
   /// Rows of the rank that owns the loss. External trainers send it to all ranks: equal values of several ranks count
   /// once.
   template <class Row>
-  static std::vector<Placed<Row>> values(const std::vector<Placed<Row>>& rows, const Record& record) {
-    std::vector<Placed<Row>> result;
+  static std::vector<Located<Row>> values(const std::vector<Located<Row>>& rows, const Record& record) {
+    std::vector<Located<Row>> result;
     for (const auto& placed : rows) {
       if (!placed.row->loss) continue;
       const bool again =
@@ -123,19 +123,19 @@ class LossCheck : public StepCheck {
   void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch,
               std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
               const std::string& why, const std::string& size = "") {
-    judgement_.diverge(point, {.step = step,
-                               .microbatch = microbatch,
-                               .stage = evidence_.stage_of_loss(),
-                               .rank = rank,
-                               .item = microbatch ? "loss of the microbatch" : "loss of the step",
-                               .expected = expected,
-                               .got = got,
-                               .why = why,
-                               .size = size});
+    builder_.diverge(point, {.step = step,
+                             .microbatch = microbatch,
+                             .stage = evidence_.stage_of_loss(),
+                             .rank = rank,
+                             .item = microbatch ? "loss of the microbatch" : "loss of the step",
+                             .expected = expected,
+                             .got = got,
+                             .why = why,
+                             .size = size});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ Bytes sum(const Bytes& left, const Bytes& right) {
 
 class Bounds {
  public:
-  Bounds(std::string whose, bool sends, Judgement& judgement)
-      : whose_(std::move(whose)), sends_(sends), judgement_(judgement) {}
+  Bounds(std::string whose, bool sends, CheckResultBuilder& builder)
+      : whose_(std::move(whose)), sends_(sends), builder_(builder) {}
 
   void rows(const MemorySteps& memory) {
     for (const auto& rank : memory.record().ranks) {
@@ -40,40 +40,40 @@ class Bounds {
       const Bytes tables = sum(state, row.table_bytes);
       const Bytes beside = std::max(*row.activation_peak_bytes, *row.other_peak_bytes);
       at_least("peak_bytes", row.peak_bytes, sum(tables, beside),
-               "model state, tables and the larger of activation_peak_bytes and other_peak_bytes", Beside::total_peak);
+               "model state, tables and the larger of activation_peak_bytes and other_peak_bytes", OffPath::total_peak);
       at_least("peak_bytes", row.peak_bytes, sum(tables, kept_gradient_bytes(memory.record().manifest, row)),
                "model state, tables and the gradients that a listed order keeps of each microbatch",
-               Beside::total_peak);
+               OffPath::total_peak);
     }
     at_least("live_bytes", row.live_bytes, state, "parameters, gradients and optimiser state");
     if (!sends_ && row.buffer_bytes.value_or(0) != 0)
-      report("buffer_bytes", "0", *row.buffer_bytes, "one device sends nothing", Beside::bounds);
+      report("buffer_bytes", "0", *row.buffer_bytes, "one device sends nothing", OffPath::bounds);
   }
 
   void at_least(const std::string& item, const Bytes& value, const Bytes& least, const std::string& what,
-                Beside place = Beside::bounds) {
+                OffPath place = OffPath::bounds) {
     if (!value || !least) return;
-    judgement_.look_at("memory_bounds");
+    builder_.inspect("memory_bounds");
     if (*value >= *least) return;
     report(item, "at least " + std::to_string(*least), *value, "less than " + what, place);
   }
 
   void report(const std::string& item, const std::string& expected, std::int64_t got, const std::string& why,
-              Beside place) {
-    report_memory(judgement_, place, whose_, step_, rank_, item, expected, std::to_string(got), why);
+              OffPath place) {
+    report_memory(builder_, place, whose_, step_, rank_, item, expected, std::to_string(got), why);
   }
 
   std::string whose_;
   bool sends_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   std::int64_t rank_ = 0, step_ = 0;
 };
 
 class MemoryBoundsPart : public MemoryPart {
  public:
   explicit MemoryBoundsPart(const CellEvidence& evidence)
-      : reference_("reference", evidence.reference.manifest.role != "reference", judgement_),
-        candidate_("candidate", evidence.candidate.manifest.role != "reference", judgement_) {}
+      : reference_("reference", evidence.reference.manifest.role != "reference", builder_),
+        candidate_("candidate", evidence.candidate.manifest.role != "reference", builder_) {}
 
   void step(const StepEvidence&, const BothMemories& memory) override {
     reference_.rows(memory.reference);
@@ -81,11 +81,11 @@ class MemoryBoundsPart : public MemoryPart {
   }
 
   void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
   }
 
  private:
-  Judgement judgement_ = part();
+  CheckResultBuilder builder_ = part();
   Bounds reference_, candidate_;
 };
 

@@ -34,10 +34,10 @@ class MemoryCheck : public StepCheck {
  public:
   explicit MemoryCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("memory", "memory", limit_words(evidence)),
+        builder_("memory", "memory", limit_words(evidence)),
         reference_(evidence.reference, "reference"),
         candidate_(evidence.candidate, "candidate") {
-    judgement_.not_recorded(evidence.not_recorded);
+    builder_.not_recorded(evidence.not_recorded);
     for (const auto make : {model_state_part, saved_bytes_part, activations_part, step_ends_part, memory_bounds_part,
                             transport_buffers_part, owned_bytes_part, total_peak_part, processes_part, gpu_memory_part})
       parts_.push_back(make(evidence));
@@ -45,22 +45,22 @@ class MemoryCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    reference_.step(now.step, judgement_);
-    candidate_.step(now.step, judgement_);
+    reference_.step(now.step, builder_);
+    candidate_.step(now.step, builder_);
     for (const auto& part : parts_) part->step(now, {reference_, candidate_});
   }
 
-  Judged conclude() override {
-    MemoryFindings findings{judgement_, {}, {}, {}};
+  LocatedResult conclude() override {
+    MemoryFindings findings{builder_, {}, {}, {}};
     for (const auto& part : parts_) part->conclude({reference_, candidate_}, findings);
-    judgement_.measured(join(findings.measured, "; "));
-    if (evidence_.steps() < 2) judgement_.not_shown("bytes kept from step to step: the run has one step");
+    builder_.measured(join(findings.measured, "; "));
+    if (evidence_.steps() < 2) builder_.not_shown("bytes kept from step to step: the run has one step");
     if (!findings.lacking.empty()) {
-      return judgement_.conclude_as(Outcome::not_run,
-                                    fmt::format("the records lack {}{}", join(findings.lacking, ", "),
-                                                judgement_.count("state_cells") > 0 ? "; what they have agrees" : ""));
+      return builder_.conclude_as(Outcome::not_run,
+                                  fmt::format("the records lack {}{}", join(findings.lacking, ", "),
+                                              builder_.count("state_cells") > 0 ? "; what they have agrees" : ""));
     }
-    return judgement_.conclude(
+    return builder_.conclude(
         "state, activations and buffers of every rank are what shapes, memory model and schedule give, and every "
         "byte alive when a step ends has an owner",
         findings.floors);
@@ -68,7 +68,7 @@ class MemoryCheck : public StepCheck {
 
  private:
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   MemorySteps reference_, candidate_;
   std::vector<std::unique_ptr<MemoryPart>> parts_;  ///< in the order of reporting
 };

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/memory_steps.hpp"
 #include "harness/judge/evidence/step_evidence.hpp"
-#include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
 /// Findings of the parts, in order.
 struct MemoryFindings {
-  Judgement& judgement;
+  CheckResultBuilder& builder;
   std::vector<std::string> lacking;   ///< columns or tables that a part needs and the records lack
   std::vector<std::string> measured;  ///< measured figures, for the report
   Counts floors;
@@ -34,15 +34,15 @@ class MemoryPart {
   virtual void conclude(const BothMemories& memory, MemoryFindings& findings) = 0;
 
  protected:
-  static Judgement part() { return {"memory", "memory", ""}; }
+  static CheckResultBuilder part() { return {"memory", "memory", ""}; }
 };
 
 /// "candidate: step 2, rank 1, table_bytes: <why> (expected at most 2, got 4)".
-inline void report_memory(Judgement& judgement, Beside place, const std::string& whose, std::int64_t step,
+inline void report_memory(CheckResultBuilder& builder, OffPath place, const std::string& whose, std::int64_t step,
                           std::int64_t rank, const std::string& item, const std::string& expected,
                           const std::string& got, const std::string& why) {
-  judgement.diverge(
-      beside(step, place, rank),
+  builder.diverge(
+      off_path(step, place, rank),
       {.step = step, .rank = rank, .source = whose, .item = item, .expected = expected, .got = got, .why = why});
 }
 

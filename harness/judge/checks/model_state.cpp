@@ -43,7 +43,7 @@ class ModelStatePart : public MemoryPart {
   }
 
   void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
     for (const auto& what : findings_.lacking) findings.lack(what);
     findings.floors["state_cells"] = 3 * (std::ssize(evidence_.candidate.ranks) + 1) * evidence_.steps();
   }
@@ -72,10 +72,10 @@ class ModelStatePart : public MemoryPart {
     for (const auto& column : state_columns) {
       const auto one = sum(reference, column), all = sum(candidate, column);
       if (!one || !all || !known(column, beyond_)) continue;
-      judgement_.compare("state_sums");
+      builder_.compare("state_sums");
       const auto least = *one + beyond_.least.*column.expected, most = *one + beyond_.most.*column.expected;
       if (*all >= least && *all <= most) continue;
-      report_memory(judgement_, Beside::state_of_world, candidate.whose(), candidate.step(), 0,
+      report_memory(builder_, OffPath::state_of_world, candidate.whose(), candidate.step(), 0,
                     fmt::format("sum of {} over the ranks", column.name), range_text(least, most), std::to_string(*all),
                     fmt::format("the reference's {} plus the tied weight's second copy", *one));
     }
@@ -99,10 +99,10 @@ class ModelStatePart : public MemoryPart {
         findings_.lack(fmt::format("{} of the {}", column.name, memory.whose()));
         continue;
       }
-      judgement_.compare_or_look_at(&memory.record() == &evidence_.candidate, "state_cells");
+      builder_.compare_or_inspect(&memory.record() == &evidence_.candidate, "state_cells");
       const auto least = expected.least.*column.expected, most = expected.most.*column.expected;
       if (measured && *measured >= least && *measured <= most) continue;
-      report_memory(judgement_, Beside::state_of_rank, memory.whose(), row.step, rank, column.name,
+      report_memory(builder_, OffPath::state_of_rank, memory.whose(), row.step, rank, column.name,
                     range_text(least, most), measured ? std::to_string(*measured) : "absent",
                     "bytes that the shapes of the rank's units give");
     }
@@ -121,14 +121,14 @@ class ModelStatePart : public MemoryPart {
   void leave_out(const std::string& what) {
     if (std::find(left_out_.begin(), left_out_.end(), what) != left_out_.end()) return;
     left_out_.push_back(what);
-    judgement_.leave_out(what);
+    builder_.leave_out(what);
   }
 
   const CellEvidence& evidence_;
   std::vector<StateRange> of_reference_, of_candidate_;  ///< by rank
   StateRange beyond_;                                    ///< the sum over ranks minus the reference's
-  Judgement judgement_ = part();
-  MemoryFindings findings_{judgement_, {}, {}, {}};
+  CheckResultBuilder builder_ = part();
+  MemoryFindings findings_{builder_, {}, {}, {}};
   std::vector<std::string> left_out_;
 };
 

@@ -16,8 +16,8 @@ namespace {
 
 class NonzeroGradients {
  public:
-  NonzeroGradients(const CellEvidence& evidence, const Record& record, std::string whose, Judgement& judgement)
-      : evidence_(evidence), record_(record), whose_(std::move(whose)), judgement_(judgement) {}
+  NonzeroGradients(const CellEvidence& evidence, const Record& record, std::string whose, CheckResultBuilder& builder)
+      : evidence_(evidence), record_(record), whose_(std::move(whose)), builder_(builder) {}
 
   void go_to(const StepEvidence& now) {
     now_ = &now;
@@ -32,7 +32,7 @@ class NonzeroGradients {
       const auto& found = rows_->tensors("gradient", parameter.name);
       if (found.empty() && is_frozen(record_.manifest, parameter.name)) continue;
       if (found.empty() && unused(*now_, parameter.name)) {
-        judgement_.look_at(absent_in_both);
+        builder_.inspect(absent_in_both);
         continue;
       }
       if (found.empty()) report(at_gradient(step, position, 0), step, {}, parameter.name, "a gradient", "none");
@@ -48,7 +48,7 @@ class NonzeroGradients {
       if (row.direction != "backward") continue;
       const auto& sizes = now_->reference_rows.microbatches(row.microbatch);
       if (sizes.empty() || sizes.front().row->valid_tokens == 0) continue;
-      judgement_.look_at("boundary_gradients");
+      builder_.inspect("boundary_gradients");
       if (row.digest != zeros_.digest(row.dtype, row.shape) || as_in_the_reference(row)) continue;
       const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
       report(at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent), row.step, placed.rank, row.cut,
@@ -60,12 +60,12 @@ class NonzeroGradients {
   bool rows_rule_left_out() const { return rows_rule_left_out_; }
 
  private:
-  void gradient(std::int64_t step, std::int64_t position, const Placed<TensorRow>& placed) {
+  void gradient(std::int64_t step, std::int64_t position, const Located<TensorRow>& placed) {
     const TensorRow& row = *placed.row;
     const auto point = at_gradient(step, position, row.stage);
-    judgement_.look_at("tensors");
-    judgement_.look_at("elements", element_count(row.shape));
-    judgement_.look_at("nonzero_elements", row.nonzero);
+    builder_.inspect("tensors");
+    builder_.inspect("elements", element_count(row.shape));
+    builder_.inspect("nonzero_elements", row.nonzero);
     if (row.nan + row.inf > 0)
       return report(point, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
     if (row.nonzero > 0 && row.digest == zeros_.digest(row.dtype, row.shape))
@@ -81,7 +81,7 @@ class NonzeroGradients {
       rows_rule_left_out_ = true;
       return;
     }
-    judgement_.compare_or_look_at(&record_ == &evidence_.candidate, "embedding_rows", *row.nonzero_rows);
+    builder_.compare_or_inspect(&record_ == &evidence_.candidate, "embedding_rows", *row.nonzero_rows);
     const auto live = *steps.front().row->live_tokens;
     // Live tokens are not recorded, so it is unknown whether the pad token is one of them.
     const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
@@ -102,7 +102,7 @@ class NonzeroGradients {
       const auto& sizes = now_->reference_rows.microbatches(m);
       if (!sizes.empty() && sizes.front().row->valid_tokens > 0 && sizes.front().row->sequence_length > 1) return false;
     }
-    judgement_.look_at("gradients_rightly_zero");
+    builder_.inspect("gradients_rightly_zero");
     return true;
   }
 
@@ -112,29 +112,29 @@ class NonzeroGradients {
     if (evidence_.model.llama) return false;
     const auto& theirs = now_->reference_rows.tensors("gradient", row.name);
     if (theirs.empty() || theirs.front().row->nonzero > 0) return false;
-    judgement_.look_at("gradients_zero_in_both");
+    builder_.inspect("gradients_zero_in_both");
     return true;
   }
   bool as_in_the_reference(const BoundaryRow& row) {
     if (evidence_.model.llama) return false;
     const auto* theirs = reference_boundary(now_->reference_rows, row.microbatch, row.direction, row.cut);
     if (!theirs || theirs->digest != row.digest) return false;
-    judgement_.look_at("boundary_gradients_zero_in_both");
+    builder_.inspect("boundary_gradients_zero_in_both");
     return true;
   }
 
   void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
               const std::string& expected, const std::string& got,
               std::optional<std::int64_t> microbatch = std::nullopt) {
-    judgement_.diverge(point, {.step = step,
-                               .microbatch = microbatch,
-                               .rank = rank,
-                               .direction = microbatch ? "backward" : "",
-                               .source = whose_,
-                               .item = item,
-                               .what = "gradient of " + item,
-                               .expected = expected,
-                               .got = got});
+    builder_.diverge(point, {.step = step,
+                             .microbatch = microbatch,
+                             .rank = rank,
+                             .direction = microbatch ? "backward" : "",
+                             .source = whose_,
+                             .item = item,
+                             .what = "gradient of " + item,
+                             .expected = expected,
+                             .got = got});
   }
 
   const CellEvidence& evidence_;
@@ -142,7 +142,7 @@ class NonzeroGradients {
   const StepEvidence* now_ = nullptr;
   const RecordIndex* rows_ = nullptr;  ///< of the record's current step
   std::string whose_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   ZeroDigests zeros_;
   bool rows_rule_left_out_ = false;
 };
@@ -151,9 +151,9 @@ class NonzeroGradientsCheck : public StepCheck {
  public:
   explicit NonzeroGradientsCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero"),
-        reference_(evidence, evidence.reference, "reference", judgement_),
-        candidate_(evidence, evidence.candidate, "candidate", judgement_) {}
+        builder_("nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero"),
+        reference_(evidence, evidence.reference, "reference", builder_),
+        candidate_(evidence, evidence.candidate, "candidate", builder_) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
@@ -167,23 +167,23 @@ class NonzeroGradientsCheck : public StepCheck {
     for (auto* record : {&reference_, &candidate_}) record->boundaries();
   }
 
-  Judged conclude() override {
-    if (none_told_) return judgement_.conclude_as(Outcome::not_applicable, no_gradient_compared);
-    if (judgement_.count("gradients_zero_in_both") > 0)
-      judgement_.not_shown("gradients that are dropped where both records' are zero");
+  LocatedResult conclude() override {
+    if (none_told_) return builder_.conclude_as(Outcome::not_applicable, no_gradient_compared);
+    if (builder_.count("gradients_zero_in_both") > 0)
+      builder_.not_shown("gradients that are dropped where both records' are zero");
     if (reference_.rows_rule_left_out() || candidate_.rows_rule_left_out()) {
-      judgement_.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
+      builder_.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
     }
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
-    return judgement_.conclude(
+    return builder_.conclude(
         "every parameter has a finite, non-zero gradient in every step of both records",
-        {{"tensors", 2 * parameters * evidence_.steps() - judgement_.count(absent_in_both)}, {"nonzero_elements", 1}});
+        {{"tensors", 2 * parameters * evidence_.steps() - builder_.count(absent_in_both)}, {"nonzero_elements", 1}});
   }
 
  private:
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   NonzeroGradients reference_, candidate_;
   bool looked_ = false, none_told_ = false;
 };

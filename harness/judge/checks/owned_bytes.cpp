@@ -47,14 +47,15 @@ std::int64_t largest_parameter(const ExpectedModel& model) {
 /// The step's bytes of one record.
 class RecordBytes {
  public:
-  RecordBytes(const CellEvidence& evidence, const MemorySteps& memory, const StageMap& stages, Judgement& judgement)
-      : evidence_(evidence), memory_(memory), stages_(stages), judgement_(judgement) {}
+  RecordBytes(const CellEvidence& evidence, const MemorySteps& memory, const StageMap& stages,
+              CheckResultBuilder& builder)
+      : evidence_(evidence), memory_(memory), stages_(stages), builder_(builder) {}
 
   void sums() const {
     for_each([&](std::int64_t rank, const MemoryRow& row) {
       std::int64_t sum = 0;
       for (const auto& column : live_columns) sum += (row.*column.bytes).value_or(0);
-      judgement_.compare_or_look_at(of_candidate(), "owned_sums");
+      builder_.compare_or_inspect(of_candidate(), "owned_sums");
       if (*row.live_bytes == sum) return;
       report(rank, row.step, "live_bytes", std::to_string(sum), *row.live_bytes,
              "alive at the step's end in addition to model state, tables, data and other");
@@ -110,20 +111,20 @@ class RecordBytes {
 
   void at_most(std::int64_t rank, std::int64_t step, const char* item, std::int64_t most, std::int64_t got,
                const std::string& words) const {
-    judgement_.compare_or_look_at(of_candidate(), "owned_cells");
+    builder_.compare_or_inspect(of_candidate(), "owned_cells");
     if (got <= most) return;
     report(rank, step, item, "at most " + std::to_string(most), got, words);
   }
 
   void report(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& expected,
               std::int64_t got, const std::string& words) const {
-    report_memory(judgement_, Beside::owned, memory_.whose(), step, rank, item, expected, std::to_string(got), words);
+    report_memory(builder_, OffPath::owned, memory_.whose(), step, rank, item, expected, std::to_string(got), words);
   }
 
   const CellEvidence& evidence_;
   const MemorySteps& memory_;
   const StageMap& stages_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
 };
 
 /// Judges each demand separately: only all rows show whether a record divides its bytes by owner.
@@ -148,21 +149,21 @@ class OwnedBytesPart : public MemoryPart {
   void conclude(const BothMemories& memory, MemoryFindings& findings) override {
     const bool reference = memory.reference.counts_owners(), candidate = memory.candidate.counts_owners();
     for (const auto* record : {&memory.reference, &memory.candidate}) {
-      if (!record->counts_owners()) findings.judgement.leave_out(record->why_no_owners());
+      if (!record->counts_owners()) findings.builder.leave_out(record->why_no_owners());
     }
-    if (reference) findings.judgement.absorb(std::move(of_reference_));
-    if (candidate) findings.judgement.absorb(std::move(of_candidate_));
+    if (reference) findings.builder.absorb(std::move(of_reference_));
+    if (candidate) findings.builder.absorb(std::move(of_candidate_));
     if (!reference || !candidate) return;
     if (evidence_.reference.manifest.device != evidence_.candidate.manifest.device) {
-      findings.judgement.leave_out("other bytes against the reference's (another device)");
+      findings.builder.leave_out("other bytes against the reference's (another device)");
       return;
     }
-    findings.judgement.absorb(std::move(against_));
+    findings.builder.absorb(std::move(against_));
   }
 
  private:
   const CellEvidence& evidence_;
-  Judgement of_reference_ = part(), of_candidate_ = part(), against_ = part();
+  CheckResultBuilder of_reference_ = part(), of_candidate_ = part(), against_ = part();
   std::int64_t longest_row_ = 0;
 };
 

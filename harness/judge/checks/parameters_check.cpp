@@ -17,14 +17,14 @@ namespace {
 class ParametersCheck : public StepCheck {
  public:
   explicit ParametersCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("parameters", "R5", value_limit(evidence)) {
-    judgement_.not_recorded(evidence.not_recorded);
+      : evidence_(evidence), builder_("parameters", "R5", value_limit(evidence)) {
+    builder_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) {
       for (const auto& kind : parameter_kinds(now)) compare(kind, now);
-      other_start_ = judgement_.diverged();
+      other_start_ = builder_.diverged();
     }
     if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
     if (kinds_.empty()) {
@@ -33,26 +33,26 @@ class ParametersCheck : public StepCheck {
       kinds_.insert(kinds_.end(), moments.begin(), moments.end());
     }
     compare_learning_rates(now);
-    report_moments_that_the_optimiser_lacks(now, kinds_, judgement_);
+    report_moments_that_the_optimiser_lacks(now, kinds_, builder_);
     for (const auto& kind : kinds_) compare(kind, now);
     count_moved(now);
   }
 
-  Judged conclude() override {
-    if (other_start_) return judgement_.conclude_as(Outcome::fails, "");
-    judgement_.look_at("moved_tensors", moved_);
-    if (evidence_.steps() < 2) judgement_.not_shown("optimiser state that is lost between steps: the run has one step");
+  LocatedResult conclude() override {
+    if (other_start_) return builder_.conclude_as(Outcome::fails, "");
+    builder_.inspect("moved_tensors", moved_);
+    if (evidence_.steps() < 2) builder_.not_shown("optimiser state that is lost between steps: the run has one step");
     if (evidence_.compared_updates() == 0)
-      judgement_.not_shown("a wrong update: the bits of none are compared");
+      builder_.not_shown("a wrong update: the bits of none are compared");
     else if (moved_ == 0)
-      judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
+      builder_.not_shown("a wrong update: no parameter of the reference differs from the step before");
     if (kinds_.size() == 1 && has_no_state(evidence_.reference.manifest))
-      judgement_.not_shown("optimiser state: the records hold none");
-    if (judgement_.count(absent_in_both) > 0)
-      judgement_.not_shown("optimiser state that is dropped where neither record has any");
+      builder_.not_shown("optimiser state: the records hold none");
+    if (builder_.count(absent_in_both) > 0)
+      builder_.not_shown("optimiser state that is dropped where neither record has any");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
-    return judgement_.conclude(
+    return builder_.conclude(
         fmt::format("{} parameters and their optimiser state, at the start and after {} steps, are {}", parameters,
                     evidence_.compared_updates(), agreement(evidence_)),
         {{"tensors", parameters * (evidence_.compared_updates() + 1)},
@@ -66,8 +66,8 @@ class ParametersCheck : public StepCheck {
   }
 
   void compare(const std::string& kind, const StepEvidence& now) {
-    compare_tensors(now, kind, judgement_);
-    compare_tied_copies(now, kind, judgement_);
+    compare_tensors(now, kind, builder_);
+    compare_tied_copies(now, kind, builder_);
   }
 
   /// Compares the rate applied in a step: of each parameter if a record has several and both assign them to parameters,
@@ -78,7 +78,7 @@ class ParametersCheck : public StepCheck {
       return std::ranges::any_of(rates, [&](const auto& rate) { return rate.second != rates.begin()->second; });
     };
     if (theirs.empty() || mine.empty() || (!several(theirs) && !several(mine))) return compare_rates_of_ranks(now);
-    judgement_.compare("learning_rates", std::ssize(now.candidate_rows.steps()));
+    builder_.compare("learning_rates", std::ssize(now.candidate_rows.steps()));
     for (const auto& placed : now.candidate_rows.all_tensors()) {
       if (placed.row->kind != "parameter") continue;
       const auto text = [&](const Rates& rates) {
@@ -101,11 +101,11 @@ class ParametersCheck : public StepCheck {
 
   void report_rate(std::int64_t step, std::int64_t rank, const std::string& parameter, const std::string& expected,
                    const std::string& got) {
-    judgement_.diverge(at_learning_rate(step), {.step = step,
-                                                .rank = rank,
-                                                .item = "learning_rate" + (parameter.empty() ? "" : " of " + parameter),
-                                                .expected = expected,
-                                                .got = got});
+    builder_.diverge(at_learning_rate(step), {.step = step,
+                                              .rank = rank,
+                                              .item = "learning_rate" + (parameter.empty() ? "" : " of " + parameter),
+                                              .expected = expected,
+                                              .got = got});
   }
 
   /// External: a rank whose parameters are all frozen has no optimiser, and so no rate.
@@ -125,7 +125,7 @@ class ParametersCheck : public StepCheck {
       const std::string got =
           text(*placed.row);  // the shortest text that reads back to the same bits: equal only for equal bits
       if (got == "absent" && !evidence_.candidate.manifest.recorded({"rates"})) continue;
-      judgement_.compare("learning_rates");
+      builder_.compare("learning_rates");
       if (got == "absent" && trains_nothing(now, placed.rank)) continue;
       if (expected == got && std::isfinite(placed.row->learning_rate.value_or(NAN))) continue;
       report_rate(now.step, placed.rank, "", expected, got);
@@ -145,21 +145,21 @@ class ParametersCheck : public StepCheck {
   }
 
   void report_frozen(std::int64_t step, const std::string& name, const std::string& before,
-                     const Placed<TensorRow>& after) {
+                     const Located<TensorRow>& after) {
     const auto position = evidence_.model.parameter_position(name).value_or(0);
-    judgement_.diverge(tensor_point(step, "parameter", position, after.row->stage),
-                       {.step = step,
-                        .rank = after.rank,
-                        .source = "the reference itself",
-                        .item = name,
-                        .what = "parameter " + name,
-                        .expected = before,
-                        .got = after.row->digest,
-                        .why = "it is frozen by manifest.json, but changes"});
+    builder_.diverge(tensor_point(step, "parameter", position, after.row->stage),
+                     {.step = step,
+                      .rank = after.rank,
+                      .source = "the reference itself",
+                      .item = name,
+                      .what = "parameter " + name,
+                      .expected = before,
+                      .got = after.row->digest,
+                      .why = "it is frozen by manifest.json, but changes"});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   std::vector<std::string> kinds_;  ///< known from the first step on
   std::int64_t moved_ = 0;
   bool other_start_ = false;

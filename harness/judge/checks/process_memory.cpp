@@ -35,7 +35,7 @@ class ProcessesPart : public MemoryPart {
 
   void conclude(const BothMemories& memory, MemoryFindings& findings) override {
     if (const std::string why = why_not(evidence_); !why.empty()) {
-      findings.judgement.leave_out(fmt::format("growth of the processes' private memory ({})", why));
+      findings.builder.leave_out(fmt::format("growth of the processes' private memory ({})", why));
       return;
     }
     std::int64_t most = 0;
@@ -43,9 +43,9 @@ class ProcessesPart : public MemoryPart {
       const std::int64_t rank = evidence_.candidate.ranks[i].rank;
       most = std::max(most, ranks_[i].most_private());
       if (!ranks_[i].measured()) continue;
-      findings.judgement.compare("process_growths");
+      findings.builder.compare("process_growths");
       if (ranks_[i].median() <= ProcessGrowth::allowed_growth) continue;
-      report_memory(findings.judgement, Beside::process, memory.candidate.whose(), *ranks_[i].first_beyond(), rank,
+      report_memory(findings.builder, OffPath::process, memory.candidate.whose(), *ranks_[i].first_beyond(), rank,
                     "private memory", fmt::format("at most {} bytes more a step", ProcessGrowth::allowed_growth),
                     std::to_string(ranks_[i].median()),
                     "median growth from step to step of private memory that is neither free in malloc nor a tensor: "

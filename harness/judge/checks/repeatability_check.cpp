@@ -74,15 +74,15 @@ Items items_of(const Record& record, const ExpectedModel& model) {
 }
 
 void report(const ExecutionPoint& point, const Item& item, const std::string& expected, const std::string& got,
-            Judgement& judgement) {
+            CheckResultBuilder& builder) {
   const bool in_microbatch = point.phase == StepPhase::forward_backward;
-  judgement.diverge(point, {.step = point.step,
-                            .microbatch = in_microbatch ? std::optional(point.microbatch) : std::nullopt,
-                            .rank = item.rank,
-                            .item = item.name,
-                            .expected = expected,
-                            .got = got,
-                            .why = "differs between the two runs"});
+  builder.diverge(point, {.step = point.step,
+                          .microbatch = in_microbatch ? std::optional(point.microbatch) : std::nullopt,
+                          .rank = item.rank,
+                          .item = item.name,
+                          .expected = expected,
+                          .got = got,
+                          .why = "differs between the two runs"});
 }
 
 /// Whether the second run ended well: by its launcher, and by its record.
@@ -101,7 +101,7 @@ std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
 
 class RepeatabilityCheck : public StepCheck {
  public:
-  explicit RepeatabilityCheck(const CellEvidence& evidence) : evidence_(evidence), judgement_(empty()) {
+  explicit RepeatabilityCheck(const CellEvidence& evidence) : evidence_(evidence), builder_(empty()) {
     if (!evidence_.repeated || why_second_run_failed(evidence_)) return;
     for (const auto& words : why_the_same_run(evidence_.candidate, *evidence_.repeated->record())) differ(words);
   }
@@ -114,40 +114,40 @@ class RepeatabilityCheck : public StepCheck {
     auto left = once.begin(), right = again.begin();
     while (left != once.end() || right != again.end()) {
       if (right == again.end() || (left != once.end() && left->first < right->first)) {
-        report(std::get<0>(left->first), left->second, left->second.value, "no row", judgement_);
+        report(std::get<0>(left->first), left->second, left->second.value, "no row", builder_);
         ++left;
       } else if (left == once.end() || right->first < left->first) {
-        report(std::get<0>(right->first), right->second, "no row", right->second.value, judgement_);
+        report(std::get<0>(right->first), right->second, "no row", right->second.value, builder_);
         ++right;
       } else {
-        judgement_.compare("items");
+        builder_.compare("items");
         if (left->second.value != right->second.value) {
-          report(std::get<0>(left->first), left->second, left->second.value, right->second.value, judgement_);
+          report(std::get<0>(left->first), left->second, left->second.value, right->second.value, builder_);
         }
         ++left, ++right;
       }
     }
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     if (!evidence_.repeated) return empty().conclude_as(Outcome::not_run, "the case was not run a second time");
     if (const auto words = why_second_run_failed(evidence_)) {
-      judgement_ = empty();
+      builder_ = empty();
       differ("run twice, and the second run did not end well: " + *words);
-      return judgement_.conclude_as(Outcome::fails, "");
+      return builder_.conclude_as(Outcome::fails, "");
     }
     const auto least = evidence_.steps() * evidence_.own_microbatches();
-    return judgement_.conclude(
-        std::to_string(judgement_.count("items")) + " digests, losses and norms repeat to the bit", {{"items", least}});
+    return builder_.conclude(std::to_string(builder_.count("items")) + " digests, losses and norms repeat to the bit",
+                             {{"items", least}});
   }
 
  private:
-  static Judgement empty() { return {"repeatability", "R0", "0 ULP between two runs of this case"}; }
+  static CheckResultBuilder empty() { return {"repeatability", "R0", "0 ULP between two runs of this case"}; }
 
-  void differ(const std::string& words) { judgement_.diverge(at_structure(), {.item = "run", .words = words}); }
+  void differ(const std::string& words) { builder_.diverge(at_structure(), {.item = "run", .words = words}); }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
 };
 
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {

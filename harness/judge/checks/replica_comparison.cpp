@@ -44,11 +44,11 @@ std::string named(const std::set<std::size_t>& replicas) {
 class ReplicaComparison {
  public:
   explicit ReplicaComparison(const std::vector<fs::path>& paths)
-      : judgement_("replicas", "replicas", "0 bits between replicas; a different part of the data for each") {
+      : builder_("replicas", "replicas", "0 bits between replicas; a different part of the data for each") {
     for (const auto& path : paths) records_.emplace_back(path);
   }
 
-  Judged run() {
+  LocatedResult run() {
     const auto& first = *records_.front().record();
     if (std::ranges::any_of(records_, [](const RecordReading& reading) {
           return reading.record()->manifest.level < RecordLevel::full;
@@ -67,15 +67,15 @@ class ReplicaComparison {
       for (const auto& reading : records_) step = earlier(step, reading.next_step());
     }
     if (own_gradients_)
-      judgement_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
-    if (unrecorded_data_) judgement_.not_shown("whether replicas are fed different data: a replica has no data digest");
+      builder_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
+    if (unrecorded_data_) builder_.not_shown("whether replicas are fed different data: a replica has no data digest");
     std::string words = fmt::format("start, {}parameters and moments have the same bits in all {} replicas",
                                     own_gradients_ ? "" : "gradients, ", records_.size());
     if (!sharded().empty())
       words = fmt::format("{} parameters are complete in the parts of {} replicas, and the norm covers all parts",
                           sharded().size(), records_.size());
-    return judgement_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed its own data"),
-                               {{sharded().empty() ? "tensors" : "parts", 1}});
+    return builder_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed its own data"),
+                             {{sharded().empty() ? "tensors" : "parts", 1}});
   }
 
  private:
@@ -94,7 +94,7 @@ class ReplicaComparison {
       for (const auto& [name, sharding] : sharded()) {
         const std::string part = sharding.name_of(name, static_cast<std::int64_t>(replica));
         if (part.empty()) continue;
-        judgement_.compare("parts");
+        builder_.compare("parts");
         if (rows.contains(part)) continue;
         Finding divergence;
         divergence.step = step;
@@ -104,7 +104,7 @@ class ReplicaComparison {
         divergence.got = "none";
         divergence.words = fmt::format("parameter {}, {}: replica {} has no row of {}, which is its part by the mesh",
                                        name, step_words(step), replica, part);
-        judgement_.diverge(at_data(step, 0), std::move(divergence));
+        builder_.diverge(at_data(step, 0), std::move(divergence));
       }
     }
   }
@@ -115,14 +115,14 @@ class ReplicaComparison {
     for (const auto& reading : records_) records.push_back(reading.record());
     const auto by_rows = auditing::norm_by_rows(records);
     if (!by_rows || by_rows->limit > auditing::widest_norm_limit) {
-      judgement_.not_shown("the gradient norm over all parts");
+      builder_.not_shown("the gradient norm over all parts");
       return;
     }
     for (std::size_t replica = 0; replica < records.size(); ++replica) {
       for (const auto& rank : records[replica]->ranks) {
         for (const auto& row : rank.steps) {
           if (!row.gradient_norm) continue;
-          judgement_.compare("norms");
+          builder_.compare("norms");
           if (std::abs(*row.gradient_norm - by_rows->norm) <= by_rows->limit * by_rows->norm) continue;
           Finding divergence;
           divergence.step = step;
@@ -135,7 +135,7 @@ class ReplicaComparison {
               "gradient norm, {}, replica {}: the root of the sum of l2 squared over all parts is {}, got {}, ratio {}",
               step_words(step), replica, divergence.expected, divergence.got,
               to_text(*row.gradient_norm / by_rows->norm));
-          judgement_.diverge(at_norm(step, NormPart::norm), std::move(divergence));
+          builder_.diverge(at_norm(step, NormPart::norm), std::move(divergence));
         }
       }
     }
@@ -166,7 +166,7 @@ class ReplicaComparison {
     std::map<std::string, std::set<std::size_t>> by_digest;
     for (const auto& [replica, digest] : tensor.digests) by_digest[digest].insert(replica);
     if (tensor.digests.size() < 2) return;
-    judgement_.compare("tensors", std::ssize(tensor.digests) - 1);
+    builder_.compare("tensors", std::ssize(tensor.digests) - 1);
     if (by_digest.size() == 1) return;
     // The majority's digest counts as correct; in a tie, that of the lowest number.
     const auto most = std::ranges::max_element(by_digest, {}, [](const auto& group) {
@@ -180,7 +180,7 @@ class ReplicaComparison {
     const auto first = *others.begin();
     // The point at which a replica is compared with its reference, which explains more.
     const auto position = position_of(model_, records_.front().record()->manifest, row.kind, row.name);
-    judgement_.diverge(
+    builder_.diverge(
         tensor_point(step, row.kind, position, row.stage),
         {.step = step,
          .stage = row.stage,
@@ -215,7 +215,7 @@ class ReplicaComparison {
         unrecorded_data_ = true;
         continue;
       }
-      judgement_.look_at("microbatches", std::ssize(digests));
+      builder_.inspect("microbatches", std::ssize(digests));
       std::ranges::sort(digests);
       const auto [same, added] = fed.try_emplace(std::move(digests), replica);
       if (!added) report_same_data(step, same->second, replica);
@@ -242,12 +242,12 @@ class ReplicaComparison {
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {
       for (const auto& rank : records_[replica].record()->ranks) {
         for (const auto& row : rank.steps) {
-          judgement_.compare("sums", 2);
+          builder_.compare("sums", 2);
           if (row.tokens != tokens) report_sum(step, replica, "tokens", to_text(tokens), to_text(row.tokens));
           if (row.valid_tokens != valid)
             report_sum(step, replica, "valid_tokens", to_text(valid), to_text(row.valid_tokens));
           if (!row.loss || !loss) continue;
-          judgement_.compare("sums");
+          builder_.compare("sums");
           if (std::bit_cast<std::uint32_t>(*row.loss) != std::bit_cast<std::uint32_t>(*loss))
             report_sum(step, replica, "loss", to_text(*loss), to_text(*row.loss));
         }
@@ -266,7 +266,7 @@ class ReplicaComparison {
     divergence.words =
         fmt::format("{} of the step, {}: replica {} says {}; the microbatches of all replicas add up to {}", item,
                     step_words(step), replica, got, expected);
-    judgement_.diverge(at_step_loss(step), std::move(divergence));
+    builder_.diverge(at_step_loss(step), std::move(divergence));
   }
 
   /// Digests of the microbatches of the current step; nullopt if one is missing.
@@ -284,20 +284,20 @@ class ReplicaComparison {
   }
 
   void report_same_data(std::int64_t step, std::size_t one, std::size_t other) {
-    judgement_.diverge(at_data(step, 0),
-                       {.step = step,
-                        .replica = static_cast<std::int64_t>(other),
-                        .item = "data",
-                        .expected = fmt::format("other microbatches than replica {}'s", one),
-                        .got = "the same",
-                        .why = fmt::format("replica {} is fed the same microbatches as replica {}, so it adds nothing "
-                                           "to the batch; give each replica its own part (if the same data are "
-                                           "intended, omit the check replicas, or judge one with --replica)",
-                                           other, one)});
+    builder_.diverge(at_data(step, 0),
+                     {.step = step,
+                      .replica = static_cast<std::int64_t>(other),
+                      .item = "data",
+                      .expected = fmt::format("other microbatches than replica {}'s", one),
+                      .got = "the same",
+                      .why = fmt::format("replica {} is fed the same microbatches as replica {}, so it adds nothing "
+                                         "to the batch; give each replica its own part (if the same data are "
+                                         "intended, omit the check replicas, or judge one with --replica)",
+                                         other, one)});
   }
 
   std::vector<RecordReading> records_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   ExpectedModel model_;
   std::map<Key, Digests> before_;  ///< parameters after the previous step
   bool own_gradients_ = false;
@@ -306,7 +306,7 @@ class ReplicaComparison {
 
 }  // namespace
 
-Judged compare_replicas(const std::vector<fs::path>& records) {
+LocatedResult compare_replicas(const std::vector<fs::path>& records) {
   return ReplicaComparison(records).run();
 }
 

@@ -14,13 +14,13 @@ class OneReplica : public StepCheck {
 
   void step(const StepEvidence&) override {}
 
-  Judged conclude() override {
-    Judgement judgement("replicas", "replicas", "");
-    judgement.not_shown("other pipelines of the mesh: this is " + name_);
-    return judgement.conclude_as(Outcome::not_run,
-                                 fmt::format("this is {}: the others were neither inspected nor compared with it; the "
-                                             "folder that holds them all is judged whole without --replica",
-                                             name_));
+  LocatedResult conclude() override {
+    CheckResultBuilder builder("replicas", "replicas", "");
+    builder.not_shown("other pipelines of the mesh: this is " + name_);
+    return builder.conclude_as(Outcome::not_run,
+                               fmt::format("this is {}: the others were neither inspected nor compared with it; the "
+                                           "folder that holds them all is judged whole without --replica",
+                                           name_));
   }
 
  private:

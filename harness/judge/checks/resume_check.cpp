@@ -16,8 +16,8 @@ namespace {
 class ResumeCheck : public StepCheck {
  public:
   explicit ResumeCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("resume", "R6", "0 ULP: the resumed state is the state after the step before") {
-    judgement_.not_recorded(evidence.not_recorded);
+      : evidence_(evidence), builder_("resume", "R6", "0 ULP: the resumed state is the state after the step before") {
+    builder_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {
@@ -29,12 +29,12 @@ class ResumeCheck : public StepCheck {
     rates(now);
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     if (evidence_.first_step() == 0)
-      return judgement_.conclude_as(Outcome::not_run, "the record begins with step 0: nothing was resumed");
+      return builder_.conclude_as(Outcome::not_run, "the record begins with step 0: nothing was resumed");
     const auto tensors = static_cast<std::int64_t>(evidence_.model.parameters.size()) * kinds_;
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
-    return judgement_.conclude(
+    return builder_.conclude(
         fmt::format("parameters and optimiser state when it resumed at step {} are the reference's after the step "
                     "before, and so are data and learning rate of that step",
                     evidence_.first_step()),
@@ -46,10 +46,10 @@ class ResumeCheck : public StepCheck {
     auto kinds = parameter_kinds(now);
     const auto moments = moment_kinds(now);
     kinds.insert(kinds.end(), moments.begin(), moments.end());
-    report_moments_that_the_optimiser_lacks(now, kinds, judgement_);
+    report_moments_that_the_optimiser_lacks(now, kinds, builder_);
     for (const auto& kind : kinds) {
-      compare_tensors(now, kind, judgement_);
-      compare_tied_copies(now, kind, judgement_);
+      compare_tensors(now, kind, builder_);
+      compare_tied_copies(now, kind, builder_);
       ++kinds_;
     }
   }
@@ -62,7 +62,7 @@ class ResumeCheck : public StepCheck {
       for (const auto& placed : now.candidate_rows.microbatches(m)) {
         const std::string& mine = placed.row->data_digest;
         if (mine.empty()) continue;
-        judgement_.compare("digests");
+        builder_.compare("digests");
         if (!theirs.contains(mine)) {
           differ(at_data(now.step, m), now.step, placed.rank, "data of microbatch " + std::to_string(m),
                  theirs.empty() ? "absent" : *theirs.rbegin(), mine);
@@ -76,7 +76,7 @@ class ResumeCheck : public StepCheck {
     const auto& theirs = now.reference_rows.steps();
     const std::string expected = theirs.empty() ? "absent" : text(*theirs.front().row);
     for (const auto& placed : now.candidate_rows.steps()) {
-      judgement_.compare("learning_rates");
+      builder_.compare("learning_rates");
       if (text(*placed.row) == expected) continue;
       differ(at_learning_rate(now.step), now.step, placed.rank, "learning_rate", expected, text(*placed.row));
     }
@@ -84,16 +84,16 @@ class ResumeCheck : public StepCheck {
 
   void differ(const ExecutionPoint& point, std::int64_t step, std::int64_t rank, const std::string& item,
               const std::string& expected, const std::string& got) {
-    judgement_.diverge(point, {.step = step,
-                               .rank = rank,
-                               .item = item,
-                               .expected = expected,
-                               .got = got,
-                               .why = "not that with which the reference continues"});
+    builder_.diverge(point, {.step = step,
+                             .rank = rank,
+                             .item = item,
+                             .expected = expected,
+                             .got = got,
+                             .why = "not that with which the reference continues"});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   std::int64_t kinds_ = 0;
 };
 

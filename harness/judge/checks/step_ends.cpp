@@ -19,11 +19,11 @@ class StepEnds {
         findings.lack("live_bytes of the " + memory.whose());
         continue;
       }
-      findings.judgement.compare_or_look_at(of_candidate, "step_ends");
+      findings.builder.compare_or_inspect(of_candidate, "step_ends");
       auto& first = firsts_[i];
       if (!first) first = row->live_bytes;
       if (*row->live_bytes == *first) continue;
-      report_memory(findings.judgement, Beside::leak, memory.whose(), memory.step(), rank, "live_bytes",
+      report_memory(findings.builder, OffPath::leak, memory.whose(), memory.step(), rank, "live_bytes",
                     std::to_string(*first), std::to_string(*row->live_bytes),
                     "tensor bytes alive at the step's end, against the end of the first step");
     }
@@ -43,15 +43,15 @@ class StepEndsPart : public MemoryPart {
   }
 
   void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
     for (const auto& what : findings_.lacking) findings.lack(what);
     findings.floors["step_ends"] = (std::ssize(evidence_.candidate.ranks) + 1) * evidence_.steps();
   }
 
  private:
   const CellEvidence& evidence_;
-  Judgement judgement_ = part();
-  MemoryFindings findings_{judgement_, {}, {}, {}};
+  CheckResultBuilder builder_ = part();
+  MemoryFindings findings_{builder_, {}, {}, {}};
   StepEnds reference_, candidate_;
 };
 

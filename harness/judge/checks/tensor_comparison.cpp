@@ -22,7 +22,7 @@ Finding at_tensor(const std::string& kind, std::int64_t step, std::optional<std:
 }
 
 /// A row of `kind` that should not be there.
-Finding extra_row(const std::string& source, const Placed<TensorRow>& placed, const std::string& why) {
+Finding extra_row(const std::string& source, const Located<TensorRow>& placed, const std::string& why) {
   const TensorRow& row = *placed.row;
   Finding finding = at_tensor(row.kind, row.step, row.stage, placed.rank, row.name);
   finding.source = source;
@@ -61,8 +61,8 @@ std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine
 /// One parameter of one stage, in both records.
 class RowComparison {
  public:
-  RowComparison(const StepEvidence& now, const std::string& kind, Judgement& judgement)
-      : now_(now), evidence_(now.cell), step_(now.step), kind_(kind), judgement_(judgement) {}
+  RowComparison(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder)
+      : now_(now), evidence_(now.cell), step_(now.step), kind_(kind), builder_(builder) {}
 
   void run(const ExpectedParameter& parameter, std::int64_t position, const StageEntry& stage) {
     point_ = tensor_point(step_, kind_, position, stage.stage);
@@ -74,7 +74,7 @@ class RowComparison {
         kind_ != "parameter" && kind_ != "copy" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
     const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own());
-    if (may_be_absent && !mine && !theirs) return judgement_.look_at(absent_in_both);
+    if (may_be_absent && !mine && !theirs) return builder_.inspect(absent_in_both);
     if ((!theirs && not_recorded(evidence_.reference)) || (!mine && not_recorded(evidence_.candidate))) return;
     if (!theirs) return report("a row", "none", "the reference has no such row");
     if (theirs->nan + theirs->inf > 0) {
@@ -123,9 +123,9 @@ class RowComparison {
   }
 
   void compare(const TensorRow& theirs, const TensorRow& mine) {
-    judgement_.compare("tensors");
-    judgement_.compare("elements", element_count(mine.shape));
-    judgement_.compare("nonzero_elements", theirs.nonzero);
+    builder_.compare("tensors");
+    builder_.compare("elements", element_count(mine.shape));
+    builder_.compare("nonzero_elements", theirs.nonzero);
     if (mine.nan + mine.inf > 0) {
       return report("finite numbers", not_finite_words(mine), "the candidate's tensor holds " + not_finite_words(mine));
     }
@@ -139,7 +139,7 @@ class RowComparison {
     }
     // If the start differs in bits, nothing later is comparable.
     ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
-    const auto wrong = judgement_.take(values.tensor(finding_.rank.value_or(0), theirs, mine));
+    const auto wrong = builder_.take(values.tensor(finding_.rank.value_or(0), theirs, mine));
     if (!wrong) return;
     finding_.size = size_words(theirs, mine);
     report(wrong->expected, wrong->got, wrong->why);
@@ -150,14 +150,14 @@ class RowComparison {
     finding.expected = expected;
     finding.got = got;
     finding.why = why;
-    judgement_.diverge(point_, std::move(finding));
+    builder_.diverge(point_, std::move(finding));
   }
 
   const StepEvidence& now_;
   const CellEvidence& evidence_;
   std::int64_t step_;
   const std::string& kind_;
-  Judgement& judgement_;
+  CheckResultBuilder& builder_;
   ExecutionPoint point_;
   Finding finding_;
   std::set<const TensorRow*> seen_;
@@ -168,22 +168,22 @@ std::int64_t position_of(const CellEvidence& cell, const std::string& kind, cons
 }
 
 void report_rows_too_many(const StepEvidence& now, const std::string& kind, const std::set<const TensorRow*>& seen,
-                          Judgement& judgement) {
+                          CheckResultBuilder& builder) {
   for (const auto& placed : now.candidate_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || seen.contains(&row)) continue;
-    judgement.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, row.name), row.stage),
-                      extra_row("", placed, "a row that the partition does not imply, or a duplicate"));
+    builder.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, row.name), row.stage),
+                    extra_row("", placed, "a row that the partition does not imply, or a duplicate"));
   }
 }
 
 /// Finds rows of the reference with unknown names, which no lookup by the model's names would reach.
-void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
+void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder) {
   for (const auto& placed : now.reference_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || now.cell.model.parameter_position(row.name)) continue;
-    judgement.diverge(tensor_point(now.step, kind, 0, row.stage),
-                      extra_row("reference", placed, "not a parameter of this model"));
+    builder.diverge(tensor_point(now.step, kind, 0, row.stage),
+                    extra_row("reference", placed, "not a parameter of this model"));
   }
 }
 
@@ -281,8 +281,8 @@ std::vector<std::string> moment_kinds(const StepEvidence& now) {
   return kinds;
 }
 
-void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
-  RowComparison comparison(now, kind, judgement);
+void compare_tensors(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder) {
+  RowComparison comparison(now, kind, builder);
   for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {
     const auto& parameter = now.cell.model.parameters[i];
     const auto position = kind == "gradient" ? gradient_position(now.cell.model, now.cell.candidate.manifest, i)
@@ -295,17 +295,17 @@ void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement
     }
     if (!held) comparison.report_unheld(parameter, position);
   }
-  report_rows_too_many(now, kind, comparison.seen(), judgement);
-  report_rows_of_no_parameter(now, kind, judgement);
+  report_rows_too_many(now, kind, comparison.seen(), builder);
+  report_rows_of_no_parameter(now, kind, builder);
 }
 
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
-                                             Judgement& judgement) {
+                                             CheckResultBuilder& builder) {
   for (const auto* rows : {&now.reference_rows.all_tensors(), &now.candidate_rows.all_tensors()}) {
     for (const auto& placed : *rows) {
       const TensorRow& row = *placed.row;
       if (row.kind == "gradient" || std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) continue;
-      judgement.diverge(
+      builder.diverge(
           tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
           extra_row("", placed,
                     row.kind == "copy" ? "only mixed precision has copies" : "the optimiser has no such moment"));
@@ -313,7 +313,7 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
   }
 }
 
-void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
+void compare_tied_copies(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder) {
   const CellEvidence& evidence = now.cell;
   if (!evidence.values->exact() && several_gpu_models(evidence.candidate.manifest))
     return;  // each is already compared with its limit
@@ -328,15 +328,15 @@ void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judge
           first = placed.row;
           continue;
         }
-        judgement.compare("tied_copies");
+        builder.compare("tied_copies");
         if (placed.row->digest == first->digest) continue;
         Finding finding = at_tensor(kind, now.step, placed.row->stage, placed.rank, name);
         finding.expected = first->digest;
         finding.got = placed.row->digest;
         finding.why = fmt::format("the copies of the tied weight differ: {} on stage {} has other bits", first->name,
                                   first->stage);
-        judgement.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, name), placed.row->stage),
-                          std::move(finding));
+        builder.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, name), placed.row->stage),
+                        std::move(finding));
       }
     }
   }

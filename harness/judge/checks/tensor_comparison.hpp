@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/step_evidence.hpp"
-#include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
@@ -28,7 +28,7 @@ std::vector<std::string> moment_kinds(const StepEvidence& now);
 /// digests are equal. If the optimiser's formula is unknown or has variants, both records may lack a parameter's
 /// moment, which counts as inspected `absent_in_both`. Rows on other stages are differences, too. Counts tensors,
 /// elements, nonzero_elements, ranks.
-void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement);
+void compare_tensors(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder);
 
 /// True if, by external records, no loss of the step depends on the parameter: neither has a gradient of it, and the
 /// reference's update leaves it unchanged. Rows missing in both then count as inspected `absent_in_both`.
@@ -38,11 +38,11 @@ inline constexpr const char* absent_in_both = "absent_in_both";
 /// Rows of a step that are neither gradients nor of a kind in `kinds`: moments that the optimiser does not have, or
 /// copies outside of mixed precision, in either record.
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
-                                             Judgement& judgement);
+                                             CheckResultBuilder& builder);
 
 /// Copies of a tied weight that differ in bits, for this kind and step. Skipped for copies on GPUs of different models
 /// in the mode calibrated.
-void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement);
+void compare_tied_copies(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder);
 
 /// "3 NaN and 1 infinity of 64 elements"; empty if the row is finite.
 std::string not_finite_words(const TensorRow& row);

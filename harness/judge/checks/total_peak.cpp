@@ -67,8 +67,8 @@ class LargestPeak {
 /// Of one record.
 class TotalPeaks {
  public:
-  TotalPeaks(const CellEvidence& evidence, const Record& record, Judgement judgement)
-      : of_candidate_(&record == &evidence.candidate), largest_(evidence, record), judgement_(std::move(judgement)) {}
+  TotalPeaks(const CellEvidence& evidence, const Record& record, CheckResultBuilder builder)
+      : of_candidate_(&record == &evidence.candidate), largest_(evidence, record), builder_(std::move(builder)) {}
 
   void step(const StepEvidence& now, const MemorySteps& memory) {
     if (!memory.counts_owners()) return;  // reported by the comparison of owners
@@ -76,10 +76,10 @@ class TotalPeaks {
     for (const auto& rank : memory.record().ranks) {
       const MemoryRow* row = memory.find(rank.rank);
       if (row == nullptr) continue;
-      judgement_.compare_or_look_at(of_candidate_, "total_peaks");
+      builder_.compare_or_inspect(of_candidate_, "total_peaks");
       const std::int64_t most = largest_.most(*row, dumped_bytes(rank));
       if (*row->peak_bytes <= most) continue;
-      report_memory(judgement_, Beside::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes",
+      report_memory(builder_, OffPath::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes",
                     "at most " + std::to_string(most), std::to_string(*row->peak_bytes),
                     "state, tables, activation_peak_bytes, other_peak_bytes and what may be alive with them (buffers, "
                     "data, gradients that a listed order keeps, the recorder's copies)");
@@ -87,13 +87,13 @@ class TotalPeaks {
   }
 
   void conclude(const MemorySteps& memory, MemoryFindings& findings) {
-    if (memory.counts_owners()) findings.judgement.absorb(std::move(judgement_));
+    if (memory.counts_owners()) findings.builder.absorb(std::move(builder_));
   }
 
  private:
   bool of_candidate_;
   LargestPeak largest_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
 };
 
 class TotalPeakPart : public MemoryPart {

@@ -31,11 +31,11 @@ class TransportBuffersPart : public MemoryPart {
         continue;
       }
       const std::int64_t most = bounds_[static_cast<std::size_t>(rank.rank)] + between_replicas(*row);
-      judgement_.compare("buffer_cells");
+      builder_.compare("buffer_cells");
       largest_buffer_ = std::max(largest_buffer_, *row->buffer_bytes);
       largest_bound_ = std::max(largest_bound_, most);
       if (*row->buffer_bytes <= most) continue;
-      report_memory(judgement_, Beside::buffers, memory.candidate.whose(), now.step, rank.rank, "buffer_bytes",
+      report_memory(builder_, OffPath::buffers, memory.candidate.whose(), now.step, rank.rank, "buffer_bytes",
                     "at most " + std::to_string(most), std::to_string(*row->buffer_bytes),
                     "transport buffers exceed all messages that the schedule can have in flight");
     }
@@ -44,7 +44,7 @@ class TransportBuffersPart : public MemoryPart {
   void conclude(const BothMemories&, MemoryFindings& findings) override {
     if (!evidence_.lowered_list) findings.lack("a schedule.csv that can be followed");
     if (cells_lack_) findings.lack("buffer_bytes");
-    findings.judgement.absorb(std::move(judgement_));
+    findings.builder.absorb(std::move(builder_));
     findings.measured.push_back(
         fmt::format("transport buffers at most {} of {} bytes", largest_buffer_, largest_bound_));
   }
@@ -70,7 +70,7 @@ class TransportBuffersPart : public MemoryPart {
 
   const CellEvidence& evidence_;
   const std::int64_t tied_;
-  Judgement judgement_ = part();
+  CheckResultBuilder builder_ = part();
   std::vector<std::int64_t> bytes_;   ///< of a boundary tensor, by microbatch
   std::vector<std::int64_t> bounds_;  ///< by rank, for `bytes_`
   std::int64_t largest_buffer_ = 0, largest_bound_ = 0;

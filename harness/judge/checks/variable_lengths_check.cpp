@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// variable_lengths: boundary tensors have the shape of their own microbatch. The check bench (harness/judge/bench.hpp)
-// states whether the lengths differ enough for other checks to detect a mix-up.
+// variable_lengths: boundary tensors have the shape of their own microbatch. The check bench
+// (harness/judge/data_coverage.hpp) states whether the lengths differ enough for other checks to detect a mix-up.
 #include <fmt/format.h>
 
 #include <set>
@@ -15,9 +15,9 @@ class VariableLengthsCheck : public StepCheck {
  public:
   explicit VariableLengthsCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_("variable_lengths", "variable_lengths",
-                   "exact: batch x sequence length of the microbatch x hidden size, at every boundary") {
-    judgement_.not_recorded(evidence.not_recorded);
+        builder_("variable_lengths", "variable_lengths",
+                 "exact: batch x sequence length of the microbatch x hidden size, at every boundary") {
+    builder_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {
@@ -28,20 +28,20 @@ class VariableLengthsCheck : public StepCheck {
     }
   }
 
-  Judged conclude() override {
+  LocatedResult conclude() override {
     if (!evidence_.model.llama)
-      return judgement_.conclude_as(Outcome::not_applicable,
-                                    "the boundary tensors of this model have their own shapes: see boundaries");
-    judgement_.look_at("shapes", std::ssize(shapes_));
+      return builder_.conclude_as(Outcome::not_applicable,
+                                  "the boundary tensors of this model have their own shapes: see boundaries");
+    builder_.inspect("shapes", std::ssize(shapes_));
     if (evidence_.stages.crossings.empty()) {
-      return judgement_.conclude("one stage holds the whole model: nothing crosses a stage boundary", {{"shapes", 1}});
+      return builder_.conclude("one stage holds the whole model: nothing crosses a stage boundary", {{"shapes", 1}});
     }
-    if (judgement_.count("shapes") < 2) {
-      return judgement_.conclude_as(Outcome::not_triggered,
-                                    "all microbatches have one shape, so another microbatch's would pass");
+    if (builder_.count("shapes") < 2) {
+      return builder_.conclude_as(Outcome::not_triggered,
+                                  "all microbatches have one shape, so another microbatch's would pass");
     }
-    return judgement_.conclude("every tensor that crosses a stage boundary has the shape of its own microbatch",
-                               {{"boundary_shapes", 1}});
+    return builder_.conclude("every tensor that crosses a stage boundary has the shape of its own microbatch",
+                             {{"boundary_shapes", 1}});
   }
 
  private:
@@ -55,24 +55,24 @@ class VariableLengthsCheck : public StepCheck {
   void compare_shape(const StepEvidence& now, const BoundaryRow& row) {
     const auto& sizes = now.reference_rows.microbatches(row.microbatch);
     if (sizes.empty()) return;
-    judgement_.compare("boundary_shapes");
+    builder_.compare("boundary_shapes");
     const Shape expected = {sizes.front().row->batch, sizes.front().row->sequence_length, evidence_.model.hidden};
     if (row.shape == expected) return;
     const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
-    judgement_.diverge(row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent)
-                                                   : at_forward(row.step, row.microbatch, cut, BoundaryEnd::sent),
-                       {.step = row.step,
-                        .microbatch = row.microbatch,
-                        .direction = row.direction,
-                        .item = row.cut,
-                        .what = fmt::format("{} boundary {}", row.direction, row.cut),
-                        .expected = shape_text(expected),
-                        .got = shape_text(row.shape),
-                        .why = "not the shape of its microbatch"});
+    builder_.diverge(row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent)
+                                                 : at_forward(row.step, row.microbatch, cut, BoundaryEnd::sent),
+                     {.step = row.step,
+                      .microbatch = row.microbatch,
+                      .direction = row.direction,
+                      .item = row.cut,
+                      .what = fmt::format("{} boundary {}", row.direction, row.cut),
+                      .expected = shape_text(expected),
+                      .got = shape_text(row.shape),
+                      .why = "not the shape of its microbatch"});
   }
 
   const CellEvidence& evidence_;
-  Judgement judgement_;
+  CheckResultBuilder builder_;
   /// Number of distinct shapes among the microbatches: with one, another microbatch's shape looks correct.
   std::set<std::pair<std::int64_t, std::int64_t>> shapes_;
 };

@@ -34,11 +34,11 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
 }
 
 std::int64_t CellEvidence::compared_steps() const {
-  return parted ? *parted - first_step() + 1 : steps();
+  return norm_diverged_at ? *norm_diverged_at - first_step() + 1 : steps();
 }
 
 std::int64_t CellEvidence::compared_updates() const {
-  return parted ? *parted - first_step() : steps();
+  return norm_diverged_at ? *norm_diverged_at - first_step() : steps();
 }
 
 Schedule counted_from(std::int64_t first, Schedule schedule) {

@@ -41,7 +41,7 @@ struct CellEvidence {
 
   /// The first step in which the clip coefficients of the two differ as roundings of a norm summed rank by rank do.
   /// Bits are compared up to that step's gradients, and no values after them.
-  std::optional<std::int64_t> parted;
+  std::optional<std::int64_t> norm_diverged_at;
 
   /// First step of both records: a resumed candidate is compared with the reference from that step on.
   std::int64_t first_step() const { return reference.first_step; }

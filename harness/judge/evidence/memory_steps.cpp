@@ -26,7 +26,7 @@ void MemorySteps::lack(const std::string& what) {
   if (why_no_owners_.empty()) why_no_owners_ = fmt::format("tables, data and other bytes of the {} ({})", whose_, what);
 }
 
-void MemorySteps::step(std::int64_t step, Judgement& judgement) {
+void MemorySteps::step(std::int64_t step, CheckResultBuilder& builder) {
   step_ = step;
   rows_.assign(record_.ranks.size(), nullptr);
   const bool of_the_run = step >= record_.first_step && step < record_.manifest.steps;
@@ -34,13 +34,13 @@ void MemorySteps::step(std::int64_t step, Judgement& judgement) {
     const auto& rows = record_.ranks[i].memory;
     const std::int64_t rank = record_.ranks[i].rank;
     if (std::ssize(rows) != (of_the_run ? 1 : 0)) {
-      judgement.diverge(at_structure(Structure::records, rank),
-                        {.step = step,
-                         .rank = rank,
-                         .source = whose_,
-                         .item = "memory.csv",
-                         .expected = of_the_run ? "one" : "none: the run has no such step",
-                         .got = std::to_string(rows.size()) + " rows"});
+      builder.diverge(at_structure(Structure::records, rank),
+                      {.step = step,
+                       .rank = rank,
+                       .source = whose_,
+                       .item = "memory.csv",
+                       .expected = of_the_run ? "one" : "none: the run has no such step",
+                       .got = std::to_string(rows.size()) + " rows"});
     }
     if (rows.empty()) continue;
     rows_[i] = &rows.front();

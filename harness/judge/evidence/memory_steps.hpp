@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/check_result_builder.hpp"
 #include "record/record.hpp"
 
 namespace plumbline::judging {
@@ -18,7 +18,7 @@ class MemorySteps {
   MemorySteps(const Record& record, std::string whose);
 
   /// Indexes the current step. Reports every rank with no row or several, and every row of a step outside the run.
-  void step(std::int64_t step, Judgement& judgement);
+  void step(std::int64_t step, CheckResultBuilder& builder);
 
   const Record& record() const { return record_; }
   const std::string& whose() const { return whose_; }

@@ -32,20 +32,20 @@ RecordIndex::RecordIndex(const std::vector<RankRecord>& ranks) {
   }
 }
 
-const std::vector<Placed<TensorRow>>& RecordIndex::tensors(const std::string& kind, const std::string& name) const {
+const std::vector<Located<TensorRow>>& RecordIndex::tensors(const std::string& kind, const std::string& name) const {
   return find_rows(tensors_, std::pair{kind, name});
 }
 
-const std::vector<Placed<BoundaryRow>>& RecordIndex::boundaries(std::int64_t microbatch, const std::string& direction,
-                                                                const std::string& cut) const {
+const std::vector<Located<BoundaryRow>>& RecordIndex::boundaries(std::int64_t microbatch, const std::string& direction,
+                                                                 const std::string& cut) const {
   return find_rows(boundaries_, std::tuple{microbatch, direction, cut});
 }
 
-const std::vector<Placed<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t microbatch) const {
+const std::vector<Located<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t microbatch) const {
   return find_rows(microbatches_, microbatch);
 }
 
-const std::vector<Placed<EvaluationRow>>& RecordIndex::evaluation(std::optional<std::int64_t> microbatch) const {
+const std::vector<Located<EvaluationRow>>& RecordIndex::evaluation(std::optional<std::int64_t> microbatch) const {
   return find_rows(evaluation_, microbatch);
 }
 

@@ -16,7 +16,7 @@
 namespace plumbline::judging {
 
 template <class Row>
-struct Placed {
+struct Located {
   std::int64_t rank = 0;
   const Row* row = nullptr;
 };
@@ -28,26 +28,26 @@ class RecordIndex {
   /// `ranks`: with the rows of one step.
   explicit RecordIndex(const std::vector<RankRecord>& ranks);
 
-  const std::vector<Placed<TensorRow>>& tensors(const std::string& kind, const std::string& name) const;
-  const std::vector<Placed<BoundaryRow>>& boundaries(std::int64_t microbatch, const std::string& direction,
-                                                     const std::string& cut) const;
-  const std::vector<Placed<MicrobatchRow>>& microbatches(std::int64_t microbatch) const;
-  const std::vector<Placed<StepRow>>& steps() const { return steps_; }
+  const std::vector<Located<TensorRow>>& tensors(const std::string& kind, const std::string& name) const;
+  const std::vector<Located<BoundaryRow>>& boundaries(std::int64_t microbatch, const std::string& direction,
+                                                      const std::string& cut) const;
+  const std::vector<Located<MicrobatchRow>>& microbatches(std::int64_t microbatch) const;
+  const std::vector<Located<StepRow>>& steps() const { return steps_; }
   /// The row of a microbatch of the evaluation after the step; nullopt: of their sum.
-  const std::vector<Placed<EvaluationRow>>& evaluation(std::optional<std::int64_t> microbatch) const;
+  const std::vector<Located<EvaluationRow>>& evaluation(std::optional<std::int64_t> microbatch) const;
 
   /// All rows, to find those that should not exist.
-  const std::vector<Placed<TensorRow>>& all_tensors() const { return all_tensors_; }
-  const std::vector<Placed<BoundaryRow>>& all_boundaries() const { return all_boundaries_; }
+  const std::vector<Located<TensorRow>>& all_tensors() const { return all_tensors_; }
+  const std::vector<Located<BoundaryRow>>& all_boundaries() const { return all_boundaries_; }
 
  private:
-  std::vector<Placed<TensorRow>> all_tensors_;
-  std::vector<Placed<BoundaryRow>> all_boundaries_;
-  std::map<std::pair<std::string, std::string>, std::vector<Placed<TensorRow>>> tensors_;
-  std::map<std::tuple<std::int64_t, std::string, std::string>, std::vector<Placed<BoundaryRow>>> boundaries_;
-  std::map<std::int64_t, std::vector<Placed<MicrobatchRow>>> microbatches_;
-  std::vector<Placed<StepRow>> steps_;
-  std::map<std::optional<std::int64_t>, std::vector<Placed<EvaluationRow>>> evaluation_;
+  std::vector<Located<TensorRow>> all_tensors_;
+  std::vector<Located<BoundaryRow>> all_boundaries_;
+  std::map<std::pair<std::string, std::string>, std::vector<Located<TensorRow>>> tensors_;
+  std::map<std::tuple<std::int64_t, std::string, std::string>, std::vector<Located<BoundaryRow>>> boundaries_;
+  std::map<std::int64_t, std::vector<Located<MicrobatchRow>>> microbatches_;
+  std::vector<Located<StepRow>> steps_;
+  std::map<std::optional<std::int64_t>, std::vector<Located<EvaluationRow>>> evaluation_;
 };
 
 /// Bytes of the activation at a stage boundary, for each microbatch of the step: batch x sequence x hidden x bytes of

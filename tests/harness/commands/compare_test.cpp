@@ -14,7 +14,7 @@
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
-#include "tests/harness/sweep/fingerprint/dumped_runs.hpp"
+#include "tests/harness/sweep/fault_signatures/dumped_runs.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -123,7 +123,7 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   ASSERT_EQ(verdict.references.size(), 1U);
   EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::not_triggered);
-  EXPECT_EQ(verdict.references[0].checks.at(0).requirement, Requirement::told);
+  EXPECT_EQ(verdict.references[0].checks.at(0).requirement, Requirement::informational);
   EXPECT_THAT(comparison_text(verdict),
               HasSubstr("HOLDS\nwarning: reference reference: these data and steps cannot show "
                         "every fault: losses cannot distinguish"));
@@ -336,7 +336,7 @@ TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
     CheckResult check;
     check.name = name;
     check.outcome = Outcome::not_run;
-    check.requirement = Requirement::told;
+    check.requirement = Requirement::informational;
     check.not_shown = {"the other replicas"};
     cell.checks.push_back(check);
   }

@@ -54,7 +54,7 @@ TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
   std::map<std::string, int> not_applying;
   for (const auto& cell : plan.cells) {
     Manifest manifest = manifest_of(cell.plan, layers_of);
-    manifest.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
+    manifest.first_step = cell.resumes_from ? cell.resumes_from->steps : 0;
     for (const auto& check : check_names()) {
       if (not_applicable(check, cell.plan, manifest)) ++not_applying[check];
     }
@@ -159,9 +159,9 @@ TEST(Requirements, OfAChecksOutcomeAndOfWhatWasAskedFor) {
 
   EXPECT_EQ(of(all, "loss"), Requirement::required);
   EXPECT_EQ(of(one, "loss"), Requirement::required);
-  EXPECT_EQ(of(one, "data"), Requirement::told);
+  EXPECT_EQ(of(one, "data"), Requirement::informational);
   EXPECT_EQ(of(one, "completion"), Requirement::required) << "whatever was asked for";
-  EXPECT_EQ(of(all, "variable_lengths"), Requirement::told);
+  EXPECT_EQ(of(all, "variable_lengths"), Requirement::informational);
   EXPECT_EQ(of(bench, "variable_lengths"), Requirement::required);
   EXPECT_EQ(judging::requirement_of(all, result_with("resume", Outcome::not_applicable)), Requirement::not_applicable);
 }

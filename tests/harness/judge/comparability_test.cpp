@@ -295,7 +295,7 @@ TEST(Comparability, OtherDevicesGiveOtherBitsAndMayBeComparedWithinLimits) {
   ASSERT_THAT(why, SizeIs(2));
   EXPECT_EQ(why[0], "device is cpu in the reference and cuda in the candidate");
   EXPECT_THAT(why[1], ::testing::StartsWith("different devices give different bits"));
-  EXPECT_THAT(why_not_comparable(cpu, gpu, Tier::calibrated), IsEmpty());
+  EXPECT_THAT(why_not_comparable(cpu, gpu, ComparisonMode::calibrated), IsEmpty());
 }
 
 TEST(Comparability, OtherModelsOfGpusGiveOtherBits) {
@@ -324,9 +324,9 @@ TEST(Comparability, RunsThatBeginAtDifferentSteps) {
 }
 
 TEST(Comparability, LimitsAreOfRunsFromTheirStart) {
-  EXPECT_THAT(
-      why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest(gone_on_from_one), Tier::calibrated),
-      ElementsAre(::testing::StartsWith("the candidate resumes a run at step 1")));
+  EXPECT_THAT(why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest(gone_on_from_one),
+                                 ComparisonMode::calibrated),
+              ElementsAre(::testing::StartsWith("the candidate resumes a run at step 1")));
 }
 
 TEST(Comparability, ARunThatMeasuresRoundingIsNoneToCompare) {

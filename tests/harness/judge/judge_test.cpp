@@ -115,7 +115,7 @@ TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "parameters").requirement, Requirement::told);
+  EXPECT_EQ(result_of(verdict, "parameters").requirement, Requirement::informational);
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
   EXPECT_EQ(result_of(verdict, "completion").requirement, Requirement::required);
 }
@@ -333,7 +333,8 @@ TEST(Judge, WhatAnExternalRecordLacksIsRequiredWhereRecordsCouldNotBeCompared) {
     const CellVerdict verdict = cell.judge();
 
     EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-    EXPECT_EQ(result_of(verdict, "memory").requirement, comparable ? Requirement::told : Requirement::required);
+    EXPECT_EQ(result_of(verdict, "memory").requirement,
+              comparable ? Requirement::informational : Requirement::required);
     EXPECT_EQ(verdict.holds, comparable);
   }
 }
@@ -346,7 +347,7 @@ TEST(Judge, AnExternalReferenceLacksWhatAnExternalRecordMayLack) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("saved.csv of the reference"));
-  EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+  EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
 }
 
 TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {

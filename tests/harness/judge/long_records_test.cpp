@@ -19,7 +19,7 @@ namespace {
 
 using judging::RecordReading;
 
-/// What a child process tells of one judgement.
+/// What a child process tells of one builder.
 struct Told {
   bool holds = false;
   std::int64_t peak_kib = 0;  ///< VmHWM of the process
@@ -57,7 +57,7 @@ Told judge_in_this_process(RecordLevel level, const std::filesystem::path& refer
   return {true, peak_kib(), seconds.count(), one.counts(), other.counts()};
 }
 
-/// In a process of its own, whose peak is that of the judgement and not of what made the records.
+/// In a process of its own, whose peak is that of the builder and not of what made the records.
 Told judge(RecordLevel level, const std::filesystem::path& reference, const std::filesystem::path& candidate) {
   int pipe[2];
   if (::pipe(pipe) != 0) throw std::runtime_error("no pipe");

@@ -283,8 +283,8 @@ TEST_F(Replicas, CountsOfAllAreAddedUp) {
   const auto& all = result_of(cell, "data");
   const auto one = result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "data");
 
-  ASSERT_FALSE(one.looked_at.empty());
-  for (const auto& [what, number] : one.looked_at) EXPECT_EQ(all.looked_at.at(what), 3 * number) << what;
+  ASSERT_FALSE(one.inspected.empty());
+  for (const auto& [what, number] : one.inspected) EXPECT_EQ(all.inspected.at(what), 3 * number) << what;
   for (const auto& [what, number] : one.compared) EXPECT_EQ(all.compared.at(what), 3 * number) << what;
 }
 
@@ -297,7 +297,7 @@ TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
 
   EXPECT_TRUE(cell.holds) << comparison_text(cell);
   EXPECT_EQ(result_of(cell, "replicas").reason, "not requested in this case");
-  EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::told);
+  EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::informational);
 }
 
 TEST_F(Replicas, ThatAreAlikeAreRequired) {
@@ -409,7 +409,7 @@ TEST_F(Replicas, OneStepOfTheSameDataInAnotherOrderIsSeenWithItsPlace) {
   EXPECT_EQ(place.item, "data");
   EXPECT_EQ(place.got, "the same");
   EXPECT_THAT(place.words, HasSubstr("replica 2 is fed the same microbatches as replica 1"));
-  EXPECT_EQ(result.looked_at.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
+  EXPECT_EQ(result.inspected.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
 }
 
 TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {

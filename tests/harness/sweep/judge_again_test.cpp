@@ -148,7 +148,7 @@ TEST_F(AskedAgain, OfTheCalibratedTierByItsReferencesLimits) {
   const Verdict verdict = judge();
 
   EXPECT_EQ(asked_.calibration, out_ / "calibrations/r/calibration.json");
-  EXPECT_EQ(verdict.tier, Tier::calibrated);
+  EXPECT_EQ(verdict.comparison_mode, ComparisonMode::calibrated);
 }
 
 // A record of a repeat that lies there is looked at where one was asked for, and where it was run.

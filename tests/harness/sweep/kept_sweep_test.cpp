@@ -42,7 +42,7 @@ class KeptPlans : public ::testing::Test {
     sweep.name = "small";
     sweep.file = "0123";
     sweep.all_cells = {"a-1f1b-w1", "a-1f1b-w2"};
-    sweep.tier = Tier::calibrated;
+    sweep.comparison_mode = ComparisonMode::calibrated;
     sweep.selection.cells = 1;
     sweep.selection.of_cells = 2;
     sweep.selection.checks = {"loss", "gradients"};
@@ -66,7 +66,7 @@ TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.name, wrote.name);
   EXPECT_EQ(read.file, wrote.file);
   EXPECT_EQ(read.all_cells, wrote.all_cells);
-  EXPECT_EQ(read.tier, wrote.tier);
+  EXPECT_EQ(read.comparison_mode, wrote.comparison_mode);
   EXPECT_EQ(read.selection.cells, wrote.selection.cells);
   EXPECT_EQ(read.selection.of_cells, wrote.selection.of_cells);
   EXPECT_EQ(read.selection.checks, wrote.selection.checks);
@@ -161,7 +161,7 @@ TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
 
   EXPECT_EQ(kept.name, "small");
   EXPECT_EQ(kept.file, hash_hex("of the sweep"));
-  EXPECT_EQ(kept.tier, Tier::bits);
+  EXPECT_EQ(kept.comparison_mode, ComparisonMode::bits);
   EXPECT_EQ(kept.selection.cells, 3);
   EXPECT_EQ(kept.selection.of_cells, 4);
   EXPECT_THAT(kept.all_cells, ElementsAre("a-w1", "a-w2", "b-w1", "b-w2"));
@@ -179,7 +179,7 @@ TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
 TEST_F(KeepingOfAPlan, KnowsTheTier) {
   file_.calibrated = true;
 
-  EXPECT_EQ(keep().tier, Tier::calibrated);
+  EXPECT_EQ(keep().comparison_mode, ComparisonMode::calibrated);
 }
 
 // A reference needs the data coverage that any of its own cases requires.

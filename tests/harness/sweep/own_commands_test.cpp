@@ -127,7 +127,7 @@ TEST_F(OwnCommands, WhatAnExternalRecordMayLackStandsInNobodysWay) {
 
   EXPECT_TRUE(result.verdict.holds) << bytes_of(folder_ / "log");
   EXPECT_EQ(check(result.verdict.cells[0], "memory").outcome, Outcome::not_run);
-  EXPECT_EQ(check(result.verdict.cells[0], "memory").requirement, Requirement::told);
+  EXPECT_EQ(check(result.verdict.cells[0], "memory").requirement, Requirement::informational);
 }
 
 TEST_F(OwnCommands, WhatRanOtherwiseThanAskedIsRed) {

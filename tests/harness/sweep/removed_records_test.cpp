@@ -11,7 +11,7 @@ class KeepFailures : public RunSweep {
  protected:
   KeepFailures() {
     options_.keep_failures = true;
-    services_.judge_reference = [](const fs::path& record, const judging::BenchRequest&) {
+    services_.judge_reference = [](const fs::path& record, const judging::DataCoverageRequest&) {
       CheckResult bench;
       bench.name = "bench";
       bench.outcome = fs::exists(record / "manifest.json") ? Outcome::holds : Outcome::not_run;

@@ -370,7 +370,7 @@ TEST_F(MakeRequestOfACell, ThreadsOfOneProcessBecomeProcessesAndALauncherMayPutI
 }
 
 TEST_F(MakeRequestOfACell, ThatIsGoneOnWithIsAskedToBeginThere) {
-  cell_.goes_on_with = PlannedStart{2, 1, "afab"};
+  cell_.resumes_from = PlannedStart{2, 1, "afab"};
 
   EXPECT_EQ(of_cell().first_step, 2);
 }

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "harness/sweep/side_by_side.hpp"
+#include "harness/sweep/parallel_jobs.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -58,7 +58,7 @@ TEST(Slots, EachRunHasSlotsOfItsOwn) {
   EXPECT_THAT(slots.next()->slots, ElementsAre(0, 1));
 }
 
-TEST(SideBySide, WhatOneThrowsEndsAllButThoseUnderWay) {
+TEST(ParallelJobs, WhatOneThrowsEndsAllButThoseUnderWay) {
   std::vector<std::string> said;
   const auto run = [&](const std::string& name, bool throws) {
     return SlottedRun{1, [&said, name] { said.push_back("before " + name); },
@@ -69,31 +69,31 @@ TEST(SideBySide, WhatOneThrowsEndsAllButThoseUnderWay) {
   };
   const std::vector<SlottedRun> runs = {run("one", false), run("two", true), run("three", false)};
 
-  EXPECT_EQ(error_of<SystemError>([&] { run_side_by_side(runs, 1, [] {}); }), "the disk is full");
+  EXPECT_EQ(error_of<SystemError>([&] { run_parallel_jobs(runs, 1, [] {}); }), "the disk is full");
 
   EXPECT_THAT(said, ElementsAre("before one", "after one", "before two"));
 }
 
-TEST(SideBySide, TheFirstThingThrownIsToldAndARunThatMayNotBeginDoesNot) {
+TEST(ParallelJobs, TheFirstThingThrownIsToldAndARunThatMayNotBeginDoesNot) {
   bool ran = false;
   const std::vector<SlottedRun> runs = {
       {1, [] {}, [](const std::vector<std::int64_t>&) { throw SystemError("the first"); }, [] {}},
       {1, [] { throw SystemError("a stop was asked for"); }, [&](const std::vector<std::int64_t>&) { ran = true; },
        [] {}}};
 
-  EXPECT_EQ(error_of<SystemError>([&] { run_side_by_side(runs, 1, [] {}); }), "the first");
-  EXPECT_EQ(error_of<SystemError>([&] { run_side_by_side(runs, 2, [] {}); }), "a stop was asked for");
+  EXPECT_EQ(error_of<SystemError>([&] { run_parallel_jobs(runs, 1, [] {}); }), "the first");
+  EXPECT_EQ(error_of<SystemError>([&] { run_parallel_jobs(runs, 2, [] {}); }), "a stop was asked for");
   EXPECT_FALSE(ran);
 }
 
-TEST(SideBySide, EachIsGivenSlotsOfItsOwn) {
+TEST(ParallelJobs, EachIsGivenSlotsOfItsOwn) {
   std::vector<std::vector<std::int64_t>> given(2);
   std::vector<SlottedRun> runs;
   for (std::size_t i = 0; i < 2; ++i) {
     runs.push_back({2, [] {}, [&given, i](const std::vector<std::int64_t>& slots) { given[i] = slots; }, [] {}});
   }
 
-  run_side_by_side(runs, 4, [] {});
+  run_parallel_jobs(runs, 4, [] {});
 
   EXPECT_THAT(given, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
 }
@@ -108,11 +108,11 @@ SlottedRun waits_for_tick(std::future<void> tick, bool& seen) {
           [] {}};
 }
 
-TEST(SideBySide, TicksComeWhileRunsAreUnderWay) {
+TEST(ParallelJobs, TicksComeWhileRunsAreUnderWay) {
   std::promise<void> ticked;
   bool seen = false;
 
-  run_side_by_side({waits_for_tick(ticked.get_future(), seen)}, 1, [&, first = true]() mutable {
+  run_parallel_jobs({waits_for_tick(ticked.get_future(), seen)}, 1, [&, first = true]() mutable {
     if (std::exchange(first, false)) ticked.set_value();
   });
 
@@ -120,7 +120,7 @@ TEST(SideBySide, TicksComeWhileRunsAreUnderWay) {
 }
 
 // Otherwise a stop would not be noticed while waiting.
-TEST(SideBySide, TicksComeAfterAFailureToo) {
+TEST(ParallelJobs, TicksComeAfterAFailureToo) {
   std::promise<void> ticked;
   bool seen = false;
   const std::vector<SlottedRun> runs = {
@@ -128,7 +128,7 @@ TEST(SideBySide, TicksComeAfterAFailureToo) {
       {1, [] { throw SystemError("the disk is full"); }, [](const std::vector<std::int64_t>&) {}, [] {}}};
 
   error_of<SystemError>([&] {
-    run_side_by_side(runs, 2, [&, first = true]() mutable {
+    run_parallel_jobs(runs, 2, [&, first = true]() mutable {
       if (std::exchange(first, false)) ticked.set_value();
     });
   });

@@ -243,7 +243,7 @@ class FingerprintOfOurs : public FingerprintOf {
     cell.plan.id = "c";
     cell.run = folder_ / "a.toml";
     cell.schedule = "1f1b";
-    cell.goes_on_with = PlannedStart{2, 1, "afab"};
+    cell.resumes_from = PlannedStart{2, 1, "afab"};
     plan_.cells.push_back(cell);
   }
   fs::path run_file(const std::string& train) {
@@ -258,10 +258,10 @@ TEST_F(FingerprintOfOurs, ACellIsAnotherWhereItOrItsFirstPartIs) {
   const SweepPlan plan = plan_;
   const std::vector<std::pair<const char*, std::function<void()>>> changes = {
       {"schedule", [&] { cell().schedule = "afab"; }},
-      {"steps of the first part", [&] { cell().goes_on_with->steps = 3; }},
-      {"ranks of the first part", [&] { cell().goes_on_with->world = 2; }},
-      {"schedule of the first part", [&] { cell().goes_on_with->schedule = "1f1b"; }},
-      {"no first part", [&] { cell().goes_on_with.reset(); }},
+      {"steps of the first part", [&] { cell().resumes_from->steps = 3; }},
+      {"ranks of the first part", [&] { cell().resumes_from->world = 2; }},
+      {"schedule of the first part", [&] { cell().resumes_from->schedule = "1f1b"; }},
+      {"no first part", [&] { cell().resumes_from.reset(); }},
       {"checks", [&] { cell().plan.checks = {"loss"}; }},
       {"clipping", [&] { cell().plan.clipping_must_act = true; }},
       {"repeat", [&] { cell().plan.repeat = true; }},
@@ -306,7 +306,7 @@ TEST_F(FingerprintOfOurs, EveryFileThatItReadsCounts) {
                "[model]\nconfig = \"config.json\"\nweights = \"model.safetensors\"\n[data]\nlengths = [4, 8]\n"
                "tokens = \"ids.bin\"\nvalidation = \"held_out.bin\"\n[train]\nsteps = 4\n");
   cell().schedule = (folder_ / "cell.csv").string();
-  cell().goes_on_with->schedule = (folder_ / "first.csv").string();
+  cell().resumes_from->schedule = (folder_ / "first.csv").string();
   auto before = runs();
 
   for (const char* name : {"config.json", "model.safetensors", "ids.bin", "ids.idx", "held_out.bin", "held_out.idx"}) {
@@ -334,7 +334,7 @@ TEST_F(FingerprintOfOurs, WhatItIsMadeFromMustStay) {
   fs::copy(run, folder_ / "b.toml");
   cell().run = folder_ / "b.toml";
   cell().schedule = (folder_ / "cell.csv").string();
-  cell().goes_on_with->schedule = (folder_ / "first.csv").string();
+  cell().resumes_from->schedule = (folder_ / "first.csv").string();
 
   for (const char* name : {"ours/plumbline-reference", "ours/plumbline-pipeline", "a.toml", "b.toml", "config.json",
                            "ids.bin", "ids.idx", "first.csv", "cell.csv"}) {

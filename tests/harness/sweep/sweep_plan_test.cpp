@@ -285,9 +285,9 @@ TEST_F(MakePlan, ACellThatIsGoneOnWithSharesTheReferenceAndSaysWhatItBeganWith) 
   EXPECT_EQ(cell.plan.world, 2);
   EXPECT_EQ(cell.plan.schedule, "zb-v");
   EXPECT_EQ(cell.plan.variant, "resumed after 2 steps on 4 ranks");
-  EXPECT_EQ(cell.goes_on_with->steps, 2);
-  EXPECT_EQ(cell.goes_on_with->world, 4);
-  EXPECT_EQ(cell.goes_on_with->schedule, "afab");
+  EXPECT_EQ(cell.resumes_from->steps, 2);
+  EXPECT_EQ(cell.resumes_from->world, 4);
+  EXPECT_EQ(cell.resumes_from->schedule, "afab");
   EXPECT_THAT(refusal(steps + "5\n"), HasSubstr("none is left after the resume"));
 }
 
@@ -437,7 +437,7 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
       << "dualpipe-v on 5 to 8 ranks needs twice the microbatches; two cells that are resumed are in bfloat16";
   std::set<std::string> resumed;
   for (const auto& cell : plan.cells) {
-    if (cell.goes_on_with) resumed.insert(cell.plan.model + " " + cell.plan.optimizer);
+    if (cell.resumes_from) resumed.insert(cell.plan.model + " " + cell.plan.optimizer);
   }
   EXPECT_EQ(resumed.size(), 4U);
   for (const auto& line : plan.not_applicable) EXPECT_THAT(line, HasSubstr("its values are not recomputed"));

@@ -78,7 +78,7 @@ TEST_F(RunSweep, TheCommandOfACellRunsItAgainWhateverItsPathsHold) {
 
 TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAlone) {
   std::vector<std::string> asked;
-  services_.judge_reference = [&](const fs::path& record, const judging::BenchRequest& request) {
+  services_.judge_reference = [&](const fs::path& record, const judging::DataCoverageRequest& request) {
     asked.push_back(record.filename().string() + " " + to_text(request.requirement));
     CheckResult bench;
     bench.name = "bench";
@@ -100,7 +100,7 @@ TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAl
 
 TEST_F(RunSweep, EqualLengthsThatACellAsksForAreNotDemandedToDiffer) {
   std::vector<bool> equal;
-  services_.judge_reference = [&](const fs::path&, const judging::BenchRequest& request) {
+  services_.judge_reference = [&](const fs::path&, const judging::DataCoverageRequest& request) {
     equal.push_back(request.equal_lengths);
     return std::vector<CheckResult>{};
   };

@@ -43,7 +43,7 @@ class SweepVerdict : public ::testing::Test {
                    R"({"device": "cpu", "optimizer": {"name": "sgd"}, "machine": {"cpu": ")" + std::string(reference) +
                        R"("}, "versions": {"libtorch": "2"}, "transport": "mpi"})");
     }
-    judge_ = [this](const fs::path& record, const judging::BenchRequest& request) {
+    judge_ = [this](const fs::path& record, const judging::DataCoverageRequest& request) {
       asked_[record.filename().string()] = request;
       CheckResult bench;
       bench.name = "bench";
@@ -59,7 +59,7 @@ class SweepVerdict : public ::testing::Test {
   KeptSweep sweep_;
   SweepFindings found_;
   ReferenceJudge judge_;
-  std::map<std::string, judging::BenchRequest> asked_;
+  std::map<std::string, judging::DataCoverageRequest> asked_;
   std::map<std::string, Outcome> outcome_of_;
 };
 
@@ -134,12 +134,12 @@ TEST_F(SweepVerdict, AsksOfAReferencesDataWhatTheSweepAsks) {
   EXPECT_EQ(asked_.at("r").requirement, Requirement::required);
   EXPECT_TRUE(asked_.at("r").equal_lengths);
   EXPECT_FALSE(asked_.at("r").loosest_loss);
-  EXPECT_EQ(asked_.at("s").requirement, Requirement::told);
+  EXPECT_EQ(asked_.at("s").requirement, Requirement::informational);
   EXPECT_FALSE(asked_.at("s").equal_lengths);
 
   sweep_.selection.checks = {"loss"};
   verdict();
-  EXPECT_EQ(asked_.at("r").requirement, Requirement::told);
+  EXPECT_EQ(asked_.at("r").requirement, Requirement::informational);
   sweep_.selection.checks = {"loss", "variable_lengths"};
   verdict();
   EXPECT_EQ(asked_.at("r").requirement, Requirement::required);
@@ -154,11 +154,11 @@ TEST_F(SweepVerdict, OfTheCalibratedTierAReferencesDataAreHeldToItsLimits) {
     make_folder(out_ / "calibrations" / id);
     judging::write_calibration(out_ / "calibrations" / id / "calibration.json", calibration);
   }
-  sweep_.tier = Tier::calibrated;
+  sweep_.comparison_mode = ComparisonMode::calibrated;
 
   const Verdict made = verdict();
 
-  EXPECT_EQ(made.tier, Tier::calibrated);
+  EXPECT_EQ(made.comparison_mode, ComparisonMode::calibrated);
   EXPECT_EQ(asked_.at("r").loosest_loss, judging::loosest_loss(calibration));
 }
 

@@ -87,9 +87,9 @@ TEST_F(AuditedStepOf, WhatStandsBesideARowIsOfItsNameRankAndStage) {
   const AuditedStep walked = step();
   const TensorPlace& first = walked.tensors()[4];   // layer on stage 1
   const TensorPlace& second = walked.tensors()[6];  // layer on stage 2, by the same rank
-  EXPECT_EQ(walked.beside("moment1", first), &record_.ranks[1].tensors[0]);
-  EXPECT_EQ(walked.beside("moment1", second), nullptr);
-  EXPECT_EQ(walked.beside("parameter", first), nullptr);
+  EXPECT_EQ(walked.row_like("moment1", first), &record_.ranks[1].tensors[0]);
+  EXPECT_EQ(walked.row_like("moment1", second), nullptr);
+  EXPECT_EQ(walked.row_like("parameter", first), nullptr);
   EXPECT_EQ(walked.before("gradient", second), &before_[1].tensors[3]);
   before_[1].tensors.resize(3);
   EXPECT_EQ(step().before("gradient", second), nullptr);

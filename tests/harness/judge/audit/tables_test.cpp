@@ -392,7 +392,7 @@ TEST_F(AuditedTables, AParameterMayStayWhereItsUpdateIsLostInRounding) {
   row.digest = tensor_row(run, 0, "parameter", layer_norm).digest;
   TensorRow& buffer = tensor_row(run, 1, "moment1", layer_norm);
 
-  buffer.l2 = 1e-3, buffer.max_abs = 1e-3F;  // times the rate of 0.001, beside a parameter of size 1
+  buffer.l2 = 1e-3, buffer.max_abs = 1e-3F;  // times the rate of 0.001, unknown_part a parameter of size 1
   expect_none();
   buffer.l2 = 1e-2, buffer.max_abs = 1e-2F;
   expect_one(auditing::part::parameter, line_of(row), "got the same)");

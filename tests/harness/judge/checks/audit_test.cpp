@@ -91,7 +91,7 @@ TEST(AuditCheck, OfRemovedDumpsIsNotRepeatedSaysSoAndStandsInNobodysWay) {
   const CheckResult& audit = result_of(verdict, "audit");
 
   EXPECT_EQ(audit.outcome, Outcome::not_run);
-  EXPECT_EQ(audit.requirement, Requirement::told);
+  EXPECT_EQ(audit.requirement, Requirement::informational);
   EXPECT_THAT(audit.reason, HasSubstr("not recomputed again: the dumps of both records were removed"));
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
 }

@@ -313,7 +313,7 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
     const auto result = result_of(cell.judge(), "boundaries");
 
     EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
-    EXPECT_EQ(result.looked_at.at("computed"), 1);
+    EXPECT_EQ(result.inspected.at("computed"), 1);
     if (right) continue;
     EXPECT_EQ(result.first_divergence->step, 1);
     EXPECT_EQ(result.first_divergence->microbatch, 2);
@@ -353,7 +353,7 @@ TEST(Boundaries, TrafficIsCountedOfEveryRankInEveryStep) {
 
   const auto boundaries = result_of(cell.judge(), "boundaries");
 
-  EXPECT_EQ(boundaries.looked_at.at("ranks"), 2);
+  EXPECT_EQ(boundaries.inspected.at("ranks"), 2);
   EXPECT_EQ(boundaries.compared.at("traffic_edges"), 2 * 2 * synthetic_steps) << "to and from the one neighbour";
   EXPECT_EQ(boundaries.compared.at("bytes_moved"), 2 * 2 * synthetic_steps * 208);
   EXPECT_THAT(boundaries.reason, ::testing::Not(HasSubstr("not inspected")));
@@ -409,7 +409,7 @@ TEST(Boundaries, AListOfFewerRanksThanTheRecordHasIsNotFollowedBeyondItsEnd) {
 
   const auto boundaries = result_of(cell.judge(), "boundaries");
 
-  EXPECT_EQ(boundaries.looked_at.at("ranks"), 2);
+  EXPECT_EQ(boundaries.inspected.at("ranks"), 2);
 }
 
 TEST(Boundaries, OfTwoPipelinesTheCutsOfOneAloneAreLeftOut) {

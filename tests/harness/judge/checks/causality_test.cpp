@@ -386,8 +386,8 @@ TEST(Causality, WhatClocksTellIsCountedAndNothingLeftOut) {
 
   const auto conformance = result_of(cell.judge(), "conformance");
 
-  EXPECT_EQ(conformance.looked_at.at("times"), rows);
-  EXPECT_EQ(conformance.looked_at.at("messages"), receives);
+  EXPECT_EQ(conformance.inspected.at("times"), rows);
+  EXPECT_EQ(conformance.inspected.at("messages"), receives);
   EXPECT_THAT(conformance.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 

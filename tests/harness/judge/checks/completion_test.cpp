@@ -201,7 +201,7 @@ TEST(Completion, HoldsAndCountsRanksAndStepsOfBothRuns) {
 
   EXPECT_EQ(completion.outcome, Outcome::holds);
   EXPECT_EQ(completion.reason, "3 ranks of both runs ended well with all their steps");
-  EXPECT_EQ(completion.looked_at, (Counts{{"ranks", 3}, {"steps", 3 * synthetic_steps}}));
+  EXPECT_EQ(completion.inspected, (Counts{{"ranks", 3}, {"steps", 3 * synthetic_steps}}));
 }
 
 struct LastAction {

@@ -135,7 +135,7 @@ TEST(Data, TokensOfTheStepAreTheSumOfItsMicrobatches) {
 
 TEST(Data, AMaskedMicrobatchIsNoneThatTellsTwoApart) {
   SyntheticCell cell;
-  EXPECT_EQ(result_of(cell.judge(), "data").looked_at.at("distinct_microbatches"),
+  EXPECT_EQ(result_of(cell.judge(), "data").inspected.at("distinct_microbatches"),
             (synthetic_microbatches - 1) * synthetic_steps);
 }
 
@@ -159,7 +159,7 @@ TEST(Data, WhatIsComparedIsCounted) {
   const auto data = result_of(cell.judge(), "data");
 
   EXPECT_EQ(data.compared.at("digests"), 2 * synthetic_microbatches * synthetic_steps) << "of both ranks";
-  EXPECT_EQ(data.looked_at.at("digests"), synthetic_microbatches * synthetic_steps) << "the reference's own";
+  EXPECT_EQ(data.inspected.at("digests"), synthetic_microbatches * synthetic_steps) << "the reference's own";
   EXPECT_EQ(data.compared.at("whole_digests"), 3) << "of each rank of both records";
 }
 

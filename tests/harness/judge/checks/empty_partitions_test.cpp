@@ -15,8 +15,8 @@ TEST(EmptyPartitions, CountsStagesWithoutLayersAndRelays) {
   const auto result = result_of(cell.judge(), "empty_partitions");
 
   EXPECT_EQ(result.outcome, Outcome::holds);
-  EXPECT_EQ(result.looked_at.at("stages"), 2);  // the empty one, and norm with lm_head
-  EXPECT_EQ(result.looked_at.at("stages_without_units"), 1);
+  EXPECT_EQ(result.inspected.at("stages"), 2);  // the empty one, and norm with lm_head
+  EXPECT_EQ(result.inspected.at("stages_without_units"), 1);
   EXPECT_EQ(result.compared.at("relays"), 2 * synthetic_microbatches * synthetic_steps);
   EXPECT_EQ(result.compared.at("activation_peaks"), synthetic_steps);
 }
@@ -156,7 +156,7 @@ TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
   const auto empty = result_of(cell.judge(), "empty_partitions");
 
   EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
-  EXPECT_EQ(empty.looked_at.at("stages"), 2);
+  EXPECT_EQ(empty.inspected.at("stages"), 2);
   EXPECT_FALSE(empty.compared.contains("relays"));
   EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not inspected"))) << "there is no rank without units";
 }
@@ -171,7 +171,7 @@ TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
 
   const auto empty = result_of(cell.judge(), "empty_partitions");
 
-  EXPECT_EQ(empty.looked_at.at("stages_without_units"), 1);
+  EXPECT_EQ(empty.inspected.at("stages_without_units"), 1);
   EXPECT_FALSE(empty.compared.contains("relays"));
   EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("relay")));
 }
@@ -199,9 +199,9 @@ TEST(EmptyPartitions, CountWhatTheRanksWithoutUnitsAndTheStagesWithoutLayersHold
 
   const auto empty = result_of(cell.judge(), "empty_partitions");
 
-  EXPECT_EQ(empty.looked_at.at("ranks_without_units"), 1);
+  EXPECT_EQ(empty.inspected.at("ranks_without_units"), 1);
   EXPECT_EQ(empty.compared.at("memory_cells"), 3 * synthetic_steps);
-  EXPECT_EQ(empty.looked_at.at("parameters"), 2) << "norm and head of the last stage";
+  EXPECT_EQ(empty.inspected.at("parameters"), 2) << "norm and head of the last stage";
   EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 

@@ -62,7 +62,7 @@ TEST(EvaluationCheck, CountsWhatItCompared) {
   EXPECT_EQ(found.compared.at("evaluations"), 2);
   EXPECT_EQ(found.compared.at("digests"), 4);
   EXPECT_EQ(found.compared.at("sums"), 2);
-  EXPECT_EQ(found.looked_at.at("sums"), 2);
+  EXPECT_EQ(found.inspected.at("sums"), 2);
 }
 
 TEST(EvaluationCheck, IsTheOneThatSaysIt) {

@@ -44,7 +44,7 @@ TEST(GpuMemory, IsJudgedAndItsFiguresAreTold) {
   const auto& memory = result_of(verdict, "memory");
   EXPECT_EQ(memory.outcome, Outcome::holds);
   EXPECT_EQ(memory.compared.at("gpu_rows"), 2 * synthetic_steps);
-  EXPECT_EQ(memory.looked_at.at("gpu_rows"), synthetic_steps) << "the reference's own";
+  EXPECT_EQ(memory.inspected.at("gpu_rows"), synthetic_steps) << "the reference's own";
   EXPECT_THAT(
       memory.measured,
       HasSubstr("requested from the allocator " + std::to_string(*cell.candidate.ranks[0].memory[0].peak_bytes) + ", " +
@@ -58,7 +58,7 @@ TEST(GpuMemory, RunsOnCpusHaveNone) {
 
   const auto memory = result_of(cell.judge(), "memory");
 
-  EXPECT_FALSE(memory.compared.contains("gpu_rows") || memory.looked_at.contains("gpu_rows"));
+  EXPECT_FALSE(memory.compared.contains("gpu_rows") || memory.inspected.contains("gpu_rows"));
   EXPECT_THAT(memory.measured, ::testing::Not(HasSubstr("GPU")));
 }
 

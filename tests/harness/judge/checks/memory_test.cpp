@@ -259,7 +259,7 @@ TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
     const auto verdict = cell->judge();
     EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
     EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("lack peak_bytes or activation_peak_bytes"));
-    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
   }
   EXPECT_EQ(expect_memory_red(wrong).item, "1F2");
 }
@@ -307,7 +307,7 @@ TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheLawOut) {
 
 TEST(Memory, WhatUnitsKeepIsLookedAtOnce) {
   SyntheticCell cell;
-  EXPECT_EQ(result_of(cell.judge(), "memory").looked_at.at("saved_cells"), 5 * synthetic_microbatches);
+  EXPECT_EQ(result_of(cell.judge(), "memory").inspected.at("saved_cells"), 5 * synthetic_microbatches);
 }
 
 TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
@@ -347,7 +347,7 @@ TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
     const auto verdict = cell.judge();
 
     EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
     EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("the records lack " + name + "; what they have agrees"));
     EXPECT_TRUE(verdict.holds);
   }

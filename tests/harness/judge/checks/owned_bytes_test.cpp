@@ -34,7 +34,7 @@ TEST(OwnedBytes, AreLookedAtInEveryStepOfEveryRank) {
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
   for (const char* what : {"owned_sums", "total_peaks"}) {
     EXPECT_EQ(memory.compared.at(what), 2 * synthetic_steps);
-    EXPECT_EQ(memory.looked_at.at(what), synthetic_steps) << "the reference's own";
+    EXPECT_EQ(memory.inspected.at(what), synthetic_steps) << "the reference's own";
   }
 }
 
@@ -158,7 +158,7 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
     EXPECT_THAT(memory.reason, HasSubstr(std::string("not inspected: tables, data and other bytes of the ") +
                                          (of_reference ? "reference" : "candidate")));
     EXPECT_EQ(memory.compared.contains("owned_sums"), of_reference);
-    EXPECT_EQ(memory.looked_at.contains("owned_sums"), !of_reference);
+    EXPECT_EQ(memory.inspected.contains("owned_sums"), !of_reference);
   }
 }
 
@@ -358,7 +358,7 @@ TEST(OwnedBytes, EveryColumnThatIsHeldIsCounted) {
   const auto memory = result_of(cell.judge(), "memory");
 
   EXPECT_EQ(memory.compared.at("owned_cells"), 4 * 2 * synthetic_steps) << "four of each rank in each step";
-  EXPECT_EQ(memory.looked_at.at("owned_cells"), 4 * synthetic_steps) << "the reference's own";
+  EXPECT_EQ(memory.inspected.at("owned_cells"), 4 * synthetic_steps) << "the reference's own";
 }
 
 // Tables are made for the longest row of the first step and kept, however short the rows of a later one are.

@@ -55,7 +55,7 @@ TEST(VariableLengths, EqualLengthsAreNotTriggeredAndRequiredOnABenchAlone) {
     const auto result = result_of(cell.judge(), "variable_lengths");
 
     EXPECT_EQ(result.outcome, Outcome::not_triggered);
-    EXPECT_EQ(result.requirement, bench ? Requirement::required : Requirement::told);
+    EXPECT_EQ(result.requirement, bench ? Requirement::required : Requirement::informational);
     EXPECT_EQ(is_blocking(result), bench);
   }
 }

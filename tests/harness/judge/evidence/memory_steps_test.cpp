@@ -44,7 +44,7 @@ class Walked {
   }
 
   /// All steps of the run, and what other rows there are.
-  void look(MemorySteps& memory, Judgement& judgement) {
+  void look(MemorySteps& memory, CheckResultBuilder& builder) {
     std::set<std::int64_t> steps;
     for (std::int64_t step = 0; step < whole_.manifest.steps; ++step) steps.insert(step);
     for (const auto& rank : whole_.ranks) {
@@ -52,7 +52,7 @@ class Walked {
     }
     for (const std::int64_t step : steps) {
       go_to(step);
-      memory.step(step, judgement);
+      memory.step(step, builder);
     }
   }
 
@@ -62,30 +62,30 @@ class Walked {
 
 /// Why the check fails; empty when it does not.
 std::string failure_of(const Record& record) {
-  Judgement judgement("memory", "memory", "");
+  CheckResultBuilder builder("memory", "memory", "");
   Walked walked(record);
   MemorySteps memory(walked.in_hand(), "candidate");
-  walked.look(memory, judgement);
-  const Judged judged = judgement.conclude("", {});
+  walked.look(memory, builder);
+  const LocatedResult judged = builder.conclude("", {});
   return judged.result.outcome == Outcome::fails ? judged.result.reason : "";
 }
 
 TEST(MemorySteps, AreFoundByRankInEachStep) {
   Walked walked(record_of({{0, 1, 2}, {2, 0, 1}}));
-  Judgement judgement("memory", "memory", "");
+  CheckResultBuilder builder("memory", "memory", "");
   MemorySteps memory(walked.in_hand(), "candidate");
 
   walked.go_to(2);
-  memory.step(2, judgement);
+  memory.step(2, builder);
 
-  EXPECT_FALSE(judgement.diverged());
+  EXPECT_FALSE(builder.diverged());
   ASSERT_NE(memory.find(1), nullptr);
   EXPECT_EQ(memory.find(1)->live_bytes, 20);
   EXPECT_EQ(memory.find(2), nullptr);
   EXPECT_EQ(memory.find(-1), nullptr);
 
   walked.go_to(3);
-  memory.step(3, judgement);
+  memory.step(3, builder);
   EXPECT_EQ(memory.find(1), nullptr);
 }
 
@@ -118,10 +118,10 @@ TEST(MemorySteps, ARunThatIsGoneOnWithHasNoStepBeforeItsFirst) {
 
 /// Why owners are not counted; empty where they are.
 std::string why_no_owners_of(const Record& record) {
-  Judgement judgement("memory", "memory", "");
+  CheckResultBuilder builder("memory", "memory", "");
   Walked walked(record);
   MemorySteps memory(walked.in_hand(), "candidate");
-  walked.look(memory, judgement);
+  walked.look(memory, builder);
   EXPECT_EQ(memory.counts_owners(), memory.why_no_owners().empty());
   return memory.why_no_owners();
 }

@@ -48,9 +48,9 @@ class RecordIndexOf : public ::testing::Test {
     }
   }
   template <class Row>
-  static std::vector<std::int64_t> ranks_of(const std::vector<Placed<Row>>& rows) {
+  static std::vector<std::int64_t> ranks_of(const std::vector<Located<Row>>& rows) {
     std::vector<std::int64_t> ranks;
-    for (const Placed<Row>& each : rows) ranks.push_back(each.rank);
+    for (const Located<Row>& each : rows) ranks.push_back(each.rank);
     return ranks;
   }
 

@@ -58,7 +58,7 @@ TEST_F(Limits, GrowWhereOneNullRunLiesFarBeyondAllOthers) {
   const Calibration calibration = make({{norm_weight, {2 * u}}}, null);
 
   EXPECT_DOUBLE_EQ(calibration.factor, 2 * 4.5);
-  // Judged by the limit that the others give, 9 x 2 u, the far one has margin 0.5.
+  // LocatedResult by the limit that the others give, 9 x 2 u, the far one has margin 0.5.
   EXPECT_DOUBLE_EQ(9 * u / (calibration.factor * 2 * u), 0.5);
 }
 
@@ -257,7 +257,8 @@ TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers give"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
-  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }), HasSubstr("own: is not a number from 0 up"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }),
+              HasSubstr("own: is not a number from 0 up"));
   EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is not a number from 0 up"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
   EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));

@@ -53,7 +53,7 @@ TEST(CalibratedTier, AWholeComparisonHoldsAndAuditsBoth) {
 
   const auto whole = comparison(folder / "reference", folder / "candidate", folder / "calibration.json");
 
-  EXPECT_EQ(whole.tier, Tier::calibrated);
+  EXPECT_EQ(whole.comparison_mode, ComparisonMode::calibrated);
   EXPECT_THAT(whole.cells.front().command, HasSubstr(" --calibration " + (folder / "calibration.json").string()));
   EXPECT_THAT(comparison_text(whole), ContainsRegex("\nHOLDS \\(within calibrated limits, not in bits\\)"));
   EXPECT_EQ(result_of(whole.cells.front(), "audit").outcome, Outcome::holds);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last error line of a program.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+
+namespace plumbline {
+
+/// The last line of `output` that the program itself wrote ("<program>: ...", or a rank's "rank 2 ended the run: ..."),
+/// else the last one that is neither blank nor a line of dashes, because launchers print banners after the ranks'
+/// output; empty if there is none. An empty `program` is unknown. `most_bytes`: later output is ignored.
+std::string last_error_line(const std::filesystem::path& output, const std::string& program,
+                            std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
+
+/// True if the program itself wrote this line.
+bool is_own_line(const std::string& line, const std::string& program);
+
+}  // namespace plumbline

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/data_coverage.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <numeric>
+
+#include "support/hash.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BenchTest : public ::testing::Test {
+ protected:
+  void each_microbatch(const std::function<void(MicrobatchRow&)>& change) {
+    for (auto& rank : cell.reference.ranks) {
+      for (auto& row : rank.microbatches) change(row);
+    }
+  }
+  /// Other sizes, with everything that follows from them: tokens, losses weighted by them, and the steps' sums.
+  void make_sizes(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& valid) {
+    const auto valid_of_step = std::accumulate(valid.begin(), valid.end(), std::int64_t{0});
+    each_microbatch([&](auto& row) {
+      const auto m = static_cast<std::size_t>(row.microbatch);
+      row.sequence_length = row.tokens = lengths.at(m);
+      row.valid_tokens = valid.at(m);
+      const float mean = 2.0F + 0.25F * static_cast<float>(m % 2);
+      if (row.loss) row.loss = mean * static_cast<float>(valid[m]) / static_cast<float>(valid_of_step);
+    });
+    for (auto& rank : cell.reference.ranks) {
+      for (auto& row : rank.steps) {
+        row.tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+        row.valid_tokens = valid_of_step;
+        row.loss = 0.0F;
+        for (const auto& microbatch : rank.microbatches) {
+          if (microbatch.step == row.step) *row.loss += microbatch.loss.value();
+        }
+      }
+    }
+  }
+  CheckResult judge() { return judge_data_coverage(read_for_judging(cell.write_reference()), request); }
+  /// Not triggered, for this reason and no other.
+  void expect_lacking(const std::string& what) {
+    const auto result = judge();
+    EXPECT_EQ(result.outcome, Outcome::not_triggered) << result.reason;
+    EXPECT_THAT(result.reason, AllOf(HasSubstr(what), Not(HasSubstr(";"))));
+  }
+
+  SyntheticCell cell;
+  DataCoverageRequest request;
+};
+
+TEST_F(BenchTest, CountsTheStepsThatWereRecorded) {
+  begin_with_second_step(cell.reference);
+  expect_lacking("it has one step");
+}
+
+TEST_F(BenchTest, HoldsForDataThatLetEveryFaultBeSeen) {
+  const auto result = judge();
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_EQ(result.name, "bench");
+  EXPECT_EQ(result.inspected.at("microbatches"), synthetic_steps * synthetic_microbatches);
+  EXPECT_EQ(result.inspected.at("distinct_microbatches"), synthetic_steps * (synthetic_microbatches - 1));
+  EXPECT_TRUE(result.compared.empty()) << "nothing is compared with anything";
+}
+
+TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
+  EXPECT_EQ(judge().requirement, Requirement::informational);
+  request.requirement = Requirement::required;
+  cell.reference = synthetic_reference({});
+  keep_first_step(cell.reference);
+  std::filesystem::remove_all(cell.folder / "reference");
+
+  EXPECT_TRUE(is_blocking(judge()));
+}
+
+// Lengths are 3 1 4 3 2, the last masked.
+TEST_F(BenchTest, NoLengthGrows) {
+  make_sizes({5, 4, 3, 3, 1}, {3, 1, 3, 2, 0});
+  expect_lacking("no length grows");
+}
+TEST_F(BenchTest, NoLengthShrinks) {
+  make_sizes({1, 2, 2, 3, 4}, {1, 1, 2, 3, 0});
+  expect_lacking("no length shrinks");
+}
+TEST_F(BenchTest, NoLengthIsRepeated) {
+  each_microbatch([](auto& row) {
+    row.sequence_length = std::vector<std::int64_t>{3, 1, 4, 5, 2}.at(static_cast<std::size_t>(row.microbatch));
+  });
+  expect_lacking("no length is repeated");
+}
+TEST_F(BenchTest, NoneHasLengthOne) {
+  each_microbatch([](auto& row) {
+    if (row.sequence_length == 1) row.sequence_length = 2;
+  });
+  expect_lacking("no microbatch has length 1");
+}
+TEST_F(BenchTest, NoneIsMasked) {
+  each_microbatch([](auto& row) {
+    if (row.valid_tokens == 0) row.valid_tokens = 1;
+  });
+  expect_lacking("no microbatch is fully masked");
+}
+TEST_F(BenchTest, AllHaveEquallyManyValidTokens) {
+  make_sizes({3, 1, 4, 3, 2}, {1, 1, 1, 1, 0});
+
+  EXPECT_THAT(judge().reason, HasSubstr("all microbatches have equally many valid tokens"));
+}
+TEST_F(BenchTest, LossesCannotTellWeightingApart) {
+  each_microbatch([](auto& row) {
+    if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
+  });
+  expect_lacking("losses cannot distinguish token weighting from a mean of means");
+}
+TEST_F(BenchTest, TwoMicrobatchesAreAlike) {
+  const std::string first = cell.reference.ranks[0].microbatches[0].data_digest;
+  each_microbatch([&](auto& row) {
+    if (row.step == 0 && row.microbatch == 3) row.data_digest = first;
+  });
+  expect_lacking("microbatches 0 and 3 of step 0 hold the same ids and labels");
+}
+TEST_F(BenchTest, OneStepShowsNothingOfWhatIsKeptBetweenSteps) {
+  keep_first_step(cell.reference);
+  expect_lacking("it has one step");
+}
+TEST_F(BenchTest, NoParameterMoves) {
+  for (auto& row : cell.reference.ranks[0].tensors) {
+    if (row.kind == "parameter" && row.step >= 0)
+      row.digest = tensor_row(cell.reference, -1, "parameter", row.name).digest;
+  }
+  expect_lacking("no parameter changes");
+}
+
+TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
+  make_sizes({3, 3, 3, 3, 3}, {3, 3, 3, 3, 3});
+  EXPECT_EQ(judge().outcome, Outcome::not_triggered);
+  std::filesystem::remove_all(cell.folder / "reference");
+  request.equal_lengths = true;
+
+  EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
+}
+
+TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
+  request.loosest_loss = 10;
+
+  EXPECT_THAT(judge().reason, HasSubstr("should differ by 100"));
+}
+
+TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
+  const auto result = judge_data_coverage(read_for_judging(cell.folder / "nothing"), request);
+
+  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_THAT(result.reason, HasSubstr("nothing"));
+}
+
+// Token-weighted the losses are 2.075; each microbatch's own means are 2, 2.25, 2 and 2.25.
+TEST_F(BenchTest, HowFarTheLossesLieApartIsToldWithItsMargin) {
+  constexpr double apart = 0.05 / 2.075;
+
+  const auto result = judge();
+
+  EXPECT_NEAR(result.margin.value(), 2e-4 / apart, 1e-6);
+  EXPECT_THAT(result.measured, ::testing::StartsWith("0.024096"));
+  EXPECT_THAT(result.measured, ::testing::EndsWith(" relative difference in the most sensitive step"));
+}
+TEST_F(BenchTest, OneStepThatTellsIsEnough) {
+  each_microbatch([](auto& row) {
+    if (row.loss && row.step == 0) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
+  });
+  EXPECT_EQ(judge().outcome, Outcome::holds);
+}
+TEST_F(BenchTest, WithinLimitsAMicrobatchOfAnotherShareTellsToo) {
+  request.loosest_loss = 1e-6;
+
+  // The second has one of ten tokens, and one of four means.
+  EXPECT_THAT(judge().measured, ::testing::StartsWith("1.5 relative difference"));
+}
+TEST_F(BenchTest, TwoOfALaterStepAreAlike) {
+  const std::string third = cell.reference.ranks[0].microbatches[synthetic_microbatches + 2].data_digest;
+  each_microbatch([&](auto& row) {
+    if (row.step == 1 && row.microbatch == 3) row.data_digest = third;
+  });
+  expect_lacking("microbatches 2 and 3 of step 1 hold the same ids and labels");
+}
+TEST_F(BenchTest, TwoThatAreMaskedMayBeAlike) {
+  make_sizes({3, 1, 4, 3, 2}, {3, 1, 4, 0, 0});
+  each_microbatch([&](auto& row) {
+    if (row.valid_tokens == 0) row.data_digest = other_digest;
+  });
+  EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
+}
+TEST_F(BenchTest, WithoutTensorsItIsSaidThatParametersWereNotLookedAt) {
+  cell.reference.manifest["level"] = "summary";
+
+  const auto result = judge();
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_THAT(result.reason, HasSubstr("not inspected: whether parameters change"));
+}
+TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
+  cell.reference.manifest["level"] = "none";
+
+  const auto result = judge();
+
+  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_EQ(result.reason, "a record of level none holds no data");
+}
+TEST_F(BenchTest, SizesThatWereNotAskedForAreNotSaidToDiffer) {
+  request.equal_lengths = true;
+  EXPECT_THAT(judge().reason, HasSubstr("that microbatches differ in size was not requested"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

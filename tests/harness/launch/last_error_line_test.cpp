@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/launch/last_error_line.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+std::string words_of(const std::string& output, const std::string& program = "trainer") {
+  const TemporaryFolder folder;
+  return last_error_line(folder.file("stderr.txt", output), program);
+}
+
+TEST(LastWords, TheProgramsOwnAreWorthMoreThanWhatALauncherSaysBehindThem) {
+  EXPECT_EQ(words_of("trainer: first\ntrainer: second\nmpirun detected an exit\n------\n"), "trainer: second");
+  EXPECT_EQ(words_of("rank 2 ended the run: no data\nsome banner\n"), "rank 2 ended the run: no data");
+  EXPECT_EQ(words_of("othertrainer: first\nlast\n"), "last");
+  EXPECT_EQ(words_of(": first\nlast\n", ""), "last") << "a program without a name has no words of its own";
+}
+
+TEST(LastWords, ElseTheLastLineThatSaysSomething) {
+  EXPECT_EQ(words_of("first\n \t second\n\n \t-*=\n-----\n"), "second");
+  EXPECT_EQ(words_of("----\n\n"), "");
+  EXPECT_EQ(words_of(""), "");
+  EXPECT_EQ(last_error_line("/no/such/file", "trainer"), "");
+}
+
+TEST(LastWords, OfALineThatWasWrittenOverItsLastStateIsTold) {
+  EXPECT_EQ(words_of("loading 50%\rloading 100%\rtrainer: no data\n"), "trainer: no data");
+}
+
+TEST(LastWords, LongLinesAreCutOff) {
+  const std::string long_line(401, 'x'), own = "trainer: " + std::string(391, 'y');
+  EXPECT_EQ(words_of(long_line), std::string(400, 'x') + " ...");
+  EXPECT_EQ(words_of(std::string(400, 'x')), std::string(400, 'x'));
+  EXPECT_EQ(words_of(own + "\nlast\n"), own);
+  EXPECT_EQ(words_of(own + "y\nlast\n"), "last") << "too long for a line of its own";
+}
+
+TEST(LastWords, ARanksOwnLineNamesItsNumber) {
+  EXPECT_TRUE(is_own_line("rank 12 ended the run: x", ""));
+  EXPECT_FALSE(is_own_line("rank x ended the run: x", ""));
+  EXPECT_FALSE(is_own_line("the rank 12 ended the run: x", ""));
+  EXPECT_TRUE(is_own_line("trainer: x", "trainer"));
+  EXPECT_FALSE(is_own_line("trainer, x", "trainer"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
