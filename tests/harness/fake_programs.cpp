@@ -21,7 +21,7 @@ ended() {
   printf '{"rank": %s, "status": "%s", "code": %s, "signal": null, "last_action": "0STEP"}\n' $2 $3 $4 > "$1/rank-$2/exit.new"
   mv "$1/rank-$2/exit.new" "$1/rank-$2/exit.json"
 }
-inspected() {
+looked_at() {
   local r glances=${0%/*}/glances # not there before the first glance
   for ((r = 0; r < $2; r++)); do until [[ -e $1/rank-$r/progress ]]; do sleep 0.02; done; done
   local before=$(cat "$glances" 2>/dev/null | wc -c)

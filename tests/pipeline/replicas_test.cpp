@@ -106,9 +106,6 @@ TEST(Replicas, WhatDoesNotDivideIsRefused) {
               HasSubstr("replicas is 2, which does not divide the 3 ranks"));
   EXPECT_THAT(testing::error_of<InputError>([&] { load_run_file(run_with(folder.path(), 5)); }),
               HasSubstr("replicas: is 5, which does not divide the 12 microbatches of a step"));
-  const auto over_nccl = run_with(folder.path(), 2, "", "transport = \"nccl\"\n");
-  EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(load_training_run(over_nccl, std::nullopt), 4); }),
-              HasSubstr("use transport mpi"));
 }
 
 }  // namespace
