@@ -22,7 +22,7 @@ struct LocatedResult {
 
 class CheckResultBuilder {
  public:
-  /// `level`: the level, R1 ... R5, or the check's name; `limit`: the demand, in words.
+  /// `level`: R1 ... R5, or the check's name; `limit`: the demand, in words.
   CheckResultBuilder(std::string name, std::string level, std::string limit);
 
   /// Counts values compared with another record's or with one that the judge computed: what a headline may count.
