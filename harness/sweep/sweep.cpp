@@ -72,10 +72,7 @@ class Sweep {
       run_cells();
     } catch (const Error& error) {
       if (stopped_by_.empty()) stopped_by_ = error.what();
-      try {
-        settle_all();  // what has ended is judged before the folder may go
-      } catch (const Error&) {
-      }
+      settle_what_ended();  // before the folder may go
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // There are no results, and the corrected file would be another sweep: release the folder.
         folder_.discard();
@@ -373,17 +370,22 @@ class Sweep {
     while (judging_.valid()) settle();
   }
 
+  /// Of a sweep that ends with an error: judges all runs that have ended; the first error is reported.
+  void settle_what_ended() {
+    while (judging_.valid() || !to_judge_.empty()) {
+      try {
+        settle_all();
+      } catch (const Error&) {
+      }
+    }
+  }
+
   void say(const std::string& id, const std::string& state, double seconds, const std::string& why) {
     progress_.line(fmt::format("[{}/{}] {}  {:.1f} s  {}{}", ++said_, plan_.references.size() + plan_.cells.size(), id,
                                seconds, state, why.empty() ? "" : "\n  " + why));
   }
 
   Verdict finish() {
-    try {
-      settle_all();
-    } catch (const Error&) {
-      if (stopped_by_.empty()) throw;
-    }
     const Verdict verdict =
         sweep_verdict(kept_, {references_, cells_, not_run_, "the sweep ended before: " + stopped_by_}, folder_,
                       services_.judge_reference, options_.harness);

@@ -6,19 +6,16 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <tuple>
 
 #include "harness/sweep/case_names.hpp"
+#include "harness/sweep/case_schedule.hpp"
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/names.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_size.hpp"
-#include "schedule/accumulation_order.hpp"
-#include "schedule/runnable.hpp"
-#include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
@@ -29,100 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t largest_ranks = largest_world * largest_world;
-
-/// Layers of the model, or halves of them.
-std::int64_t layers_of(const RunFacts& facts) {
-  return facts.layers.value_or(0) * (facts.halves ? 2 : 1);
-}
-
-void check_balance(const RunFacts& facts, std::int64_t world) {
-  const auto& numbers = facts.partition.balance;
-  if (numbers.empty()) return;
-  const std::string balance = "balance " + numbers_text(numbers);
-  const auto stages = world * facts.chunks;
-  if (std::ssize(numbers) != stages) {
-    throw InputError(fmt::format("{} has {} stages, world size {} has {}; give one number for each stage", balance,
-                                 numbers.size(), world, stages));
-  }
-  const auto sum = std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
-  if (facts.layers && sum != layers_of(facts)) {
-    throw InputError(
-        fmt::format("{} adds up to {}{}, the model {} has {}{}", balance, sum,
-                    facts.halves ? " half layers" : " layers", facts.config.string(), layers_of(facts),
-                    facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
-  }
-}
-
-/// The reason why the schedule does not support these sizes, with supported ones; nullopt if it does.
-std::optional<std::string> why_not(const std::string& schedule, std::int64_t world, std::int64_t microbatches,
-                                   std::int32_t chunks) {
-  try {
-    make_schedule(schedule, static_cast<std::int32_t>(world), static_cast<std::int32_t>(microbatches), chunks);
-    return std::nullopt;
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
-
-/// The case's lists, verified as in the trainer. Throws OtherSizes if the schedule does not support the case's sizes,
-/// InputError for a file that is invalid for any.
-RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
-  if (facts.microbatches % facts.replicas != 0) {
-    throw OtherSizes(fmt::format("replicas is {}, which does not divide the {} microbatches of a step", facts.replicas,
-                                 facts.microbatches));
-  }
-  ScheduleRequest request;
-  request.schedule = schedule;
-  if (facts.schedule_dialect && takes_dialect_of(facts.schedule, schedule))
-    request.dialect = parse_csv_dialect(*facts.schedule_dialect);
-  request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
-  request.ranks = static_cast<std::int32_t>(world);
-  request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches / facts.replicas, 1));
-  request.chunks = facts.chunks;
-  request.tied = facts.tied;
-  request.model = model_of_transport(facts.transport).value_or(ExecutionModel::blocking);
-  const auto& names = schedule_names();
-  if (std::find(names.begin(), names.end(), schedule) != names.end()) {
-    const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(schedule);
-    if (const auto reason = why_not(schedule, world, request.microbatches, chunks)) throw OtherSizes(*reason);
-  }
-  return make_runnable(request);
-}
-
-bool splits_backward(const Schedule& schedule) {
-  return std::ranges::any_of(schedule.ranks, [](const ActionList& list) {
-    return std::ranges::any_of(list, [](const Action& each) { return each.type == ActionType::backward_input; });
-  });
-}
-
-/// The reference's order of sums; empty for ascending. Throws InputError if it depends on the layers of each stage,
-/// which only the trainer knows.
-std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
-  const auto orders = accumulation_orders(schedule);
-  const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
-  const auto& balance = facts.partition.balance;
-  if (!alike && balance.empty() && facts.partition.rule == "cost") {
-    throw InputError(
-        fmt::format("the stages of {} sum gradients in their own orders, and with partition = \"cost\" the layers of a "
-                    "stage are not "
-                    "known in advance; give a balance, or partition = \"uniform\"",
-                    schedule.name));
-  }
-  const std::int32_t stages = schedule.placement.stages();
-  const auto layers = balance.empty() ? uniform_layers(layers_of(facts), stages) : balance;
-  std::vector<std::vector<std::string>> units(static_cast<std::size_t>(stages));
-  std::int64_t next = 0;
-  units.front().push_back("embed_tokens");
-  for (std::size_t stage = 0; stage < units.size(); ++stage) {
-    for (const std::int64_t end = next + layers.at(stage); next < end; ++next) {
-      const std::string half = next % 2 == 0 ? ".attention" : ".mlp";
-      units[stage].push_back(facts.halves ? "layers." + std::to_string(next / 2) + half
-                                          : "layers." + std::to_string(next));
-    }
-  }
-  units.back().insert(units.back().end(), {"norm", "lm_head"});
-  return accumulation_csv(schedule, units, static_cast<std::int32_t>(facts.replicas));
-}
 
 std::vector<std::string> ids_of(const SweepPlan& plan) {
   std::vector<std::string> ids;
