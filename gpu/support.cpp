@@ -66,6 +66,7 @@ GpuDevice CudaSupport::device(int index) {
 
 void CudaSupport::use(int index) {
   check_cuda(cudaSetDevice(index), "cudaSetDevice");
+  at::globalContext().lazyInitDevice(c10::kCUDA);  // the allocator exists only after this
 }
 
 void CudaSupport::synchronise() {
@@ -98,7 +99,6 @@ void CudaSupport::reset_peaks(int index) {
 }
 
 void CudaSupport::watch(Allocated allocated, Freed freed) {
-  at::globalContext().lazyInitDevice(c10::kCUDA);  // the allocator exists only after this
   c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(
       [allocated = std::move(allocated), freed = std::move(freed)](const TraceEntry& entry) {
         // An ALLOC entry carries the requested size, not the rounded one.

@@ -107,13 +107,16 @@ std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Training
         exchange_gpus(*endpoint, able ? gpus_of_this_rank(load_gpu_module()) : RankGpus{}, settings.start_timeout);
     if (able) failure = failure_of([&] { select_gpu(options, ranks, endpoint->rank(), *training); });
   }
-  std::optional<at::Device> gpu;
-  if (training != nullptr && !training->device.is_cpu()) gpu = training->device;
+  std::optional<at::Device> staged;
   std::unique_ptr<NcclPayloads> nccl;
-  if (gpu && training->run.pipeline.transport == "nccl") {
-    nccl = std::make_unique<NcclPayloads>(real_gpu_api(), endpoint->rank(), nccl_settings(*training));
+  if (training != nullptr && !training->device.is_cpu()) {
+    if (training->run.pipeline.transport == "nccl") {
+      nccl = std::make_unique<NcclPayloads>(real_gpu_api(), endpoint->rank(), nccl_settings(*training));
+    } else {
+      staged = training->device;
+    }
   }
-  return std::make_unique<MessageTransport>(std::move(endpoint), settings, gpu, std::move(nccl));
+  return std::make_unique<MessageTransport>(std::move(endpoint), settings, staged, std::move(nccl));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -29,22 +30,28 @@ ReplicaGroup::ReplicaGroup(Transport& world, int ranks, at::Device device)
 
 std::vector<ReplicaGroup::Bucket> ReplicaGroup::buckets_of(const TrainState& state) const {
   std::vector<Bucket> buckets;
-  std::int64_t room = 0;
+  const auto begin_bucket = [&]() -> std::size_t {
+    buckets.emplace_back().number = static_cast<std::int32_t>(buckets.size()) - 1;
+    return buckets.size() - 1;
+  };
+  const auto add_to = [](Bucket& bucket, const at::Tensor& view) {
+    bucket.views.push_back(view);
+    bucket.size += view.numel();
+    bucket.bytes += static_cast<std::int64_t>(view.nbytes());
+  };
+  std::optional<std::size_t> of_small;  // the bucket that the next small gradient is copied into
   for (const TrainedParameter& parameter : state.parameters) {
     const at::Tensor gradient = parameter.gradient();
     if (!gradient.is_contiguous()) throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
     const at::Tensor flat = gradient.view({-1});
-    for (std::int64_t begin = 0; begin < flat.numel();) {
-      if (room == 0) {
-        const auto number = static_cast<std::int32_t>(buckets.size());
-        buckets.emplace_back().number = number;
-        room = bucket_bytes / static_cast<std::int64_t>(flat.element_size());
-      }
-      const std::int64_t taken = std::min(room, flat.numel() - begin);
-      buckets.back().views.push_back(flat.narrow(0, begin, taken));
-      buckets.back().size += taken;
-      begin += taken;
-      room -= taken;
+    if (static_cast<std::int64_t>(flat.nbytes()) < copied_bytes) {
+      if (!of_small || buckets[*of_small].bytes + copied_bytes > bucket_bytes) of_small = begin_bucket();
+      add_to(buckets[*of_small], flat);
+      continue;
+    }
+    const std::int64_t most = bucket_bytes / static_cast<std::int64_t>(flat.element_size());
+    for (std::int64_t begin = 0; begin < flat.numel(); begin += most) {
+      add_to(buckets[begin_bucket()], flat.narrow(0, begin, std::min(most, flat.numel() - begin)));
     }
   }
   return buckets;
@@ -95,20 +102,15 @@ void ReplicaGroup::add(Bucket& bucket, const ReplicaMessages::About& about) {
   for (int replica = 0; replica < replicas_; ++replica) {
     if (replica == replica_) continue;
     if (own.numel() > 0) bucket.sends.push_back(messages_.send(peer(replica), about, own));
-    const std::int64_t theirs = part_of(bucket, replica).numel();
-    if (theirs > 0) {
-      bucket.receives.push_back(messages_.receive(peer(replica), about, theirs, bucket.flat.scalar_type()));
+    if (const at::Tensor theirs = part_of(bucket, replica); theirs.numel() > 0) {
+      bucket.receives.push_back(messages_.receive_into(peer(replica), about, theirs));
     }
   }
 }
 
-/// Takes the sums of the other replicas' parts.
+/// Waits for the sums of the other replicas' parts.
 void ReplicaGroup::take(Bucket& bucket) {
-  auto received = bucket.receives.begin();
-  for (int replica = 0; replica < replicas_; ++replica) {
-    at::Tensor part = part_of(bucket, replica);
-    if (replica != replica_ && part.numel() > 0) part.copy_(messages_.wait(*received++));
-  }
+  for (ReplicaMessages::InProgress& receive : bucket.receives) messages_.wait(receive);
   wait_for_sends(bucket);
   std::int64_t begin = 0;
   for (std::size_t i = 0; bucket.views.size() > 1 && i < bucket.views.size(); ++i) {
@@ -125,13 +127,22 @@ void ReplicaGroup::sum_gradients(std::int64_t step, std::int32_t stage, const Tr
   const auto about = [&](const Bucket& bucket, bool summed) {
     return ReplicaMessages::About{step, stage, bucket.number, summed};
   };
-  // One bucket ahead and one behind, so that messages are on their way while gradients are added.
-  for (std::size_t i = 0; i <= buckets.size(); ++i) {
-    if (i == 0 && !buckets.empty()) hand_out(buckets[0], about(buckets[0], false));
-    if (i + 1 < buckets.size()) hand_out(buckets[i + 1], about(buckets[i + 1], false));
-    if (i < buckets.size()) add(buckets[i], about(buckets[i], true));
-    if (i > 0) take(buckets[i - 1]);
+  // Buckets ahead and behind, so that messages are on their way while gradients are added.
+  std::size_t handed_out = 0, taken = 0;
+  std::int64_t ahead = 0, behind = 0;  // bytes
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    for (; handed_out < buckets.size() && (handed_out <= i || ahead < bucket_bytes); ++handed_out) {
+      hand_out(buckets[handed_out], about(buckets[handed_out], false));
+      if (handed_out > i) ahead += buckets[handed_out].bytes;
+    }
+    add(buckets[i], about(buckets[i], true));
+    if (i + 1 < handed_out) ahead -= buckets[i + 1].bytes;
+    for (behind += buckets[i].bytes; behind > bucket_bytes && taken < i; ++taken) {
+      behind -= buckets[taken].bytes;
+      take(buckets[taken]);
+    }
   }
+  for (; taken < buckets.size(); ++taken) take(buckets[taken]);
 }
 
 std::vector<float> ReplicaGroup::gather(std::int64_t step, std::int32_t stage, const std::vector<float>& own) {

@@ -19,8 +19,11 @@ BucketPart bucket_part(std::int64_t elements, int replica, int replicas);
 
 class ReplicaGroup {
  public:
-  /// Largest size of what is exchanged at once; a smaller part of the gradients is one bucket.
+  /// Largest size of what is exchanged at once; a larger gradient is exchanged in pieces. About as many bytes are on
+  /// their way before the bucket that is added, and behind it.
   static constexpr std::int64_t bucket_bytes = std::int64_t{4} << 20;
+  /// Smaller gradients are copied into buckets together; a larger one is a bucket itself.
+  static constexpr std::int64_t copied_bytes = std::int64_t{64} << 10;
 
   /// `world`: of all replicas, each with `ranks` ranks; it must outlive this object.
   ReplicaGroup(Transport& world, int ranks, at::Device device);
@@ -43,7 +46,8 @@ class ReplicaGroup {
     std::int32_t number = 0;
     std::vector<at::Tensor> views;  ///< of the gradients that it is made of
     std::int64_t size = 0;          ///< elements
-    at::Tensor flat;                ///< the view, or a copy of several
+    std::int64_t bytes = 0;
+    at::Tensor flat;  ///< the view, or a copy of several
     std::vector<ReplicaMessages::InProgress> sends = {}, receives = {};
   };
   std::vector<Bucket> buckets_of(const TrainState& state) const;

@@ -33,6 +33,11 @@ ReplicaMessages::InProgress ReplicaMessages::receive(int peer, const About& abou
   return {world_.receive(peer, header_of(about, elements, dtype)), peer};
 }
 
+ReplicaMessages::InProgress ReplicaMessages::receive_into(int peer, const About& about, at::Tensor tensor) {
+  const MessageHeader header = header_of(about, tensor.numel(), tensor.scalar_type());
+  return {world_.receive(peer, header, std::move(tensor)), peer};
+}
+
 at::Tensor ReplicaMessages::wait(InProgress& message) {
   if (message.pending.test()) return message.pending.wait();
   if (wait_callback_) wait_callback_(message.peer);

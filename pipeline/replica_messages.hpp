@@ -30,10 +30,11 @@ class ReplicaMessages {
 
   void set_wait_callback(WaitCallback callback) { wait_callback_ = std::move(callback); }
 
-  /// `peer`: a rank of the run. `tensor`: contiguous, of one dimension; kept until the message has completed. Neither
-  /// call blocks.
+  /// `peer`: a rank of the run. `tensor`: contiguous, of one dimension; kept until the message has completed. None of
+  /// these calls blocks.
   InProgress send(int peer, const About& about, at::Tensor tensor);
   InProgress receive(int peer, const About& about, std::int64_t elements, at::ScalarType dtype);
+  InProgress receive_into(int peer, const About& about, at::Tensor tensor);
   /// Blocks until it has completed. Returns what was received; undefined for a send. Throws as Pending::wait.
   at::Tensor wait(InProgress& message);
 

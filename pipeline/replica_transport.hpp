@@ -28,8 +28,9 @@ class ReplicaTransport : public Transport {
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     return world_.send(first_rank_ + peer, header, std::move(payload));
   }
-  Pending receive(int peer, const MessageHeader& expected) override {
-    return world_.receive(first_rank_ + peer, expected);
+  using Transport::receive;
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    return world_.receive(first_rank_ + peer, expected, std::move(into));
   }
   void end_batch() override { world_.end_batch(); }
   void wait_for_payloads() override { world_.wait_for_payloads(); }

@@ -123,7 +123,7 @@ MessageTransport::Opened MessageTransport::open(bool sends, int peer, const Mess
                            std::to_string(rank()) + " of " + std::to_string(world_size()));
   }
   auto made = std::make_shared<OpenMessage>(*this, MessageEnd{sends, peer, header}, std::move(tensor));
-  if (sends) check_payload(rank(), made->end, made->tensor);
+  if (made->tensor.defined() || sends) check_payload(rank(), made->end, made->tensor);
   made->end.header.sequence = sequences_[{peer, header.direction, sends}]++;
   return made;
 }
@@ -146,11 +146,15 @@ Pending MessageTransport::send(int peer, const MessageHeader& header, at::Tensor
   });
 }
 
-Pending MessageTransport::receive(int peer, const MessageHeader& expected) {
+Pending MessageTransport::receive(int peer, const MessageHeader& expected, at::Tensor into) {
   return guarded([&] {
-    const Opened message = open(false, peer, expected, {});
-    if (expected.dimensions != 0) message->tensor = make_buffer(peer, expected);
-    if (nccl_) message->payload = nccl_->receive(peer, expected.direction, message->tensor);
+    const bool given = into.defined();
+    const Opened message = open(false, peer, expected, std::move(into));
+    if (!given && expected.dimensions != 0) message->tensor = make_buffer(peer, expected);
+    if (nccl_) {
+      message->payload = given ? nccl_->receive_into(peer, expected.direction, message->tensor)
+                               : nccl_->receive(peer, expected.direction, message->tensor);
+    }
     message->request = endpoint_->receive(peer, channel_of(expected.direction), bytes_of(message->came),
                                           [this, &received = *message] { return place(received); });
     open_.push_back(message);
@@ -205,7 +209,7 @@ void MessageTransport::progress() {
     traffic_.add(each->end.peer, each->end.header.direction, sends, each->bytes);
     if (sends) {
       each->tensor.reset();
-    } else if (staged_) {
+    } else if (each->staged.defined()) {
       each->tensor.copy_(each->staged);
     }
     each->staged.reset();

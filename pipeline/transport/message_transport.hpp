@@ -21,7 +21,8 @@ namespace plumbline {
 
 class MessageTransport final : public Transport {
  public:
-  /// `staged`: payloads are tensors of this device and travel through host memory. `nccl`: it carries the payloads.
+  /// `staged`: payloads are tensors of this device and travel through host memory. `nccl`: it carries the payloads, and
+  /// nothing is staged.
   MessageTransport(std::unique_ptr<Endpoint> endpoint, TransportSettings settings,
                    std::optional<at::Device> staged = {}, std::unique_ptr<NcclPayloads> nccl = nullptr);
   ~MessageTransport() override;
@@ -35,7 +36,8 @@ class MessageTransport final : public Transport {
   void leave_steps() override { settings_.starting = true; }
   void set_wait_callback(WaitCallback callback) override;
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
-  Pending receive(int peer, const MessageHeader& expected) override;
+  using Transport::receive;
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override;
   void end_batch() override;
   void wait_for_payloads() override;
   void wait_for_sends() override;

@@ -42,8 +42,10 @@ class Transport {
   /// Starts to send a contiguous tensor. Does not block. Throws RunError if `payload` is not what `header` says.
   virtual Pending send(int peer, const MessageHeader& header, at::Tensor payload) = 0;
   /// Starts to receive what `expected` says. `expected.dimensions` 0: the plan does not know the shape; the buffer is
-  /// then allocated when the header is there, else now. Messages of one peer and direction arrive in the order sent.
-  virtual Pending receive(int peer, const MessageHeader& expected) = 0;
+  /// then allocated when the header is there, else now. `into`: receives there instead, contiguous and of the expected
+  /// shape. Messages of one peer and direction arrive in the order sent.
+  virtual Pending receive(int peer, const MessageHeader& expected, at::Tensor into) = 0;
+  Pending receive(int peer, const MessageHeader& expected) { return receive(peer, expected, {}); }
   /// The messages since the last call are a batch, whose messages may start together (NCCL: in groups) and do start
   /// now. Tests and waits end a batch too.
   virtual void end_batch() = 0;

@@ -71,8 +71,8 @@ class DisturbedReceive : public ForwardingTransport {
   DisturbedReceive(Transport& inner, std::string way, const std::int64_t& step, std::int64_t struck)
       : ForwardingTransport(inner), way_(std::move(way)), step_(step), struck_(struck) {}
 
-  Pending receive(int peer, const MessageHeader& expected) override {
-    return with_wait(inner_.receive(peer, expected), [this](Pending& inner) {
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    return with_wait(inner_.receive(peer, expected, std::move(into)), [this](Pending& inner) {
       if (step_ == struck_ && !std::exchange(done_, true)) befall(way_);
       return inner.wait();
     });

@@ -55,10 +55,10 @@ class CrossedShapes : public ForwardingTransport {
     last_sent_[peer] = header.sizes;
     return inner_.send(peer, header, std::move(payload));
   }
-  Pending receive(int peer, const MessageHeader& expected) override {
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     MessageHeader changed = expected;
     if (expected.direction == Direction::backward && last_sent_.contains(peer)) changed.sizes = last_sent_[peer];
-    return inner_.receive(peer, changed);
+    return inner_.receive(peer, changed, std::move(into));
   }
 
  private:
@@ -70,10 +70,10 @@ class FirstSize : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  Pending receive(int peer, const MessageHeader& expected) override {
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     MessageHeader changed = expected;
     changed.sizes = first_.try_emplace({peer, expected.direction}, expected.sizes).first->second;
-    return inner_.receive(peer, changed);
+    return inner_.receive(peer, changed, std::move(into));
   }
 
  private:
@@ -85,13 +85,13 @@ class WrongReceive : public ForwardingTransport {
  public:
   WrongReceive(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {}
 
-  Pending receive(int peer, const MessageHeader& expected) override {
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     if (expected.direction == Direction::backward || !fault_.strikes(expected.step, expected.microbatch)) {
-      return inner_.receive(peer, expected);
+      return inner_.receive(peer, expected, std::move(into));
     }
     MessageHeader changed = expected;
     if (fault_.id == "C13") changed.dtype = static_cast<std::int32_t>(at::kDouble);
-    return with_wait(inner_.receive(peer, changed), [early = fault_.id == "C5"](Pending& inner) {
+    return with_wait(inner_.receive(peer, changed, std::move(into)), [early = fault_.id == "C5"](Pending& inner) {
       at::Tensor arrived = inner.wait();
       if (early) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // this half was still on its way
       return arrived;

@@ -24,7 +24,9 @@ class ForwardingTransport : public Transport {
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     return inner_.send(peer, header, std::move(payload));
   }
-  Pending receive(int peer, const MessageHeader& expected) override { return inner_.receive(peer, expected); }
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    return inner_.receive(peer, expected, std::move(into));
+  }
   void end_batch() override { inner_.end_batch(); }
   void wait_for_payloads() override { inner_.wait_for_payloads(); }
   void wait_for_sends() override { inner_.wait_for_sends(); }

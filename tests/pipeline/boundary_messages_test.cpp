@@ -34,7 +34,9 @@ class RecordingTransport : public mutant::ForwardingTransport {
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     return start({true, peer, header, std::move(payload)});
   }
-  Pending receive(int peer, const MessageHeader& expected) override { return start({false, peer, expected, {}}); }
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor /*into*/) override {
+    return start({false, peer, expected, {}});
+  }
   void end_batch() override { ++batches; }
   void wait_for_sends() override { ended.assign(started.size(), true); }
 

@@ -163,8 +163,8 @@ class NotifyingTransport : public mutant::ForwardingTransport {
   NotifyingTransport(std::unique_ptr<Transport> inner, BeforeReceive callback)
       : ForwardingTransport(*inner), kept_(std::move(inner)), callback_(std::move(callback)) {}
 
-  Pending receive(int peer, const MessageHeader& expected) override {
-    return mutant::with_wait(inner_.receive(peer, expected), [this, expected](Pending& inner) {
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    return mutant::with_wait(inner_.receive(peer, expected, std::move(into)), [this, expected](Pending& inner) {
       callback_(rank(), expected.step, expected.microbatch);
       return inner.wait();
     });
@@ -213,9 +213,9 @@ class NotifyingStarts : public mutant::ForwardingTransport {
     callback_(rank(), header.step, header.microbatch);
     return inner_.send(peer, header, std::move(payload));
   }
-  Pending receive(int peer, const MessageHeader& expected) override {
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     callback_(rank(), expected.step, expected.microbatch);
-    return inner_.receive(peer, expected);
+    return inner_.receive(peer, expected, std::move(into));
   }
 
  private:

@@ -35,11 +35,14 @@ class StreamedCompute final : public Transport {
   bool request_carried() const override { return inner_->request_carried(); }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     const at::Tensor computed = std::exchange(payload, later(payload));
+    const bool of_gradient = header.from_stage == header.to_stage;  // which the caller keeps
+    keep(of_gradient ? payload : computed);
     copy("compute of what is sent", computed, payload);
-    return Pending(std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload))));
+    return Pending(std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload)), false));
   }
-  Pending receive(int peer, const MessageHeader& expected) override {
-    return Pending(std::make_shared<Streamed>(*this, inner_->receive(peer, expected)));
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    const bool given = into.defined();
+    return Pending(std::make_shared<Streamed>(*this, inner_->receive(peer, expected, std::move(into)), given));
   }
   void end_batch() override { inner_->end_batch(); }
   void wait_for_payloads() override { inner_->wait_for_payloads(); }
@@ -68,26 +71,29 @@ class StreamedCompute final : public Transport {
   }
 
   struct Streamed : Pending::Message {
-    Streamed(StreamedCompute& its_transport, Pending message) : transport(its_transport), inner(std::move(message)) {}
+    Streamed(StreamedCompute& its_transport, Pending message, bool into_given)
+        : transport(its_transport), inner(std::move(message)), given(into_given) {}
     bool test() override {
       if (transport.world_.compute_idle(transport.rank())) transport.let_go();
       return inner.test();
     }
     at::Tensor wait() override {
       at::Tensor arrived = inner.wait();
-      return arrived.defined() ? transport.read(arrived) : arrived;
+      return arrived.defined() ? transport.read(arrived, given) : arrived;
     }
     StreamedCompute& transport;
     Pending inner;
+    bool given;  ///< the caller's own tensor receives
   };
 
-  at::Tensor read(const at::Tensor& arrived) {
+  at::Tensor read(const at::Tensor& arrived, bool given) {
     at::Tensor read = later(arrived);
+    keep(given ? read : arrived);
     copy("compute on what came", arrived, read);
     // Host tensors know no streams: the trainer continues after its kernel has run.
     while (!world_.compute_idle(rank())) std::this_thread::yield();
     let_go();
-    return read;
+    return given ? arrived : read;
   }
 
   struct Operands {
@@ -95,12 +101,16 @@ class StreamedCompute final : public Transport {
     at::Tensor to;
   };
 
-  void copy(const char* name, const at::Tensor& from, const at::Tensor& to) {
-    // One buffer per message, as in the transport: additional memory here does not belong to the rank.
+  /// One buffer per message, as in the transport, or none for a gradient: additional memory here does not belong to the
+  /// rank.
+  void keep(const at::Tensor& buffer) {
     MemoryMeter& of_rank = this_thread_meter();
     held_.attach();
-    retag(from, MemoryOwner::other);
+    retag(buffer, MemoryOwner::other);
     of_rank.attach();
+  }
+
+  void copy(const char* name, const at::Tensor& from, const at::Tensor& to) {
     const auto operands = std::make_shared<Operands>(Operands{from, to});
     in_use_.push_back(operands);
     world_.launch(rank(), {.name = name,

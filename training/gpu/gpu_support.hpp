@@ -55,7 +55,7 @@ class GpuSupport {
   virtual int device_count(std::string& why) = 0;
   /// Throws RunError with CUDA's text if the device cannot be queried.
   virtual GpuDevice device(int index) = 0;
-  /// Sets the calling thread's device.
+  /// Sets the calling thread's device. The first call initialises LibTorch's CUDA part.
   virtual void use(int index) = 0;
   /// Blocks until all work on the calling thread's stream has completed.
   virtual void synchronise() = 0;
