@@ -50,7 +50,23 @@ std::string shape_text(const MessageHeader& header) {
   return sizes_text(header) + " " + dtype_text(header.dtype);
 }
 
+/// Whether it travels between replicas of one stage (ReplicaMessages).
+bool is_between_replicas(const MessageHeader& header) {
+  return header.from_stage == header.to_stage;
+}
+
+/// "gradient bucket 3", "summed gradient bucket 3", "values of replicas"
+std::string replica_text(const MessageHeader& header) {
+  if (header.microbatch < 0) return "values of replicas";
+  return (header.direction == Direction::backward ? "summed gradient bucket " : "gradient bucket ") +
+         std::to_string(header.microbatch);
+}
+
 std::string describe(const MessageHeader& header) {
+  if (is_between_replicas(header)) {
+    return replica_text(header) + " of step " + std::to_string(header.step) + ", stage " +
+           std::to_string(header.from_stage) + ", " + shape_text(header);
+  }
   const std::string direction = header.direction == Direction::forward    ? "F"
                                 : header.direction == Direction::backward ? "B"
                                                                           : "unknown direction";
@@ -60,9 +76,12 @@ std::string describe(const MessageHeader& header) {
 }
 
 std::string describe(const MessageEnd& end) {
+  const std::string peer = (end.sends ? " to rank " : " from rank ") + std::to_string(end.peer);
+  if (is_between_replicas(end.header)) {
+    return (end.sends ? "SEND " : "RECV ") + replica_text(end.header) + peer + ", " + shape_text(end.header);
+  }
   return std::string(end.sends ? "SEND_" : "RECV_") + (end.header.direction == Direction::forward ? "F" : "B") +
-         " microbatch " + std::to_string(end.header.microbatch) + (end.sends ? " to rank " : " from rank ") +
-         std::to_string(end.peer) + ", " + shape_text(end.header);
+         " microbatch " + std::to_string(end.header.microbatch) + peer + ", " + shape_text(end.header);
 }
 
 std::string waiting_text(int rank, const std::string& what, std::chrono::milliseconds waited) {

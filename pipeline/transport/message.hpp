@@ -20,7 +20,7 @@ struct MessageEnd {
 
 /// "64x128x512 float32", "unknown shape, float32".
 std::string shape_text(const MessageHeader& header);
-/// "SEND_F microbatch 3 to rank 2, 64x128x512 float32"
+/// "SEND_F microbatch 3 to rank 2, 64x128x512 float32", "SEND gradient bucket 3 to rank 2, 4096 float32"
 std::string describe(const MessageEnd& end);
 /// "rank 2 waits for RECV_F microbatch 3 from rank 1, 64x128x512 float32, 30.0 s"
 std::string waiting_text(int rank, const std::string& what, std::chrono::milliseconds waited);

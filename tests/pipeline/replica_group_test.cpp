@@ -19,8 +19,12 @@
 namespace plumbline {
 namespace {
 
-/// Below, at and above the size of a bucket, of several tensors and within one; empty parts of tiny buckets.
-const std::vector<std::vector<std::int64_t>> sizes = {{1}, {7, 3}, {1 << 20, 1}, {5}, {2'100'000}, {2}};
+/// Below, at and above the size of a bucket, and more small tensors than one holds.
+const std::vector<std::vector<std::int64_t>> sizes = [] {
+  std::vector<std::vector<std::int64_t>> made = {{1}, {7, 3}, {1 << 20, 1}, {5}, {2'100'000}, {2}};
+  made.resize(made.size() + 140, {16'000});
+  return made;
+}();
 
 TrainState state_of(std::int64_t seed, at::ScalarType dtype) {
   TrainState state;

@@ -37,6 +37,22 @@ std::string refusal_of(const std::function<void()>& use) {
   return "";
 }
 
+TEST(Message, NamesWhatReplicasExchange) {
+  MessageEnd end = one_message(true);
+  EXPECT_EQ(describe(end), "SEND_F microbatch 3 to rank 1, 2x5x8 float32");
+  end.header.from_stage = end.header.to_stage;
+  EXPECT_EQ(describe(end), "SEND gradient bucket 3 to rank 1, 2x5x8 float32");
+  end.sends = false;
+  end.header.direction = Direction::backward;
+  EXPECT_EQ(describe(end), "RECV summed gradient bucket 3 from rank 1, 2x5x8 float32");
+  MessageHeader other = end.header;
+  ++other.step;
+  EXPECT_THAT(refusal_of([&] { check_header(1, end, other); }),
+              HasSubstr("sent summed gradient bucket 3 of step 3, stage 1, 2x5x8 float32"));
+  end.header.microbatch = -1;
+  EXPECT_EQ(describe(end), "RECV values of replicas from rank 1, 2x5x8 float32");
+}
+
 TEST(Message, ChecksEachFieldOfTheHeader) {
   const MessageEnd receive = one_message(false);
   const std::vector<std::pair<std::string, void (*)(MessageHeader&)>> changes{

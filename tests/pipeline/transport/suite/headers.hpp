@@ -110,6 +110,17 @@ TYPED_TEST_P(TransportSuite, RefusesAPayloadThatDoesNotMatchItsHeader) {
   });
 }
 
+TYPED_TEST_P(TransportSuite, RefusesAGivenTensorThatDoesNotMatchTheHeader) {
+  this->run_broken(patient, [](Transport& t) {
+    if (t.rank() != 0) return;
+    EXPECT_THAT(
+        thrown_by<RunError>([&] {
+          t.receive(1, receive_from(t, 1, 3, {2, 5, 4}).header, content(0, 3, {2, 4, 4}));
+        }),
+        AllOf(HasSubstr("rank 0, RECV_F microbatch 3 from rank 1, 2x5x4 float32"), HasSubstr("is 2x4x4 float32")));
+  });
+}
+
 TYPED_TEST_P(TransportSuite, RefusesAStridedPayload) {
   this->run_broken(patient, [](Transport& t) {
     if (t.rank() != 0) return;

@@ -2,7 +2,9 @@
 // Sent tensors and receive buffers live as long as necessary, and are counted as the transport's.
 #pragma once
 
+#include <ATen/ops/count_nonzero.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
 
 #include <thread>
 
@@ -68,6 +70,27 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
     } else {
       t.barrier();
       if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {4, 16, 8}))});
+      t.wait_for_sends();
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, ReceivesIntoTheTensorThatIsGiven) {
+  install_memory_meter();
+  this->run([](Transport& t) {
+    new_memory_meter().attach();
+    if (t.rank() == 1) {
+      const at::Tensor whole = at::zeros({3, 5, 4});
+      const at::Tensor into = whole.narrow(0, 1, 2);
+      Pending id = t.receive(0, receive_from(t, 0, 0, {2, 5, 4}).header, into);
+      const at::Tensor got = id.wait();
+      t.wait_for_payloads();
+      EXPECT_EQ(got.const_data_ptr(), into.const_data_ptr());
+      EXPECT_TRUE(at::equal(into, content(0, 0, {2, 5, 4})));
+      EXPECT_EQ(whole[0].count_nonzero().item<std::int64_t>(), 0);
+      EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).peak, 0);
+    } else if (t.rank() == 0) {
+      post(t, {send_to(t, 1, 0, content(0, 0, {2, 5, 4}))});
       t.wait_for_sends();
     }
   });
