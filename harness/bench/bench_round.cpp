@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "record/mesh.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "support/error.hpp"
@@ -11,14 +12,18 @@
 namespace plumbline {
 
 BenchRound measure_round(const std::filesystem::path& record) {
-  const Record read = read_record(record);
+  std::vector<Record> replicas;
+  for (const auto& folder : replica_folders(record)) replicas.push_back(read_record(folder));
+  if (replicas.empty()) replicas.push_back(read_record(record));
   BenchRound round;
   std::map<std::int64_t, double> seconds;
-  for (const RankRecord& rank : read.ranks) {
-    for (const StepRow& row : rank.steps) {
-      if (row.step == 0) continue;  // warm-up
-      seconds[row.step] = std::max(seconds[row.step], row.seconds.value_or(0));
-      round.tokens = std::max(round.tokens, static_cast<double>(row.tokens));
+  for (const Record& replica : replicas) {
+    for (const RankRecord& rank : replica.ranks) {
+      for (const StepRow& row : rank.steps) {
+        if (row.step == 0) continue;  // warm-up
+        seconds[row.step] = std::max(seconds[row.step], row.seconds.value_or(0));
+        round.tokens = std::max(round.tokens, static_cast<double>(row.tokens));
+      }
     }
   }
   for (const auto& [step, longest] : seconds)
@@ -26,8 +31,9 @@ BenchRound measure_round(const std::filesystem::path& record) {
   if (round.steps_ms.empty())
     throw InputError(record.string() +
                      ": has only the first step, which warms up; a bench needs train.steps of 2 or more");
-  if (read.ranks.size() < 2) return round;
-  const MeasuredTimeline timeline = measure_timeline(read);
+  const Record& first = replicas.front();
+  if (first.ranks.size() < 2) return round;
+  const MeasuredTimeline timeline = measure_timeline(first);
   round.timeline = BenchRound::Timeline{timeline.median_bubble_rate, timeline.planned.bubble_rate,
                                         timeline.median_makespan, timeline.planned.makespan};
   return round;

@@ -82,6 +82,24 @@ TEST_F(RunBench, AStepTakesAsLongAsOnItsSlowestRankAndThePlanStandsBesideIt) {
   EXPECT_EQ(round.timeline->simulated_span_ms, timeline.planned.makespan);
 }
 
+TEST_F(RunBench, AStepOfReplicasTakesAsLongAsInTheSlowestOfThem) {
+  for (const int replica : {0, 1}) {
+    SyntheticRun run = synthetic_candidate({});
+    run.manifest["mesh"] = {{"axes", {{"dp", 2}, {"pp", 2}}},
+                            {"pipeline", "pp"},
+                            {"replicas", Json::array({{0, 1}, {2, 3}})},
+                            {"replica", replica}};
+    for (auto& row : run.ranks.back().steps) row.seconds = replica == 1 ? 0.75 : 0.25;
+    write_run(run, folder_ / "both" / ("replica-" + std::to_string(replica)));
+  }
+
+  const BenchRound round = measure_round(folder_ / "both");
+
+  EXPECT_THAT(round.steps_ms, ::testing::Each(750));
+  EXPECT_TRUE(round.timeline);
+  EXPECT_EQ(round.tokens, measure_round(folder_ / "both" / "replica-0").tokens) << "each names those of the step";
+}
+
 TEST_F(RunBench, ASecondReferenceThatIsSlowerMakesTheMachineNotQuiet) {
   record("of-second", synthetic_reference({}), 1.2);
 
