@@ -24,17 +24,17 @@ head=name,fault,run,schedule,world,expected,killed,red,place_right,first
 } >"$work/in"
 expect faults 0 <"$work/in"
 has "$said" '59 of 59 (95 %: 0.939 to 1)' # Clopper and Pearson: 0.025^(1/59)
-has "$said" 'survivors: none'
-has "$said" 'of those with a place, first divergence there: 59 of 59'
+has "$said" 'not found: none'
+has "$said" 'of those with a required place, first divergence there: 59 of 59'
 lacks "$page" 'class="fail"'
 has "$page" '<header class="band">'
-has "$rows_of_page" '<th>ranks</th><th>to be found by</th><th>red</th><th>place</th><th>first divergence</th></tr>'
+has "$rows_of_page" '<th>ranks</th><th>must be found by</th><th>failed</th><th>place</th><th>first divergence</th></tr>'
 has "$rows_of_page" '<tr><td>killed-1</td><td>G1@rank=2</td><td>tied</td><td>1f1b</td><td>3</td><td>loss</td><td>loss, gradients</td><td>right</td><td>there</td></tr>'
-has "$page" '<meta name="description" content="faults that the check named for them killed: 59 of 59 (95 %: 0.939 to 1)">'
-has "$page" '<li>survivors: none</li>'
+has "$page" '<meta name="description" content="faults found by the check that must find them: 59 of 59 (95 %: 0.939 to 1)">'
+has "$page" '<li>not found: none</li>'
 echo '<survivor>,P1,tied,1f1b,2,memory,false,,,"nothing, at all"' >>"$work/in"
 expect faults 1 <"$work/in"
-has "$said" 'survivors: <survivor>'
+has "$said" 'not found: <survivor>'
 has "$page" '<header class="band bad">'
 has "$page" '<tr><td data-of="injected fault" class="fail">&lt;survivor&gt;</td>'
 lacks "$page" '<survivor>'
@@ -42,7 +42,7 @@ expect faults 1 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,loss,,')
 has "$said" 'false alarm: 1 of 1 (95 %: 0.025 to 1)'
 expect faults 0 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,,,')
 has "$said" 'false alarm: 0 of 1 (95 %: 0 to 0.975)'
-has "$said" 'survivors: none' # a harmless change is none
+has "$said" 'not found: none' # an equivalent change is none
 expect faults 1 < <(printf '%s\n' $head 'elsewhere,G1,tied,1f1b,2,loss,true,loss,false,')
 has "$page" WRONG
 has "$said" 'first divergence there: 0 of 1'
@@ -56,10 +56,10 @@ has "$said" '2 of 340 (95 %: 0.000713 to 0.0211): default 300 at abc, red 40 at 
 
 rows=way,place,world,rank,culprit,exit_code,seconds,words,right
 expect supervision 1 --back ../index.html < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'leaves,end,2,0,0,1,0.50,"rank 0 left",true' 'slow,update,2,0,,0,9.00,,true' 'hangs,end,2,1,,1,3.10,,false' 'hangs,finalize,2,1,1,137,18.0,"rank 1",true')
-has "$said" 'the rank and its action named: 4 of 5'
+has "$said" 'with the right rank and action named: 4 of 5'
 has "$said" '1.05 s after a crash, 3.10 s after a hang'
 has "$page" '<a href="../index.html">All pages</a>'
 has "$rows_of_page" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4</td><td>137</td><td>1.05</td><td>rank 4, was killed</td></tr>'
-has "$said" 'red: hangs end rank 1 of 2'
+has "$said" 'not as expected: hangs end rank 1 of 2'
 echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
 has "$(cat "$work/error")" 'has no rows'
