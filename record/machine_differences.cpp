@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -27,6 +28,13 @@ Json own_of(const std::filesystem::path& file) {
   }
 }
 
+/// Variables of torch that choose no kernel: torch.distributed sets some itself, logging is the user's.
+bool chooses_no_kernel(const std::string& variable) {
+  constexpr std::array prefixes = {"TORCH_NCCL_",    "TORCH_DISTRIBUTED_", "TORCH_FR_", "TORCH_LOGS",
+                                   "TORCH_CPP_LOG_", "TORCH_SHOW_CPP_",    "TORCH_HOME"};
+  return std::ranges::any_of(prefixes, [&](const char* prefix) { return variable.starts_with(prefix); });
+}
+
 /// By rank; the manifest supplies what a rank lacks.
 std::vector<Values> recorded_by_ranks(const Record& record) {
   std::vector<Values> told;
@@ -37,7 +45,7 @@ std::vector<Values> recorded_by_ranks(const Record& record) {
       const Json object = own.contains(part) ? own.at(part) : record.manifest.json.value(part, Json());
       if (!object.is_object()) continue;
       for (const auto& [key, value] : object.items()) {
-        if (!value.is_null())
+        if (!value.is_null() && !chooses_no_kernel(key))
           values[part + "/" + key] = value.is_string() ? value.get<std::string>() : json_text(value);
       }
     }

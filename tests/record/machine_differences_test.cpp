@@ -56,6 +56,14 @@ TEST_F(MachineDifferences, NameWhatDiffersBetweenTheManifests) {
   EXPECT_THAT(told(record_of("{}"), candidate), IsEmpty()) << "what is not told is no difference";
 }
 
+TEST_F(MachineDifferences, LeaveOutVariablesThatChooseNoKernel) {
+  const auto reference = record_of(R"({"environment": {"threads": 1}})");
+  const auto candidate = record_of(R"({"environment": {"threads": 1, "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
+                                                       "TORCH_LOGS": "dist", "TORCH_BLAS_PREFER_CUBLASLT": "1"}})");
+
+  EXPECT_THAT(told(reference, candidate), ElementsAre("environment/TORCH_BLAS_PREFER_CUBLASLT: - | 1"));
+}
+
 TEST_F(MachineDifferences, NameTheRanksOfOneRecordThatDiffer) {
   const auto reference = record_of(R"({"machine": {"aten_capability": "AVX512"}, "environment": {"threads": 1}})");
   const auto candidate = record_of(
