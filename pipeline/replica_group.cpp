@@ -37,19 +37,19 @@ std::vector<ReplicaGroup::Bucket> ReplicaGroup::buckets_of(const TrainState& sta
   const auto add_to = [](Bucket& bucket, const at::Tensor& view) {
     bucket.views.push_back(view);
     bucket.size += view.numel();
-    bucket.bytes += static_cast<std::int64_t>(view.nbytes());
   };
   std::optional<std::size_t> of_small;  // the bucket that the next small gradient is copied into
   for (const TrainedParameter& parameter : state.parameters) {
     const at::Tensor gradient = parameter.gradient();
     if (!gradient.is_contiguous()) throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
     const at::Tensor flat = gradient.view({-1});
-    if (static_cast<std::int64_t>(flat.nbytes()) < copied_bytes) {
-      if (!of_small || buckets[*of_small].bytes + copied_bytes > bucket_bytes) of_small = begin_bucket();
+    const auto element_bytes = static_cast<std::int64_t>(flat.element_size());
+    if (flat.numel() * element_bytes < copied_bytes) {
+      if (!of_small || buckets[*of_small].size * element_bytes + copied_bytes > bucket_bytes) of_small = begin_bucket();
       add_to(buckets[*of_small], flat);
       continue;
     }
-    const std::int64_t most = bucket_bytes / static_cast<std::int64_t>(flat.element_size());
+    const std::int64_t most = bucket_bytes / element_bytes;
     for (std::int64_t begin = 0; begin < flat.numel(); begin += most) {
       add_to(buckets[begin_bucket()], flat.narrow(0, begin, std::min(most, flat.numel() - begin)));
     }
@@ -127,20 +127,19 @@ void ReplicaGroup::sum_gradients(std::int64_t step, std::int32_t stage, const Tr
   const auto about = [&](const Bucket& bucket, bool summed) {
     return ReplicaMessages::About{step, stage, bucket.number, summed};
   };
+  std::vector<std::int64_t> begins = {0};  // bytes of the buckets before each, and of all
+  for (const Bucket& bucket : buckets) {
+    begins.push_back(begins.back() + bucket.size * static_cast<std::int64_t>(bucket.views.front().element_size()));
+  }
   // Buckets ahead and behind, so that messages are on their way while gradients are added.
   std::size_t handed_out = 0, taken = 0;
-  std::int64_t ahead = 0, behind = 0;  // bytes
   for (std::size_t i = 0; i < buckets.size(); ++i) {
-    for (; handed_out < buckets.size() && (handed_out <= i || ahead < bucket_bytes); ++handed_out) {
+    const std::int64_t end = begins[i + 1];
+    for (; handed_out < buckets.size() && (handed_out <= i || begins[handed_out] - end < bucket_bytes); ++handed_out) {
       hand_out(buckets[handed_out], about(buckets[handed_out], false));
-      if (handed_out > i) ahead += buckets[handed_out].bytes;
     }
     add(buckets[i], about(buckets[i], true));
-    if (i + 1 < handed_out) ahead -= buckets[i + 1].bytes;
-    for (behind += buckets[i].bytes; behind > bucket_bytes && taken < i; ++taken) {
-      behind -= buckets[taken].bytes;
-      take(buckets[taken]);
-    }
+    for (; taken < i && end - begins[taken] > bucket_bytes; ++taken) take(buckets[taken]);
   }
   for (; taken < buckets.size(); ++taken) take(buckets[taken]);
 }

@@ -46,8 +46,7 @@ class ReplicaGroup {
     std::int32_t number = 0;
     std::vector<at::Tensor> views;  ///< of the gradients that it is made of
     std::int64_t size = 0;          ///< elements
-    std::int64_t bytes = 0;
-    at::Tensor flat;  ///< the view, or a copy of several
+    at::Tensor flat;                ///< the view, or a copy of several
     std::vector<ReplicaMessages::InProgress> sends = {}, receives = {};
   };
   std::vector<Bucket> buckets_of(const TrainState& state) const;

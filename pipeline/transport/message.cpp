@@ -45,14 +45,13 @@ std::string first_difference(const MessageHeader& expected, const MessageHeader&
 
 }  // namespace
 
+bool is_between_replicas(const MessageHeader& header) {
+  return header.from_stage == header.to_stage;
+}
+
 std::string shape_text(const MessageHeader& header) {
   if (header.dimensions == 0) return "unknown shape, " + dtype_text(header.dtype);
   return sizes_text(header) + " " + dtype_text(header.dtype);
-}
-
-/// Whether it travels between replicas of one stage (ReplicaMessages).
-bool is_between_replicas(const MessageHeader& header) {
-  return header.from_stage == header.to_stage;
 }
 
 /// "gradient bucket 3", "summed gradient bucket 3", "values of replicas"

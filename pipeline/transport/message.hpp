@@ -18,6 +18,9 @@ struct MessageEnd {
   MessageHeader header;  ///< that is sent or expected
 };
 
+/// Whether it travels between replicas of one stage (ReplicaMessages).
+bool is_between_replicas(const MessageHeader& header);
+
 /// "64x128x512 float32", "unknown shape, float32".
 std::string shape_text(const MessageHeader& header);
 /// "SEND_F microbatch 3 to rank 2, 64x128x512 float32", "SEND gradient bucket 3 to rank 2, 4096 float32"

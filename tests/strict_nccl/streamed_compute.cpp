@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "pipeline/transport/message.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "training/memory_meter.hpp"
@@ -35,8 +36,7 @@ class StreamedCompute final : public Transport {
   bool request_carried() const override { return inner_->request_carried(); }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     const at::Tensor computed = std::exchange(payload, later(payload));
-    const bool of_gradient = header.from_stage == header.to_stage;  // which the caller keeps
-    keep(of_gradient ? payload : computed);
+    keep(is_between_replicas(header) ? payload : computed);  // of replicas: a gradient, which the caller keeps
     copy("compute of what is sent", computed, payload);
     return Pending(std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload)), false));
   }
