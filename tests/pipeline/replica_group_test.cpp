@@ -39,6 +39,18 @@ TrainState state_of(std::int64_t seed, at::ScalarType dtype) {
   return state;
 }
 
+TrainState copy_of(const TrainState& state) {
+  TrainState copy;
+  for (const TrainedParameter& each : state.parameters) {
+    TrainedParameter parameter;
+    parameter.name = each.name;
+    parameter.value = each.value.clone();
+    parameter.value.mutable_grad() = each.gradient().clone();
+    copy.parameters.push_back(std::move(parameter));
+  }
+  return copy;
+}
+
 class ReplicaGroupTest : public ::testing::TestWithParam<std::tuple<int, at::ScalarType>> {};
 
 TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
@@ -48,7 +60,7 @@ TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
   std::vector<TrainState> states, again;
   for (int rank = 0; rank < replicas * ranks; ++rank) {
     states.push_back(state_of(rank, dtype));
-    again.push_back(state_of(rank, dtype));  // not by the threads: they share one generator
+    again.push_back(copy_of(states.back()));
   }
   std::vector<std::vector<at::Tensor>> expected(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
