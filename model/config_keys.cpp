@@ -9,33 +9,19 @@
 namespace plumbline {
 namespace {
 
-/// Keys read by load_config, or by refuse_unsupported in addition to the neutral ones.
-const std::vector<std::string> read_keys = {"architectures",
-                                            "attention_bias",
-                                            "attention_multiplier",
-                                            "dim_model_base",
-                                            "dtype",
-                                            "head_dim",
-                                            "hidden_size",
-                                            "initializer_range",
-                                            "intermediate_size",
-                                            "layer_types",
-                                            "max_position_embeddings",
-                                            "mlp_bias",
-                                            "model_type",
-                                            "num_attention_heads",
-                                            "num_hidden_layers",
-                                            "num_key_value_heads",
-                                            "pad_token_id",
-                                            "query_pre_attn_scalar",
-                                            "rms_norm_eps",
-                                            "rope_parameters",
-                                            "rope_scaling",
-                                            "rope_theta",
-                                            "scale_depth",
-                                            "tie_word_embeddings",
-                                            "torch_dtype",
-                                            "vocab_size"};
+/// Keys read by load_config or refuse_unsupported, besides the neutral ones.
+const std::vector<std::string> read_keys = {"architectures",     "attention_multiplier",
+                                            "dim_model_base",    "dtype",
+                                            "head_dim",          "hidden_size",
+                                            "initializer_range", "intermediate_size",
+                                            "layer_types",       "max_position_embeddings",
+                                            "model_type",        "num_attention_heads",
+                                            "num_hidden_layers", "num_key_value_heads",
+                                            "pad_token_id",      "query_pre_attn_scalar",
+                                            "rms_norm_eps",      "rope_parameters",
+                                            "rope_scaling",      "rope_theta",
+                                            "scale_depth",       "tie_word_embeddings",
+                                            "torch_dtype",       "vocab_size"};
 
 struct Neutral {
   std::string only;  ///< the value as text, for the message
@@ -52,9 +38,9 @@ const std::vector<Neutral>& neutral_keys() {
         "embedding_multiplier", "residual_multiplier", "logits_scaling", "logit_scale", "scale_emb", "rope_ratio"}},
       {"false",
        false,
-       {"use_sliding_window", "rope_interleaved", "use_qk_norm", "qk_norm", "qkv_bias", "use_qkv_bias", "bias",
-        "use_bias", "attention_out_bias", "use_post_norm", "use_parallel_residual", "parallel_attn", "alibi",
-        "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention"}},
+       {"attention_bias", "mlp_bias", "use_sliding_window", "rope_interleaved", "use_qk_norm", "qk_norm", "qkv_bias",
+        "use_qkv_bias", "bias", "use_bias", "attention_out_bias", "use_post_norm", "use_parallel_residual",
+        "parallel_attn", "alibi", "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention"}},
       {"null",
        nullptr,
        {"quantization_config", "sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
@@ -91,9 +77,10 @@ bool is_dropout(const std::string& key) {
   return key.find("dropout") != std::string::npos || key.find("pdrop") != std::string::npos;
 }
 
-void refuse_unless_neutral(const ConfigReader& config) {
+void refuse_unless_neutral(const ConfigReader& config, const std::vector<std::string>& except) {
   for (const Neutral& neutral : neutral_keys()) {
     for (const std::string& key : neutral.keys) {
+      if (std::ranges::find(except, key) != except.end()) continue;
       if (config.has(key) && config.value(key) != neutral.value) throw config.unsupported(key, neutral.only);
     }
   }

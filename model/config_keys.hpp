@@ -12,8 +12,9 @@ namespace plumbline {
 /// attention_dropout, hidden_dropout, resid_pdrop, ...
 bool is_dropout(const std::string& key);
 
-/// Throws InputError if a key that is allowed only with its neutral value has another value.
-void refuse_unless_neutral(const ConfigReader& config);
+/// Throws InputError if a key that is allowed only with its neutral value has another value. `except`: those that the
+/// model's family may set.
+void refuse_unless_neutral(const ConfigReader& config, const std::vector<std::string>& except);
 
 /// Throws InputError naming the first unknown key and the most similar known key. A key whose value is null counts as
 /// absent.

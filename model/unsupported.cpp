@@ -20,23 +20,20 @@ struct Family {
   std::string architecture;
   /// Keys that must be present, even if null, because the family's default in transformers differs from Llama's.
   std::vector<std::string> given = {};
-  /// The family's own keys with the only value that makes it a Llama.
-  std::map<std::string, Json> only = {};
+  /// Neutral keys (config_keys.cpp) that the family may set to other values.
+  std::vector<std::string> sets = {};
 };
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      {"llama", "LlamaForCausalLM"},
-      {"mistral",
-       "MistralForCausalLM",
-       {"sliding_window", "num_key_value_heads", "max_position_embeddings"},
-       {{"attention_bias", false}, {"mlp_bias", false}}},
-      {"granite", "GraniteForCausalLM", {"attention_multiplier"}},
+      {"llama", "LlamaForCausalLM", {}, {"attention_bias", "mlp_bias"}},
+      {"mistral", "MistralForCausalLM", {"sliding_window", "num_key_value_heads", "max_position_embeddings"}},
+      {"granite", "GraniteForCausalLM", {"attention_multiplier"}, {"attention_bias", "mlp_bias"}},
       {"seed_oss",
        "SeedOssForCausalLM",
        {"attention_bias", "attention_dropout", "residual_dropout", "num_key_value_heads", "head_dim", "pad_token_id",
         "max_position_embeddings"},
-       {{"attention_bias", false}}}};
+       {"mlp_bias"}}};
   return all;
 }
 
@@ -106,9 +103,6 @@ void refuse_other_architectures(const ConfigReader& config, const Family& family
     throw config.missing(key, "transformers gives it another default in a " + family.model_type +
                                   " than in a llama, so give it (null for none)");
   }
-  for (const auto& [key, value] : family.only) {
-    if (config.has(key) && config.value(key) != value) throw config.unsupported(key, value.dump());
-  }
 }
 
 /// attention_dropout, hidden_dropout, resid_pdrop, ...: dropout is random, so there would be no bits to compare.
@@ -151,9 +145,10 @@ void refuse_other_layers(const ConfigReader& config) {
 }  // namespace
 
 void refuse_unsupported(const ConfigReader& config) {
-  refuse_other_architectures(config, family_of(config));
+  const Family& family = family_of(config);
+  refuse_other_architectures(config, family);
   refuse_dropout(config);
-  refuse_unless_neutral(config);
+  refuse_unless_neutral(config, family.sets);
   refuse_scales(config);
   refuse_other_layers(config);
   refuse_unknown_keys(config);

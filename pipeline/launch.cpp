@@ -27,13 +27,13 @@ std::string chosen_transport(const PipelineOptions& options) {
   }
   std::string transport =
       options.transport ? *options.transport : load_run_file(options.run_file, options.text).pipeline.transport;
-  if (transport != "threads" && options.world) {
-    throw InputError("--world needs --transport threads; with " + transport + ", mpirun -n sets the number of ranks");
-  }
   const std::vector<std::string> known = transports_of_this_build();
   if (std::ranges::find(known, transport) == known.end()) {
     throw InputError("transport \"" + transport + "\" is not in this build; it has " + join(known, ", ") +
                      did_you_mean(transport, known) + (transport == "nccl" ? "; make cuda makes one that has it" : ""));
+  }
+  if (transport != "threads" && options.world) {
+    throw InputError("--world needs --transport threads; with " + transport + ", mpirun -n sets the number of ranks");
   }
   if (transport == "nccl" && options.device != "cuda") {
     throw InputError("transport nccl moves tensors between GPUs; give --device cuda with it");

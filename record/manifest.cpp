@@ -104,10 +104,9 @@ void check_optimizer(const JsonKeys& optimizer) {
   if (optimizer.has("decay")) optimizer.word("decay", {"all", "matrices"});
 }
 
-/// Keys that mark a variant of an optimiser, whose steps are not recomputed.
 void check_our_optimizer(const JsonKeys& optimizer) {
   optimizer.word("name", {"adamw", "sgd"});
-  for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"})
+  for (const char* key : optimizer_variants)
     if (optimizer.has(key)) optimizer.fail(key, "is allowed only in an external record");
 }
 

@@ -2,6 +2,7 @@
 // Validation of manifest.json against docs/record-format.md, for writers and readers alike.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -15,6 +16,9 @@ inline constexpr const char* record_family = "plumbline-record/";
 inline constexpr std::int64_t record_schema = 2, oldest_schema = 1;
 /// "plumbline-record/2"
 std::string record_schema_name();
+
+/// Keys of an optimiser that mark a variant; only external records have them, and their steps are not recomputed.
+inline constexpr std::array optimizer_variants = {"nesterov", "dampening", "maximize", "amsgrad", "groups"};
 
 /// Throws InputError naming `path` and the key if it is missing, of a wrong type, or the schema is unsupported.
 Manifest parse_manifest(const std::filesystem::path& path, const Json& json);

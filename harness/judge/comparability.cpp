@@ -14,6 +14,7 @@
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/torch_versions.hpp"
+#include "record/manifest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -194,6 +195,20 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
   if (name == "sgd") keys.push_back("momentum");
   for (const auto& key : keys) {
     differences.demand_equal("optimizer: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
+  }
+  for (const char* key : optimizer_variants) {
+    if (std::string_view(key) == "groups") continue;  // of ranks that hold different parameters
+    const auto variant = [&](const Json& optimizer) {
+      const Json value = value_or(optimizer, key, 0);
+      return value == Json(false) ? Json(0) : value;
+    };
+    differences.demand_equal(std::string("optimizer: ") + key, variant(reference), variant(candidate));
+  }
+  if (name == "adamw" || name == "sgd" || !reference.is_object() || reference.contains("groups")) return;
+  for (const auto& [key, value] : reference.items()) {
+    const bool settled =
+        key == "name" || key == "decay" || key == "implementation" || std::ranges::find(keys, key) != keys.end();
+    if (!settled) differences.demand_equal("optimizer: " + key, value, value_or(candidate, key, value));
   }
 }
 

@@ -26,11 +26,11 @@ def set_deterministic(threads):
 class Model:
     def __init__(self, run):
         self.tied = bool(run.config.get("tie_word_embeddings", False))
-        config = transformers.LlamaConfig.from_dict(run.config)
+        config = transformers.CONFIG_MAPPING[run.config["model_type"]].from_dict(run.config)
         # A leaf for each use of a tied weight: a single leaf, as in transformers, would add both uses microbatch by microbatch.
         config.tie_word_embeddings = False
         self.config = config
-        self.module = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa").train()
+        self.module = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").train()
         self.mixed = run.dtype == "mixed"
         self.halves = run.halves
         dtype = torch.bfloat16 if self.mixed else getattr(torch, run.dtype)
@@ -79,7 +79,7 @@ class Model:
 
     def start_from(self, path):
         # A folder is loaded as users load a checkpoint.
-        stored = transformers.LlamaForCausalLM.from_pretrained(path).state_dict() if path.is_dir() else load_file(path)
+        stored = transformers.AutoModelForCausalLM.from_pretrained(path).state_dict() if path.is_dir() else load_file(path)
         for name, parameter in self.named:
             key = EMBEDDING if self.tied and name == HEAD else name
             if key not in stored or stored[key].shape != parameter.shape:

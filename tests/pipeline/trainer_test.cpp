@@ -27,6 +27,7 @@
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
+#include "schedule/execution_model.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -153,6 +154,15 @@ TEST(PipelineTrainer, RefusesWorldWithALauncher) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               ::testing::HasSubstr("--world needs --transport threads; with mpi, mpirun -n sets the number of ranks"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r"));
+
+  asked.transport = "thread";
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(train_pipeline(asked), 2);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("did you mean threads?"));
+}
+
+TEST(Transports, HaveAnExecutionModel) {
+  for (const std::string& transport : transports_of_this_build()) EXPECT_TRUE(model_of_transport(transport)) << transport;
 }
 
 /// The threads' transports, with a callback before each wait for a receive: (rank, step, microbatch).

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+#include <string>
+
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/schedules.hpp"
@@ -70,19 +74,8 @@ TEST(MakeSchedule, MakesEveryNameInEverySize) {
   });
 }
 
-TEST(MakeSchedule, PeakSlotsMatchTheClosedForm) {
-  for_each_schedule([](const Schedule& schedule) {
-    for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) {
-      const std::int32_t m = schedule.microbatches;
-      const std::int32_t expected = schedule.name == "afab" ? m : std::min(m, schedule.placement.ranks - rank);
-      EXPECT_EQ(peak_slots(schedule.ranks[static_cast<std::size_t>(rank)]), expected) << "rank " << rank;
-    }
-  });
-}
-
 TEST(MakeSchedule, NamesSizesThatFit) {
-  EXPECT_THAT(message_of<InputError>([] { make_schedule("chimera", 2, 4); }),
-              HasSubstr("choose one of afab, 1f1b, interleaved-1f1b"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("chimera", 2, 4); }), HasSubstr("choose one of afab, 1f1b, "));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 0, 4); }), HasSubstr("at least 1"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 2, 0); }), HasSubstr("at least 1 microbatch"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("afab", 2, 4, 2); }), HasSubstr("set chunks = 1"));
@@ -131,29 +124,25 @@ std::int64_t peak(const Schedule& schedule, std::int32_t rank) {
 }
 
 TEST(MakeSchedule, PeakSlotsOfEveryGenerator) {
-  for_each_generated([](const Schedule& schedule) {
+  using Peak = std::function<std::int32_t(std::int32_t p, std::int32_t m, std::int32_t v, std::int32_t r)>;
+  const std::map<std::string, Peak> peaks = {
+      {"afab", [](auto, auto m, auto, auto) { return m; }},
+      {"1f1b", [](auto p, auto m, auto, auto r) { return std::min(m, p - r); }},
+      {"interleaved-1f1b",
+       [](auto p, auto m, auto v, auto r) {
+         const std::int32_t group = m / std::max(1, m / p);
+         return std::min(m * v, 2 * (p - r - 1) + (v - 1) * group + 1);
+       }},
+      {"looped-bfs", [](auto, auto m, auto v, auto) { return m * v; }},
+      {"zb-h1", [](auto p, auto m, auto, auto) { return std::min(m, p); }},
+      {"zb-h2", [](auto p, auto m, auto, auto) { return std::min(m, 2 * p - 1); }},
+      {"zb-v", [](auto p, auto m, auto, auto) { return m >= 2 * p - 1 ? 2 * p : 0; }},
+      {"dualpipe-v", [](auto p, auto, auto, auto) { return 2 * p + 1; }}};
+  for_each_generated([&](const Schedule& schedule) {
     const std::int32_t p = schedule.placement.ranks, m = schedule.microbatches, v = schedule.placement.chunks_per_rank;
     for (std::int32_t r = 0; r < p; ++r) {
-      if (schedule.name == "interleaved-1f1b") {
-        const std::int32_t group = m / std::max(1, m / p);
-        const std::int32_t warm_up = std::min(m * v, 2 * (p - r - 1) + (v - 1) * group);
-        EXPECT_EQ(peak(schedule, r), std::min(m * v, warm_up + 1));
-      }
-      if (schedule.name == "looped-bfs") {
-        EXPECT_EQ(peak(schedule, r), m * v);
-      }
-      if (schedule.name == "zb-h1") {
-        EXPECT_EQ(peak(schedule, r), std::min(m, p));
-      }
-      if (schedule.name == "zb-h2") {
-        EXPECT_EQ(peak(schedule, r), std::min(m, 2 * p - 1));
-      }
-      if (schedule.name == "zb-v" && m >= 2 * p - 1) {
-        EXPECT_EQ(peak(schedule, r), std::min(2 * p, 2 * m));
-      }
-      if (schedule.name == "dualpipe-v") {
-        EXPECT_EQ(peak(schedule, r), 2 * p + 1) << "rank " << r;
-      }
+      const std::int32_t expected = peaks.at(schedule.name)(p, m, v, r);
+      if (expected > 0) EXPECT_EQ(peak(schedule, r), expected) << "rank " << r;
     }
   });
 }

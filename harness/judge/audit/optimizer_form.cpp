@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "record/manifest.hpp"
 #include "support/json_text.hpp"
 
 namespace plumbline::auditing {
@@ -24,7 +25,7 @@ std::string why_no_form(const Json& optimizer) {
   const Json implementation = optimizer.value("implementation", Json("fused"));
   if (implementation != "fused" && implementation != "foreach" && implementation != "single_tensor")
     return fmt::format("no formula is known for {} with implementation = {}", name, json_text(implementation));
-  for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"}) {
+  for (const char* key : optimizer_variants) {
     const Json value = optimizer.value(key, Json());
     const bool none = value.is_null() || value == Json(false) || value == Json(0) || value == Json(0.0);
     if (!none) return fmt::format("no formula is known for {} with {} = {}", name, key, json_text(value));

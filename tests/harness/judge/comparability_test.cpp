@@ -163,6 +163,32 @@ TEST(Comparability, MomentumOfSgdAndTheNumbersOfAdamwAreEachOptimizersOwn) {
               IsEmpty());
 }
 
+TEST(Comparability, VariantsAndOtherOptimizersAreComparedInTheirOwnKeys) {
+  const auto why = [](const Json& one, const Json& other) {
+    return why_not_comparable(reference_manifest(of_external(with_optimizer(one))),
+                              candidate_manifest(of_external(with_optimizer(other))));
+  };
+  const Json sgd = {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.1}};
+  const Json variants = {{"nesterov", true}, {"dampening", 0.5}, {"maximize", true}};
+  for (const auto& [key, value] : variants.items()) {
+    Json variant = sgd;
+    variant[key] = value;
+    EXPECT_THAT(why(sgd, variant), ElementsAre(HasSubstr("optimizer: " + key + " is 0 in the reference"))) << key;
+    EXPECT_THAT(why(variant, sgd), ElementsAre(HasSubstr("optimizer: " + key))) << key;
+    EXPECT_THAT(why(variant, variant), IsEmpty()) << key;
+  }
+  Json said = sgd;
+  said["nesterov"] = false;
+  EXPECT_THAT(why(sgd, said), IsEmpty());
+
+  const Json adam = {{"name", "adam"}, {"beta1", 0.9}, {"implementation", "fused"}};
+  Json other = adam;
+  other["implementation"] = "foreach";
+  EXPECT_THAT(why(adam, other), IsEmpty());
+  other["beta1"] = 0.8;
+  EXPECT_THAT(why(adam, other), ElementsAre("optimizer: beta1 is 0.9 in the reference and 0.8 in the candidate"));
+}
+
 TEST(Comparability, AnotherOptimizerIsTold) {
   EXPECT_THAT(
       why_not_comparable(reference_manifest(), candidate_manifest(of_external(with_optimizer({{"name", "lion"}})))),
