@@ -336,7 +336,7 @@ LocatedResult AsAskedCheck::conclude() {
 CheckDescriptor as_asked_check() {
   return {
       .name = "as_asked",
-      .place = 1,
+      .place = 10,
       .claims =
           "the run is what was requested: role, ranks, schedule, stages, model, seed, dtype, optimiser, rates, "
           "clipping, data, device, transport, level, in manifest and tables; ids and labels are read again from "

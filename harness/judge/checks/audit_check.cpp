@@ -132,7 +132,7 @@ class AuditCheck : public StepCheck {
 CheckDescriptor audit_check() {
   return {
       .name = "audit",
-      .place = 12,
+      .place = 120,
       .claims =
           "code that both trainers share is correct: norm, clip coefficient, optimiser step and counts are recomputed "
           "from the record by the judge's own formulas; at level dump element by element. Without dumps, "

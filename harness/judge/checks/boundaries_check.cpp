@@ -166,7 +166,7 @@ class BoundariesCheck : public StepCheck {
 
 CheckDescriptor boundaries_check() {
   return {.name = "boundaries",
-          .place = 6,
+          .place = 60,
           .claims =
               "every activation and gradient that crosses a stage boundary equals the reference's tensor at both ends; "
               "the transport moved what the schedule says, to the byte.",

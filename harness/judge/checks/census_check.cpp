@@ -199,7 +199,7 @@ class CensusCheck : public StepCheck {
 
 CheckDescriptor census_check() {
   return {.name = "census",
-          .place = 4,
+          .place = 40,
           .claims =
               "the stages are a disjoint cover of the model, and every parameter is held once, on its unit's stage, "
               "with shape and dtype.",

@@ -41,7 +41,7 @@ enum class BehindNorm {
 
 struct CheckDescriptor {
   std::string name;
-  int place = 0;  ///< among all checks: they run and are reported in this order
+  int place = 0;  ///< among all checks: they run and are reported in this order; in tens, so that others fit between
   /// What stands in docs/checks.md (Markdown): what is true if the check holds, which records it needs, what it adds to
   /// a finding (may be empty), and which faults it lets through.
   std::string claims, needs_in_words, reports = {}, cannot_see;

@@ -144,7 +144,7 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
 
 CheckDescriptor completion_check() {
   return {.name = "completion",
-          .place = 2,
+          .place = 20,
           .claims = "both runs ended well, on every rank, with every step written.",
           .needs_in_words = "nothing. Everything else needs it.",
           .cannot_see = "what the runs computed.",

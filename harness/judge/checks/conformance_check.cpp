@@ -264,7 +264,7 @@ class ConformanceCheck : public StepCheck {
 
 CheckDescriptor conformance_check() {
   return {.name = "conformance",
-          .place = 16,
+          .place = 160,
           .claims =
               "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one "
               "named; a pipeline sums gradients in the order of that list; events are in causal order across ranks.",

@@ -227,7 +227,7 @@ class DataCheck : public StepCheck {
 
 CheckDescriptor data_check() {
   return {.name = "data",
-          .place = 3,
+          .place = 30,
           .claims =
               "both runs were fed the same microbatches in the same order, and their manifests describe the same "
               "training, in every key of the model.",

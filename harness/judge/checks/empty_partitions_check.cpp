@@ -134,11 +134,11 @@ class IdleRank {
 
   void report(std::int64_t step, const std::string& item, const std::string& expected, std::int64_t got) {
     builder_.diverge(off_path_action(step, 0, rank_.rank), {.step = step,
-                                                          .rank = rank_.rank,
-                                                          .item = item,
-                                                          .expected = expected,
-                                                          .got = std::to_string(got),
-                                                          .why = "the rank holds no unit"});
+                                                            .rank = rank_.rank,
+                                                            .item = item,
+                                                            .expected = expected,
+                                                            .got = std::to_string(got),
+                                                            .why = "the rank holds no unit"});
   }
 
   const RankRecord& rank_;
@@ -200,7 +200,7 @@ std::optional<std::string> no_empty_stage(const CellPlan& plan, const Manifest& 
 
 CheckDescriptor empty_partitions_check() {
   return {.name = "empty_partitions",
-          .place = 13,
+          .place = 130,
           .claims =
               "a stage without layers holds what its units need and nothing else, and one without units forwards "
               "what it received.",

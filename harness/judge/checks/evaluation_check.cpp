@@ -182,7 +182,7 @@ class EvaluationCheck : public StepCheck {
 CheckDescriptor evaluation_check() {
   return {
       .name = "evaluation",
-      .place = 11,
+      .place = 110,
       .claims =
           "after each step that has an evaluation, the loss of each of its microbatches and the whole one's "
           "have the same bits, on the same data, which are those of the first evaluation.",

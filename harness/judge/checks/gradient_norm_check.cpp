@@ -193,7 +193,7 @@ class GradientNormCheck : public StepCheck {
 
 CheckDescriptor gradient_norm_check() {
   return {.name = "gradient_norm",
-          .place = 9,
+          .place = 90,
           .claims =
               "the global norm and the clip coefficient have the same bits on every rank; where clipping was asked "
               "for the limit acts in some steps and not in others.",

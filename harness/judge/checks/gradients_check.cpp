@@ -48,7 +48,7 @@ class GradientsCheck : public StepCheck {
 
 CheckDescriptor gradients_check() {
   return {.name = "gradients",
-          .place = 7,
+          .place = 70,
           .claims = "every parameter's gradient, summed over the step, before clipping, has the same bits.",
           .needs_in_words = "level full, the same start.",
           .reports =

@@ -142,7 +142,7 @@ class LossCheck : public StepCheck {
 
 CheckDescriptor loss_check() {
   return {.name = "loss",
-          .place = 5,
+          .place = 50,
           .claims =
               "the loss of every microbatch and of every step has the same bits; the step's is their sum from left "
               "to right; as a cross-entropy none is below 0, and that of a microbatch without a valid token is 0.",

@@ -77,7 +77,7 @@ class MemoryCheck : public StepCheck {
 
 CheckDescriptor memory_check() {
   return {.name = "memory",
-          .place = 15,
+          .place = 150,
           .claims =
               "bytes of parameters, gradients and optimiser state follow from shapes; activations equal the activation "
               "memory model in every action, to the byte; nothing is kept from step to step; no rank holds bytes "

@@ -192,7 +192,7 @@ class NonzeroGradientsCheck : public StepCheck {
 
 CheckDescriptor nonzero_gradients_check() {
   return {.name = "nonzero_gradients",
-          .place = 8,
+          .place = 80,
           .claims =
               "every parameter has a finite gradient in every step that is not all zero, in both records; the rows "
               "of an untied embedding that are not zero are exactly those of ids that can have a gradient.",

@@ -169,7 +169,7 @@ class ParametersCheck : public StepCheck {
 
 CheckDescriptor parameters_check() {
   return {.name = "parameters",
-          .place = 10,
+          .place = 100,
           .claims =
               "the start, and after each step every parameter and optimiser moment, have the same bits; copies of a "
               "tied weight are equal, and so are the learning rates.",

@@ -159,7 +159,7 @@ std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manif
 
 CheckDescriptor repeatability_check() {
   return {.name = "repeatability",
-          .place = 19,
+          .place = 190,
           .claims = "the same run done again has the same bits, row by row.",
           .needs_in_words = "the case's id in the sweep file's `repeat`; else it does not apply.",
           .cannot_see = "what is wrong every time. Times and memory may differ.",

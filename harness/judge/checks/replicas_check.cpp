@@ -36,7 +36,7 @@ std::optional<std::string> one_pipeline(const CellPlan&, const Manifest& candida
 
 CheckDescriptor replicas_check() {
   return {.name = "replicas",
-          .place = 18,
+          .place = 180,
           .claims =
               "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
               "the same parameters and moments, and each is fed its own data; of Plumbline's replicas the loss and the "

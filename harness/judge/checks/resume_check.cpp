@@ -106,7 +106,7 @@ std::optional<std::string> not_resumed(const CellPlan& plan, const Manifest& can
 
 CheckDescriptor resume_check() {
   return {.name = "resume",
-          .place = 17,
+          .place = 170,
           .claims =
               "what a resumed run began from is, in every parameter and optimiser moment, what the "
               "reference had after the step before, and its first step has that step's data and learning rate.",

@@ -93,7 +93,7 @@ std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const M
 
 CheckDescriptor variable_lengths_check() {
   return {.name = "variable_lengths",
-          .place = 14,
+          .place = 140,
           .claims = "what crosses a stage boundary has the shape of its own microbatch.",
           .needs_in_words = "several microbatches; if equal lengths were requested it does not apply.",
           .cannot_see = "values.",
