@@ -60,7 +60,7 @@ RunBaseline take_run(const std::filesystem::path& folder, const std::string& id)
       }
       for (const TensorRow& row : rank.tensors)
         if (row.kind == "parameter" && row.step == last)
-          run.parameters[row.name] = row.digest;  // tied copies are equal by the check `parameters`
+          run.parameters[row.name] = row.digest;  // tied copies are equal by the check `tied_weights`
     }
     if (norm) run.gradient_norms.push_back(to_text(*norm));
   }

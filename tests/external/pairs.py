@@ -116,7 +116,7 @@ WRONG = [
     wrong("one gradient zero", "gradients", "gradient down.weight", "step 1"),
     wrong("tied gradients not reduced", "gradients", "gradient embed.weight", "step 0", tied=True),
     wrong("tied weight counted twice", "gradient_norm", "step 0", tied=True, clip=0.4),
-    wrong("tied copy not updated", "parameters", "parameter head.weight", "step 0", tied=True),
+    wrong("tied copy not updated", "tied_weights", "parameter head.weight", "step 0", tied=True),
     wrong("norm of its own stage", "gradient_norm", "step 0", clip=0.4),
     wrong("norm told wrong on one rank", "gradient_norm", "step 0", "rank 1", clip=0.4),
     wrong("coefficient not limited", "gradient_norm", "step 0", clip=1e6),

@@ -112,7 +112,16 @@ INSTANTIATE_TEST_SUITE_P(Training, Canaries,
                                                   .check = "parameters",
                                                   .step = 0,
                                                   .item = "lm_head",
-                                                  .still_hold = {"completion", "census"}}),
+                                                  .still_hold = {"completion", "census"}},
+                                           // A copy of the parameter that differs ends the trainer itself (T2).
+                                           Canary{.name = "U6_moment_of_a_tied_copy",
+                                                  .fault = "U6@rank=2,step=1",
+                                                  .run = "canary-tied",
+                                                  .check = "tied_weights",
+                                                  .step = 1,
+                                                  .item = "lm_head",
+                                                  .still_hold = {"completion", "data", "gradients", "gradient_norm"},
+                                                  .rank = 2}),
                          canary_name);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -64,6 +64,7 @@ const std::vector<KnownFault>& known_faults() {
         {"U2b", "one element of a boundary gradient one ULP off"},
         {"U3", "one element of an accumulated parameter gradient one ULP off (rank >= 1, whole backward passes)"},
         {"U5", "one element of a parameter one ULP off after the update"},
+        {"U6", "one element of the first moment of the rank's copy of a tied weight one ULP off after the update"},
         {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
         {"H2", "64 bytes more after every step, of no activation and no state"},
         {"M1", "65 MiB of a process that is no tensor, lost in each step"},

@@ -136,7 +136,10 @@ void OneUlp::stage_input_gradient(const at::Tensor& gradient, std::int64_t step,
 }
 
 void OneUlp::after_update(TrainState& state) {
-  if (fault_.id == "U5" && state.step == fault_.step + 1) move_one_ulp(state.parameters.front().value);
+  if (state.step != fault_.step + 1) return;
+  if (fault_.id == "U5") move_one_ulp(state.parameters.front().value);
+  if (fault_.id != "U6") return;
+  for (const TrainedParameter* copy : TiedWeight(true, state).held()) move_one_ulp(copy->moment1);
 }
 
 void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {

@@ -86,7 +86,7 @@ class OneNan : public Seams {
   Fault fault_;
 };
 
-/// U2, U2b, U3, U5: the smallest difference that the dtype has, in one element.
+/// U2, U2b, U3, U5, U6: the smallest difference that the dtype has, in one element.
 class OneUlp : public Seams {
  public:
   explicit OneUlp(Fault fault) : fault_(std::move(fault)) {}

@@ -173,6 +173,11 @@ INSTANTIATE_TEST_SUITE_P(
                 [](const Site& site) {
                   return Canary{.check = "parameters", .step = 0, .item = "lm_head", .rank = site.rank};
                 }),
+        at_each("U6", last_ranks, ",step=1",
+                [](const Site& site) {
+                  return Canary{
+                      .run = "canary-tied", .check = "tied_weights", .step = 1, .item = "lm_head", .rank = site.rank};
+                }),
         at_each("C7", {{2, 1}, {3, 2}, {4, 0}}, ",microbatch=4",
                 [](const Site& site) {
                   return Canary{.check = "data", .step = 0, .microbatch = 4, .item = "data", .rank = site.rank};

@@ -22,7 +22,6 @@ class GradientsCheck : public StepCheck {
     looked_ = true;
     if (none_told_ && without_gradients(now)) return;
     compare_tensors(now, "gradient", builder_);
-    compare_tied_copies(now, "gradient", builder_);
   }
 
   LocatedResult conclude() override {

@@ -23,7 +23,7 @@ class ParametersCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) {
-      for (const auto& kind : parameter_kinds(now)) compare(kind, now);
+      for (const auto& kind : parameter_kinds(now)) compare_tensors(now, kind, builder_);
       other_start_ = builder_.diverged();
     }
     if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
@@ -34,7 +34,7 @@ class ParametersCheck : public StepCheck {
     }
     compare_learning_rates(now);
     report_moments_that_the_optimiser_lacks(now, kinds_, builder_);
-    for (const auto& kind : kinds_) compare(kind, now);
+    for (const auto& kind : kinds_) compare_tensors(now, kind, builder_);
     count_moved(now);
   }
 
@@ -63,11 +63,6 @@ class ParametersCheck : public StepCheck {
   /// For an unknown optimiser, which may have some.
   static bool has_no_state(const Manifest& manifest) {
     return manifest.json.at("optimizer").value("name", "") != "sgd";
-  }
-
-  void compare(const std::string& kind, const StepEvidence& now) {
-    compare_tensors(now, kind, builder_);
-    compare_tied_copies(now, kind, builder_);
   }
 
   /// Compares the rate applied in a step: of each parameter if a record has several and both assign them to parameters,
@@ -171,8 +166,8 @@ CheckDescriptor parameters_check() {
   return {.name = "parameters",
           .place = 100,
           .claims =
-              "the start, and after each step every parameter and optimiser moment, have the same bits; copies of a "
-              "tied weight are equal, and so are the learning rates.",
+              "the start, and after each step every parameter and optimiser moment, have the same bits, and so have "
+              "the learning rates.",
           .needs_in_words = "level full.",
           .cannot_see = "an update that is wrong in both alike (`audit`).",
           .level = RecordLevel::full,

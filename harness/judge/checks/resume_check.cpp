@@ -49,7 +49,6 @@ class ResumeCheck : public StepCheck {
     report_moments_that_the_optimiser_lacks(now, kinds, builder_);
     for (const auto& kind : kinds) {
       compare_tensors(now, kind, builder_);
-      compare_tied_copies(now, kind, builder_);
       ++kinds_;
     }
   }

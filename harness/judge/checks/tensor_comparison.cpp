@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 
-#include "harness/judge/comparability.hpp"
 #include "harness/judge/expected/stage_map.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
@@ -309,35 +308,6 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
           tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
           extra_row("", placed,
                     row.kind == "copy" ? "only mixed precision has copies" : "the optimiser has no such moment"));
-    }
-  }
-}
-
-void compare_tied_copies(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder) {
-  const CellEvidence& evidence = now.cell;
-  if (!evidence.values->exact() && several_gpu_models(evidence.candidate.manifest))
-    return;  // each is already compared with its limit
-  for (auto names : evidence.candidate.manifest.tied) {
-    std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-      return now.cell.model.parameter_position(a) < now.cell.model.parameter_position(b);
-    });
-    const TensorRow* first = nullptr;
-    for (const auto& name : names) {
-      for (const auto& placed : now.candidate_rows.tensors(kind, name)) {
-        if (!first) {
-          first = placed.row;
-          continue;
-        }
-        builder.compare("tied_copies");
-        if (placed.row->digest == first->digest) continue;
-        Finding finding = at_tensor(kind, now.step, placed.row->stage, placed.rank, name);
-        finding.expected = first->digest;
-        finding.got = placed.row->digest;
-        finding.why = fmt::format("the copies of the tied weight differ: {} on stage {} has other bits", first->name,
-                                  first->stage);
-        builder.diverge(tensor_point(now.step, kind, position_of(now.cell, kind, name), placed.row->stage),
-                        std::move(finding));
-      }
     }
   }
 }

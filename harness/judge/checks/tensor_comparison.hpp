@@ -40,10 +40,6 @@ inline constexpr const char* absent_in_both = "absent_in_both";
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
                                              CheckResultBuilder& builder);
 
-/// Copies of a tied weight that differ in bits, for this kind and step. Skipped for copies on GPUs of different models
-/// in the mode calibrated.
-void compare_tied_copies(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder);
-
 /// "3 NaN and 1 infinity of 64 elements"; empty if the row is finite.
 std::string not_finite_words(const TensorRow& row);
 

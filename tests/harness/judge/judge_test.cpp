@@ -60,7 +60,7 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "evaluation", "resume", "replicas", "repeatability"));
+              ElementsAre("as_asked", "tied_weights", "evaluation", "resume", "replicas", "repeatability"));
 }
 
 TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
@@ -88,7 +88,8 @@ TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries", "gradients", "parameters"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails),
+              ElementsAre("boundaries", "gradients", "parameters", "tied_weights"));
   ASSERT_TRUE(verdict.first_divergence);
   EXPECT_EQ(verdict.first_divergence->level, "R3");
   EXPECT_EQ(verdict.first_divergence->item, "model.layers.1.mlp.up_proj.weight");
@@ -227,7 +228,8 @@ TEST(Judge, SaysThatARecordOfLevelSummaryHoldsNoTensors) {
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
-              ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "variable_lengths"));
+              ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "tied_weights",
+                          "variable_lengths"));
   EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
 }
 
@@ -361,9 +363,9 @@ TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
     const CellVerdict verdict = cell.judge();
 
     EXPECT_FALSE(verdict.holds);
-    EXPECT_THAT(
-        with_outcome(verdict, Outcome::not_run),
-        ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "variable_lengths"));
+    EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
+                ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "tied_weights",
+                            "variable_lengths"));
     EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary holds no tensors");
     EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::not_run);
     EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);

@@ -187,7 +187,7 @@ TEST(CalibratedTier, StructureStaysExact) {
 
   EXPECT_FALSE(missing.compare().holds);
   EXPECT_FALSE(extra.compare().holds);
-  EXPECT_THAT(failing_checks(tied.compare()), ElementsAre("parameters"));
+  EXPECT_THAT(failing_checks(tied.compare()), ElementsAre("tied_weights"));
 }
 
 TEST(CalibratedTier, ADumpMustBeThere) {

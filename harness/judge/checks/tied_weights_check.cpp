@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tied_weights: the copies of a tied weight on several stages, in the candidate's record alone. So it also judges what
+// no comparison with the reference reaches: after another start, behind another norm, and within limits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/comparability.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// Of one copy.
+struct Place {
+  std::string name;
+  std::int64_t stage = 0, rank = 0;
+};
+
+class TiedWeightsCheck : public StepCheck {
+ public:
+  explicit TiedWeightsCheck(const CellEvidence& evidence)
+      : evidence_(evidence),
+        all_recorded_(evidence.not_recorded.empty()),
+        builder_("tied_weights", "R5", "0 ULP between the copies") {
+    builder_.not_recorded(evidence.not_recorded);
+    for (const auto& names : evidence.candidate.manifest.tied) {
+      auto copies = places_of(names);
+      if (copies.size() < 2) continue;
+      others_ += std::ssize(copies) - 1;
+      weights_.push_back(std::move(copies));
+    }
+  }
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) {
+      at_start_ = kinds_of(now, evidence_.first_step() > 0);
+    } else if (in_step_.empty()) {
+      in_step_ = kinds_of(now, true);
+      in_step_.emplace_back("gradient");
+    }
+    for (const auto& copies : weights_) {
+      for (const auto& kind : now.step < 0 ? at_start_ : in_step_) compare(now, copies, kind);
+    }
+  }
+
+  LocatedResult conclude() override {
+    const auto absent = builder_.count("absent_copies");
+    if (absent > 0) builder_.not_shown("gradients and moments that no copy has in a step");
+    const auto least = others_ * (std::ssize(at_start_) + std::ssize(in_step_) * evidence_.steps()) - absent;
+    return builder_.conclude(
+        fmt::format("all copies of a tied weight have the same bits at the start and after {} steps, and so have their "
+                    "gradients and moments",
+                    evidence_.steps()),
+        {{"tied_copies", std::max<std::int64_t>(1, least)}});
+  }
+
+ private:
+  std::vector<Place> places_of(std::vector<std::string> names) const {
+    const auto position = [&](const std::string& name) { return evidence_.model.parameter_position(name); };
+    std::ranges::sort(names, {}, position);
+    std::vector<Place> places;
+    for (const auto& name : names) {
+      if (!position(name)) continue;
+      const std::string& unit = evidence_.model.parameters[static_cast<std::size_t>(*position(name))].unit;
+      for (const auto& stage : evidence_.stages.stages) {
+        if (std::ranges::find(stage.units, unit) != stage.units.end())
+          places.push_back({name, stage.stage, stage.rank});
+      }
+    }
+    return places;
+  }
+
+  static std::vector<std::string> kinds_of(const StepEvidence& now, bool with_moments) {
+    auto kinds = parameter_kinds(now);
+    const auto moments = with_moments ? moment_kinds(now) : std::vector<std::string>{};
+    kinds.insert(kinds.end(), moments.begin(), moments.end());
+    return kinds;
+  }
+
+  void compare(const StepEvidence& now, const std::vector<Place>& copies, const std::string& kind) {
+    const TensorRow* first = nullptr;
+    const Place* place_of_first = nullptr;
+    std::vector<const Place*> without;
+    for (const Place& place : copies) {
+      const auto& rows = now.candidate_rows.tensors(kind, place.name);
+      const auto found = std::ranges::find_if(
+          rows, [&](const auto& placed) { return placed.row->stage == place.stage && placed.rank == place.rank; });
+      if (found == rows.end()) {
+        without.push_back(&place);
+      } else if (!first) {
+        first = found->row;
+        place_of_first = &place;
+      } else {
+        builder_.compare("tied_copies");
+        if (found->row->digest != first->digest) {
+          report(now.step, kind, place, first->digest, found->row->digest,
+                 fmt::format("the copies of the tied weight differ: {} on stage {}, rank {} has other bits",
+                             place_of_first->name, place_of_first->stage, place_of_first->rank));
+        }
+      }
+    }
+    if (!first && may_be_absent(kind, copies)) return builder_.inspect("absent_copies", std::ssize(copies) - 1);
+    if (!all_recorded_) return;
+    for (const Place* place : without)
+      report(now.step, kind, *place, "a row", "none", "a copy of the tied weight has no such row");
+  }
+
+  /// In all copies.
+  bool may_be_absent(const std::string& kind, const std::vector<Place>& copies) const {
+    const Manifest& manifest = evidence_.candidate.manifest;
+    if (kind == "parameter" || kind == "copy") return false;
+    return manifest.traits.may_lack ||
+           std::ranges::any_of(copies, [&](const Place& place) { return is_frozen(manifest, place.name); });
+  }
+
+  void report(std::int64_t step, const std::string& kind, const Place& place, const std::string& expected,
+              const std::string& got, const std::string& why) {
+    const auto position = position_of(evidence_.model, evidence_.candidate.manifest, kind, place.name);
+    builder_.diverge(tensor_point(step, kind, position, place.stage), {.level = kind == "gradient" ? "R3" : "R5",
+                                                                       .step = step,
+                                                                       .stage = place.stage,
+                                                                       .rank = place.rank,
+                                                                       .item = place.name,
+                                                                       .what = kind + " " + place.name,
+                                                                       .expected = expected,
+                                                                       .got = got,
+                                                                       .why = why});
+  }
+
+  const CellEvidence& evidence_;
+  const bool all_recorded_;
+  CheckResultBuilder builder_;
+  std::vector<std::vector<Place>> weights_;      ///< of each its copies
+  std::int64_t others_ = 0;                      ///< copies that are compared with the first of their weight
+  std::vector<std::string> at_start_, in_step_;  ///< kinds of rows; known from the first step on
+};
+
+/// By the units in the manifest; false where they do not tell it.
+bool on_one_stage(const Manifest& manifest, const std::vector<std::string>& names) {
+  if (manifest.stages.size() < 2) return true;
+  std::set<std::int64_t> stages;
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    bool placed = false;
+    for (const auto& stage : manifest.stages) {
+      for (const auto& unit : stage.units) {
+        if (!name.starts_with(unit + ".") && !name.starts_with("model." + unit + ".")) continue;
+        placed = true;
+        stages.insert(stage.stage);
+      }
+    }
+    return placed && stages.size() == 1;
+  });
+}
+
+std::optional<std::string> no_copies(const CellPlan& plan, const Manifest& candidate) {
+  if (candidate.tied.empty()) return "no weight is tied";
+  if (std::ranges::all_of(candidate.tied, [&](const auto& names) { return on_one_stage(candidate, names); }))
+    return "one stage holds all of a tied weight";
+  if (plan.calibration && several_gpu_models(candidate))
+    return "GPUs of several models round differently: each copy is compared within its own limit";
+  return std::nullopt;
+}
+
+}  // namespace
+
+CheckDescriptor tied_weights_check() {
+  return {
+      .name = "tied_weights",
+      .place = 105,
+      .claims =
+          "the stages that hold a copy of a tied weight have the same bits: of the parameter at the start and after "
+          "each step, of each optimiser moment, and of the gradient that is the sum of all uses.",
+      .needs_in_words =
+          "level full, and copies of a tied weight on several stages; else it does not apply. It compares the "
+          "candidate with itself, also after another start, and in bits also in the mode `calibrated` (except on "
+          "GPUs of several models).",
+      .cannot_see =
+          "a tied weight whose copies are wrong alike (`gradients`, `parameters`); copies within one stage "
+          "(`audit`).",
+      .level = RecordLevel::full,
+      .compares_without = {"parameters", "gradients", "moments"},
+      .not_applicable = no_copies,
+      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+        return std::make_unique<TiedWeightsCheck>(evidence);
+      }};
+}
+
+}  // namespace plumbline::judging
