@@ -22,9 +22,7 @@ struct Place {
 class TiedWeightsCheck : public StepCheck {
  public:
   explicit TiedWeightsCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        all_recorded_(evidence.not_recorded.empty()),
-        builder_("tied_weights", "R5", "0 ULP between the copies") {
+      : evidence_(evidence), builder_("tied_weights", "R5", "0 ULP between the copies") {
     builder_.not_recorded(evidence.not_recorded);
     for (const auto& names : evidence.candidate.manifest.tied) {
       auto copies = places_of(names);
@@ -83,55 +81,40 @@ class TiedWeightsCheck : public StepCheck {
   void compare(const StepEvidence& now, const std::vector<Place>& copies, const std::string& kind) {
     const TensorRow* first = nullptr;
     const Place* place_of_first = nullptr;
-    std::vector<const Place*> without;
     for (const Place& place : copies) {
       const auto& rows = now.candidate_rows.tensors(kind, place.name);
       const auto found = std::ranges::find_if(
           rows, [&](const auto& placed) { return placed.row->stage == place.stage && placed.rank == place.rank; });
-      if (found == rows.end()) {
-        without.push_back(&place);
-      } else if (!first) {
+      if (found == rows.end()) continue;
+      if (!first) {
         first = found->row;
         place_of_first = &place;
-      } else {
-        builder_.compare("tied_copies");
-        if (found->row->digest != first->digest) {
-          report(now.step, kind, place, first->digest, found->row->digest,
-                 fmt::format("the copies of the tied weight differ: {} on stage {}, rank {} has other bits",
-                             place_of_first->name, place_of_first->stage, place_of_first->rank));
-        }
+        continue;
       }
+      builder_.compare("tied_copies");
+      if (found->row->digest != first->digest)
+        report(now.step, kind, place, *first, *place_of_first, found->row->digest);
     }
-    if (!first && may_be_absent(kind, copies)) return builder_.inspect("absent_copies", std::ssize(copies) - 1);
-    if (!all_recorded_) return;
-    for (const Place* place : without)
-      report(now.step, kind, *place, "a row", "none", "a copy of the tied weight has no such row");
+    if (!first) builder_.inspect("absent_copies", std::ssize(copies) - 1);
   }
 
-  /// In all copies.
-  bool may_be_absent(const std::string& kind, const std::vector<Place>& copies) const {
-    const Manifest& manifest = evidence_.candidate.manifest;
-    if (kind == "parameter" || kind == "copy") return false;
-    return manifest.traits.may_lack ||
-           std::ranges::any_of(copies, [&](const Place& place) { return is_frozen(manifest, place.name); });
-  }
-
-  void report(std::int64_t step, const std::string& kind, const Place& place, const std::string& expected,
-              const std::string& got, const std::string& why) {
+  void report(std::int64_t step, const std::string& kind, const Place& place, const TensorRow& first,
+              const Place& place_of_first, const std::string& got) {
     const auto position = position_of(evidence_.model, evidence_.candidate.manifest, kind, place.name);
-    builder_.diverge(tensor_point(step, kind, position, place.stage), {.level = kind == "gradient" ? "R3" : "R5",
-                                                                       .step = step,
-                                                                       .stage = place.stage,
-                                                                       .rank = place.rank,
-                                                                       .item = place.name,
-                                                                       .what = kind + " " + place.name,
-                                                                       .expected = expected,
-                                                                       .got = got,
-                                                                       .why = why});
+    builder_.diverge(tensor_point(step, kind, position, place.stage),
+                     {.level = kind == "gradient" ? "R3" : "R5",
+                      .step = step,
+                      .stage = place.stage,
+                      .rank = place.rank,
+                      .item = place.name,
+                      .what = kind + " " + place.name,
+                      .expected = first.digest,
+                      .got = got,
+                      .why = fmt::format("the copies of the tied weight differ: {} on stage {}, rank {} has other bits",
+                                         place_of_first.name, place_of_first.stage, place_of_first.rank)});
   }
 
   const CellEvidence& evidence_;
-  const bool all_recorded_;
   CheckResultBuilder builder_;
   std::vector<std::vector<Place>> weights_;      ///< of each its copies
   std::int64_t others_ = 0;                      ///< copies that are compared with the first of their weight
