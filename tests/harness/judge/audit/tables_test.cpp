@@ -369,6 +369,8 @@ TEST_F(AuditedTables, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
                    ": it is tied to model.embed_tokens.weight and has other bits",
                "(expected " + first + ", got " + other_digest + ")");
   }
+  run.manifest["machine"]["gpus"] = {"A100", "H100"};  // each rounds its own
+  expect_none();
 }
 
 TEST_F(AuditedTables, ATensorThatTheStepMovesHasOtherBitsThanBefore) {
