@@ -9,19 +9,25 @@
 namespace plumbline {
 namespace {
 
+struct Off {
+  Json value;
+  Json unsaid;  ///< transformers' default of an absent key
+};
+
 /// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
 bool is_equivalent_family(const Json& model_type, const Json& config) {
-  static const std::map<std::string, Json> off = {
-      {"llama", Json::object()},
-      {"mistral", {{"sliding_window", nullptr}}},
-      {"granite", {{"embedding_multiplier", 1.0}, {"residual_multiplier", 1.0}, {"logits_scaling", 1.0}}},
-      {"seed_oss", {{"attention_bias", false}, {"residual_dropout", 0.0}}}};
+  static const std::map<std::string, std::map<std::string, Off>> off = {
+      {"llama", {}},
+      {"mistral", {{"sliding_window", {nullptr, 4096}}}},
+      {"granite",
+       {{"embedding_multiplier", {1.0, 1.0}}, {"residual_multiplier", {1.0, 1.0}}, {"logits_scaling", {1.0, 1.0}}}},
+      {"seed_oss", {{"attention_bias", {false, true}}, {"residual_dropout", {0.0, 0.1}}}}};
   const auto family = model_type.is_string() ? off.find(model_type.get<std::string>()) : off.end();
   if (family == off.end()) return false;
-  for (const auto& [key, value] : family->second.items()) {
-    if (!config.contains(key) || config.at(key) != value) return false;
-  }
-  return true;
+  return std::ranges::all_of(family->second, [&](const auto& feature) {
+    const auto& [key, disabled] = feature;
+    return (config.contains(key) ? config.at(key) : disabled.unsaid) == disabled.value;
+  });
 }
 
 }  // namespace

@@ -10,12 +10,6 @@
 namespace plumbline {
 namespace {
 
-std::string plural(const std::string& singular) {
-  const auto ends = [&](const char* with) { return singular.ends_with(with); };
-  if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy")) return singular.substr(0, singular.size() - 1) + "ies";
-  return singular + (ends("s") || ends("x") || ends("ch") ? "es" : "s");
-}
-
 /// "copies" to "copy", "losses" to "loss", "ranks" to "rank"; other words are unchanged.
 std::string singular(const std::string& words) {
   const auto without = [&](std::size_t letters) { return words.substr(0, words.size() - letters); };

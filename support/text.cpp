@@ -117,6 +117,17 @@ std::string join(const std::vector<std::int64_t>& numbers, std::string_view sepa
   return join(texts, separator);
 }
 
+std::string plural(std::string_view singular) {
+  const auto ends = [&](const char* with) { return singular.ends_with(with); };
+  if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy"))
+    return std::string(singular.substr(0, singular.size() - 1)) + "ies";
+  return std::string(singular) + (ends("s") || ends("x") || ends("ch") ? "es" : "s");
+}
+
+std::string quantity(std::int64_t count, std::string_view singular) {
+  return std::to_string(count) + " " + (count == 1 ? std::string(singular) : plural(singular));
+}
+
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return join(shape, "x");
 }

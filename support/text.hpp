@@ -24,6 +24,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string join(const std::vector<std::int64_t>& numbers, std::string_view separator);
 
+/// "losses" for "loss", "copies" for "copy".
+std::string plural(std::string_view singular);
+/// "1 loss", "2 losses".
+std::string quantity(std::int64_t count, std::string_view singular);
+
 /// "2x64x512"; empty for a scalar.
 std::string shape_text(const std::vector<std::int64_t>& shape);
 /// Inverse of shape_text; nullopt if malformed.

@@ -19,10 +19,6 @@ Runs by_id(const std::vector<RunBaseline>& runs) {
   return found;
 }
 
-std::string plural(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 /// "loss of step 3: 5.5 before, 5.25 now (-0.25)"; nullopt if all are equal.
 std::optional<std::string> first_other(const char* what, const std::vector<std::string>& before,
                                        const std::vector<std::string>& now) {
@@ -52,7 +48,8 @@ std::optional<std::string> other_parameters(const std::map<std::string, std::str
   for (const auto& [name, digest] : now)
     if (!before.contains(name)) names.push_back(name);
   if (names.empty()) return std::nullopt;
-  std::string words = std::to_string(names.size()) + " of " + plural(std::max(before.size(), now.size()), "parameter");
+  std::string words = std::to_string(names.size()) + " of " +
+                      quantity(std::ssize(before.size() > now.size() ? before : now), "parameter");
   words += " at the end: ";
   const bool all = names.size() <= most_named;
   if (!all) names.resize(most_named);
@@ -74,7 +71,7 @@ std::string differing_keys(const RequestKeys& before, const RequestKeys& now) {
   const bool all = words.size() <= most_keys_named;
   const std::size_t more = words.size() - std::min(words.size(), most_keys_named);
   if (!all) words.resize(most_keys_named);
-  return ": " + join(words, "; ") + (all ? "" : "; and " + plural(more, "other key"));
+  return ": " + join(words, "; ") + (all ? "" : "; and " + quantity(more, "other key"));
 }
 
 class Comparing {

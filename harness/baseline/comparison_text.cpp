@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Text and JSON of a comparison with a baseline.
 #include "harness/baseline/baseline_comparison.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -48,8 +49,8 @@ Json to_json(const BaselineComparison& comparison) {
 
 std::string to_text(const BaselineComparison& comparison) {
   std::string text = verdict_line(comparison) + commits(comparison) + "\n";
-  text += "compared: " + std::to_string(comparison.runs) + " runs, " + std::to_string(comparison.losses) + " losses, " +
-          std::to_string(comparison.parameters) + " parameters at the end, " + std::to_string(comparison.byte_counts) +
+  text += "compared: " + quantity(comparison.runs, "run") + ", " + quantity(comparison.losses, "loss") + ", " +
+          quantity(comparison.parameters, "parameter") + " at the end, " + std::to_string(comparison.byte_counts) +
           " numbers of bytes\n";
   if (!comparison.red.empty()) text += "does not hold:\n";
   for (const std::string& line : comparison.red) text += "  " + line + "\n";

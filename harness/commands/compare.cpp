@@ -152,7 +152,7 @@ std::string comparison_text(const Verdict& verdict) {
   const std::string missing = not_recorded_words(verdict);
   if (!missing.empty()) text += (cell.holds ? ", but " : "; ") + missing;
   if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
-  if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
+  if (open > 0) text += ", " + quantity(open, "check") + " not run or not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
   for (const auto& left_out : not_shown_of(cell)) text += "\nnot covered: " + left_out;
   if (cell.first_divergence) {

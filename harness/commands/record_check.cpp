@@ -64,8 +64,8 @@ RecordCheck check_record(const std::filesystem::path& path, const auditing::Audi
 
 std::string to_text(const RecordCheck& check) {
   std::string text = check.path.string() + ": " + check.role + ", level " + check.level + ", " + check.dtype + ", " +
-                     check.optimizer + ", " + std::to_string(check.world_size) + " ranks, " +
-                     std::to_string(check.steps) + " steps\n";
+                     check.optimizer + ", " + quantity(check.world_size, "rank") + ", " +
+                     quantity(check.steps, "step") + "\n";
   text += "structure: as docs/record-format.md says\n";
   const auto& audit = check.audit;
   std::vector<std::string> counts;

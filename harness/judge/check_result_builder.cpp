@@ -131,7 +131,7 @@ LocatedResult CheckResultBuilder::conclude_as(Outcome outcome, const std::string
   if (diverged()) {
     result_.outcome = Outcome::fails;
     result_.reason = failure_words();
-    if (result_.measured.empty()) result_.measured = std::to_string(divergences_) + " differences";
+    if (result_.measured.empty()) result_.measured = quantity(divergences_, "difference");
   } else if (!not_recorded_.empty()) {
     result_.outcome = Outcome::not_run;
     result_.reason = not_recorded_;

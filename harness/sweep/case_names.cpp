@@ -53,7 +53,8 @@ std::string variant_of(const ExtraCell& cell) {
   }
   if (cell.changes.dump) parts.push_back("level dump");
   if (cell.resumes) {
-    parts.push_back(fmt::format("resumed after {} steps on {} ranks{}", cell.resumes->steps, cell.resumes->world_size,
+    parts.push_back(fmt::format("resumed after {} on {}{}", quantity(cell.resumes->steps, "step"),
+                                quantity(cell.resumes->world_size, "rank"),
                                 cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
   }
   return join(parts, ", ");

@@ -26,6 +26,11 @@ TEST(RecordTraits, AnotherTrainersModelIsALlamaByItsFirstUnitAndItsTypeOrKeys) {
   EXPECT_TRUE(says({{"model_type", "mistral"}, {"sliding_window", nullptr}}));
   EXPECT_FALSE(says({{"model_type", "mistral"}})) << "transformers gives it a window";
   EXPECT_FALSE(says({{"model_type", "mistral"}, {"sliding_window", 4096}}));
+  EXPECT_TRUE(says({{"model_type", "granite"}})) << "its multipliers are 1 by default";
+  EXPECT_TRUE(says({{"model_type", "granite"}, {"embedding_multiplier", 1}}));
+  EXPECT_FALSE(says({{"model_type", "granite"}, {"embedding_multiplier", 12}}));
+  EXPECT_FALSE(says({{"model_type", "seed_oss"}, {"residual_dropout", 0}})) << "it has biases by default";
+  EXPECT_TRUE(says({{"model_type", "seed_oss"}, {"residual_dropout", 0}, {"attention_bias", false}}));
   Json config = sizes;
   EXPECT_TRUE(says(config));
   config["model_type"] = nullptr;

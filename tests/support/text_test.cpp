@@ -72,5 +72,13 @@ TEST(Shape, MalformedTextIsRefused) {
     EXPECT_FALSE(parse_shape(text)) << text;
 }
 
+TEST(Text, CountsInSingularAndPlural) {
+  EXPECT_EQ(quantity(1, "check"), "1 check");
+  EXPECT_EQ(quantity(0, "check"), "0 checks");
+  EXPECT_EQ(quantity(2, "step loss"), "2 step losses");
+  EXPECT_EQ(quantity(2, "copy"), "2 copies");
+  EXPECT_EQ(quantity(2, "day"), "2 days");
+}
+
 }  // namespace
 }  // namespace plumbline

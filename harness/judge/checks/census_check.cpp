@@ -39,8 +39,8 @@ class CensusCheck : public StepCheck {
   LocatedResult conclude() override {
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     return builder_.conclude(
-        fmt::format("{} units and {} parameters, each held once, where the manifest says", evidence_.model.units.size(),
-                    parameters),
+        fmt::format("{} and {}, each held once, where the manifest says",
+                    quantity(std::ssize(evidence_.model.units), "unit"), quantity(parameters, "parameter")),
         {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence_.model.units.size())}});
   }
 

@@ -11,6 +11,7 @@
 #include "schedule/lowering.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -90,7 +91,7 @@ class ConformanceCheck : public StepCheck {
       return builder_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t of_reference = reference_list_ ? std::ssize(reference_list_->texts) : 0;
-    return builder_.conclude(std::to_string(planned_) + " actions a step were executed as listed on every rank",
+    return builder_.conclude(quantity(planned_, "action") + " a step, executed as listed on every rank",
                              {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
 

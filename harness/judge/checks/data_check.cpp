@@ -8,6 +8,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "support/hash.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -129,7 +130,7 @@ class DataCheck : public StepCheck {
     of_reference_.conclude(builder_);
     of_candidate_.conclude(builder_);
     const auto all = evidence_.steps() * evidence_.own_microbatches();
-    return builder_.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",
+    return builder_.conclude(quantity(all, "microbatch") + " with the same ids and labels in both records",
                              {{"microbatches", all}}, {"distinct_microbatches"});
   }
 

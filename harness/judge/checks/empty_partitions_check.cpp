@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -177,8 +178,9 @@ class EmptyPartitionsCheck : public StepCheck {
     if (!idle_ranks_.empty() && builder_.count("memory_cells") == 0) {
       builder_.leave_out("bytes of ranks without units (memory.csv is empty)");
     }
-    return builder_.conclude(std::to_string(stages_.size()) + " stages without layers hold only what their units need",
-                             {{"stages", 1}, {"relays", relays_}});
+    return builder_.conclude(
+        "only what their units need is held by " + quantity(std::ssize(stages_), "stage") + " without layers",
+        {{"stages", 1}, {"relays", relays_}});
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "harness/judge/expected/evaluation_rows.hpp"
 #include "harness/judge/expected/loss_sum.hpp"
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -42,9 +43,10 @@ class EvaluationCheck : public StepCheck {
       return builder_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t all = evaluations() * microbatches();
-    return builder_.conclude(
-        fmt::format("{} losses of {} evaluations are {}, on the same data", all, evaluations(), agreement(evidence_)),
-        {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}}, {"nonzero_losses"});
+    return builder_.conclude(fmt::format("the losses of {} of {} are {}, on the same data", quantity(all, "microbatch"),
+                                         quantity(evaluations(), "evaluation"), agreement(evidence_)),
+                             {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}},
+                             {"nonzero_losses"});
   }
 
  private:

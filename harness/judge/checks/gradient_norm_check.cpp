@@ -12,6 +12,7 @@
 #include "harness/judge/checks/checks.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -113,7 +114,7 @@ class GradientNormCheck : public StepCheck {
   }
 
   std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.compared_steps(); }
-  std::string steps_words() const { return std::to_string(evidence_.compared_steps()) + " steps"; }
+  std::string steps_words() const { return quantity(evidence_.compared_steps(), "step"); }
 
   /// An external optimiser without clipping needs no norm.
   bool needs_no_norm() const {

@@ -4,6 +4,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 
@@ -32,8 +33,8 @@ class GradientsCheck : public StepCheck {
       builder_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
-    return builder_.conclude(fmt::format("the gradients of {} parameters in {} steps are {}", parameters,
-                                         evidence_.compared_steps(), agreement(evidence_)),
+    return builder_.conclude(fmt::format("the gradients of {} in {} are {}", quantity(parameters, "parameter"),
+                                         quantity(evidence_.compared_steps(), "step"), agreement(evidence_)),
                              {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
   }
 

@@ -9,6 +9,7 @@
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/expected/loss_sum.hpp"
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -47,9 +48,9 @@ class LossCheck : public StepCheck {
 
   LocatedResult conclude() override {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
-    return builder_.conclude(
-        fmt::format("{} microbatch losses and {} step losses are {}", all, steps, agreement(evidence_)),
-        {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
+    return builder_.conclude(fmt::format("{} and {} are {}", quantity(all, "microbatch loss"),
+                                         quantity(steps, "step loss"), agreement(evidence_)),
+                             {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
  private:

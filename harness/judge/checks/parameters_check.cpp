@@ -10,6 +10,7 @@
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -52,11 +53,11 @@ class ParametersCheck : public StepCheck {
       builder_.not_shown("optimiser state that is dropped where neither record has any");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
-    return builder_.conclude(
-        fmt::format("{} parameters and their optimiser state, at the start and after {} steps, are {}", parameters,
-                    evidence_.compared_updates(), agreement(evidence_)),
-        {{"tensors", parameters * (evidence_.compared_updates() + 1)},
-         {"learning_rates", ranks * evidence_.compared_updates()}});
+    return builder_.conclude(fmt::format("{} and their optimiser state, at the start and after {}, are {}",
+                                         quantity(parameters, "parameter"),
+                                         quantity(evidence_.compared_updates(), "step"), agreement(evidence_)),
+                             {{"tensors", parameters * (evidence_.compared_updates() + 1)},
+                              {"learning_rates", ranks * evidence_.compared_updates()}});
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -48,11 +49,10 @@ class TiedWeightsCheck : public StepCheck {
     const auto absent = builder_.count("absent_copies");
     if (absent > 0) builder_.not_shown("copies without a row");
     const auto least = others_ * (std::ssize(at_start_) + std::ssize(in_step_) * evidence_.steps()) - absent;
-    return builder_.conclude(
-        fmt::format("all copies of a tied weight have the same bits at the start and after {} steps, and so have their "
-                    "gradients and moments",
-                    evidence_.steps()),
-        {{"tied_copies", std::max<std::int64_t>(1, least)}});
+    return builder_.conclude(fmt::format("all copies of a tied weight have the same bits at the start and after {}, "
+                                         "and so have their gradients and moments",
+                                         quantity(evidence_.steps(), "step")),
+                             {{"tied_copies", std::max<std::int64_t>(1, least)}});
   }
 
  private:

@@ -102,7 +102,7 @@ std::optional<FaultSignature> not_a_number(const Wrong& wrong) {
     elements += relation_of(wrong.at(microbatch).expected->entry, wrong.at(microbatch).wrong()->entry).not_finite;
   if (elements == 0) return std::nullopt;
   return FaultSignature{"not_finite", wrong.what + " holds NaN or infinity where the reference's is finite",
-                        std::to_string(elements) + " elements", "an overflow, or memory that was never written"};
+                        quantity(elements, "element"), "an overflow, or memory that was never written"};
 }
 
 /// The sent tensor is correct and the received one is not: it changed in transfer.

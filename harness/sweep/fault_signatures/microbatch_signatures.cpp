@@ -86,7 +86,7 @@ bool fits(const Numbers& values, const Numbers& wanted, double tolerance) {
 
 std::string evidence_of(const Sums& sums, const Numbers& values, const Numbers& wanted) {
   return "residual " + factor_text(norm_of(difference(values, wanted)) / norm_of(wanted)) + " over " +
-         std::to_string(sums.parameters) + " gradients that differ, at most " + std::to_string(most_elements) +
+         quantity(sums.parameters, "gradient") + " with differences, at most " + std::to_string(most_elements) +
          " elements of each";
 }
 

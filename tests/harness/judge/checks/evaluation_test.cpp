@@ -308,7 +308,7 @@ TEST(EvaluationCheck, IsHeldUpToTheStepWhoseClipCoefficientsPart) {
 
   EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
   EXPECT_EQ(found.compared.at("evaluations"), 1);
-  EXPECT_THAT(found.reason, HasSubstr("2 losses of 1 evaluations are"));
+  EXPECT_THAT(found.reason, HasSubstr("the losses of 2 microbatches of 1 evaluation are"));
   EXPECT_THAT(found.reason, HasSubstr(", up to the norm of step 1: "));
   EXPECT_THAT(found.not_shown, ElementsAre(HasSubstr("values after the norm of step 1")));
 }

@@ -83,7 +83,7 @@ TEST_F(Fingerprints, OneMicrobatchAloneWasOverwrittenAndNotAddedUp) {
 
     ASSERT_THAT(names_of(all), ElementsAre("one_microbatch_only"));
     EXPECT_THAT(all[0].words, HasSubstr("microbatch 3 alone, the last one"));
-    EXPECT_THAT(all[0].evidence, HasSubstr("over 4 gradients that differ"));
+    EXPECT_THAT(all[0].evidence, HasSubstr("over 4 gradients with differences"));
   }
 }
 
