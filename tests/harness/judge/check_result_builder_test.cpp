@@ -100,7 +100,7 @@ TEST(CheckResultBuilder, OneDifferenceIsToldInItsOwnWords) {
   const auto result = builder.conclude("", {}).result;
 
   EXPECT_EQ(result.reason, "norm differs");
-  EXPECT_EQ(result.measured, "1 differences");
+  EXPECT_EQ(result.measured, "1 difference");
   EXPECT_EQ(result.limit, "0 ULP");
 }
 

@@ -501,7 +501,7 @@ TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
           << name;
       EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("values after the norm of step 0"))) << name;
     }
-    EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("1 steps are")) << "that step's too";
+    EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("1 step are")) << "that step's too";
     for (const char* name : {"data", "census", "memory", "conformance"})
       EXPECT_THAT(result_of(verdict, name).reason, ::testing::Not(HasSubstr("up to the norm"))) << name;
   }

@@ -365,7 +365,7 @@ TEST_F(MakePlan, TheVariantSaysLengthsUpToEightAndWhatWasGoneOnWith) {
   ASSERT_THAT(made.cells, SizeIs(3));
   EXPECT_THAT(made.cells[0].plan.variant, ::testing::StartsWith("lengths 1 2 3 4 5 6 7 8"));
   EXPECT_THAT(made.cells[1].plan.variant, ::testing::MatchesRegex("lengths of 9 microbatches \\([0-9a-f]{6}\\)"));
-  EXPECT_EQ(made.cells[2].plan.variant, "resumed after 2 steps on 1 ranks under 1f1b");
+  EXPECT_EQ(made.cells[2].plan.variant, "resumed after 2 steps on 1 rank under 1f1b");
 }
 
 // A reference sums in one order, and both parts of a run are held against it.
