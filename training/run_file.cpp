@@ -251,7 +251,8 @@ class Reader {
     }
     refuse_too_large_a_step(data, *rows, batch, microbatches);
     for (std::vector<std::int64_t>& row : *rows) {
-      if (row.size() == 1) row.assign(static_cast<std::size_t>(batch), row.front());
+      const auto first = row.front();  // assign must not be given a reference to its own element
+      if (row.size() == 1) row.assign(static_cast<std::size_t>(batch), first);
     }
     for (std::int64_t i = 0; i < microbatches; ++i) {
       run_.data.row_lengths.push_back((*rows)[static_cast<std::size_t>(i % given)]);

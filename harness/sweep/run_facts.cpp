@@ -202,8 +202,8 @@ class RunReader {
     for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
       RequestedMicrobatch microbatch;
       microbatch.lengths = rows[static_cast<std::size_t>(number) % rows.size()];
-      if (microbatch.lengths.size() == 1)
-        microbatch.lengths.assign(static_cast<std::size_t>(batch), microbatch.lengths.front());
+      const std::int64_t first = microbatch.lengths.front();
+      if (microbatch.lengths.size() == 1) microbatch.lengths.assign(static_cast<std::size_t>(batch), first);
       microbatch.masked = masked.contains(number);
       microbatches.push_back(std::move(microbatch));
     }
