@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <glob.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,6 +41,12 @@ std::vector<fs::path> files_matching(const fs::path& pattern) {
   }
   std::ranges::sort(files, {}, [](const fs::path& each) { return each.string(); });
   return files;
+}
+
+std::optional<std::uintmax_t> free_bytes(const std::filesystem::path& path) {
+  struct statvfs disk {};
+  if (statvfs(path.c_str(), &disk) != 0) return std::nullopt;
+  return std::uintmax_t{disk.f_bavail} * disk.f_frsize;
 }
 
 fs::path program_folder() {

@@ -2,7 +2,9 @@
 // Queries on paths given by a user, with errors that name the path.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,9 @@ bool folder_exists(const std::filesystem::path& path);
 /// Expands a pattern, sorted by the names' bytes: the name itself if it exists, else, if it has *, ? or [, the files
 /// that match as in a shell. Empty if nothing matches. Throws InputError if a folder on the path cannot be read.
 std::vector<std::filesystem::path> files_matching(const std::filesystem::path& pattern);
+
+/// Bytes that a user may still write there; nullopt if unknown. (libc++'s fs::space says 2^64 - 1 of a full disk.)
+std::optional<std::uintmax_t> free_bytes(const std::filesystem::path& path);
 
 /// The folder of the running program, which contains the other programs of its build.
 std::filesystem::path program_folder();

@@ -65,12 +65,10 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
   std::string why;
   for (const fs::path& parent : parents) {
     remove_abandoned(parent);
-    std::error_code unknown;
-    const fs::space_info space = fs::space(parent, unknown);
-    if (!unknown && space.available < static_cast<std::uintmax_t>(bytes)) {
+    const auto available = free_bytes(parent);
+    if (available && *available < static_cast<std::uintmax_t>(bytes)) {
       why += (why.empty() ? "" : "; ") + parent.string() + " has only " +
-             bytes_text(static_cast<std::int64_t>(space.available)) + " of the " + bytes_text(bytes) +
-             " that may be needed";
+             bytes_text(static_cast<std::int64_t>(*available)) + " of the " + bytes_text(bytes) + " that may be needed";
       continue;
     }
     do {

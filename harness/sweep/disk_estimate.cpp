@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/sweep/run_facts.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -73,9 +74,9 @@ std::string disk_text(const DiskEstimate& estimate, const fs::path& folder) {
   std::error_code unknown;
   fs::path there = fs::absolute(folder, unknown);
   while (!there.empty() && !fs::exists(there, unknown) && there != there.parent_path()) there = there.parent_path();
-  const auto space = fs::space(there, unknown);
-  if (!unknown && static_cast<double>(space.available) < bytes)
-    text += fmt::format(", and {} has only {} left", there.string(), size_text(static_cast<double>(space.available)));
+  const auto available = free_bytes(there);
+  if (available && static_cast<double>(*available) < bytes)
+    text += fmt::format(", and {} has only {} left", there.string(), size_text(static_cast<double>(*available)));
   return text;
 }
 

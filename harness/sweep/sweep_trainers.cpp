@@ -9,6 +9,7 @@
 
 #include "support/error.hpp"
 #include "support/json.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 
@@ -69,11 +70,10 @@ LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::stri
 /// A trainer's exit code concerns only its own case; a full disk stops the sweep.
 void SweepTrainers::refuse_full_disk(const std::string& id) const {
   constexpr std::uintmax_t least_bytes = 1 << 20;
-  std::error_code unknown;
-  const auto space = fs::space(folder_.path(), unknown);
-  if (unknown || space.available >= least_bytes) return;
+  const auto available = free_bytes(folder_.path());
+  if (!available || *available >= least_bytes) return;
   throw SystemError(fmt::format("{} failed, and {} has only {} bytes left: the disk is full", id,
-                                folder_.path().string(), space.available));
+                                folder_.path().string(), *available));
 }
 
 LaunchFinding SweepTrainers::start(PlannedCommand command, const std::string& id, const fs::path& record,
