@@ -75,7 +75,8 @@ TEST(MakeSchedule, MakesEveryNameInEverySize) {
 }
 
 TEST(MakeSchedule, NamesSizesThatFit) {
-  EXPECT_THAT(message_of<InputError>([] { make_schedule("chimera", 2, 4); }), HasSubstr("choose one of afab, 1f1b, "));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("chimera", 2, 4); }),
+              HasSubstr("choose one of afab, 1f1b, interleaved-1f1b"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 0, 4); }), HasSubstr("at least 1"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 2, 0); }), HasSubstr("at least 1 microbatch"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("afab", 2, 4, 2); }), HasSubstr("set chunks = 1"));

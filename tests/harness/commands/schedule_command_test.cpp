@@ -171,8 +171,12 @@ TEST_F(ScheduleCommand, ListsAllAsJson) {
   const Json json = Json::parse(run("list --json").out);
 
   std::map<std::string, std::string> placements;
-  for (const Json& each : json) placements[each.at("name")] = each.at("placement");
-  EXPECT_EQ(placements.size(), schedule_names().size());
+  std::vector<std::string> names;
+  for (const Json& each : json) {
+    names.push_back(each.at("name"));
+    placements[names.back()] = each.at("placement");
+  }
+  EXPECT_EQ(names, schedule_names());
   EXPECT_EQ(placements["1f1b"], "loop");
   EXPECT_EQ(placements["zb-v"], "v");
 }
