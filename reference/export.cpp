@@ -15,6 +15,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/machine_memory.hpp"
+#include "support/paths.hpp"
 #include "support/safetensors.hpp"
 #include "support/tensor_files.hpp"
 #include "training/environment.hpp"
@@ -90,13 +91,12 @@ void tell_cost(const ReferenceOptions& options, const TrainingRun& training, con
                const NamedTensors& weights, const std::filesystem::path& folder) {
   std::int64_t bytes = data.bytes();
   for (const auto& [name, value] : weights) bytes += static_cast<std::int64_t>(value.nbytes());
-  std::error_code unknown;
-  const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
+  const auto available = free_bytes(folder);
   const std::string cost = "about " + bytes_text(bytes) + " in " + std::to_string(data.files()) + " file" +
                            (data.files() == 1 ? "" : "s") + " of data and one of weights";
-  if (!unknown && space.available < static_cast<std::uintmax_t>(bytes)) {
+  if (available && *available < static_cast<std::uintmax_t>(bytes)) {
     throw SystemError(folder.string() + ": the export takes " + cost + ", and " +
-                      bytes_text(static_cast<std::int64_t>(space.available)) +
+                      bytes_text(static_cast<std::int64_t>(*available)) +
                       " are free there; give another folder, or a run file of fewer steps (--check asks about a run "
                       "file and writes nothing)");
   }
