@@ -143,7 +143,9 @@ TEST(MakeSchedule, PeakSlotsOfEveryGenerator) {
     const std::int32_t p = schedule.placement.ranks, m = schedule.microbatches, v = schedule.placement.chunks_per_rank;
     for (std::int32_t r = 0; r < p; ++r) {
       const std::int32_t expected = peaks.at(schedule.name)(p, m, v, r);
-      if (expected > 0) EXPECT_EQ(peak(schedule, r), expected) << "rank " << r;
+      if (expected > 0) {
+        EXPECT_EQ(peak(schedule, r), expected) << "rank " << r;
+      }
     }
   });
 }
