@@ -71,7 +71,7 @@ std::string differing_keys(const RequestKeys& before, const RequestKeys& now) {
   const bool all = words.size() <= most_keys_named;
   const std::size_t more = words.size() - std::min(words.size(), most_keys_named);
   if (!all) words.resize(most_keys_named);
-  return ": " + join(words, "; ") + (all ? "" : "; and " + quantity(more, "other key"));
+  return ": " + join(words, "; ") + (all ? "" : "; and " + quantity(static_cast<std::int64_t>(more), "other key"));
 }
 
 class Comparing {

@@ -34,6 +34,14 @@ std::optional<std::string> alone_line(const std::string& said) {
   return line.substr(line.find(": ") + 2);
 }
 
+/// MPICH's message under the launcher of another MPI: MPI_Init refuses.
+std::optional<std::string> refused_line(const std::string& said) {
+  const auto sign = said.find("unsupported PMI version");
+  if (sign == std::string::npos) return std::nullopt;
+  const auto begin = said.find_first_not_of(" ", said.rfind(":", sign) + 1);
+  return said.substr(begin, said.find('\n', sign) - begin);
+}
+
 /// True if the output of launcher or program shows that the program was started.
 bool shows_started_processes(const LauncherSight& sight) {
   // Open MPI, MPICH and Intel MPI, Slurm; and the dynamic linker in the program's name
@@ -75,15 +83,18 @@ std::string nothing_started(const LauncherSight& sight) {
          "/command.txt by hand, and correct the launcher or the key launcher" + " of the sweep file";
 }
 
+std::string another_mpi(const LauncherSight& sight) {
+  return " It belongs to another MPI than the one that " + sight.program +
+         " was built with; give the path of that MPI's launcher in the key launcher of the sweep file";
+}
+
 /// With MPI, the record has another world size than requested.
 std::string other_world(const LauncherSight& sight, std::int64_t world) {
   const std::string asked = std::to_string(sight.asked) + " were asked for";
   if (world > 1) return sight.launcher + " started " + count_text(world, "rank") + " where " + asked + correct_it;
   if (sight.processes > 1) {
     return sight.launcher + " started " + std::to_string(sight.processes) + " processes of " + sight.program +
-           " that do not form one world: each has world size 1 (" + asked +
-           "). It belongs to another MPI than the one that " + sight.program +
-           " was built with; give the path of that MPI's launcher in the key launcher of the sweep file";
+           " that do not form one world: each has world size 1 (" + asked + ")." + another_mpi(sight);
   }
   return sight.launcher + " started one process of " + sight.program + " where " + asked + correct_it;
 }
@@ -93,6 +104,9 @@ std::string other_world(const LauncherSight& sight, std::int64_t world) {
 std::optional<std::string> launcher_fault(const LauncherSight& sight) {
   if (!sight.any_rank) {
     if (const auto alone = alone_line(sight.said)) return alone;
+    if (const auto refused = refused_line(sight.said)) {
+      return "MPI_Init of " + sight.program + " failed under " + sight.launcher + ": " + *refused + another_mpi(sight);
+    }
     if (const auto slots = slots_line(sight.said)) {
       return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it printed: " + *slots +
              ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "

@@ -118,6 +118,21 @@ TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
       << "a trainer's own words";
 }
 
+TEST(LauncherFault, AnMpiThatRefusesTheLauncherIsQuoted) {
+  LauncherSight refused = sight();
+  refused.any_rank = false;
+  refused.exit_code = 16;
+  // MPICH 5.0.2 under the mpirun of Open MPI 5.0.11
+  refused.said = R"(Abort(203048208): Fatal error in internal_Init_thread: Internal MPI error!, error stack:
+MPIR_pmi_init(225)..............:
+check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI version PMIx. Aborting.
+prterun detected that one or more processes exited with non-zero status,
+)";
+  EXPECT_THAT(fault(refused),
+              AllOf(HasSubstr("failed under mpirun: Runtime environment uses unsupported PMI version PMIx. "),
+                    HasSubstr("another MPI than the one that plumbline-pipeline was built with")));
+}
+
 TEST(LauncherFault, FewerOrMoreRanks) {
   LauncherSight other = sight();
   other.world_size = 2;
