@@ -74,8 +74,8 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence) {
   kainjow::mustache::mustache page{text.page};
   if (!page.is_valid()) throw std::logic_error("page template: " + page.error_message());
   PageData data;
-  for (const auto& [name, content] : text.partials)
-    data.set(name, PageData(kainjow::mustache::partial([&content] { return content; })));
+  for (const auto& partial : text.partials)
+    data.set(partial.first, PageData(kainjow::mustache::partial([&partial] { return partial.second; })));
   const UsualTexts usual = usual_texts(verdict);
   fill_summary(data, verdict);
   fill_facts(data, verdict, evidence);

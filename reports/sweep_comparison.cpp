@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -176,7 +177,7 @@ std::vector<CellChange> cell_changes(const Verdict& before, const Verdict& now) 
   for (const CellVerdict& cell : before.cells) {
     if (!later.contains(suite_name(cell))) changes.push_back({cell_title(cell), state_of(cell), "-", {}, {}});
   }
-  std::ranges::stable_partition(changes, &CellChange::red);
+  std::stable_partition(changes.begin(), changes.end(), std::mem_fn(&CellChange::red));
   return changes;
 }
 
