@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/take_baseline.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "command_line/command_line.hpp"
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/take_baseline.hpp"
 #include "reports/report.hpp"
 #include "reports/sweep_comparison.hpp"
