@@ -23,10 +23,8 @@ std::vector<const CLI::App*> commands_of(const CLI::App* app) {
 
 std::vector<std::string> options_of(const CLI::App* command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : shown_options(command)) {
-    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-    for (const auto& name : option->get_snames()) names.push_back("-" + name);
-  }
+  for (const CLI::Option* option : shown_options(command))
+    std::ranges::move(option_names(option), std::back_inserter(names));
   return names;
 }
 

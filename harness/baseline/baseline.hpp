@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/baseline/request_keys.hpp"
+#include "harness/baseline/run_identity.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {

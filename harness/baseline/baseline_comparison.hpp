@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/baseline/baseline.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -48,5 +49,8 @@ struct BaselineComparison {
 
 Json to_json(const BaselineComparison& comparison);
 std::string to_text(const BaselineComparison& comparison);
+
+/// Compares bits if both have the same code path and request, and bytes if they have the same request.
+BaselineComparison compare_baselines(const Baseline& before, const Baseline& now);
 
 }  // namespace plumbline

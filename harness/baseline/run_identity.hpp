@@ -2,7 +2,9 @@
 // Identity of runs and code paths in a baseline.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "support/json.hpp"
 
@@ -20,5 +22,19 @@ Json code_path_of(const Json& environment);
 
 /// The trainers' commit; empty if unknown.
 std::string commit_of(const Json& environment);
+
+/// From key, "optimizer/learning_rate", to value; long values are replaced by their digest.
+using RequestKeys = std::map<std::string, std::string>;
+
+/// Omits the locations of files. Empty without a request.
+RequestKeys request_keys(Json request);
+
+/// Difference of `keys` to `base`: the entries that differ, and "absent" for missing ones.
+RequestKeys beyond(const RequestKeys& base, const RequestKeys& keys);
+/// The inverse: applies such entries to `base`.
+RequestKeys with(RequestKeys base, const RequestKeys& beyond);
+
+/// "steps 5 before, 6 now" for each differing key.
+std::vector<std::string> request_differences(const RequestKeys& before, const RequestKeys& now);
 
 }  // namespace plumbline

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/bench/bench_text.hpp"
-#include "harness/bench/median_interval.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "harness/bench/median_interval.hpp"
+#include "record/mesh.hpp"
+#include "record/record.hpp"
+#include "reports/measured_timeline.hpp"
+#include "support/error.hpp"
 
 namespace plumbline {
 namespace {
@@ -80,6 +84,55 @@ double noise_of(const std::vector<BenchReference>& references) {
   for (const BenchReference& reference : references)
     noise = std::max({noise, std::fabs(reference.second.low - 1), std::fabs(reference.second.high - 1)});
   return noise;
+}
+
+OrderStatistics order_statistics_of_median(std::size_t count) {
+  constexpr double wanted = 0.95;
+  // Probability that the median is outside: twice the lower tail, at k - 1, of `count` tosses of a fair coin.
+  double term = std::pow(0.5, static_cast<double>(count)), tail = 0;
+  OrderStatistics best{0, count < 2 ? 0 : 1 - 2 * term};
+  for (std::size_t k = 0; 2 * (k + 1) <= count; ++k) {
+    tail += term;
+    if (1 - 2 * tail < wanted) break;
+    best = {k, 1 - 2 * tail};
+    term *= static_cast<double>(count - k) / static_cast<double>(k + 1);
+  }
+  return best;
+}
+
+MedianInterval median_interval(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t count = values.size(), outer = order_statistics_of_median(count).from_end;
+  const double median = count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+  return {median, values[outer], values[count - 1 - outer]};
+}
+
+BenchRound measure_round(const std::filesystem::path& record) {
+  std::vector<Record> replicas;
+  for (const auto& folder : replica_folders(record)) replicas.push_back(read_record(folder));
+  if (replicas.empty()) replicas.push_back(read_record(record));
+  BenchRound round;
+  std::map<std::int64_t, double> seconds;
+  for (const Record& replica : replicas) {
+    for (const RankRecord& rank : replica.ranks) {
+      for (const StepRow& row : rank.steps) {
+        if (row.step == 0) continue;  // warm-up
+        seconds[row.step] = std::max(seconds[row.step], row.seconds.value_or(0));
+        round.tokens = std::max(round.tokens, static_cast<double>(row.tokens));
+      }
+    }
+  }
+  for (const auto& [step, longest] : seconds)
+    if (longest > 0) round.steps_ms.push_back(1e3 * longest);
+  if (round.steps_ms.empty())
+    throw InputError(record.string() +
+                     ": has only the first step, which warms up; a bench needs train.steps of 2 or more");
+  const Record& first = replicas.front();
+  if (first.ranks.size() < 2) return round;
+  const MeasuredTimeline timeline = measure_timeline(first);
+  round.timeline = BenchRound::Timeline{timeline.median_bubble_rate, timeline.planned.bubble_rate,
+                                        timeline.median_makespan, timeline.planned.makespan};
+  return round;
 }
 
 }  // namespace plumbline

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/baseline_command.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -8,8 +6,9 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/take_baseline.hpp"
+#include "harness/commands/commands.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -32,10 +31,10 @@ struct BaselineOptions {
 };
 
 fs::path file_of(const BaselineOptions& options) {
-  const bool plain = !options.name.empty() && options.name.front() != '.' &&
-                     std::all_of(options.name.begin(), options.name.end(), [](unsigned char c) {
-                       return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
-                     });
+  const bool plain =
+      !options.name.empty() && options.name.front() != '.' && std::ranges::all_of(options.name, [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+      });
   if (!plain)
     throw InputError("\"" + options.name +
                      "\" is not a name of a baseline: give letters, digits, dots, dashes, underscores");
@@ -70,7 +69,7 @@ int list(const BaselineOptions& options) {
   if (folder_exists(options.folder))
     for (const auto& entry : fs::directory_iterator(options.folder))
       if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
   for (const fs::path& file : files) {
     const Baseline baseline = read_baseline(file);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/bench_command.hpp"
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -8,6 +6,7 @@
 #include "command_line/command_line.hpp"
 #include "harness/bench/bench_text.hpp"
 #include "harness/bench/run_bench.hpp"
+#include "harness/commands/commands.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -26,9 +25,8 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
   auto* command = app.add_subcommand("bench", "Time a sweep file's cases and their references in turn; judges nothing");
   command->add_option("SWEEP.toml", options->sweep.sweep_file, "The sweep file whose cases are timed")->required();
   command
-      ->add_option_function<fs::path>(
-          "--out", [options](const fs::path& out) { options->sweep.out = out; },
-          "Folder for the results (default: reports/runs/<date>-<time>-<name>-bench)")
+      ->add_option("--out", options->sweep.out,
+                   "Folder for the results (default: reports/runs/<date>-<time>-<name>-bench)")
       ->type_name("DIR");
   command->add_option("--rounds", options->rounds, "Runs of each case, at least 2; six give intervals of 95 %")
       ->capture_default_str();

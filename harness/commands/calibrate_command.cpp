@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/calibrate_command.hpp"
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
 #include "command_line/command_line.hpp"
+#include "harness/commands/commands.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/run_commands.hpp"
@@ -37,10 +36,7 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
                    std::string("Order of summing gradients, as ").append(reference_program) + "'s")
       ->type_name("FILE.csv");
   command->add_flag("--resume", options->resume, "Continue the calibration in --record");
-  command
-      ->add_option("--trainers", options->trainers,
-                   std::string("Folder of ").append(reference_program) + " (default: this program's folder)")
-      ->type_name("DIR");
+  command->add_option("--trainers", options->trainers, trainers_help())->type_name("DIR");
   command->footer(help_end(
       {"plumbline calibrate fixtures/runs/quick.toml --record records/calibration",
        std::string(mpirun) + " -n 2 " + pipeline_program +

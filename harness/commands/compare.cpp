@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 
+#include "command_line/command_line.hpp"
+#include "harness/commands/commands.hpp"
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
@@ -14,6 +18,7 @@
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
+#include "record/mesh.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
 #include "reports/words.hpp"
@@ -82,7 +87,7 @@ std::vector<std::string> not_shown_of(const CellVerdict& cell) {
   std::vector<std::string> lines;
   for (const auto& check : cell.checks) {
     for (const auto& words : check.not_shown) {
-      if (std::find(lines.begin(), lines.end(), words) == lines.end()) lines.push_back(words);
+      if (std::ranges::find(lines, words) == lines.end()) lines.push_back(words);
     }
   }
   return lines;
@@ -183,9 +188,7 @@ void write_comparison(const fs::path& folder, const fs::path& reference, const f
     write_verdict(folder / "verdict.json", verdict);
     write_reports(folder);
   } catch (...) {  // leave no half-made folder for the next call
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-    if (was_there) fs::create_directory(folder, ignored);
+    release_folder(folder, was_there);
     throw;
   }
 }
@@ -199,6 +202,42 @@ int compare(const fs::path& reference, const fs::path& candidate, bool json, con
   else
     print_text(comparison_text(verdict));
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+std::function<int()> add_compare_command(CLI::App& app) {
+  struct Given {
+    fs::path reference, candidate;
+    std::optional<fs::path> calibration, request, page;
+    std::optional<std::int64_t> replica;
+    bool json = false;
+  };
+  const auto given = std::make_shared<Given>();
+  auto* command = app.add_subcommand("compare", "Judge any two run records");
+  command->add_option("REFERENCE", given->reference, "The reference's record")->required();
+  command->add_option("CANDIDATE", given->candidate, "The record to judge")->required();
+  command
+      ->add_option("--calibration", given->calibration,
+                   "calibration.json of this run: compare values within its limits instead of in bits, where "
+                   "bits cannot be equal (another device, another instruction set)")
+      ->type_name("FILE.json");
+  command
+      ->add_option("--request", given->request,
+                   "request.json: what the candidate was asked to do, which is then required")
+      ->type_name("FILE.json");
+  command->add_option("--replica", given->replica,
+                      "Which pipeline of each, where several trained in parallel (0, 1, ...); without it all are "
+                      "judged and compared with each other");
+  command->add_flag("--json", given->json, "Print the verdict as JSON");
+  command->add_option("--page", given->page, "Folder to create, with a report of the comparison")->type_name("DIR");
+  command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
+                           {.zero = "holds", .one = "does not hold"}));
+  return [given] {
+    const auto chosen = [&](const fs::path& folder) {
+      return given->replica ? replica_folder(folder, given->replica) : folder;
+    };
+    return compare(chosen(given->reference), chosen(given->candidate), given->json, given->calibration, given->request,
+                   given->page);
+  };
 }
 
 }  // namespace plumbline

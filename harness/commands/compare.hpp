@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `plumbline compare REFERENCE CANDIDATE [--calibration FILE]`: judges two existing records of any trainers.
-// them.
 #pragma once
 
 #include <filesystem>

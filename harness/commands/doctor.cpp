@@ -3,18 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <iostream>
+#include <memory>
 #include <thread>
 
-#include "harness/commands/two_ranks.hpp"
+#include "command_line/command_line.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/launch/default_launcher.hpp"
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
 #include "harness/sweep/run_commands.hpp"
+#include "record/exit_file.hpp"
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "support/paths.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "support/visible_gpus.hpp"
 
@@ -64,23 +74,91 @@ const Json no_trainer = {{"missing", "is not installed here"}};
 
 /// A field of a trainer's answer, or null.
 Json of_gpu(const Json& answer, const std::string& key) {
-  if (!answer.contains("gpu") || !answer.at("gpu").contains(key)) return nullptr;
-  return answer.at("gpu").at(key);
+  return answer.value(Json::json_pointer("/gpu/" + key), Json());
 }
 
 bool names_transport(const Json& answer, const std::string& name) {
-  if (!answer.contains("transports")) return false;
-  for (const Json& transport : answer.at("transports")) {
-    if (transport == name) return true;
+  const Json transports = answer.value("transports", Json::array());
+  return std::find(transports.begin(), transports.end(), name) != transports.end();
+}
+
+constexpr std::int64_t tested_ranks = 2;
+
+constexpr const char* tested_run = R"([model]
+config = "model.json"
+[data]
+text = "text.txt"
+lengths = [2, 2]
+[train]
+steps = 1
+[pipeline]
+transport = "mpi"
+)";
+
+void write_run(const fs::path& folder) {
+  write_file(folder / "run.toml", tested_run);
+  write_file(folder / "text.txt", "the text of a run of two ranks, one step long");
+  write_json(folder / "model.json", {{"model_type", "llama"},
+                                     {"vocab_size", 256},
+                                     {"hidden_size", 8},
+                                     {"intermediate_size", 8},
+                                     {"num_hidden_layers", 2},
+                                     {"num_attention_heads", 1},
+                                     {"num_key_value_heads", 1},
+                                     {"max_position_embeddings", 2},
+                                     {"rms_norm_eps", 1e-5},
+                                     {"tie_word_embeddings", false}});
+}
+
+std::int64_t arrived_in(const fs::path& record) {
+  std::int64_t arrived = 0;
+  for (std::int64_t rank = 0; rank < tested_ranks; ++rank) {
+    try {
+      const auto ended = read_exit_file(record / rank_folder(rank) / "exit.json");
+      if (ended && ended->status == "ok") ++arrived;
+    } catch (const InputError&) {  // the record is damaged
+    }
   }
-  return false;
+  return arrived;
+}
+
+/// Starts two ranks as a sweep does: {"launcher": "mpirun ...", "asked": 2, "arrived": number that trained a step and
+/// ended well, "why_not": null or why fewer}. The run, one step of a tiny model, uses a temporary folder, which is
+/// removed. Throws SystemError if a stop was requested.
+Json start_two_ranks(const fs::path& trainers, StopSignals& signals) {
+  const ScratchFolder scratch;
+  const fs::path folder = scratch.path();
+  Json found = {{"launcher", default_launcher()}, {"asked", tested_ranks}, {"arrived", 0}, {"why_not", nullptr}};
+  Launch launch;
+  launch.command = launcher_words(default_launcher(), tested_ranks);
+  launch.program = (trainers / pipeline_program).string();
+  launch.command.insert(launch.command.end(), {launch.program, (folder / "run.toml").string(), "--record",
+                                               (folder / "record").string(), "--quiet"});
+  launch.folder = folder;
+  launch.record = folder / "record";
+  launch.ranks = tested_ranks;
+  launch.speaker = pipeline_program;
+  launch.time_limit = std::chrono::seconds(60);
+  try {
+    write_run(folder);
+    const auto finding = plumbline::launch(launch, signals);
+    if (finding.interrupted) throw SystemError(finding.words);
+    found["arrived"] = arrived_in(launch.record);
+    if (finding.exit_code != 0) found["why_not"] = finding.words;
+  } catch (const SystemError& error) {
+    if (signals.asked()) throw;
+    found["why_not"] = error.what();
+  }
+  if (found["why_not"].is_null() && found["arrived"] != tested_ranks) {
+    found["why_not"] = "the run ended with code 0, but not every rank recorded that it ended well";
+  }
+  return found;
 }
 
 }  // namespace
 
 bool judge_alone(const fs::path& folder) {
-  std::error_code none;
-  return !fs::exists(folder / reference_program, none) && !fs::exists(folder / pipeline_program, none);
+  return !path_exists(folder / reference_program) && !path_exists(folder / pipeline_program);
 }
 
 Json examine_gpus(const Json& trainers) {
@@ -215,6 +293,44 @@ std::string doctor_text(const Json& findings) {
   text += "\n";
   flatten(findings, "", text);
   return text;
+}
+
+std::function<int()> add_doctor_command(CLI::App& app, const fs::path& trainers) {
+  struct Given {
+    fs::path trainers, resources;
+    bool json = false;
+  };
+  const auto given = std::make_shared<Given>();
+  given->trainers = trainers;
+  auto* command = app.add_subcommand("doctor", "What this machine offers a sweep, and what is missing");
+  auto* other_trainers =
+      command->add_option("--trainers", given->trainers, "Folder of the trainers (default: this program's folder)")
+          ->type_name("DIR");
+  auto* as_json = command->add_flag("--json", given->json, "Print it as JSON");
+  command
+      ->add_option("--ctest-resources", given->resources,
+                   "Find only the GPUs, and write them for ctest --resource-spec-file")
+      ->type_name("FILE.json")
+      ->excludes(as_json);
+  command->footer(help_end({"plumbline doctor"},
+                           {.zero = "a sweep can run here", .three = "something is missing, which is listed"}));
+  return [given, other_trainers] {
+    if (other_trainers->count() > 0 && judge_alone(given->trainers))
+      throw InputError(given->trainers.string() + ": holds neither " + reference_program + " nor " + pipeline_program);
+    if (!given->resources.empty()) {
+      const GpuCount gpus = count_gpus(given->trainers);
+      write_json(given->resources, ctest_resources(gpus.count));
+      std::cout << given->resources.string() << ": " << gpus.count << (gpus.count == 1 ? " GPU" : " GPUs")
+                << (gpus.why_none.empty() ? "" : ": " + gpus.why_none) << "\n";
+      return static_cast<int>(ExitCode::holds);
+    }
+    const Json findings = examine_machine(given->trainers);
+    if (given->json)
+      std::cout << json_text(findings, 2) << "\n";
+    else
+      print_text(doctor_text(findings));
+    return static_cast<int>(findings.at("missing").empty() ? ExitCode::holds : ExitCode::harness_failure);
+  };
 }
 
 }  // namespace plumbline

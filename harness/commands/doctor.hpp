@@ -32,7 +32,7 @@ GpuCount count_gpus(const std::filesystem::path& trainers);
 Json ctest_resources(std::size_t gpus);
 
 /// {"usable": true, "trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs":
-/// {"mpirun": path | null}, "two_ranks": <start_two_ranks> | null where there is nothing to start, "cores": 2,
+/// {"mpirun": path | null}, "two_ranks": <result of starting two> | null where there is nothing to start, "cores": 2,
 ///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...],
 ///  "missing": ["mpirun: install openmpi-bin", ...], "judge_alone": false}. What is missing prevents a CPU sweep of our
 /// own trainers; what GPUs lack does not. If neither trainer exists (judge_alone), nothing is

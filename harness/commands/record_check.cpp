@@ -48,24 +48,14 @@ RecordCheck check_record(const std::filesystem::path& path, const auditing::Audi
   if (!std::filesystem::is_directory(path)) {
     throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
   }
-  const Manifest manifest = read_manifest(path);
-  RecordCheck check;
-  check.path = path;
-  check.run_id = manifest.run_id;
-  check.role = manifest.role;
-  check.level = to_text(manifest.level);
-  check.dtype = manifest.dtype;
-  check.optimizer = manifest.json.at("optimizer").value("name", "");
-  check.world_size = manifest.world_size;
-  check.steps = manifest.steps - manifest.first_step;
-  check.audit = auditing::audit_record(path, options);
-  return check;
+  return {path, read_manifest(path), auditing::audit_record(path, options)};
 }
 
 std::string to_text(const RecordCheck& check) {
-  std::string text = check.path.string() + ": " + check.role + ", level " + check.level + ", " + check.dtype + ", " +
-                     check.optimizer + ", " + quantity(check.world_size, "rank") + ", " +
-                     quantity(check.steps, "step") + "\n";
+  const Manifest& manifest = check.manifest;
+  std::string text = check.path.string() + ": " + manifest.role + ", level " + to_text(manifest.level) + ", " +
+                     manifest.dtype + ", " + check.optimizer() + ", " + quantity(manifest.world_size, "rank") + ", " +
+                     quantity(check.steps(), "step") + "\n";
   text += "structure: as docs/record-format.md says\n";
   const auto& audit = check.audit;
   std::vector<std::string> counts;
@@ -93,13 +83,13 @@ Json to_json(const RecordCheck& check) {
   }
   return {{"schema", schema},
           {"path", check.path.string()},
-          {"run_id", check.run_id},
-          {"role", check.role},
-          {"level", check.level},
-          {"dtype", check.dtype},
-          {"optimizer", check.optimizer},
-          {"world_size", check.world_size},
-          {"steps", check.steps},
+          {"run_id", check.manifest.run_id},
+          {"role", check.manifest.role},
+          {"level", to_text(check.manifest.level)},
+          {"dtype", check.manifest.dtype},
+          {"optimizer", check.optimizer()},
+          {"world_size", check.manifest.world_size},
+          {"steps", check.steps()},
           {"holds", check.holds()},
           {"audit",
            {{"from_values", check.audit.from_values},

@@ -7,17 +7,19 @@
 #include <string>
 
 #include "harness/judge/audit/audit.hpp"
+#include "record/manifest.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
 
 struct RecordCheck {
   std::filesystem::path path;
-  std::string run_id, role, level, dtype, optimizer;
-  std::int64_t world_size = 0, steps = 0;
+  Manifest manifest;
   auditing::Audit audit;
 
   bool holds() const { return audit.findings.empty(); }
+  std::string optimizer() const { return manifest.json.at("optimizer").value("name", ""); }
+  std::int64_t steps() const { return manifest.steps - manifest.first_step; }
 };
 
 /// Throws InputError if the strict reader refuses the record or a dump cannot be read.

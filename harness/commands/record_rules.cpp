@@ -2,6 +2,7 @@
 #include "harness/commands/record_rules.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
 #include "harness/judge/check_table.hpp"
@@ -23,15 +24,10 @@ std::string required_of(const judging::CheckDescriptor& check, bool external) {
 }
 
 std::string behind_norm(const judging::CheckDescriptor& check) {
-  switch (check.behind_norm) {
-    case judging::BehindNorm::gradients:
-      return "to the gradients";
-    case judging::BehindNorm::nothing:
-      return "to the update";
-    case judging::BehindNorm::all:
-      break;
-  }
-  return "all";
+  using judging::BehindNorm;
+  return check.behind_norm == BehindNorm::gradients ? "to the gradients"
+         : check.behind_norm == BehindNorm::nothing ? "to the update"
+                                                    : "all";
 }
 
 /// Pads columns to the width of their widest entry.
@@ -83,6 +79,21 @@ void add_not_recorded(std::string& text) {
   }
 }
 
+/// One item of a list, wrapped.
+std::string item_of(const std::string& heading, const std::string& words) {
+  constexpr std::size_t width = 150;
+  std::istringstream all(words);
+  std::string text, line = "* **" + heading + "**:";
+  for (std::string word; all >> word;) {
+    if (line.size() + 1 + word.size() > width) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += " " + word;
+  }
+  return text + line + "\n";
+}
+
 }  // namespace
 
 std::string rules_text() {
@@ -107,6 +118,17 @@ std::string rules_text() {
   add_columns<ActionRow>(text);
   add_columns<MemoryRow>(text);
   add_not_recorded(text);
+  return text;
+}
+
+std::string checks_in_markdown() {
+  std::string text;
+  for (const auto& check : judging::all_checks()) {
+    text += "## " + check.name + "\n" + item_of("Claims", check.claims) + item_of("Needs", check.needs_in_words);
+    if (!check.reports.empty()) text += item_of("Reports", check.reports);
+    text += item_of("Cannot see", check.cannot_see) + "\n";
+  }
+  text.pop_back();
   return text;
 }
 

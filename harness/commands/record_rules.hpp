@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline record rules`: what the judge requires of each role, from its table of rules and the record's tables.
+// `plumbline record rules`: what the judge requires of each role, from its checks' descriptors and the record's tables;
+// with --markdown the part of docs/checks.md on each check.
 #pragma once
 
 #include <string>
@@ -7,5 +8,7 @@
 namespace plumbline {
 
 std::string rules_text();
+
+std::string checks_in_markdown();
 
 }  // namespace plumbline

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/report_command.hpp"
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "command_line/command_line.hpp"
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/take_baseline.hpp"
+#include "harness/commands/commands.hpp"
 #include "reports/report.hpp"
 #include "reports/sweep_comparison.hpp"
 #include "support/error.hpp"

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/schedule_command.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
 
 #include "command_line/command_line.hpp"
+#include "harness/commands/commands.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "schedule/closed_forms.hpp"
@@ -85,12 +82,10 @@ bool has_messages(const Schedule& schedule) {
 constexpr double longest_duration = 1e12;
 
 double parse_time(const std::string& text, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= longest_duration)) {
+  const auto value = parse_double(text);
+  if (!value || !(*value >= 0 && *value <= longest_duration))
     throw InputError(where + ": \"" + text + "\" is not a duration; give a number from 0 to 1e12");
-  }
-  return value;
+  return *value;
 }
 
 StageTimes parse_times(const std::vector<std::string>& cells, const std::string& where) {
@@ -215,7 +210,7 @@ int simulate_schedule(const Options& options) {
 /// The strictest model under which the file holds.
 std::optional<std::string_view> model_that_runs(const ImportedSchedule& imported) {
   const auto holds = [&](ExecutionModel model) { return check_imported(imported, model).empty(); };
-  const auto found = std::find_if(execution_models.begin(), execution_models.end(), holds);
+  const auto found = std::ranges::find_if(execution_models, holds);
   return found == execution_models.end() ? std::nullopt : std::optional(name(*found));
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/sweep_command.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -11,15 +9,14 @@
 #include <utility>
 
 #include "command_line/command_line.hpp"
+#include "harness/commands/commands.hpp"
 #include "harness/commands/doctor.hpp"
 #include "harness/judge/judge.hpp"
-#include "support/visible_gpus.hpp"
-#include "harness/sweep/disk_estimate.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/merge_sweeps.hpp"
-#include "harness/sweep/preflight.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/run_size.hpp"
 #include "harness/sweep/sweep.hpp"
 #include "record/removed_dumps.hpp"
 #include "reports/failing_cells.hpp"
@@ -34,6 +31,7 @@
 #include "support/paths.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
+#include "support/visible_gpus.hpp"
 
 namespace plumbline {
 namespace {
@@ -176,11 +174,9 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   options.harness = harness;
   auto* command = app.add_subcommand("sweep", "Run the reference and the pipeline over a matrix, judge, report");
   command->add_option("SWEEP.toml", options.sweep_file, "The matrix: models, schedules, world sizes")->required();
-  auto* out = command
-                  ->add_option_function<fs::path>(
-                      "--out", [given](const fs::path& folder) { given->options.out = folder; },
-                      "Folder for the results (default: reports/runs/<date>-<time>-<name>)")
-                  ->type_name("DIR");
+  auto* out =
+      command->add_option("--out", options.out, "Folder for the results (default: reports/runs/<date>-<time>-<name>)")
+          ->type_name("DIR");
   auto* resume = command->add_flag("--resume", options.resume, "Continue the sweep in --out: finished cases are kept");
   command->add_flag("--again", options.again, "With --resume: rerun cases that do not hold")->needs(resume);
   command

@@ -2,11 +2,10 @@
 #include "harness/launch/diagnosis.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
-#include <map>
 #include <regex>
 
+#include "harness/launch/stop_signals.hpp"
 #include "record/wait_chain.hpp"
 #include "support/numbers.hpp"
 
@@ -47,8 +46,7 @@ std::string replica_text(const RankSight& rank) {
 }
 
 const RankSight* find(const std::vector<RankSight>& ranks, std::int64_t rank) {
-  const auto found =
-      std::find_if(ranks.begin(), ranks.end(), [&](const RankSight& sight) { return sight.rank == rank; });
+  const auto found = std::ranges::find_if(ranks, [&](const RankSight& sight) { return sight.rank == rank; });
   return found == ranks.end() ? nullptr : &*found;
 }
 
@@ -64,7 +62,7 @@ std::string waiters_text(const std::vector<RankSight>& ranks, std::int64_t culpr
   for (const auto& rank : ranks) {
     if (rank.rank == culprit || rank.peer < 0) continue;
     const auto chain = chain_from(ranks, rank.rank);
-    if (std::find(chain.begin(), chain.end(), culprit) != chain.end()) waiters.push_back(rank.rank);
+    if (std::ranges::find(chain, culprit) != chain.end()) waiters.push_back(rank.rank);
   }
   return waiters.empty() ? "" : "; " + ranks_text(waiters) + " waited for it";
 }
@@ -78,7 +76,7 @@ Diagnosis blame(const std::vector<RankSight>& ranks, const RankSight& rank, cons
 std::vector<std::int64_t> cycle_from(const std::vector<RankSight>& ranks, std::int64_t start) {
   const auto chain = chain_from(ranks, start);
   const RankSight* last = find(ranks, chain.back());
-  const auto entry = std::find(chain.begin(), chain.end(), last->peer);
+  const auto entry = std::ranges::find(chain, last->peer);
   return entry == chain.end() ? std::vector<std::int64_t>{} : std::vector<std::int64_t>(entry, chain.end());
 }
 
@@ -125,7 +123,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
   std::ptrdiff_t most = -1;
   for (const auto& candidate : ranks) {
     if (candidate.peer >= 0 || (candidate.exit && candidate.exit->status == "ok")) continue;
-    const auto held_up = std::count_if(ranks.begin(), ranks.end(), [&](const RankSight& rank) {
+    const auto held_up = std::ranges::count_if(ranks, [&](const RankSight& rank) {
       const auto chain = chain_from(ranks, rank.rank);
       return chain.back() == candidate.rank;
     });
@@ -157,18 +155,8 @@ std::optional<NamedDeath> death_in(const std::string& output, const std::string&
 }  // namespace
 
 std::string signal_text(int signal) {
-  // sigabbrev_np needs glibc 2.32; clusters have older ones.
-  static const std::map<int, const char*> signal_names = {
-      {SIGHUP, "SIGHUP"},       {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
-      {SIGTRAP, "SIGTRAP"},     {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
-      {SIGKILL, "SIGKILL"},     {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"},     {SIGUSR2, "SIGUSR2"},
-      {SIGPIPE, "SIGPIPE"},     {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},     {SIGCHLD, "SIGCHLD"},
-      {SIGSTKFLT, "SIGSTKFLT"}, {SIGCONT, "SIGCONT"}, {SIGSTOP, "SIGSTOP"},     {SIGTSTP, "SIGTSTP"},
-      {SIGTTIN, "SIGTTIN"},     {SIGTTOU, "SIGTTOU"}, {SIGURG, "SIGURG"},       {SIGXCPU, "SIGXCPU"},
-      {SIGXFSZ, "SIGXFSZ"},     {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGPOLL, "SIGPOLL"},
-      {SIGWINCH, "SIGWINCH"},   {SIGPWR, "SIGPWR"},   {SIGSYS, "SIGSYS"}};
-  const auto name = signal_names.find(signal);
-  return std::to_string(signal) + (name != signal_names.end() ? " (" + std::string(name->second) + ")" : "");
+  const std::string name = signal_name(signal);
+  return std::to_string(signal) + (name.empty() ? "" : " (" + name + ")");
 }
 
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
@@ -234,8 +222,8 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
         ++same_poll;
       }
     }
-    const bool others_reported = std::any_of(
-        ranks.begin(), ranks.end(), [](const RankSight& rank) { return rank.exit && rank.exit->status != "ok"; });
+    const bool others_reported =
+        std::ranges::any_of(ranks, [](const RankSight& rank) { return rank.exit && rank.exit->status != "ok"; });
     if (first != nullptr && same_poll == 1 && !others_reported) {
       return blame(ranks, *first, "ended without writing exit.json");
     }
@@ -252,8 +240,8 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
     if (!reporter->where.empty()) what += " at " + reporter->where + ",";
     return blame(ranks, *reporter, what);
   }
-  const bool deadline = std::any_of(ranks.begin(), ranks.end(),
-                                    [](const RankSight& rank) { return rank.exit && rank.exit->status == "timeout"; });
+  const bool deadline =
+      std::ranges::any_of(ranks, [](const RankSight& rank) { return rank.exit && rank.exit->status == "timeout"; });
   return blame_by_waiting(ranks, limit_text ? "the time limit of " + *limit_text + " passed: "
                                  : deadline ? "a deadline passed: "
                                             : "");

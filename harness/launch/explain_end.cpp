@@ -54,91 +54,6 @@ bool was_interrupted(const LaunchEnd& end, const LaunchFinding& finding, const s
          std::ranges::all_of(end.sights, [](const RankSight& sight) { return !sight.exit && !sight.failed_first; });
 }
 
-class Explanation {
- public:
-  Explanation(const LaunchEnd& end, LaunchFinding& finding)
-      : end_(end),
-        finding_(finding),
-        launcher_(end.launch.command.front()),
-        said_(last_error_line(end.launch.folder / "stderr.txt", end.launch.speaker,
-                              end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()))) {}
-
-  void of_the_launcher() {
-    if (end_.launcher_stopped) {
-      finding_.words = limit() + launcher_ + " was stopped (SIGSTOP)";
-    } else {
-      finding_.words =
-          launcher_ + " was killed by signal " + signal_text(*end_.launcher_signal) + ", which ends its ranks";
-    }
-  }
-
-  void of_interrupted_launcher() {
-    finding_.words = ended() + " without reporting a failed rank, as when it is signalled to end";
-  }
-
-  void of_no_start() {
-    finding_.started = false;
-    finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
-    if (finding_.timed_out) {
-      finding_.words = limit() + "no rank had started";
-      return;
-    }
-    finding_.words = ended() + " before any rank had started";
-    const auto named = std::ranges::find_if(end_.sights, &RankSight::failed_first);
-    if (!finding_.culprit_rank && named != end_.sights.end()) {
-      finding_.culprit_rank = named->rank;
-      finding_.words += ", rank " + std::to_string(named->rank) + " first";
-    }
-    if (!said_.empty()) finding_.words += ": " + said_;
-  }
-
-  void of_ranks_that_ended_well() {
-    const auto last = diagnose_after_the_run(end_.sights, finding_.timed_out);
-    finding_.culprit_rank = last.culprit;
-    finding_.words = limit() + "every rank ended well, but " + (last.words.empty() ? ended() : last.words) +
-                     (said_.empty() ? "" : ": " + said_);
-  }
-
-  /// The record's folder was removed, or never has heartbeats.
-  void of_silent_ranks() {
-    finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
-    if (is_own_line(said_, end_.launch.speaker)) {
-      finding_.words = ended() + " before the first step. Last error line: " + said_;
-      return;
-    }
-    finding_.words = (finding_.timed_out ? limit() + "its" : ended() + "; its") +
-                     " ranks write no heartbeat, so their actions are unknown" +
-                     (said_.empty() ? "" : ". Last error line: " + said_);
-  }
-
-  /// The heartbeats had existed, and no longer do.
-  void of_a_record_that_was_removed() {
-    finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
-    finding_.words = (finding_.timed_out ? limit() : ended() + "; ") + "the folder of its record, " +
-                     end_.launch.record.string() + ", was removed while it ran" +
-                     (said_.empty() ? "" : ". Last error line: " + said_);
-  }
-
-  void of_ranks() {
-    const auto passed = finding_.timed_out ? std::optional(seconds_text(end_.launch.time_limit)) : std::nullopt;
-    const auto diagnosis = diagnose(end_.sights, passed);
-    finding_.culprit_rank = diagnosis.culprit;
-    finding_.words = diagnosis.words;
-    const bool tells = end_.launch.speaker.empty() ? !said_.empty() : is_own_line(said_, end_.launch.speaker);
-    if (tells) finding_.words += ". Last error line: " + said_;
-  }
-
- private:
-  std::string limit() const {
-    return finding_.timed_out ? "the time limit of " + seconds_text(end_.launch.time_limit) + " passed: " : "";
-  }
-  std::string ended() const { return launcher_ + " ended with code " + std::to_string(finding_.exit_code); }
-
-  const LaunchEnd& end_;
-  LaunchFinding& finding_;
-  std::string launcher_, said_;
-};
-
 }  // namespace
 
 bool all_ended_well(const std::vector<RankSight>& sights) {
@@ -146,28 +61,58 @@ bool all_ended_well(const std::vector<RankSight>& sights) {
 }
 
 void explain(LaunchEnd end, LaunchFinding& finding) {
-  const std::string said = read_file(end.launch.folder / "stderr.txt");
-  take_named_death(said, end.sights);
+  const std::string output = read_file(end.launch.folder / "stderr.txt");
+  take_named_death(output, end.sights);
   if (end.own_signal) end.sights[0].signal = end.own_signal;
-  const bool known =
-      std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.signal || sight.stopped; });
-  const bool tells =
-      known || std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.seen || sight.exit; });
-  Explanation explanation(end, finding);
-  if (end.launcher_signal || end.launcher_stopped) {
-    explanation.of_the_launcher();
-  } else if (was_interrupted(end, finding, said)) {
-    explanation.of_interrupted_launcher();
+  const auto any_rank = [&](const auto& is) { return std::ranges::any_of(end.sights, is); };
+  const bool known = any_rank([](const RankSight& sight) { return sight.signal || sight.stopped; });
+  const bool tells = known || any_rank([](const RankSight& sight) { return sight.seen || sight.exit; });
+
+  const std::string &launcher = end.launch.command.front(), &speaker = end.launch.speaker;
+  const std::string said = last_error_line(end.launch.folder / "stderr.txt", speaker,
+                                           end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()));
+  const std::string last_line = said.empty() ? "" : ". Last error line: " + said;
+  const std::string passed = seconds_text(end.launch.time_limit);
+  const std::string limit = finding.timed_out ? "the time limit of " + passed + " passed: " : "";
+  const std::string ended = launcher + " ended with code " + std::to_string(finding.exit_code);
+  if (end.launcher_stopped) {
+    finding.words = limit + launcher + " was stopped (SIGSTOP)";
+  } else if (end.launcher_signal) {
+    finding.words = launcher + " was killed by signal " + signal_text(*end.launcher_signal) + ", which ends its ranks";
+  } else if (was_interrupted(end, finding, output)) {
+    finding.words = ended + " without reporting a failed rank, as when it is signalled to end";
   } else if (!end.any_seen && !known) {
-    explanation.of_no_start();
+    finding.started = false;
+    finding.culprit_rank = rank_in(said, speaker);
+    finding.words = finding.timed_out ? limit + "no rank had started" : ended + " before any rank had started";
+    if (finding.timed_out) return;
+    const auto named = std::ranges::find_if(end.sights, &RankSight::failed_first);
+    if (!finding.culprit_rank && named != end.sights.end()) {
+      finding.culprit_rank = named->rank;
+      finding.words += ", rank " + std::to_string(named->rank) + " first";
+    }
+    if (!said.empty()) finding.words += ": " + said;
   } else if (all_ended_well(end.sights)) {
-    explanation.of_ranks_that_ended_well();
-  } else if (!tells && std::ranges::any_of(end.sights, &RankSight::found) && !path_exists(end.launch.record)) {
-    explanation.of_a_record_that_was_removed();
+    const auto last = diagnose_after_the_run(end.sights, finding.timed_out);
+    finding.culprit_rank = last.culprit;
+    finding.words = limit + "every rank ended well, but " + (last.words.empty() ? ended : last.words) +
+                    (said.empty() ? "" : ": " + said);
   } else if (!tells) {
-    explanation.of_silent_ranks();
+    finding.culprit_rank = rank_in(said, speaker);
+    if (any_rank(&RankSight::found) && !path_exists(end.launch.record)) {  // the heartbeats had existed
+      finding.words = (finding.timed_out ? limit : ended + "; ") + "the folder of its record, " +
+                      end.launch.record.string() + ", was removed while it ran" + last_line;
+    } else if (is_own_line(said, speaker)) {
+      finding.words = ended + " before the first step" + last_line;
+    } else {
+      finding.words = (finding.timed_out ? limit + "its" : ended + "; its") +
+                      " ranks write no heartbeat, so their actions are unknown" + last_line;
+    }
   } else {
-    explanation.of_ranks();
+    const auto diagnosis = diagnose(end.sights, finding.timed_out ? std::optional(passed) : std::nullopt);
+    finding.culprit_rank = diagnosis.culprit;
+    finding.words = diagnosis.words;
+    if (speaker.empty() || is_own_line(said, speaker)) finding.words += last_line;
   }
 }
 

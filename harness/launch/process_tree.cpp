@@ -195,7 +195,7 @@ void ProcessTree::reap(pid_t but) const {
 
 bool ProcessTree::only_root_is_left(pid_t root) const {
   const auto left = members();
-  return std::all_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
+  return std::ranges::all_of(left, [&](const ProcessState& process) { return process.pid == root; });
 }
 
 /// Includes processes whose first thread has ended, which look like zombies though other threads run.
@@ -218,8 +218,7 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
     // A process whose first thread has ended remains until all others have, which takes time on a busy machine.
     const bool root_ended = has_ended(root);
     if (left.empty() && root_ended && (now >= kill_root_from || only_root_is_left(root))) return {};
-    const bool root_lives =
-        std::any_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
+    const bool root_lives = std::ranges::any_of(left, [&](const ProcessState& process) { return process.pid == root; });
     if (now >= give_up) {
       std::vector<pid_t> unkillable;
       for (const auto& process : left) unkillable.push_back(process.pid);
@@ -250,6 +249,23 @@ void ProcessTree::abandon() const noexcept {
     }
   }
   if (!has_ended(root_)) kill(root_, SIGKILL);
+}
+
+void StartedProcesses::glance() {
+  for (const ProcessState& process : tree_.living()) {
+    if (seen_.contains(process.pid)) continue;
+    // Descendants of a counted process are no ranks. Parents come before their children.
+    if (seen_.contains(process.parent) || below_.contains(process.parent)) {
+      below_.insert(process.pid);
+      continue;
+    }
+    std::ifstream words("/proc/" + std::to_string(process.pid) + "/cmdline", std::ios::binary);
+    // The program itself, or a script by that name after its interpreter; in a launcher's command line it comes later.
+    std::string first, second;
+    std::getline(words, first, '\0');
+    std::getline(words, second, '\0');
+    if (first == program_ || second == program_) seen_.insert(process.pid);
+  }
 }
 
 }  // namespace plumbline

@@ -69,4 +69,21 @@ class ProcessTree {
   mutable std::set<pid_t> seen_;
 };
 
+/// Counts the processes of one program that a launch has started.
+class StartedProcesses {
+ public:
+  /// `program`: the path used to start it.
+  StartedProcesses(std::string program, const ProcessTree& tree) : program_(std::move(program)), tree_(tree) {}
+
+  /// Inspects every process of the tree and counts new ones.
+  void glance();
+  std::int64_t count() const { return static_cast<std::int64_t>(seen_.size()); }
+
+ private:
+  std::string program_;
+  const ProcessTree& tree_;
+  std::set<pid_t> seen_;
+  std::set<pid_t> below_;  ///< descendants of counted ones
+};
+
 }  // namespace plumbline

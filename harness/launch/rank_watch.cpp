@@ -2,14 +2,19 @@
 #include "harness/launch/rank_watch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
 #include <set>
+#include <string>
 
-#include "harness/launch/launched_rank.hpp"
-#include "harness/launch/mesh_places.hpp"
 #include "record/exit_file.hpp"
+#include "record/mesh.hpp"
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
+#include "record/record.hpp"
 #include "support/error.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
@@ -50,6 +55,42 @@ void apply_reported_waits(std::vector<RankSight>& sights) {
   }
 }
 
+/// The rank that a launcher assigned to a process. From the variables of Open MPI, MPICH, Slurm and torchrun in the
+/// process' initial environment, except those that this process has, too: they belong to an outer job. nullopt if there
+/// is none or it cannot be read.
+std::optional<std::int64_t> launched_rank(pid_t pid) {
+  // The order matters: inside of a Slurm job, another launcher's ranks have Slurm's variable, too.
+  constexpr std::array<const char*, 5> variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK",
+                                                    "SLURM_PROCID"};
+  std::array<std::optional<std::int64_t>, variables.size()> told;
+  std::ifstream environment("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string each; std::getline(environment, each, '\0');) {
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      const std::string begin = std::string(variables[i]) + "=";
+      const bool inherited = std::getenv(variables[i]) != nullptr;
+      if (!inherited && each.starts_with(begin)) told[i] = parse_integer(each.substr(begin.size()));
+    }
+  }
+  for (const auto& rank : told) {
+    if (rank && *rank >= 0) return rank;
+  }
+  return std::nullopt;
+}
+
+/// From any replica, because their ranks write at different times.
+std::optional<Manifest> manifest_of(const std::filesystem::path& record) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(record, none)) {
+    if (!entry.path().filename().string().starts_with(replica_folder_prefix)) continue;
+    try {
+      const Manifest manifest = read_manifest(entry.path());
+      if (manifest.mesh) return manifest;
+    } catch (const InputError&) {  // being written
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTree& tree)
@@ -72,11 +113,8 @@ void RankWatch::find_mesh() {
   if (ranks_.empty() || !ranks_.front().replica.empty() || fs::exists(ranks_.front().folder)) return;
   auto places = places_in_mesh(record_);
   if (places.size() > ranks_.size()) ranks_.resize(places.size());
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    ranks_[rank].folder = std::move(places[rank].folder);
-    ranks_[rank].pipeline = std::move(places[rank].pipeline);
-    ranks_[rank].replica = std::move(places[rank].replica);
-  }
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    static_cast<RankPlace&>(ranks_[rank]) = std::move(places[rank]);
 }
 
 /// Identifies ranks without a heartbeat by their launcher's variables.
@@ -149,16 +187,15 @@ void RankWatch::note_stop(Rank& rank, char state) {
 }
 
 bool RankWatch::any_seen() const {
-  return std::any_of(ranks_.begin(), ranks_.end(),
-                     [](const Rank& rank) { return rank.pid != 0 || fs::exists(rank.folder); });
+  return std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.pid != 0 || fs::exists(rank.folder); });
 }
 
 bool RankWatch::all_seen() const {
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.pid != 0; });
+  return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.pid != 0; });
 }
 
 bool RankWatch::is_rank(pid_t pid) const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) { return rank.pid == pid; });
+  return std::ranges::any_of(ranks_, [&](const Rank& rank) { return rank.pid == pid; });
 }
 
 std::vector<RankSight> RankWatch::sights() const {
@@ -191,6 +228,26 @@ std::vector<RankSight> RankWatch::sights() const {
   }
   apply_reported_waits(sights);
   return sights;
+}
+
+std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record) {
+  std::vector<RankPlace> places;
+  const auto manifest = manifest_of(record);
+  if (!manifest) return places;
+  const std::optional<Mesh>& mesh = manifest->mesh;
+  const bool names_ranks_of_run = manifest->role == "pipeline";
+  places.resize(static_cast<std::size_t>(mesh->world_size()));
+  for (std::size_t replica = 0; replica < mesh->replicas.size(); ++replica) {
+    const auto& ranks = mesh->replicas[replica];
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      RankPlace& place = places[static_cast<std::size_t>(ranks[rank])];
+      place.folder = record / replica_folder_name(static_cast<std::int64_t>(replica)) /
+                     rank_folder(static_cast<std::int64_t>(rank));
+      place.replica = "replica " + std::to_string(replica) + ", rank " + std::to_string(rank);
+      if (!names_ranks_of_run) place.pipeline = ranks;
+    }
+  }
+  return places;
 }
 
 }  // namespace plumbline

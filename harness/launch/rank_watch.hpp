@@ -17,6 +17,17 @@
 
 namespace plumbline {
 
+/// Where a rank writes its heartbeat.
+struct RankPlace {
+  std::filesystem::path folder;
+  std::string replica;  ///< "replica 1, rank 0"; empty for a single pipeline
+  /// Global ranks of its pipeline, in local order; empty if its heartbeat names ranks of the run.
+  std::vector<std::int64_t> pipeline;
+};
+
+/// By global rank; empty for a single pipeline, and until a replica has listed the ranks.
+std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record);
+
 class RankWatch {
  public:
   /// `record` need not exist yet.
@@ -36,10 +47,7 @@ class RankWatch {
   std::vector<RankSight> sights() const;
 
  private:
-  struct Rank {
-    std::filesystem::path folder;
-    std::string replica;                 ///< as in RankPlace
-    std::vector<std::int64_t> pipeline;  ///< global ranks in local order; empty if they are equal
+  struct Rank : RankPlace {
     pid_t pid = 0;
     bool gone = false;
     std::optional<std::chrono::steady_clock::time_point> last_stopped;   ///< when it was last in state T or t

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <map>
 
 namespace plumbline {
 namespace {
@@ -58,20 +59,22 @@ bool StopSignals::asked() {
 }
 
 const char* StopSignals::name() const {
-  switch (stop_signal_) {
-    case SIGINT:
-      return "SIGINT";
-    case SIGTERM:
-      return "SIGTERM";
-    case SIGHUP:
-      return "SIGHUP";
-    case SIGQUIT:
-      return "SIGQUIT";
-    case SIGPIPE:
-      return "SIGPIPE";
-    default:
-      return "";
-  }
+  return signal_name(stop_signal_);
+}
+
+const char* signal_name(int signal) {
+  // sigabbrev_np needs glibc 2.32; clusters have older ones.
+  static const std::map<int, const char*> names = {
+      {SIGHUP, "SIGHUP"},       {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
+      {SIGTRAP, "SIGTRAP"},     {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
+      {SIGKILL, "SIGKILL"},     {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"},     {SIGUSR2, "SIGUSR2"},
+      {SIGPIPE, "SIGPIPE"},     {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},     {SIGCHLD, "SIGCHLD"},
+      {SIGSTKFLT, "SIGSTKFLT"}, {SIGCONT, "SIGCONT"}, {SIGSTOP, "SIGSTOP"},     {SIGTSTP, "SIGTSTP"},
+      {SIGTTIN, "SIGTTIN"},     {SIGTTOU, "SIGTTOU"}, {SIGURG, "SIGURG"},       {SIGXCPU, "SIGXCPU"},
+      {SIGXFSZ, "SIGXFSZ"},     {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGPOLL, "SIGPOLL"},
+      {SIGWINCH, "SIGWINCH"},   {SIGPWR, "SIGPWR"},   {SIGSYS, "SIGSYS"}};
+  const auto name = names.find(signal);
+  return name == names.end() ? "" : name->second;
 }
 
 }  // namespace plumbline

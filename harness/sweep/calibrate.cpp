@@ -14,6 +14,7 @@
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "record/json_keys.hpp"
 #include "record/precision.hpp"
@@ -22,6 +23,7 @@
 #include "support/folder_lock.hpp"
 #include "support/hash.hpp"
 #include "support/json.hpp"
+#include "support/paths.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -105,26 +107,23 @@ class Calibrating {
 
   /// Everything that determines the results, except the number of perturbed runs, which can grow.
   std::string fingerprint() const {
-    std::error_code missing;
     return hash_hex(read_file(options_.trainers / reference_program) + run_ + options_.device +
-                    (fs::exists(config_, missing) ? read_file(config_) : "") +
+                    (path_exists(config_) ? read_file(config_) : "") +
                     (options_.accumulation ? read_file(*options_.accumulation) : ""));
   }
 
   void open_folder() {
     const fs::path mark = folder() / "calibrating.json";
-    std::error_code ignored;
-    if (options_.resume && !fs::exists(mark, ignored)) {
+    was_there_ = path_exists(folder());
+    if (options_.resume && !path_exists(mark)) {
       throw InputError(folder().string() + ": holds no calibration to resume; omit --resume to start one");
     }
-    if (!options_.resume && fs::exists(folder(), ignored) &&
-        (!fs::is_directory(folder(), ignored) || !fs::is_empty(folder(), ignored))) {
-      throw InputError(
-          fmt::format("{}: already exists; {}choose another --record. Nothing was overwritten.", folder().string(),
-                      fs::exists(mark, ignored) ? "add --resume to continue the calibration in it, or " : ""));
+    if (!options_.resume && was_there_ && (!folder_exists(folder()) || !fs::is_empty(folder()))) {
+      throw InputError(fmt::format("{}: already exists; {}choose another --record. Nothing was overwritten.",
+                                   folder().string(),
+                                   path_exists(mark) ? "add --resume to continue the calibration in it, or " : ""));
     }
     const std::string print = fingerprint();
-    was_there_ = fs::exists(folder(), ignored);
     make_folder(folder());
     lock_.emplace(folder());
     if (!options_.resume) return write_json(mark, {{"schema", schema}, {"fingerprint", print}});
@@ -150,24 +149,22 @@ class Calibrating {
   }
 
   static bool kept(const fs::path& finding) {
-    std::error_code ignored;
-    return fs::exists(finding, ignored) && read_launch_finding(finding).exit_code == 0;
+    return path_exists(finding) && read_launch_finding(finding).exit_code == 0;
   }
 
   std::map<Item, ItemError> perturbed(std::int64_t number, const Record& shadow) {
     const fs::path errors_file = folder() / "null" / (std::to_string(number) + ".json");
-    std::error_code ignored;
-    if (fs::exists(errors_file, ignored)) {
+    if (path_exists(errors_file)) {
       progress_.skip(1);
       ++ended_;
       return errors_from(errors_file);
     }
     const std::string name = "null-" + std::to_string(number);
     const fs::path record = folder() / "null" / std::to_string(number);
-    std::vector<std::string> arguments = {"--perturb", std::to_string(number)};
-    const double seconds = start(name, record, arguments);
+    const double seconds = start(name, record, {"--perturb", std::to_string(number)});
     const auto errors = measure_errors(read_record(record), shadow);
     write_json(errors_file, to_json(errors));
+    std::error_code ignored;
     fs::remove_all(record, ignored);  // its dumps are large and no longer needed
     say(name, seconds, "largest error " + short_text(largest(errors)));
     return errors;
@@ -177,11 +174,7 @@ class Calibrating {
   double start(const std::string& name, const fs::path& record, const std::vector<std::string>& arguments) {
     if (signals_.asked()) throw stopped(std::string("stopped by ") + signals_.name() + " before " + name);
     const fs::path place = folder() / "launches" / name;
-    std::error_code ignored;
-    fs::remove_all(record, ignored);
-    fs::remove_all(place, ignored);
-    make_folder(place);
-    make_folder(record.parent_path());
+    make_way(record, place);
     write_file(folder() / "run.toml", run_);
     PlannedCommand command = commands_.reference("");
     command.files.clear();  // all runs share one run file
@@ -217,13 +210,7 @@ class Calibrating {
     const std::string words =
         fmt::format("{}, {}: {}", options_.run_file.string(), name, said.empty() ? finding.words : said);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
-      if (ended_ == 0) {
-        // There are no results: release the folder for the corrected run file. A folder made by the user remains.
-        std::error_code ignored;
-        const std::vector<fs::directory_entry> made(fs::directory_iterator(folder(), ignored), {});
-        for (const fs::directory_entry& entry : made) fs::remove_all(entry.path(), ignored);
-        if (!was_there_) fs::remove(folder(), ignored);
-      }
+      if (ended_ == 0) release_folder(folder(), was_there_);  // for the corrected run file
       throw InputError(words);
     }
     if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) throw SystemError(words);

@@ -8,6 +8,7 @@
 #include "harness/sweep/sweep_trainers.hpp"
 #include "reports/failing_cells.hpp"
 #include "support/error.hpp"
+#include "support/paths.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
@@ -15,17 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<LaunchFinding> finding_of(const SweepFolder& folder, const std::string& launch) {
-  const fs::path file = folder.launch(launch) / "finding.json";
-  std::error_code missing;
-  if (!fs::exists(file, missing)) return std::nullopt;
-  return read_launch_finding(file);
-}
-
 std::optional<Request> request_in(const fs::path& launch) {
-  std::error_code missing;
-  if (!fs::exists(launch / request_name, missing)) return std::nullopt;
-  return read_request(launch / request_name);
+  return path_exists(launch / request_name) ? std::optional(read_request(launch / request_name)) : std::nullopt;
 }
 
 /// The earlier verdict's reasons for cases that were not run.
@@ -52,18 +44,13 @@ std::optional<CellVerdict> earlier_verdict(const SweepFolder& folder, const std:
 CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const KeptSweep& sweep,
                              const SweepFolder& folder, const SweepServices& services) {
   plan.launch = launch;
-  plan.reference_launch = finding_of(folder, "reference-" + plan.reference);
+  plan.reference_launch = folder.finished_launch("reference-" + plan.reference);
   plan.request = request_in(folder.launch(plan.id));
   plan.reference_request = request_in(folder.launch("reference-" + plan.reference));
   if (sweep.comparison_mode == ComparisonMode::calibrated)
     plan.calibration = folder.calibration(plan.reference) / "calibration.json";
-  std::optional<fs::path> repeated;
-  if (plan.repeat) {
-    plan.repeat_launch = finding_of(folder, "repeat-" + plan.id);
-    if (plan.repeat_launch) repeated = folder.repeat(plan.id);
-  }
-  CellVerdict verdict = services.judge(plan, folder.reference(plan.reference), folder.cell(plan.id), repeated);
-  verdict.seconds = launch.seconds;
+  if (plan.repeat) plan.repeat_launch = folder.finished_launch("repeat-" + plan.id);
+  CellVerdict verdict = judge_case(plan, folder, services);
   const auto earlier = earlier_verdict(folder, plan.id);
   if (!verdict.holds && earlier) {
     verdict.second_run = earlier->second_run;
@@ -82,9 +69,9 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
   findings.not_run = reasons_of(folder);
   findings.otherwise = "the sweep ended before";
   for (const auto& reference : sweep.references)
-    findings.references.push_back(finding_of(folder, "reference-" + reference.id));
+    findings.references.push_back(folder.finished_launch("reference-" + reference.id));
   for (const auto& plan : sweep.cells) {
-    const auto launch = finding_of(folder, plan.id);
+    const auto launch = folder.finished_launch(plan.id);
     if (!launch) continue;
     if (record_was_removed(folder.cell(plan.id))) {
       if (const auto kept = earlier_verdict(folder, plan.id)) findings.cells.push_back(*kept);

@@ -14,7 +14,6 @@ namespace plumbline {
 
 /// The first element, in memory order, in which two dumped tensors differ.
 struct ElementDifference {
-  std::string key;  ///< key in the candidate's dump: "boundary/forward/2/layers.3/send"
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> index;  ///< one index per dimension
   std::string expected,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executes runs of a sweep as parallel jobs within the available slots.
+// Executes runs of a sweep as parallel jobs within the available slots (cores or GPUs).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace plumbline {
 
 /// One run. An exception of any of its functions prevents runs that have not started.
 struct SlottedRun {
-  std::int64_t ranks = 1;
+  std::int64_t ranks = 1;        ///< it takes as many slots, or all if there are fewer
   std::function<void()> before;  ///< in the caller's thread, when slots are free
   /// In its own thread; slots are numbered from 0.
   std::function<void(const std::vector<std::int64_t>& slots)> run;

@@ -7,6 +7,7 @@
 
 #include "harness/launch/launcher.hpp"
 #include "support/error.hpp"
+#include "support/paths.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -79,8 +80,7 @@ namespace fs = std::filesystem;
 
 fs::path program_of(const PlannedCommand& command, const std::vector<std::string>& launcher) {
   const std::string name = started_command(command, {"", 0, launcher}).words.front();
-  std::error_code missing;
-  if (name.find('/') != std::string::npos && !fs::exists(name, missing)) {
+  if (name.find('/') != std::string::npos && !path_exists(name)) {
     throw InputError(fmt::format(
         "there is no program {}; a path is relative to the sweep file's folder, a name alone is searched on PATH",
         name));

@@ -49,10 +49,6 @@ struct PlannedCell {
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
 };
 
-/// The same run at another record level.
-PlannedReference at_level(PlannedReference reference, const std::string& level);
-PlannedCell at_level(PlannedCell cell, const std::string& level);
-
 struct SweepPlan {
   std::vector<PlannedReference> references;
   std::vector<PlannedCell> cells;

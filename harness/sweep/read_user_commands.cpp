@@ -7,7 +7,6 @@
 #include <set>
 
 #include "harness/sweep/planned_command.hpp"
-#include "harness/sweep/run_limits.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Removal of the records of passing cases with --keep-failures; their verdicts stay.
+// Removal of records and dumps of passing cases at the end of a sweep; their verdicts stay.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 
 namespace plumbline {
 
-/// True if the record was removed this way; the run must then be repeated to be judged again.
+/// True if --keep failures removed the record; the run must then be repeated to be judged again.
 bool record_was_removed(const std::filesystem::path& record);
 
 /// Removes the records (and repeats) of every case that held at the first attempt, and of every reference all of whose
@@ -21,5 +22,9 @@ void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, con
 /// The results about a reference whose record was removed, and its machine, as a verdict; nullopt if the record exists.
 /// Throws InputError if the file was modified.
 std::optional<Verdict> kept_of_reference(const std::filesystem::path& record);
+
+/// Removes the dumps of cases that the key audit added, and of references all of whose cases hold. Keeps dumps that a
+/// run file requests, and those of failing cases. Throws SystemError.
+void remove_audited_dumps(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts, const SweepFolder& folder);
 
 }  // namespace plumbline

@@ -28,6 +28,13 @@ void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std
   environment[visible_gpus_variable] = join(taken, ",");
 }
 
+void set_level(RunChanges& changes, std::optional<PlannedCommand>& command, std::optional<Request>& request,
+               const std::string& level) {
+  changes.level = level;
+  if (command) command->values["level"] = level;
+  if (request) request->level = level;
+}
+
 /// As a command line for a shell.
 std::string command_text(const Launch& launch) {
   std::vector<std::string> words;
@@ -128,6 +135,16 @@ Launch RunCommands::launch(PlannedCommand command, const fs::path& place, const 
   if (trains_on_gpus(command)) take_gpus(slots, launch.environment);
   write_file(place / "command.txt", command_text(launch));
   return launch;
+}
+
+PlannedReference at_level(PlannedReference reference, const std::string& level) {
+  set_level(reference.changes, reference.command, reference.request, level);
+  return reference;
+}
+
+PlannedCell at_level(PlannedCell cell, const std::string& level) {
+  set_level(cell.changes, cell.command, cell.plan.request, level);
+  return cell;
 }
 
 PlannedCommand question_of(PlannedCommand command) {

@@ -52,6 +52,10 @@ class RunCommands {
   std::filesystem::path programs_;
 };
 
+/// The same run at another record level.
+PlannedReference at_level(PlannedReference reference, const std::string& level);
+PlannedCell at_level(PlannedCell cell, const std::string& level);
+
 /// The question whether the trainer of this command can start it here: with `--check --json`, on no rank. Only for
 /// Plumbline's trainers.
 PlannedCommand question_of(PlannedCommand command);

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <set>
 #include <utility>
 
 #include "harness/judge/request/partition_asked.hpp"
-#include "harness/sweep/model_config.hpp"
+#include "harness/judge/request/request.hpp"
 #include "harness/sweep/names.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/runnable.hpp"
@@ -314,6 +317,12 @@ Request request_of(const PlannedCommand& command) {
   return request;
 }
 
+struct Known {
+  fs::file_time_type written;
+  std::uintmax_t bytes = 0;
+  std::shared_ptr<const ModelConfig> config;
+};
+
 }  // namespace
 
 RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
@@ -371,6 +380,22 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell) {
     request.stages->push_back({number, cell.placement.rank_of(number), units[stage]});
   }
   return request;
+}
+
+std::shared_ptr<const ModelConfig> model_config(const fs::path& path) {
+  static std::mutex mutex;
+  static std::map<fs::path, Known> known;
+  std::error_code missing;
+  Known now{fs::last_write_time(path, missing), fs::file_size(path, missing), nullptr};
+  const std::lock_guard lock(mutex);
+  const fs::path key = fs::absolute(path).lexically_normal();
+  Known& kept = known[key];
+  if (kept.config && kept.written == now.written && kept.bytes == now.bytes) return kept.config;
+  Json json = read_json(path);
+  std::string digest = model_digest(json);
+  now.config = std::make_shared<const ModelConfig>(ModelConfig{std::move(json), std::move(digest)});
+  kept = now;
+  return kept.config;
 }
 
 }  // namespace plumbline

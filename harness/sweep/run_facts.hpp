@@ -14,6 +14,7 @@
 #include "harness/judge/request/request.hpp"
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
+#include "support/json.hpp"
 
 namespace plumbline {
 
@@ -51,5 +52,14 @@ bool takes_dialect_of(const std::string& own, const std::string& schedule);
 /// The request of a reference or of a case's pipeline. Throws InputError naming the file: not readable, not TOML.
 Request make_request(const SweepFile& sweep, const PlannedReference& reference);
 Request make_request(const SweepFile& sweep, const PlannedCell& cell);
+
+/// A model's config.json, which a sweep needs for each case and run and which may have megabytes.
+struct ModelConfig {
+  Json json;
+  std::string digest;  ///< the judge's model_digest
+};
+
+/// Reads again only if the file has changed (size, time). Thread-safe. Throws InputError if it is missing or no JSON.
+std::shared_ptr<const ModelConfig> model_config(const std::filesystem::path& path);
 
 }  // namespace plumbline

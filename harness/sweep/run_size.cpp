@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/run_size.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "harness/sweep/model_config.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
+
+namespace fs = std::filesystem;
 
 double number(const Json& json, const char* key, double fallback) {
   const auto found = json.find(key);
@@ -23,6 +27,17 @@ double parameters_of(const Json& config, double hidden, double layers) {
   const double layer = attention + 3 * hidden * number(config, "intermediate_size", 0) + 2 * hidden;
   const bool tied = config.value("tie_word_embeddings", Json(false)) == true;
   return layers * layer + (tied ? 1 : 2) * number(config, "vocab_size", 0) * hidden + hidden;
+}
+
+// Typical sizes for models of some layers and a hidden size of hundreds.
+constexpr double tensor_row = 141, boundary_row = 92, action_row = 43, microbatch_row = 60, saved_row = 40;
+/// Files occupy whole blocks: on average half a block is unused, and small files take one.
+constexpr double block = 4096, files_of_a_rank = 9, files_of_a_launch = 8;
+
+std::string size_text(double bytes) {
+  const bool large = bytes >= 1e9;
+  const double number = bytes / (large ? 1e9 : 1e6);
+  return fmt::format("{:.{}f} {}", number, number < 10 ? 1 : 0, large ? "GB" : "MB");
 }
 
 }  // namespace
@@ -66,6 +81,60 @@ double rough_seconds(const RunSize& size, std::int64_t ranks) {
   constexpr double start_s = 0.5, start_of_a_rank_s = 0.15, operations_a_second = 15e9;
   return start_s + start_of_a_rank_s * static_cast<double>(ranks) +
          6 * size.parameters * size.tokens * size.steps / operations_a_second;
+}
+
+double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages, const std::string& level) {
+  const bool reference = ranks == 0;
+  const double processes = reference ? 1 : static_cast<double>(ranks), all_stages = static_cast<double>(stages);
+  const double microbatches = size.steps * size.microbatches;
+  double bytes = (processes * files_of_a_rank + files_of_a_launch) * block;
+  if (level == "none") return bytes;
+  bytes += microbatches * all_stages * (reference ? 2 : 6) * action_row;
+  bytes += microbatches * processes * microbatch_row;
+  if (reference) bytes += size.microbatches * (size.units + 3) * saved_row;
+  if (level == "summary") return bytes;
+  const double tensors = 9 * size.layers + 3;
+  bytes += tensors * ((2 + size.states) * size.steps + 1) * tensor_row;
+  bytes += microbatches * 2 * (reference ? size.units + 2 : 2 * (all_stages - 1)) * boundary_row;
+  return level == "dump" ? bytes + dump_bytes(size) : bytes;
+}
+
+std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan) {
+  if (sweep.commands) return std::nullopt;
+  constexpr double calibration_runs = 3;  // kept: the reference, its float64 reference, and limits
+  const auto level_of = [&](const auto& planned) { return make_request(sweep, planned).level.value_or("full"); };
+  DiskEstimate estimate;
+  const auto add = [&](double bytes, double of_dumps) {
+    estimate.stays += bytes - of_dumps;
+    estimate.passes += of_dumps;
+  };
+  std::vector<RunSize> sizes;
+  for (const auto& reference : plan.references) {
+    sizes.push_back(run_size(sweep, reference));
+    const double bytes = record_bytes(sizes.back(), 0, 1, level_of(reference));
+    add(bytes * (sweep.calibrated ? calibration_runs : 1), reference.changes.dump ? dump_bytes(sizes.back()) : 0);
+  }
+  for (const auto& cell : plan.cells) {
+    const RunSize& size = sizes[cell.reference];
+    const std::int64_t stages = cell.plan.world * std::max(cell.placement.chunks_per_rank, 1);
+    const double bytes = record_bytes(size, cell.plan.world, stages, level_of(cell));
+    add(bytes * (cell.plan.repeat ? 2 : 1), cell.changes.dump ? dump_bytes(size) : 0);
+  }
+  return estimate;
+}
+
+std::string disk_text(const DiskEstimate& estimate, const fs::path& folder) {
+  const double bytes = estimate.stays + estimate.passes;
+  std::string text = "about " + size_text(estimate.stays) + " on disk";
+  if (estimate.passes > 0)
+    text += fmt::format(", and {} more until its values are recomputed", size_text(estimate.passes));
+  std::error_code unknown;
+  fs::path there = fs::absolute(folder, unknown);
+  while (!there.empty() && !fs::exists(there, unknown) && there != there.parent_path()) there = there.parent_path();
+  const auto available = free_bytes(there);
+  if (available && static_cast<double>(*available) < bytes)
+    text += fmt::format(", and {} has only {} left", there.string(), size_text(static_cast<double>(*available)));
+  return text;
 }
 
 }  // namespace plumbline

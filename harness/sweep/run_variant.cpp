@@ -31,15 +31,19 @@ void put_optimizer(toml::table& root, const std::string& optimizer) {
   train.insert_or_assign("optimizer", optimizer);
 }
 
+toml::array array_of(const std::vector<std::int64_t>& numbers) {
+  toml::array array;
+  for (const auto number : numbers) array.push_back(number);
+  return array;
+}
+
 void put_lengths(toml::table& root, const std::vector<std::vector<std::int64_t>>& lengths) {
   toml::array rows;
   for (const auto& row : lengths) {
     if (row.size() == 1) {
       rows.push_back(row.front());
     } else {
-      toml::array numbers;
-      for (const auto length : row) numbers.push_back(length);
-      rows.push_back(std::move(numbers));
+      rows.push_back(array_of(row));
     }
   }
   toml::table& data = table_of(root, "data");
@@ -56,9 +60,7 @@ void put_partition(toml::table& root, const RunChanges& changes) {
   if (changes.partition) {
     pipeline.insert("partition", *changes.partition);
   } else {
-    toml::array balance;
-    for (const auto layers : changes.balance) balance.push_back(layers);
-    pipeline.insert("balance", std::move(balance));
+    pipeline.insert("balance", array_of(changes.balance));
   }
 }
 

@@ -6,8 +6,8 @@
 
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_services.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
+#include "harness/sweep/sweep_verdict.hpp"
 
 namespace plumbline {
 

@@ -14,19 +14,18 @@
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
-#include "harness/sweep/audited_dumps.hpp"
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/parallel_jobs.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/second_run.hpp"
-#include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_options.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
+#include "harness/sweep/sweep_verdict.hpp"
 #include "record/removed_dumps.hpp"
 #include "reports/failing_cells.hpp"
 #include "support/error.hpp"
@@ -38,13 +37,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A case whose runs have ended, to be judged.
-struct Ended {
-  CellPlan plan;
-  fs::path reference;
-  std::optional<fs::path> repeated;
-};
 
 class Sweep {
  public:
@@ -139,7 +131,7 @@ class Sweep {
       const PlannedReference& reference = plan_.references[index];
       const std::string id = "reference-" + reference.id;
       lost_references_[index] = !fs::exists(folder_.reference(reference.id));
-      if (const auto kept = folder_.finished_reference(reference.id);
+      if (const auto kept = folder_.finished_launch("reference-" + reference.id);
           kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_removed_parts(index)) {
         references_[index] = *kept;
         progress_.skip(work_of(index));
@@ -252,7 +244,7 @@ class Sweep {
     fs::create_directory_symlink(fs::path("..") / "calibrations" / reference.id / "reference",
                                  folder_.reference(reference.id));
     make_folder(folder_.launch("reference-" + reference.id));
-    folder_.keep_reference(reference.id, finding);
+    write_json(folder_.launch("reference-" + reference.id) / "finding.json", to_json(finding));
     references_[index] = finding;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     const bool done = finding.exit_code == 0;
@@ -261,7 +253,7 @@ class Sweep {
 
   void run_cells() {
     std::vector<SlottedRun> runs;
-    std::vector<Ended> ended(plan_.cells.size());
+    std::vector<CellPlan> ended(plan_.cells.size());
     for (std::size_t index = 0; index < plan_.cells.size(); ++index) {
       const PlannedCell& cell = plan_.cells[index];
       if (const auto kept = finished(cell)) {
@@ -285,7 +277,7 @@ class Sweep {
                       },
                       [this, &cell, &own = ended[index]] {
                         progress_.end(cell.plan.id);
-                        note_machine(cell, *own.plan.launch);
+                        note_machine(cell, *own.launch);
                         to_judge_.push_back(std::move(own));
                         judge_next();
                       }});
@@ -319,8 +311,8 @@ class Sweep {
     }
   }
 
-  /// Executes a case's runs, in any thread.
-  Ended run_cell(const PlannedCell& planned, const SweepTrainers& trainers) {
+  /// Executes a case's runs, in any thread; returns its plan with their findings.
+  CellPlan run_cell(const PlannedCell& planned, const SweepTrainers& trainers) {
     const PlannedReference& reference = plan_.references[planned.reference];
     PlannedCell cell = planned;
     CellPlan& plan = cell.plan;
@@ -336,26 +328,21 @@ class Sweep {
     plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = *references_[cell.reference];
     plan.reference_request = reference.request;
-    std::optional<fs::path> repeated;
-    if (plan.repeat && plan.launch->exit_code == 0) {
-      repeated = folder_.repeat(plan.id);
-      plan.repeat_launch = ran("repeat-" + plan.id, *repeated);
-    }
-    return {plan, folder_.reference(reference.id), repeated};
+    if (plan.repeat && plan.launch->exit_code == 0)
+      plan.repeat_launch = ran("repeat-" + plan.id, folder_.repeat(plan.id));
+    return plan;
   }
 
   /// Judges one case at a time while the next ranks start, because starting is mostly waiting.
   void judge_next() {
     if (judging_.valid() || to_judge_.empty()) return;
     judging_ = std::async(std::launch::async, [this, ended = std::move(to_judge_.front())] {
-      CellVerdict verdict = services_.judge(ended.plan, ended.reference, folder_.cell(ended.plan.id), ended.repeated);
-      verdict.seconds = ended.plan.launch->seconds;
-      return verdict;
+      return judge_case(ended, folder_, services_);
     });
     to_judge_.pop_front();
   }
 
-  /// Waits for the current builder, stores and prints it.
+  /// Waits for the current verdict, stores and prints it.
   void settle() {
     if (!judging_.valid()) return;
     const CellVerdict cell = judging_.get();
@@ -419,7 +406,7 @@ class Sweep {
   std::vector<std::string> without_machine_;  ///< cases that failed because of the machine, with the reason
   std::string stopped_by_;
   std::size_t said_ = 0;
-  std::deque<Ended> to_judge_;
+  std::deque<CellPlan> to_judge_;     ///< whose runs have ended
   std::future<CellVerdict> judging_;  // last member, because its thread uses those above
 };
 

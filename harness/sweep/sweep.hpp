@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "harness/sweep/sweep_options.hpp"
-#include "harness/sweep/sweep_services.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 
 namespace plumbline {

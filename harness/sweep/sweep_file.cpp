@@ -42,14 +42,6 @@ void need_count(const TomlTable& table, const std::string& key, std::int64_t cou
   refuse(table, key, fmt::format("{} is not a {}; it must be between 1 and {}", count, what, largest_world));
 }
 
-void need_replicas(const TomlTable& table, std::int64_t replicas) {
-  need_count(table, "replicas", replicas, "number of pipelines");
-}
-
-void need_world(const TomlTable& table, const std::string& key, std::int64_t world) {
-  need_count(table, key, world, "world size");
-}
-
 template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
   std::ranges::sort(values);
@@ -126,7 +118,7 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
            "file, or use a partition");
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
-  need_world(table, "resume_world", cell.world_size);
+  need_count(table, "resume_world", cell.world_size, "world size");
   if (const auto schedule = table.text("resume_schedule"))
     cell.schedule = known_schedule(table, "resume_schedule", *schedule, folder);
 }
@@ -142,9 +134,9 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.where = table.where("run");
   cell.run = file_in(table, "run", folder, required(table, "run", table.text("run")), "run");
   cell.world_size = required(table, "world_size", table.integer("world_size"));
-  need_world(table, "world_size", cell.world_size);
+  need_count(table, "world_size", cell.world_size, "world size");
   cell.changes.replicas = table.integer("replicas");
-  if (cell.changes.replicas) need_replicas(table, *cell.changes.replicas);
+  if (cell.changes.replicas) need_count(table, "replicas", *cell.changes.replicas, "number of pipelines");
   cell.schedule = table.text("schedule");
   const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
   if (reference_begins && cell.world_size != 1)
@@ -252,10 +244,10 @@ SweepFile read_sweep_file(const fs::path& path) {
   for (const auto& run : texts_of(table, "run")) sweep.runs.push_back(file_in(table, "run", folder, run, "run"));
   need_distinct(table, "run", sweep.runs);
   sweep.world_sizes = integers_of(table, "world_sizes");
-  for (const auto world : sweep.world_sizes) need_world(table, "world_sizes", world);
+  for (const auto world : sweep.world_sizes) need_count(table, "world_sizes", world, "world size");
   need_distinct(table, "world_sizes", sweep.world_sizes);
   sweep.replicas = integers_of(table, "replicas");
-  for (const auto replicas : sweep.replicas) need_replicas(table, replicas);
+  for (const auto replicas : sweep.replicas) need_count(table, "replicas", replicas, "number of pipelines");
   need_distinct(table, "replicas", sweep.replicas);
   for (const auto& schedule : texts_of(table, "schedules"))
     sweep.schedules.push_back(known_schedule(table, "schedules", schedule, folder));

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/sweep/run_limits.hpp"
 #include "harness/sweep/user_commands.hpp"
 
 namespace plumbline {

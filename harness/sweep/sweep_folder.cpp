@@ -5,11 +5,11 @@
 
 #include <ctime>
 
-#include "harness/sweep/kept_verdict.hpp"
 #include "record/json_keys.hpp"
 #include "record/writer.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/hash.hpp"
 #include "support/json.hpp"
 #include "support/paths.hpp"
 
@@ -43,12 +43,13 @@ KeptFacts read_sweep(const fs::path& file) {
   return {read_fingerprint(json, file), started};
 }
 
+constexpr const char* digest_key = "digest";
+
 }  // namespace
 
 SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   const fs::path file = path / "sweep.json";
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) throw InputError(path.string() + ": holds no sweep (it has no sweep.json)");
+  if (!path_exists(file)) throw InputError(path.string() + ": holds no sweep (it has no sweep.json)");
   lock_.emplace(path);
   started_ = started_in(file, read_json(file));
 }
@@ -100,15 +101,6 @@ void SweepFolder::write_sweep(const fs::path& path, const std::string& name, con
                                    {"plan", plan}});
 }
 
-void SweepFolder::discard() const {
-  std::error_code ignored;
-  if (!was_there_) {
-    fs::remove_all(path_, ignored);
-    return;
-  }
-  for (const auto& entry : fs::directory_iterator(path_, ignored)) fs::remove_all(entry.path(), ignored);
-}
-
 void SweepFolder::forget_verdicts(bool all) {
   std::error_code none;
   for (const auto& folder : fs::directory_iterator(path_ / "cells", none)) {
@@ -130,8 +122,7 @@ void SweepFolder::forget_verdicts(bool all) {
 
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {
   const fs::path file = cell(id) / "cell.json";
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) return std::nullopt;
+  if (!path_exists(file)) return std::nullopt;
   const Verdict kept = read_kept_verdict(file);
   if (kept.cells.size() != 1 || kept.cells.front().id != id)
     throw InputError(file.string() + ": does not hold the verdict on " + id);
@@ -149,24 +140,21 @@ void SweepFolder::keep_cell(const CellVerdict& verdict) const {
   write_kept_verdict(cell(verdict.id) / "cell.json", kept);
 }
 
-std::optional<LaunchFinding> SweepFolder::finished_reference(const std::string& id) const {
-  return finished_launch("reference-" + id);
-}
-
 std::optional<LaunchFinding> SweepFolder::finished_launch(const std::string& id) const {
   const fs::path file = launch(id) / "finding.json";
+  if (!path_exists(file)) return std::nullopt;
+  const LaunchFinding finding = read_launch_finding(file);
+  return finding.interrupted ? std::nullopt : std::optional(finding);
+}
+
+void release_folder(const fs::path& folder, bool was_there) {
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) return std::nullopt;
-  LaunchFinding finding = read_launch_finding(file);
-  if (finding.interrupted) return std::nullopt;
-  return finding;
+  const std::vector<fs::directory_entry> made(fs::directory_iterator(folder, ignored), {});
+  for (const auto& entry : made) fs::remove_all(entry.path(), ignored);
+  if (!was_there) fs::remove(folder, ignored);
 }
 
-void SweepFolder::keep_reference(const std::string& id, const LaunchFinding& finding) const {
-  write_json(launch("reference-" + id) / "finding.json", to_json(finding));
-}
-
-void SweepFolder::make_way(const fs::path& record, const fs::path& launch) const {
+void make_way(const fs::path& record, const fs::path& launch) {
   remove_folder(launch);  // first, because its finding marks the record as complete
   remove_folder(record);
   make_folder(record.parent_path());
@@ -193,6 +181,21 @@ void point_latest_to(const fs::path& folder) {
   fs::create_symlink(folder.filename(), fresh, error);
   if (!error) fs::rename(fresh, link, error);
   if (error) throw SystemError(link.string() + ": cannot be pointed to " + folder.string() + ": " + error.message());
+}
+
+void write_kept_verdict(const std::filesystem::path& path, const Verdict& verdict) {
+  Json kept = to_json(verdict);
+  const std::string digest = hash_hex(kept.dump());
+  kept[digest_key] = digest;
+  write_json(path, kept);
+}
+
+Verdict read_kept_verdict(const std::filesystem::path& path) {
+  Json kept = read_json(path);
+  const Json digest = kept.is_object() ? kept.value(digest_key, Json()) : Json();
+  if (digest.is_string()) kept.erase(digest_key);
+  if (digest != Json(hash_hex(kept.dump()))) throw InputError(path.string() + ": is not as this program wrote it");
+  return read_verdict(path);
 }
 
 }  // namespace plumbline

@@ -14,6 +14,9 @@
 
 namespace plumbline {
 
+/// Removes the contents of a folder without results, and the folder unless it existed before.
+void release_folder(const std::filesystem::path& folder, bool was_there);
+
 /// <folder>/
 ///   sweep.json                 plan and input digest
 ///   references/<id>/           run records
@@ -48,22 +51,18 @@ class SweepFolder {
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
-  /// Undoes the constructor: unlocks the folder, and removes it unless it existed before.
-  void discard() const;
+  /// Undoes the constructor, except that the folder stays locked.
+  void discard() const { release_folder(path_, was_there_); }
   /// Reasons why verdicts of an earlier run were discarded, one line each.
   const std::vector<std::string>& forgotten() const { return forgotten_; }
   /// The verdict of an earlier run of this sweep; nullopt if it was not finished. Throws InputError if the file was
   /// modified or belongs to another case.
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
-  std::optional<LaunchFinding> finished_reference(const std::string& id) const;
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
   /// Writes sweep.json, which marks the folder as a sweep.
   static void write_sweep(const std::filesystem::path& path, const std::string& name,
                           const SweepFingerprint& fingerprint, const std::string& started, const Json& plan);
   void keep_cell(const CellVerdict& cell) const;
-  void keep_reference(const std::string& id, const LaunchFinding& finding) const;
-  /// Prepares a run: removes what an interrupted one left of this record and creates an empty launch folder.
-  void make_way(const std::filesystem::path& record, const std::filesystem::path& launch) const;
 
  private:
   void forget_verdicts(bool all);
@@ -75,9 +74,17 @@ class SweepFolder {
   std::optional<FolderLock> lock_;
 };
 
+/// Prepares a run: removes what an interrupted one left of this record and creates an empty launch folder.
+void make_way(const std::filesystem::path& record, const std::filesystem::path& launch);
+
 /// reports/runs/<date>-<time>-<name> in the working folder; does not exist yet.
 std::filesystem::path new_run_folder(const std::string& name);
 /// Points `latest`, next to `folder`, to it.
 void point_latest_to(const std::filesystem::path& folder);
+
+/// A verdict with a digest, to be used later without its record: the digest detects damaged or edited files.
+void write_kept_verdict(const std::filesystem::path& path, const Verdict& verdict);
+/// Throws InputError if the file has no verdict or was modified.
+Verdict read_kept_verdict(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Command-line options of `plumbline sweep`.
+// Command-line options of `plumbline sweep`, and the command lines with them that it prints for users: each works as
+// printed, in the same working folder.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +35,11 @@ struct SweepOptions {
   std::string judge = "";             ///< XXH3-128 of the judging program: another one judges finished cases again
   Json harness = nullptr;             ///< version and commit of the program, for the verdict
 };
+
+/// Repeats one case of this sweep, in a separate folder.
+std::string command_of_cell(const SweepOptions& options, const std::string& cell);
+
+/// Resumes the sweep in `folder` with all its options.
+std::string resume_command(const SweepOptions& options, const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -9,10 +9,9 @@
 #include <set>
 #include <tuple>
 
-#include "harness/sweep/case_names.hpp"
-#include "harness/sweep/case_schedule.hpp"
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/names.hpp"
+#include "harness/sweep/planned_case.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_size.hpp"
@@ -206,7 +205,7 @@ class Planner {
     plan.id = fmt::format("{}-{}{}-w{}", training_id(run_name, wanted.changes), name,
                           facts.replicas == 1 ? "" : fmt::format("-r{}", facts.replicas), wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
-    if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
+    if (!wanted.changes.balance.empty()) plan.id += "-balance-" + join(wanted.changes.balance, "-");
     const std::string first_schedule = wanted.resumes ? wanted.resumes->schedule.value_or(facts.schedule) : "";
     if (wanted.resumes) {
       plan.id += fmt::format("-resumed-at-{}-from-{}-w{}", wanted.resumes->steps, schedule_name(first_schedule),
@@ -336,7 +335,7 @@ class Planner {
   }
 
   bool is_in_matrix(const fs::path& run) const {
-    return sweep_.runs.empty() || std::find(sweep_.runs.begin(), sweep_.runs.end(), run) != sweep_.runs.end();
+    return sweep_.runs.empty() || std::ranges::find(sweep_.runs, run) != sweep_.runs.end();
   }
 
   std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {
@@ -356,8 +355,7 @@ class Planner {
 
   void mark_repeats() {
     for (const auto& id : sweep_.repeat) {
-      const auto found = std::find_if(plan_.cells.begin(), plan_.cells.end(),
-                                      [&](const PlannedCell& cell) { return cell.plan.id == id; });
+      const auto found = std::ranges::find_if(plan_.cells, [&](const PlannedCell& cell) { return cell.plan.id == id; });
       if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, ids_of(plan_));
       found->plan.repeat = true;
     }
@@ -376,7 +374,7 @@ SweepPlan with_cells(const SweepPlan& plan, const std::vector<std::string>& ids)
   SweepPlan selected;
   std::map<std::size_t, std::size_t> place;  // index of a reference, from the whole plan to the selection
   for (const auto& cell : plan.cells) {
-    if (std::find(ids.begin(), ids.end(), cell.plan.id) == ids.end()) continue;
+    if (std::ranges::find(ids, cell.plan.id) == ids.end()) continue;
     const auto [found, fresh] = place.emplace(cell.reference, selected.references.size());
     if (fresh) selected.references.push_back(plan.references[cell.reference]);
     selected.cells.push_back(cell);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_progress.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,10 +44,8 @@ void SweepProgress::tick() {
   const std::string others = running_.size() > 1 ? " and " + std::to_string(running_.size() - 1) + " more" : "";
   if (!terminal_ && running_s < long_run_s) return;
   const auto left_s = remaining_.left_s(elapsed_s());
-  char times[64];
-  std::snprintf(times, sizeof times, "  running %.0f s, elapsed %.0f s", running_s, elapsed_s());
-  progress_.text("[" + std::to_string(begun_) + "/" + std::to_string(runs_) + "] " + running_.front().what + others +
-                     times + (left_s ? ", " + estimate_text(*left_s) : ""),
+  progress_.text(fmt::format("[{}/{}] {}{}  running {:.0f} s, elapsed {:.0f} s{}", begun_, runs_, running_.front().what,
+                             others, running_s, elapsed_s(), left_s ? ", " + estimate_text(*left_s) : ""),
                  false);
 }
 
@@ -71,6 +70,34 @@ void SweepProgress::line(const std::string& text) {
 std::string estimate_text(double left_s) {
   if (left_s < 90) return "about " + std::to_string(std::lround(left_s)) + " s left";
   return "about " + std::to_string(std::lround(left_s / 60)) + " min left";
+}
+
+void RemainingTime::begin(double now_s, double work) {
+  if (!started_) start_s_ = now_s;  // exclude the time of reading kept results
+  started_ = true;
+  if (!(running_ > 0)) began_s_ = now_s;
+  running_ += work;
+}
+
+void RemainingTime::end(double now_s, double ended) {
+  const bool as_long_as_expected = done_ > 0 && now_s - began_s_ <= spent_s_ / done_ * ended;
+  spent_s_ = now_s - start_s_;
+  done_ += ended;
+  running_ = std::max(running_ - ended, 0.0);
+  began_s_ = now_s;
+  if (!as_long_as_expected) end_s_.reset();
+}
+
+std::optional<double> RemainingTime::left_s(double now_s) {
+  const double after = work_ - done_ - running_;
+  if (!(done_ > 0) || !(work_ - done_ > 0)) return std::nullopt;
+  const double rate = spent_s_ / done_;
+  const double of_this = rate * running_ - (now_s - began_s_);
+  const double end_s = now_s + std::max(of_this, 0.0) + rate * std::max(after, 0.0);
+  // Only a run that takes longer than expected moves the end back.
+  const bool overdue = running_ > 0 && of_this < 0;
+  end_s_ = end_s_ && !overdue ? std::min(*end_s_, end_s) : end_s;
+  return std::max(*end_s_ - now_s, 0.0);
 }
 
 }  // namespace plumbline

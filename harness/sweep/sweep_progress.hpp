@@ -1,17 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line a cell: rewritten while it runs on a terminal, plain lines in a log.
+// A line a case: rewritten while it runs on a terminal, plain lines in a log.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/sweep/remaining_time.hpp"
 #include "support/progress_line.hpp"
 
 namespace plumbline {
+
+/// Estimates the remaining time of several runs from the durations of finished ones. The estimated end moves back only
+/// if a run takes longer than expected.
+class RemainingTime {
+ public:
+  /// `work`: total work of all runs, in any unit. Times are seconds since the start.
+  explicit RemainingTime(double work) : work_(work) {}
+
+  void begin(double now_s, double work);
+  void end(double now_s, double work);
+  /// Subtracts the work of an existing result.
+  void skip(double work) { work_ -= work; }
+  /// nullopt before the first run has ended, or if none is left.
+  std::optional<double> left_s(double now_s);
+
+ private:
+  double work_, done_ = 0, running_ = 0;
+  double began_s_ = 0;
+  double spent_s_ = 0;  ///< until the end of the last run, including time between runs
+  double start_s_ = 0;
+  bool started_ = false;
+  std::optional<double> end_s_;  ///< as last returned
+};
 
 class SweepProgress {
  public:
@@ -22,7 +45,7 @@ class SweepProgress {
   void begin(const std::string& what, double work);
   /// While it runs: state, elapsed, estimate. In a log, only about a run that takes long.
   void tick();
-  /// The run that `begin` named has ended; its line is not written yet (its builder may follow). Without a name: the
+  /// The run that `begin` named has ended; its line is not written yet (its verdict may follow). Without a name: the
   /// only one.
   void end(const std::string& what = "");
   /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  1.9 s  holds"; or several.

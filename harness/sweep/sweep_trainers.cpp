@@ -59,7 +59,7 @@ LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id,
 
 /// A finding in place of the case's own launch, which did not start.
 LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::string& id, const fs::path& record) const {
-  folder_.make_way(record, folder_.launch(id));
+  make_way(record, folder_.launch(id));
   first.words = "the first segment of the run failed: " + first.words;
   first.started = false;  // refers to the judged run
   first.culprit_rank.reset();
@@ -79,7 +79,7 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
 LaunchFinding SweepTrainers::start(PlannedCommand command, const std::string& id, const fs::path& record,
                                    const std::optional<Request>& request) const {
   const fs::path place = folder_.launch(id);
-  folder_.make_way(record, place);
+  make_way(record, place);
   if (request) write_json(place / request_name, to_json(*request));
   Launch launch = commands_.launch(std::move(command), place, record, slots_);
   launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));

@@ -12,8 +12,8 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/run_commands.hpp"
+#include "harness/sweep/sweep_fingerprint.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_inputs.hpp"
 
 namespace plumbline {
 

@@ -2,15 +2,19 @@
 #include "harness/sweep/sweep_verdict.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
-#include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"
+#include "record/rank_folder.hpp"
 #include "support/commits_behind.hpp"
+#include "support/csv.hpp"
 #include "support/error.hpp"
+#include "support/numbers.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -47,9 +51,7 @@ Json versions_of(const Json& manifest) {
 }
 
 Json request_of(const fs::path& launch) {
-  std::error_code missing;
-  if (!fs::exists(launch / request_name, missing)) return nullptr;
-  return read_json(launch / request_name);
+  return path_exists(launch / request_name) ? read_json(launch / request_name) : Json();
 }
 
 judging::DataCoverageRequest bench_request(const KeptSweep& sweep, const KeptReference& reference,
@@ -92,10 +94,40 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
   return verdict;
 }
 
+/// The first step of one rank with a number that is not finite.
+struct Place {
+  std::int64_t step = 0;
+  std::string words;
+};
+
+std::optional<Place> first_place(const CsvTable& table) {
+  const std::size_t step = table.column("step"), rate = table.column("learning_rate");
+  std::string last_rate;
+  for (const CsvRow& row : table.rows) {
+    for (const auto& [column, name] : {std::pair("loss", "loss"), std::pair("gradient_norm", "gradient norm")}) {
+      const std::string& text = row.cells[table.column(column)];
+      const auto value = parse_double(text);
+      if (!value || std::isfinite(*value)) continue;
+      const std::string& behind = last_rate.empty() ? row.cells[rate] : last_rate;
+      return Place{parse_integer(row.cells[step]).value_or(0),
+                   std::string(name) + " " + text + (behind.empty() ? "" : "; learning rate " + behind)};
+    }
+    last_rate = row.cells[rate];
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<CheckResult> judge_reference(const fs::path& record, const judging::DataCoverageRequest& request) {
   return {judging::judge_data_coverage(judging::read_for_judging(record_of_replica(record, {})), request)};
+}
+
+CellVerdict judge_case(const CellPlan& plan, const SweepFolder& folder, const SweepServices& services) {
+  const auto repeated = plan.repeat_launch ? std::optional(folder.repeat(plan.id)) : std::nullopt;
+  CellVerdict verdict = services.judge(plan, folder.reference(plan.reference), folder.cell(plan.id), repeated);
+  verdict.seconds = plan.launch->seconds;
+  return verdict;
 }
 
 Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,
@@ -141,6 +173,20 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
                   std::ranges::all_of(verdict.cells, &CellVerdict::holds);
   sum_up(verdict);
   return verdict;
+}
+
+std::optional<std::string> why_not_finite(const std::filesystem::path& record) try {
+  const auto replica = record_of_replica(record, {});
+  std::optional<Place> first;
+  for (std::int64_t rank = 0; folder_exists(replica / rank_folder(rank)); ++rank) {
+    const auto place = first_place(
+        read_csv(replica / rank_folder(rank) / "steps.csv", {"step", "loss", "gradient_norm", "learning_rate"}));
+    if (place && (!first || place->step < first->step)) first = place;
+  }
+  if (!first) return std::nullopt;
+  return "the reference is not finite from step " + std::to_string(first->step) + " on (" + first->words + ")";
+} catch (const Error&) {
+  return std::nullopt;
 }
 
 }  // namespace plumbline

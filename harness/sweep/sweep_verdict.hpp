@@ -2,16 +2,19 @@
 // Builds a sweep's verdict from the results of its references and cases, for new and rejudged sweeps alike.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/data_coverage.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "record/launch_finding.hpp"
+#include "record/verdict.hpp"
 
 namespace plumbline {
 
@@ -31,5 +34,23 @@ struct SweepFindings {
 /// `judge` may be empty: references are then not judged. `harness`: version and commit of this program.
 Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,
                       const ReferenceJudge& judge, const Json& harness);
+
+/// "the reference is not finite from step 1 on (loss nan; learning rate 1000000000)": from its steps.csv, the first
+/// step whose loss or gradient norm is not finite, with the rate of the update before it. nullopt if all are finite, or
+/// if the table cannot be read, which the judge reports.
+std::optional<std::string> why_not_finite(const std::filesystem::path& record);
+
+/// The functions of judge.hpp and reports/ that a sweep uses, replaceable in tests.
+struct SweepServices {
+  std::function<CellVerdict(const CellPlan&, const std::filesystem::path& reference,
+                            const std::filesystem::path& candidate,
+                            const std::optional<std::filesystem::path>& repeated)>
+      judge;
+  std::function<void(const std::filesystem::path& folder)> write_reports;
+  ReferenceJudge judge_reference = nullptr;  ///< empty: references are not judged
+};
+
+/// Judges the runs of a case that have ended, whose findings the plan has.
+CellVerdict judge_case(const CellPlan& plan, const SweepFolder& folder, const SweepServices& services);
 
 }  // namespace plumbline

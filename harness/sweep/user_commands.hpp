@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The content of a sweep file with users' commands: their words and cases.
+// The content of a sweep file with users' commands: their cases and words, with placeholders that are filled in per
+// run.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/sweep/placeholders.hpp"
-
 namespace plumbline {
+
+using Placeholders = std::map<std::string, std::string>;
+
+/// The names in braces, in order; {{ and }} are literal braces. Throws InputError for a single brace.
+std::vector<std::string> placeholders_in(const std::string& text);
+
+/// Replaces every name by its value. Throws InputError for an unknown name, listing the known ones, and for a single
+/// brace.
+std::string filled_in(const std::string& text, const Placeholders& values);
+
+/// Layers of a model, the same limit as in the trainers. Each layer is a named unit; real models are far below it.
+inline constexpr std::int64_t most_layers = 100000;
+inline constexpr std::int64_t largest_world = 1024;
 
 struct CommandCell {
   std::int64_t world_size = 0;

@@ -55,7 +55,7 @@ TEST_F(DidYouMean, WhereNoneIsNearAllAreToldOfAShortOptionToo) {
   EXPECT_THAT(told("qqqqqqqqqqqq"),
               StartsWith("qqqqqqqqqqqq is not a command of plumbline; known are sweep, schedule\n"));
   EXPECT_THAT(told("sweep -qqqqqqqqqqqq"),
-              StartsWith("-qqqqqqqqqqqq is not an option of plumbline sweep; known are --help, -h, --list\n"));
+              StartsWith("-qqqqqqqqqqqq is not an option of plumbline sweep; known are -h, --help, --list\n"));
 }
 
 TEST_F(DidYouMean, AShortOptionIsThatOfALongOneAndACommandMayBeWrittenAsAnOption) {

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "harness/judge/audit/number_format.hpp"
-#include "harness/sweep/fault_signatures/factors.hpp"
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
 #include "harness/sweep/fault_signatures/tensor_patterns.hpp"
@@ -47,12 +46,6 @@ Crossings boundary_tensors_at(const DumpedRuns& runs, const std::string& directi
   return found;
 }
 
-std::string numbers_text(const std::vector<std::int64_t>& numbers) {
-  std::vector<std::string> texts;
-  for (const auto number : numbers) texts.push_back(std::to_string(number));
-  return join(texts, ", ");
-}
-
 /// The differing microbatches, which are inspected in turn.
 struct Wrong {
   std::string what;  ///< "the gradient at boundary layers.3"
@@ -62,7 +55,7 @@ struct Wrong {
 
   const Crossing& at(std::int64_t microbatch) const { return all.at(microbatch); }
   std::string of() const {
-    return (microbatches.size() == 1 ? "microbatch " : "microbatches ") + numbers_text(microbatches);
+    return (microbatches.size() == 1 ? "microbatch " : "microbatches ") + join(microbatches, ", ");
   }
 };
 

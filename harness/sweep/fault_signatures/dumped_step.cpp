@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/fault_signatures/dumped_step.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "record/digest.hpp"
 #include "record/rank_folder.hpp"
+#include "record/record.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
@@ -58,6 +61,39 @@ DumpedStep::DumpedStep(const fs::path& record, std::int64_t step) {
 const DumpedTensor* DumpedStep::find(const std::string& key) const {
   const auto found = tensors_.find(key);
   return found == tensors_.end() ? nullptr : &found->second;
+}
+
+const std::pair<const std::string, DumpedTensor>* DumpedStep::with_digest(const std::string& digest,
+                                                                          std::optional<std::int64_t> rank) const {
+  const auto found = std::ranges::find_if(tensors_, [&](const auto& each) {
+    const DumpedTensor& tensor = each.second;
+    return (!rank || tensor.rank == *rank) &&
+           tensor_digest(tensor.entry.dtype, tensor.entry.shape, tensor.entry.bytes) == digest;
+  });
+  return found == tensors_.end() ? nullptr : &*found;
+}
+
+bool StepFacts::is_tied(const std::string& parameter) const {
+  return std::ranges::any_of(tied,
+                             [&](const auto& group) { return std::ranges::find(group, parameter) != group.end(); });
+}
+
+StepFacts step_facts(const std::filesystem::path& reference, const std::filesystem::path& candidate,
+                     std::int64_t step) {
+  const Record alone = read_record(reference), piped = read_record(candidate);
+  StepFacts facts;
+  facts.microbatches = alone.manifest.microbatches;
+  facts.sums_microbatches_apart = alone.manifest.accumulation == "listed";
+  facts.tied = piped.manifest.tied;
+  for (const RankRecord& rank : alone.ranks) {
+    for (const StepRow& row : rank.steps) {
+      if (row.step == step) facts.valid_tokens = row.valid_tokens;
+    }
+  }
+  for (const RankRecord& rank : piped.ranks) {
+    for (const TensorRow& row : rank.tensors) facts.stage_of.emplace(row.name, row.stage);
+  }
+  return facts;
 }
 
 }  // namespace plumbline

@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "harness/sweep/fault_signatures/dumped_step.hpp"
-#include "harness/sweep/fault_signatures/step_facts.hpp"
 #include "record/value_findings.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline {
-
-/// One step of two runs.
-struct DumpedRuns {
-  const DumpedStep &reference, &candidate;
-  const StepFacts& facts;
-};
 
 /// Signatures of the boundary tensor of the first divergence: that of another microbatch, changed in transfer,
 /// narrowed, zero, scaled, one bit.

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
-#include "harness/sweep/fault_signatures/factors.hpp"
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
 #include "harness/sweep/fault_signatures/tensor_patterns.hpp"
-#include "record/digest.hpp"
 #include "record/mesh.hpp"
 
 namespace plumbline {
 namespace {
-
-/// The tensor with this digest, on `rank` or on any rank.
-std::pair<std::string, const DumpedTensor*> with_digest(const DumpedStep& step, std::optional<std::int64_t> rank,
-                                                        const std::string& digest) {
-  for (const auto& [key, tensor] : step.tensors()) {
-    if (rank && tensor.rank != *rank) continue;
-    if (tensor_digest(tensor.entry.dtype, tensor.entry.shape, tensor.entry.bytes) == digest) return {key, &tensor};
-  }
-  return {"", nullptr};
-}
 
 /// The same mistake may show in boundary tensors and gradients: reports it once, with both.
 std::vector<FaultSignature> merged(std::vector<FaultSignature> all) {
@@ -56,18 +44,20 @@ std::optional<ValueFindings> find_fault_signatures(const Finding& first, const s
   ValueFindings findings;
   findings.step = first.step;
   Relation relation;
-  const auto [expected_key, expected] = with_digest(alone, std::nullopt, first.expected);
-  const auto [key, got] = with_digest(piped, first.rank, first.got);
-  if (expected != nullptr && got != nullptr) {
+  const auto* expected = alone.with_digest(first.expected);
+  const auto* got = piped.with_digest(first.got, first.rank);
+  const bool both = expected != nullptr && got != nullptr;
+  const std::string key = got != nullptr ? got->first : "";
+  if (both) {
     findings.tensor = key;
-    relation = relation_of(expected->entry, got->entry);
-    findings.ulps = ulp_buckets(expected->entry, got->entry, findings.not_numbers);
+    relation = relation_of(expected->second.entry, got->second.entry);
+    findings.ulps = ulp_buckets(expected->second.entry, got->second.entry, findings.not_numbers);
   }
   std::vector<FaultSignature> found = boundary_signatures(runs, first);
   for (const FaultSignature& each : gradient_signatures(runs)) found.push_back(each);
   for (const FaultSignature& each : microbatch_signatures(runs)) found.push_back(each);
-  if (found.empty() && expected != nullptr && got != nullptr) {
-    if (const auto few = few_elements(key, expected->entry, got->entry)) found.push_back(*few);
+  if (found.empty() && both) {
+    if (const auto few = few_elements(key, expected->second.entry, got->second.entry)) found.push_back(*few);
   }
   findings.fault_signatures = merged(std::move(found));
   if (findings.fault_signatures.empty()) findings.otherwise = otherwise_words(relation, key);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "harness/sweep/fault_signatures/factors.hpp"
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/tensor_patterns.hpp"
 #include "support/text.hpp"
@@ -35,26 +34,14 @@ std::vector<GradientPair> gradient_pairs(const DumpedRuns& runs) {
   return pairs;
 }
 
-std::vector<GradientPair> that_differ(const std::vector<GradientPair>& pairs) {
-  std::vector<GradientPair> differing;
-  std::ranges::copy_if(pairs, std::back_inserter(differing), [](const GradientPair& p) { return !p.relation.equal; });
-  return differing;
-}
-
 /// "stages 0-1", "stage 2", "stages 0, 2".
-std::string stages_text(const std::set<std::int64_t>& stages) {
-  const bool row = std::ssize(stages) == *stages.rbegin() - *stages.begin() + 1;
-  if (stages.size() == 1) return "stage " + std::to_string(*stages.begin());
-  if (row) return "stages " + std::to_string(*stages.begin()) + "-" + std::to_string(*stages.rbegin());
-  std::vector<std::string> texts;
-  for (const auto stage : stages) texts.push_back(std::to_string(stage));
-  return "stages " + join(texts, ", ");
-}
-
-std::set<std::int64_t> stages_of(const std::vector<GradientPair>& pairs) {
+std::string stages_text(const std::vector<GradientPair>& pairs) {
   std::set<std::int64_t> stages;
   for (const GradientPair& pair : pairs) stages.insert(pair.stage);
-  return stages;
+  const auto first = *stages.begin(), last = *stages.rbegin();
+  if (first == last) return "stage " + std::to_string(first);
+  if (std::ssize(stages) == last - first + 1) return "stages " + std::to_string(first) + "-" + std::to_string(last);
+  return "stages " + join(std::vector<std::int64_t>(stages.begin(), stages.end()), ", ");
 }
 
 std::string count_of(const std::vector<GradientPair>& some, const std::vector<GradientPair>& all) {
@@ -76,10 +63,8 @@ std::optional<double> common_factor(const std::vector<GradientPair>& pairs) {
   return factor;
 }
 
-double largest_residual(const std::vector<GradientPair>& pairs) {
-  double largest = 0;
-  for (const GradientPair& pair : pairs) largest = std::max(largest, pair.relation.residual);
-  return largest;
+const GradientPair& worst_of(const std::vector<GradientPair>& pairs) {
+  return *std::ranges::max_element(pairs, {}, [](const GradientPair& pair) { return pair.relation.residual; });
 }
 
 std::vector<FaultSignature> scaled_alike(const std::vector<GradientPair>& wrong, const std::vector<GradientPair>& all,
@@ -89,23 +74,22 @@ std::vector<FaultSignature> scaled_alike(const std::vector<GradientPair>& wrong,
   if (!factor || *factor == 0 || std::fabs(*factor - 1) <= tolerance) return {};
   std::vector<FaultSignature> found;
   for (const FactorCause& cause : causes_of_factor(*factor, tolerance, facts)) {
-    found.push_back({cause.name,
-                     "gradients of " + stages_text(stages_of(wrong)) + " are " + factor_text(*factor) +
-                         " x the reference's; " + cause.meaning,
-                     "ratio " + factor_text(*factor) + " in " + count_of(wrong, all) + ", largest residual " +
-                         factor_text(largest_residual(wrong)),
-                     cause.suggests});
+    found.push_back(
+        {cause.name,
+         "gradients of " + stages_text(wrong) + " are " + factor_text(*factor) + " x the reference's; " + cause.meaning,
+         "ratio " + factor_text(*factor) + " in " + count_of(wrong, all) + ", largest residual " +
+             factor_text(worst_of(wrong).relation.residual),
+         cause.suggests});
   }
   return found;
 }
 
 std::optional<FaultSignature> all_zero(const std::vector<GradientPair>& wrong, const std::vector<GradientPair>& all) {
-  std::vector<GradientPair> zero;
-  std::ranges::copy_if(wrong, std::back_inserter(zero),
-                       [](const GradientPair& p) { return p.relation.zero && !p.relation.reference_zero; });
+  std::vector<GradientPair> zero = wrong;
+  std::erase_if(zero, [](const GradientPair& p) { return !p.relation.zero || p.relation.reference_zero; });
   if (zero.empty()) return std::nullopt;
   return FaultSignature{"zero_gradients",
-                        "gradients of " + stages_text(stages_of(zero)) + " are all zero, the reference's are not" +
+                        "gradients of " + stages_text(zero) + " are all zero, the reference's are not" +
                             (zero.size() == 1 ? " (" + zero.front().parameter + ")" : ""),
                         count_of(zero, all),
                         "the graph is detached, the parameter frozen, or the backward pass does not reach it"};
@@ -115,7 +99,8 @@ std::optional<FaultSignature> all_zero(const std::vector<GradientPair>& wrong, c
 
 std::vector<FaultSignature> gradient_signatures(const DumpedRuns& runs) {
   const auto all = gradient_pairs(runs);
-  const auto wrong = that_differ(all);
+  auto wrong = all;
+  std::erase_if(wrong, [](const GradientPair& p) { return p.relation.equal; });
   if (wrong.empty()) return {};
   std::vector<FaultSignature> found = scaled_alike(wrong, all, runs.facts);
   const auto take = [&](const std::optional<FaultSignature>& each) {
@@ -129,8 +114,7 @@ std::vector<FaultSignature> gradient_signatures(const DumpedRuns& runs) {
   const bool rounded =
       std::ranges::all_of(wrong, [](const GradientPair& p) { return p.relation.is_multiple(1, tolerance_of(p)); });
   if (found.empty() && rounded) {
-    const GradientPair& worst =
-        *std::ranges::max_element(wrong, {}, [](const GradientPair& p) { return p.relation.residual; });
+    const GradientPair& worst = worst_of(wrong);
     take(rounding("every gradient (" + count_of(wrong, all) + ")", worst.relation, tolerance_of(worst)));
   }
   return found;

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/sweep/fault_signatures/factors.hpp"
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
+#include "harness/sweep/fault_signatures/tensor_patterns.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {

@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "harness/sweep/fault_signatures/dumped_step.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
 #include "record/value_findings.hpp"
 
@@ -16,5 +18,17 @@ std::optional<FaultSignature> few_elements(const std::string& what, const Safete
 
 /// Differences of the size of rounding, in more than one element.
 std::optional<FaultSignature> rounding(const std::string& what, const Relation& relation, double tolerance);
+
+struct FactorCause {
+  std::string name;      ///< name of the fault signature
+  std::string meaning;   ///< "8 is the number of microbatches"
+  std::string suggests;  ///< the mistake
+};
+
+/// All causes that match within `tolerance`, or one entry that states that none does.
+std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const StepFacts& facts);
+
+/// "8.000".
+std::string factor_text(double factor);
 
 }  // namespace plumbline

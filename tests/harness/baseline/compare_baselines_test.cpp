@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/baseline/compare_baselines.hpp"
-
 #include <gmock/gmock.h>
 
 #include <ostream>
 
+#include "harness/baseline/baseline_comparison.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

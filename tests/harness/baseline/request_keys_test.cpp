@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests as keys and values, and their differences.
-#include "harness/baseline/request_keys.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/baseline/run_identity.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/run_identity.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"

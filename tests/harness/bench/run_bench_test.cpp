@@ -8,8 +8,8 @@
 #include <fstream>
 #include <memory>
 
-#include "harness/bench/bench_round.hpp"
 #include "harness/bench/bench_text.hpp"
+#include "harness/bench/summarise_bench.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "support/error.hpp"

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "harness/bench/median_interval.hpp"
-
 namespace plumbline {
 namespace {
 

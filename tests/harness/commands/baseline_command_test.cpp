@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands on a baseline: saved once, compared, changed with a reason.
-#include "harness/commands/baseline_command.hpp"
-
 #include "harness/baseline/baseline.hpp"
+#include "harness/commands/commands.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "record/verdict.hpp"

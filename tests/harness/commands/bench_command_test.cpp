@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `plumbline bench`: the timed runs and rounds, the output, and the exit code.
-#include "harness/commands/bench_command.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/commands/commands.hpp"
 #include "support/json.hpp"
 #include "tests/harness/bench/timed_sweep.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"

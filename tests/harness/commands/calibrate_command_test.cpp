@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `plumbline calibrate`: the runs with their options, the output, and the exit code.
-#include "harness/commands/calibrate_command.hpp"
-
+#include "harness/commands/commands.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/limits/dumped_run.hpp"

@@ -110,11 +110,12 @@ TEST(RecordCheck, CountsTheStepsThatARunWentOnWith) {
   }
   testing::write_run(run, folder / "record");
 
-  EXPECT_EQ(check_record(folder / "record").steps, testing::synthetic_steps - 1);
+  EXPECT_EQ(check_record(folder / "record").steps(), testing::synthetic_steps - 1);
 }
 
 TEST(RecordCheck, OfManyFindingsTheFirstAreToldAndTheRestIsCounted) {
   RecordCheck check;
+  check.manifest.json = {{"optimizer", {{"name", "sgd"}}}};
   check.audit.findings.resize(25);
   for (std::size_t i = 0; i < 25; ++i) check.audit.findings[i].item = "item " + std::to_string(i + 1) + ";";
 
@@ -127,6 +128,7 @@ TEST(RecordCheck, OfManyFindingsTheFirstAreToldAndTheRestIsCounted) {
 
 TEST(RecordCheck, WhatCouldNotBeSeenIsTold) {
   RecordCheck check;
+  check.manifest.json = {{"optimizer", {{"name", "sgd"}}}};
   check.audit.power["norm.weight"] = {4, {{"applied twice", 0}}};
 
   EXPECT_THAT(to_text(check), HasSubstr("not covered here: \"applied twice\" would be detected in no parameter"));

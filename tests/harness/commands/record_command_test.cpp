@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `plumbline record`: what each subcommand prints or writes, and its exit code.
-#include "harness/commands/record_command.hpp"
-
 #include <set>
 
+#include "harness/commands/commands.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 #include "tests/harness/judge/audit/trained_run.hpp"
 

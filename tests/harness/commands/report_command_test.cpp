@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/report_command.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/commands/commands.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "record/verdict.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/schedule_command.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "harness/commands/commands.hpp"
 #include "record/rank_folder.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Summary and exit code of a judged sweep.
-#include "harness/commands/sweep_command.hpp"
-
-#include "tests/harness/commands/finished_sweep.hpp"
+#include "harness/commands/commands.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/harness/commands/finished_sweep.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/mesh_places.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/launch/rank_watch.hpp"
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/started_processes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "harness/launch/process_tree.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Removal of the dumps of cases that the key audit adds.
-#include "harness/sweep/audited_dumps.hpp"
-
+#include "harness/sweep/removed_records.hpp"
 #include "record/removed_dumps.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/disk_estimate.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/sweep/run_size.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {

@@ -93,6 +93,15 @@ TEST_F(JudgeAgain, ACellWithoutAFindingWasNotRun) {
   EXPECT_THAT(verdict.not_run, ::testing::ElementsAre("c: the sweep ended before"));
 }
 
+TEST_F(JudgeAgain, ACellThatWasInterruptedWasNotRun) {
+  const fs::path finding = folder_ / "out/launches/c/finding.json";
+  LaunchFinding interrupted = read_launch_finding(finding);
+  interrupted.interrupted = true;
+  write_json(finding, to_json(interrupted));
+
+  EXPECT_THAT(judge().not_run, ::testing::ElementsAre("c: the sweep ended before"));
+}
+
 // What a judge is asked again by, with a judge that only notes it.
 class AskedAgain : public JudgeAgain {
  protected:

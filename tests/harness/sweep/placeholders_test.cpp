@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/placeholders.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/sweep/user_commands.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 

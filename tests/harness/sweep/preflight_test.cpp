@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs of a sweep that its trainers would refuse, checked before anything is started.
-#include "harness/sweep/preflight.hpp"
-
+#include "harness/sweep/prepared_sweep.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/remaining_time.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,7 +19,7 @@ std::vector<double> told(RemainingTime& remaining, const std::vector<double>& se
       if (const auto told = remaining.left_s(now + at)) left.push_back(*told);
     }
     now += each;
-    remaining.end(now);
+    remaining.end(now, 1);
   }
   return left;
 }
@@ -57,7 +56,7 @@ TEST(RemainingTime, ClimbsWhereARunTrulyTakesLonger) {
 TEST(RemainingTime, IsWeighedByWhatRunsAre) {
   RemainingTime remaining(11);
   remaining.begin(0, 1);
-  remaining.end(2);
+  remaining.end(2, 1);
   remaining.begin(2, 10);
 
   EXPECT_NEAR(*remaining.left_s(2), 20, 1e-9);
@@ -69,11 +68,11 @@ TEST(RemainingTime, WhatIsKeptCountsForNothing) {
   remaining.skip(8);
   EXPECT_FALSE(remaining.left_s(0));
   remaining.begin(5, 1);
-  remaining.end(6);
+  remaining.end(6, 1);
   remaining.begin(6, 1);
 
   EXPECT_NEAR(*remaining.left_s(6), 1, 1e-9);
-  remaining.end(7);
+  remaining.end(7, 1);
   EXPECT_FALSE(remaining.left_s(7)) << "nothing is left";
 }
 
@@ -91,7 +90,7 @@ TEST(RemainingTime, OfRunsSideBySideThoseThatGoOnAreCountedAsRunning) {
 TEST(RemainingTime, OfRunsSideBySideTheOneThatBeganFirstIsNotLateWhenTheOtherBegins) {
   RemainingTime remaining(6);
   remaining.begin(0, 1);
-  remaining.end(10);
+  remaining.end(10, 1);
   remaining.begin(10, 2);
   remaining.begin(15, 1);
 
@@ -102,9 +101,9 @@ TEST(RemainingTime, OfRunsSideBySideTheOneThatBeganFirstIsNotLateWhenTheOtherBeg
 TEST(RemainingTime, WhatLiesBetweenRunsCountsAsTimeSpent) {
   RemainingTime remaining(4);
   remaining.begin(0, 1);
-  remaining.end(2);
+  remaining.end(2, 1);
   remaining.begin(4, 1);
-  remaining.end(6);
+  remaining.end(6, 1);
 
   EXPECT_NEAR(*remaining.left_s(6), 6, 1e-9) << "two of four in 6 s";
 }
@@ -113,12 +112,12 @@ TEST(RemainingTime, WhatLiesBetweenRunsCountsAsTimeSpent) {
 TEST(RemainingTime, TheEndStaysBetweenRunsAndWhereALargeOneTakesWhatItShould) {
   RemainingTime remaining(10);
   remaining.begin(0, 1);
-  remaining.end(2);
+  remaining.end(2, 1);
   EXPECT_NEAR(*remaining.left_s(2), 18, 1e-9);
 
   EXPECT_NEAR(*remaining.left_s(5), 15, 1e-9) << "nothing runs";
   remaining.begin(6, 3);
-  remaining.end(11);
+  remaining.end(11, 3);
   EXPECT_NEAR(*remaining.left_s(11), 9, 1e-9) << "5 s, where 6 s were expected";
 }
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/request.hpp"
-#include "harness/sweep/model_config.hpp"
+#include "harness/sweep/run_commands.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"

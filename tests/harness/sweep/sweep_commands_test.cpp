@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/sweep_commands.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/sweep/sweep_options.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "harness/sweep/run_limits.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 

@@ -107,7 +107,7 @@ TEST_F(FolderOfASweep, NothingOfAnInterruptedRunStaysWhereTheNextOneWrites) {
   folder_.file("out/cells/c/rank-7/exit.json", "{}");
   folder_.file("out/launches/c/finding.json", "{}");
 
-  folder.make_way(folder.cell("c"), folder.launch("c"));
+  make_way(folder.cell("c"), folder.launch("c"));
 
   EXPECT_FALSE(fs::exists(folder.cell("c")));
   EXPECT_TRUE(fs::is_directory(folder.launch("c")));
@@ -116,15 +116,15 @@ TEST_F(FolderOfASweep, NothingOfAnInterruptedRunStaysWhereTheNextOneWrites) {
 
 TEST_F(FolderOfASweep, TheFindingOfAnInterruptedRunIsNone) {
   const SweepFolder folder = opened(false);
-  make_folder(folder.launch("reference-r"));
+  make_folder(folder.launch("r"));
   LaunchFinding finding;
   finding.exit_code = 7;
-  folder.keep_reference("r", finding);
-  EXPECT_EQ(folder.finished_reference("r")->exit_code, 7);
+  write_json(folder.launch("r") / "finding.json", to_json(finding));
+  EXPECT_EQ(folder.finished_launch("r")->exit_code, 7);
 
   finding.interrupted = true;
-  folder.keep_reference("r", finding);
-  EXPECT_FALSE(folder.finished_reference("r"));
+  write_json(folder.launch("r") / "finding.json", to_json(finding));
+  EXPECT_FALSE(folder.finished_launch("r"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inputs of a sweep must not change from its first run to its last.
-#include "harness/sweep/sweep_inputs.hpp"
-
+#include "harness/sweep/sweep_fingerprint.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

@@ -54,9 +54,7 @@ inline void write_dump(const std::filesystem::path& record, std::size_t rank, st
 class DumpedRunsTest : public ::testing::Test {
  protected:
   DumpedRunsTest() {
-    facts_.step = 1;
     facts_.microbatches = 4;
-    facts_.stages = 2;
     facts_.valid_tokens = 24;
     facts_.stage_of = ranks_of_;
     for (int microbatch = 0; microbatch < 4; ++microbatch) {

@@ -10,7 +10,6 @@
 #include <limits>
 #include <ostream>
 
-#include "harness/sweep/fault_signatures/factors.hpp"
 #include "harness/sweep/fault_signatures/tensor_patterns.hpp"
 
 namespace plumbline::testing {
@@ -228,7 +227,6 @@ TEST_P(CausesOfFactor, AreThoseThatFit) {
   StepFacts facts;
   facts.microbatches = 4;
   facts.valid_tokens = 24;
-  facts.stages = 3;
 
   std::vector<std::string> names;
   for (const FactorCause& cause : causes_of_factor(GetParam().factor, 1e-4, facts)) names.push_back(cause.name);
@@ -248,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Factors, CausesOfFactor,
 // A single microbatch, token or stage explains no factor close to 1.
 TEST(CausesOfAFactor, OfOneMicrobatchOrStageThereIsNone) {
   StepFacts facts;
-  facts.microbatches = facts.valid_tokens = facts.stages = 1;
+  facts.microbatches = facts.valid_tokens = 1;
 
   const auto causes = causes_of_factor(1.00005, 1e-4, facts);
 
@@ -260,7 +258,6 @@ TEST(CausesOfAFactor, OfOneMicrobatchOrStageThereIsNone) {
 TEST(CausesOfAFactor, OfNoTokenThereIsNone) {
   StepFacts facts;
   facts.microbatches = 4;
-  facts.stages = 2;
 
   const auto causes = causes_of_factor(8, 1e-4, facts);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/sweep_commands.hpp"
+#include "harness/sweep/sweep_options.hpp"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/placeholders.hpp"
+#include "harness/sweep/user_commands.hpp"
 
 #include <functional>
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parallel jobs, counted in rounds: all runs of a round end together.
-#include "harness/sweep/slots.hpp"
+#include "harness/sweep/parallel_jobs.hpp"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <thread>
 #include <utility>
 
-#include "harness/sweep/parallel_jobs.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -18,44 +19,52 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// The parallel runs of each round.
-std::vector<std::vector<std::size_t>> rounds_of(const std::vector<std::int64_t>& ranks, std::int64_t count) {
-  Slots slots(count);
-  for (std::size_t run = 0; run < ranks.size(); ++run) slots.add(run, ranks[run]);
-  std::vector<std::vector<std::size_t>> rounds;
-  for (;;) {
-    std::vector<std::size_t> round;
-    while (const auto begun = slots.next()) round.push_back(begun->run);
-    if (round.empty()) return rounds;
-    for (const auto run : round) slots.ended(run);
-    rounds.push_back(round);
+/// Runs of these ranks: in which order they started, the slots of each, and how many were under way at once.
+struct Started {
+  std::vector<std::size_t> order;
+  std::vector<std::vector<std::int64_t>> slots;
+  std::int64_t most = 0;
+};
+
+Started started(const std::vector<std::int64_t>& ranks, std::int64_t count) {
+  Started all;
+  all.slots.resize(ranks.size());
+  std::atomic<std::int64_t> now = 0;
+  std::vector<SlottedRun> runs;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    runs.push_back({ranks[i],
+                    [&, i] {
+                      all.order.push_back(i);
+                      all.most = std::max(all.most, ++now);
+                    },
+                    [&, i](const std::vector<std::int64_t>& slots) {
+                      all.slots[i] = slots;
+                      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                      --now;
+                    },
+                    [] {}});
   }
+  run_parallel_jobs(runs, count, [] {});
+  return all;
 }
 
-TEST(Slots, SixteenRunsOfTwoRanksOnFourSlotsTakeEightRounds) {
-  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 2), 4).size(), 8U);
-  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 2), 1).size(), 16U);
-  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 2), 3).size(), 16U);
-  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 1), 4).size(), 4U);
+TEST(ParallelJobs, TakeAsManySlotsAsTheyHaveRanks) {
+  const std::vector<std::int64_t> sixteen_of_two(16, 2);
+  EXPECT_EQ(started(sixteen_of_two, 4).most, 2);
+  EXPECT_EQ(started(sixteen_of_two, 3).most, 1);
+  EXPECT_EQ(started(sixteen_of_two, 1).most, 1);
+  EXPECT_EQ(started(sixteen_of_two, 4).order.size(), 16U);
 }
 
-TEST(Slots, ASmallRunGoesAheadOfOneForWhichThereIsNoRoom) {
-  EXPECT_THAT(rounds_of({3, 2, 1, 4}, 4), ElementsAre(ElementsAre(0, 2), ElementsAre(1), ElementsAre(3)));
+TEST(ParallelJobs, ASmallOneGoesAheadOfOneForWhichThereIsNoRoom) {
+  EXPECT_THAT(started({3, 2, 1, 4}, 4).order, ElementsAre(0, 2, 1, 3));
 }
 
-TEST(Slots, ARunOfMoreRanksThanSlotsTakesThemAll) {
-  EXPECT_THAT(rounds_of({1, 8, 1}, 4), ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
-}
+TEST(ParallelJobs, OneOfMoreRanksThanSlotsTakesThemAll) {
+  const Started all = started({1, 8, 1}, 4);
 
-TEST(Slots, EachRunHasSlotsOfItsOwn) {
-  Slots slots(4);
-  for (std::size_t run = 0; run < 3; ++run) slots.add(run, 2);
-
-  EXPECT_THAT(slots.next()->slots, ElementsAre(0, 1));
-  EXPECT_THAT(slots.next()->slots, ElementsAre(2, 3));
-  EXPECT_FALSE(slots.next());
-  slots.ended(0);
-  EXPECT_THAT(slots.next()->slots, ElementsAre(0, 1));
+  EXPECT_THAT(all.order, ElementsAre(0, 2, 1));
+  EXPECT_THAT(all.slots[1], ElementsAre(0, 1, 2, 3));
 }
 
 TEST(ParallelJobs, WhatOneThrowsEndsAllButThoseUnderWay) {

@@ -1,24 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/case_schedule.hpp"
+#include "harness/sweep/planned_case.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <vector>
 
-#include "harness/sweep/case_names.hpp"
 #include "harness/sweep/names.hpp"
 #include "schedule/accumulation_order.hpp"
+#include "schedule/runnable.hpp"
 #include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// Layers of the model, or halves of them.
 std::int64_t layers_of(const RunFacts& facts) {
   return facts.layers.value_or(0) * (facts.halves ? 2 : 1);
+}
+
+std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) {
+  std::string text;
+  for (const auto& row : lengths) text += shape_text(row) + ",";
+  return text;
 }
 
 }  // namespace
@@ -26,7 +37,7 @@ std::int64_t layers_of(const RunFacts& facts) {
 void check_balance(const RunFacts& facts, std::int64_t world) {
   const auto& numbers = facts.partition.balance;
   if (numbers.empty()) return;
-  const std::string balance = "balance " + numbers_text(numbers);
+  const std::string balance = "balance " + join(numbers, "-");
   const auto stages = world * facts.chunks;
   if (std::ssize(numbers) != stages) {
     throw InputError(fmt::format("{} has {} stages, world size {} has {}; give one number for each stage", balance,
@@ -67,7 +78,7 @@ RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule,
   request.tied = facts.tied;
   request.model = model_of_transport(facts.transport).value_or(ExecutionModel::blocking);
   const auto& names = schedule_names();
-  if (std::find(names.begin(), names.end(), schedule) != names.end()) {
+  if (std::ranges::find(names, schedule) != names.end()) {
     const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(schedule);
     if (const auto reason = why_not(schedule, world, request.microbatches, chunks)) throw OtherSizes(*reason);
   }
@@ -82,7 +93,7 @@ bool splits_backward(const Schedule& schedule) {
 
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const auto orders = accumulation_orders(schedule);
-  const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
+  const bool alike = std::ranges::all_of(orders, [&](const auto& order) { return order == orders[0]; });
   const auto& balance = facts.partition.balance;
   if (!alike && balance.empty() && facts.partition.rule == "cost") {
     throw InputError(
@@ -105,6 +116,71 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   }
   units.back().insert(units.back().end(), {"norm", "lm_head"});
   return accumulation_csv(schedule, units, static_cast<std::int32_t>(facts.replicas));
+}
+
+std::string training_id(const std::string& run, const RunChanges& changes) {
+  std::string id = run;
+  if (changes.optimizer && !id.ends_with("-" + *changes.optimizer)) id += "-" + *changes.optimizer;
+  if (changes.granularity == "half" && !id.ends_with("-half")) id += "-half";
+  if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
+  if (changes.dump) id += "-dump";
+  return id;
+}
+
+std::string schedule_name(const std::string& schedule) {
+  return names_schedule_file(schedule) ? fs::path(schedule).filename().string() : schedule;
+}
+
+std::string variant_of(const ExtraCell& cell) {
+  std::vector<std::string> parts;
+  if (cell.changes.granularity) parts.push_back("granularity " + *cell.changes.granularity);
+  if (cell.changes.partition) parts.push_back("partition " + *cell.changes.partition);
+  std::vector<std::string> rows;
+  for (const auto& row : cell.changes.lengths) rows.push_back(shape_text(row));
+  constexpr std::size_t most_named = 8;
+  if (rows.size() > most_named) {
+    const std::string hash = hash_hex(lengths_text(cell.changes.lengths)).substr(0, 6);
+    parts.push_back(fmt::format("lengths of {} microbatches ({})", rows.size(), hash));
+  } else if (!rows.empty()) {
+    parts.push_back("lengths " + join(rows, " "));
+  }
+  if (cell.changes.dump) parts.push_back("level dump");
+  if (cell.resumes) {
+    parts.push_back(fmt::format("resumed after {} on {}{}", quantity(cell.resumes->steps, "step"),
+                                quantity(cell.resumes->world_size, "rank"),
+                                cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
+  }
+  return join(parts, ", ");
+}
+
+std::string own_name(const fs::path& run) {
+  return part_of_id(name_in_run_file(run).value_or(run.stem().string()));
+}
+
+std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
+  std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
+  for (const auto& cell : sweep.cells) runs.insert(cell.run);
+  std::map<fs::path, std::string> own;
+  for (const auto& run : runs) own[run] = own_name(run);
+  const auto name_of = [&own](const fs::path& run, int folders) {
+    std::string name = own.at(run);
+    fs::path folder = fs::absolute(run).parent_path();
+    for (; folders > 0 && folder.has_filename(); --folders, folder = folder.parent_path()) {
+      name = folder.filename().string() + "-" + name;
+    }
+    return name;
+  };
+  std::map<fs::path, std::string> names;
+  for (const auto& run : runs) {
+    constexpr int most_folders = 32;
+    for (int folders = 0; folders < most_folders; ++folders) {
+      names[run] = name_of(run, folders);
+      const bool alone = std::ranges::none_of(
+          runs, [&](const fs::path& other) { return other != run && name_of(other, folders) == names[run]; });
+      if (alone) break;
+    }
+  }
+  return names;
 }
 
 }  // namespace plumbline

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The schedule of a case: its lists, what its stages must hold, and the order in which its reference sums.
+// Parts of a planned case: its id and what distinguishes it, in words; the lists of its schedule, what its stages must
+// hold, and the order in which its reference sums.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/sweep/run_facts.hpp"
+#include "harness/sweep/sweep_file.hpp"
 #include "schedule/runnable.hpp"
 
 namespace plumbline {
@@ -28,5 +33,21 @@ bool splits_backward(const Schedule& schedule);
 /// The reference's order of sums; empty for ascending. Throws InputError if it depends on the layers of each stage,
 /// which only the trainer knows.
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule);
+
+/// Id of a training: "<run>[-<optimizer>][-half][-lengths-<hash>][-dump]".
+std::string training_id(const std::string& run, const RunChanges& changes);
+
+/// For a file, its name.
+std::string schedule_name(const std::string& schedule);
+
+/// A case's other changes than optimiser and balance, in words.
+std::string variant_of(const ExtraCell& cell);
+
+/// The run file's key `name`, else "a" for x/a.toml, as a part of an id.
+std::string own_name(const std::filesystem::path& run);
+
+/// own_name() of each run file of the sweep; if several share it, prefixed by as many parent folders as necessary:
+/// "x-a".
+std::map<std::filesystem::path, std::string> names_of_runs(const SweepFile& sweep);
 
 }  // namespace plumbline

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The subcommands of `plumbline`. Each function adds one, and returns the function that runs it after parsing and
+// returns its exit code.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "support/json.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace plumbline {
+
+/// `program`: as the user calls it; `trainers`: the default folder of the trainers; `harness`: version and commit of
+/// this program.
+std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
+                                       const Json& harness);
+std::function<int()> add_compare_command(CLI::App& app);
+std::function<int()> add_judge_command(CLI::App& app, const Json& harness);
+std::function<int()> add_merge_command(CLI::App& app, const Json& harness);
+std::function<int()> add_report_command(CLI::App& app);
+std::function<int()> add_doctor_command(CLI::App& app, const std::filesystem::path& trainers);
+std::function<int()> add_baseline_command(CLI::App& app);
+std::function<int()> add_bench_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
+                                       const Json& harness);
+std::function<int()> add_schedule_command(CLI::App& app);
+std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem::path& trainers);
+std::function<int()> add_record_command(CLI::App& app);
+
+/// The page of `plumbline report --compare` on two sweeps' folders, to be written at `out`, with links to their pages.
+/// Values are compared as with a baseline. Throws InputError if one of them is not a sweep's folder.
+std::string comparison_page(const std::filesystem::path& before, const std::filesystem::path& now,
+                            const std::filesystem::path& out = "comparison.html");
+
+}  // namespace plumbline
