@@ -95,7 +95,7 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
 }  // namespace
 
 std::vector<CheckResult> judge_reference(const fs::path& record, const judging::DataCoverageRequest& request) {
-  return {judging::judge_data_coverage(judging::read_for_judging(record_of_replica(record, {})), request)};
+  return {judging::judge_data_coverage(judging::RecordReading(record_of_replica(record, {})), request)};
 }
 
 Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,
