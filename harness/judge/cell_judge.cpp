@@ -10,7 +10,6 @@
 #include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/limits/calibration_error.hpp"
 #include "support/failure.hpp"
 #include "support/text.hpp"
 

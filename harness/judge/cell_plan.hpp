@@ -2,6 +2,7 @@
 // The plan of one case, as passed to the judge.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -38,6 +39,9 @@ struct CellPlan {
 };
 
 /// True if the sweep file sets this case's lengths to one value: then their variety is not demanded.
-bool asks_for_equal_lengths(const CellPlan& plan);
+inline bool asks_for_equal_lengths(const CellPlan& plan) {
+  const auto& lengths = plan.lengths;
+  return !lengths.empty() && std::ranges::count(lengths, lengths.front()) == std::ssize(lengths);
+}
 
 }  // namespace plumbline

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "harness/judge/list_of_checks.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 

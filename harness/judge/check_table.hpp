@@ -12,7 +12,9 @@
 
 namespace plumbline::judging {
 
-/// By place. Every checks/*_check.cpp has one: the build generates the list.
+/// Every checks/*_check.cpp has one: the build writes this function (cmake/PlumblineChecks.cmake).
+std::vector<CheckDescriptor> list_of_checks();
+/// By place.
 const std::vector<CheckDescriptor>& all_checks();
 /// Throws InputError naming the nearest.
 const CheckDescriptor& check_of(const std::string& check);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <filesystem>
 #include <iterator>
 #include <set>
@@ -13,7 +12,6 @@
 #include <utility>
 
 #include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/torch_versions.hpp"
 #include "record/manifest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
@@ -71,8 +69,7 @@ Json rope_of(const Json& config) {
 
 /// Keys of a Llama's config that are compared by name above, or that do not affect the computation: settings of storage
 /// and of text generation.
-const std::set<std::string>& settled_keys() {
-  static const std::set<std::string> keys = {"vocab_size",
+constexpr std::string_view settled_keys[] = {"vocab_size",
                                              "hidden_size",
                                              "intermediate_size",
                                              "num_hidden_layers",
@@ -96,8 +93,6 @@ const std::set<std::string>& settled_keys() {
                                              "bos_token_id",
                                              "eos_token_id",
                                              "name_or_path"};
-  return keys;
-}
 
 /// Default of an absent key in transformers' Llama; nullopt if it is unknown.
 std::optional<Json> value_of_absent(const std::string& key) {
@@ -120,7 +115,7 @@ bool is_neutral(const std::string& key, const Json& value) {
 Json other_keys(const Json& config) {
   Json others = Json::object();
   for (const auto& [key, value] : config.items()) {
-    if (!settled_keys().contains(key) && !key.starts_with("_")) others[key] = value;
+    if (std::ranges::find(settled_keys, key) == std::end(settled_keys) && !key.starts_with("_")) others[key] = value;
   }
   const Json rope = rope_object(config), named = rope_of(config);
   for (const auto& [key, value] : rope.items()) {
@@ -129,16 +124,20 @@ Json other_keys(const Json& config) {
   return others;
 }
 
+std::set<std::string> keys_of(const Json& one, const Json& other) {
+  std::set<std::string> keys;
+  for (const Json* config : {&one, &other}) {
+    for (const auto& [key, value] : config->items()) keys.insert(key);
+  }
+  return keys;
+}
+
 /// Compares every other key of a Llama: those that both have, and those that one has if the default is known. Adds the
 /// others to `alone`.
 void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences,
                         std::vector<std::string>& alone) {
   const Json one = other_keys(reference), other = other_keys(candidate);
-  std::set<std::string> keys;
-  for (const Json* config : {&one, &other}) {
-    for (const auto& [key, value] : config->items()) keys.insert(key);
-  }
-  for (const std::string& key : keys) {
+  for (const std::string& key : keys_of(one, other)) {
     const auto value_in = [&](const Json& config) -> std::optional<Json> {
       const Json value = value_or(config, key, nullptr);
       return value.is_null() || is_neutral(key, value) ? value_of_absent(key) : std::optional(value);
@@ -175,11 +174,7 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
 
 /// Compares every key of the config of another model, except a library's own notes.
 void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
-  std::set<std::string> keys;
-  for (const Json* config : {&reference, &candidate}) {
-    for (const auto& [key, value] : config->items()) keys.insert(key);
-  }
-  for (const auto& key : keys) {
+  for (const auto& key : keys_of(reference, candidate)) {
     if (key.starts_with("_") || key == "transformers_version") continue;
     differences.demand_equal("model: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
   }
@@ -236,6 +231,12 @@ std::string device_kind(const Manifest& manifest) {
   return manifest.device.substr(0, manifest.device.find(':'));
 }
 
+std::string torch_of(const Manifest& manifest) {
+  std::string version = manifest.version_of("torch");
+  if (version.empty()) version = manifest.version_of("libtorch");
+  return version.substr(0, version.find('+'));
+}
+
 std::vector<std::string> sorted(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   return names;
@@ -252,15 +253,14 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   }
   // From schema 2 on the digest is that of each rank's data, and the data check names the differing microbatch.
   if (one.schema == 1 && other.schema == 1) differences.demand_equal("data digest", one.data_digest, other.data_digest);
-  differences.demand_equal("microbatches a step", to_text(one.microbatches_of_step()),
-                           to_text(other.microbatches_of_step()));
-  differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
+  differences.demand_equal("microbatches a step", one.microbatches_of_step(), other.microbatches_of_step());
+  differences.demand_equal("seed", one.seed, other.seed);
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   differences.demand_equal("every", to_text(one.every), to_text(other.every));
   if (one.mesh && other.mesh)
-    differences.demand_equal("number of parallel pipelines", to_text(std::ssize(one.mesh->replicas)),
-                             to_text(std::ssize(other.mesh->replicas)));
+    differences.demand_equal("number of parallel pipelines", std::ssize(one.mesh->replicas),
+                             std::ssize(other.mesh->replicas));
   const std::map<std::string, Sharding> whole;
   const auto &parts = one.mesh ? one.mesh->sharded : whole, &others_parts = other.mesh ? other.mesh->sharded : whole;
   if (parts != others_parts)
@@ -399,6 +399,15 @@ std::vector<std::string> model_keys_not_judged(const Manifest& reference, const 
   Differences ignored;
   compare_other_keys(reference.json.at("model"), candidate.json.at("model"), ignored, alone);
   return alone;
+}
+
+std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate) {
+  const std::string one = torch_of(reference), other = torch_of(candidate);
+  if (one.empty() || other.empty() || one == other) return std::nullopt;
+  const std::string onednn = reference.version_of("onednn"), other_onednn = candidate.version_of("onednn");
+  std::string words = fmt::format("torch {} against {}", one, other);
+  if (!onednn.empty() && !other_onednn.empty()) words += fmt::format(" (oneDNN {}, {})", onednn, other_onednn);
+  return words;
 }
 
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {

@@ -29,6 +29,11 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
 /// none.
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate);
 
+/// The torch versions of two runs, as other versions have other kernels, above all in bfloat16: "torch 2.11.0
+/// against 2.15.0 (oneDNN 3.10.2, 3.13.3)", from the manifests' `versions`: `torch` or `libtorch`, without a build's
+/// suffix ("+cpu"), and `onednn`. nullopt if both are equal, or one is unknown.
+std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate);
+
 /// Keys of a Llama's config that only one of them has and whose default is unknown.
 std::vector<std::string> model_keys_not_judged(const Manifest& reference, const Manifest& candidate);
 

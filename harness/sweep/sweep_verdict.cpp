@@ -120,7 +120,7 @@ std::optional<Place> first_place(const CsvTable& table) {
 }  // namespace
 
 std::vector<CheckResult> judge_reference(const fs::path& record, const judging::DataCoverageRequest& request) {
-  return {judging::judge_data_coverage(judging::read_for_judging(record_of_replica(record, {})), request)};
+  return {judging::judge_data_coverage(judging::RecordReading(record_of_replica(record, {})), request)};
 }
 
 CellVerdict judge_case(const CellPlan& plan, const SweepFolder& folder, const SweepServices& services) {

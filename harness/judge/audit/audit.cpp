@@ -140,17 +140,17 @@ Audit RecordAudit::conclude() {
   if (const std::string why = why_not_recomputed(manifest); !why.empty())
     not_audited("the optimiser's step is not recomputed: " + why);
   if (manifest.level < RecordLevel::dump) not_audited("values: a record of level full holds none");
-  if (manifest.level == RecordLevel::dump && dumps_were_removed(record_.path)) {
-    std::string removed = "values: the record's dumps were removed, as its ";
-    not_audited(removed.append(removed_dumps_name).append(" says"));
+  if (manifest.level == RecordLevel::dump) {
+    if (dumps_were_removed(record_.path))
+      not_audited(fmt::format("values: the record's dumps were removed, as its {} says", removed_dumps_name));
+    if (record_.in_part())
+      not_audited(fmt::format("values: the steps before step {} were skipped", record_.first_step));
+    if (manifest.every > 1)
+      not_audited(fmt::format("values: one step of {} was recorded, and an update follows from the step before it",
+                              manifest.every));
+    if (!manifest.recorded(of_updates()))
+      not_audited("values: the recorder could not see everything that updates are computed from");
   }
-  if (manifest.level == RecordLevel::dump && record_.in_part())
-    not_audited(fmt::format("values: the steps before step {} were skipped", record_.first_step));
-  if (manifest.level == RecordLevel::dump && manifest.every > 1)
-    not_audited(fmt::format("values: one step of {} was recorded, and an update follows from the step before it",
-                            manifest.every));
-  if (manifest.level == RecordLevel::dump && !manifest.recorded(of_updates()))
-    not_audited("values: the recorder could not see everything that updates are computed from");
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited(fmt::format("values: the dumps have {} bytes, more than {}", dump_bytes_, options_.most_dump_bytes));
   if (updates_missing) not_audited("updates of parameters whose moments before or after them were not recorded");

@@ -10,13 +10,8 @@ namespace plumbline::auditing {
 AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vector<RankRecord>& before,
                          const std::vector<RowsBefore>& rows_before)
     : record_(record), step_(step), before_(before), rows_before_(rows_before) {
-  for (const RankRecord& rank : record.ranks) {
-    for (std::size_t i = 0; i < rank.tensors.size(); ++i) {
-      const TensorRow& row = rank.tensors[i];
-      tensors_.push_back({rank.rank, this->rows_before(rank.rank).tensors + i, &row});
-      by_key_.emplace(Key{rank.rank, row.stage, row.kind, row.name}, &row);
-    }
-  }
+  tensors_ = all(&RankRecord::tensors, &RowsBefore::tensors);
+  for (const auto& [rank, index, row] : tensors_) by_key_.emplace(Key{rank, row->stage, row->kind, row->name}, row);
   for (const RankRecord& rank : before) {
     for (const TensorRow& row : rank.tensors)
       before_by_key_.emplace(Key{rank.rank, row.stage, row.kind, row.name}, &row);
@@ -38,19 +33,6 @@ const TensorRow* AuditedStep::before(const std::string& kind, const TensorPlace&
 
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row) {
   return fmt::format("{}/{}:{}", rank_folder(rank), file, row + 2);
-}
-
-Finding at_row(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,
-               const std::string& got, const std::string& why) {
-  return {.level = level,
-          .step = row.step,
-          .microbatch = row.microbatch,
-          .rank = row.rank,
-          .source = table_line(row.rank, row.file, row.index),
-          .item = item,
-          .expected = expected,
-          .got = got,
-          .why = why};
 }
 
 Finding at_tensor(const TensorPlace& place, const std::string& item, const std::string& expected,

@@ -4,22 +4,24 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "harness/judge/audit/findings.hpp"
+#include "record/columns.hpp"
 #include "record/record.hpp"
 
 namespace plumbline::auditing {
 
-/// A row of tensors.csv and its location.
-struct TensorPlace {
+/// A row of one of a rank's tables.
+template <class Row>
+struct Placed {
   std::int64_t rank = 0;
-  std::size_t index = 0;  ///< index in the rank's rows
-  const TensorRow* row = nullptr;
+  std::size_t index = 0;  ///< index in the whole table
+  const Row* row = nullptr;
 };
+using TensorPlace = Placed<TensorRow>;
 
 /// Keeps pointers into the rows.
 class AuditedStep {
@@ -33,10 +35,18 @@ class AuditedStep {
   const Manifest& manifest() const { return record_.manifest; }
   std::int64_t step() const { return step_; }
   const std::vector<RankRecord>& before() const { return before_; }
-  const RowsBefore& rows_before(std::int64_t rank) const { return rows_before_[static_cast<std::size_t>(rank)]; }
 
-  /// All ranks' rows.
+  // All ranks' rows.
   const std::vector<TensorPlace>& tensors() const { return tensors_; }
+  std::vector<Placed<BoundaryRow>> boundaries() const { return all(&RankRecord::boundaries, &RowsBefore::boundaries); }
+  std::vector<Placed<MicrobatchRow>> microbatches() const {
+    return all(&RankRecord::microbatches, &RowsBefore::microbatches);
+  }
+  std::vector<Placed<StepRow>> steps() const { return all(&RankRecord::steps, &RowsBefore::steps); }
+  std::vector<Placed<EvaluationRow>> evaluation() const {
+    return all(&RankRecord::evaluation, &RowsBefore::evaluation);
+  }
+
   /// The row of this kind with the name, rank and stage of `like`; null if there is none.
   const TensorRow* row_like(const std::string& kind, const TensorPlace& like) const;
   /// The same in the previous step.
@@ -46,6 +56,16 @@ class AuditedStep {
   using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::string>;  ///< rank, stage, kind, name
   using Rows = std::map<Key, const TensorRow*>;
   static const TensorRow* find(const Rows& rows, const std::string& kind, const TensorPlace& like);
+
+  template <class Row>
+  std::vector<Placed<Row>> all(std::vector<Row> RankRecord::*rows, std::size_t RowsBefore::*before) const {
+    std::vector<Placed<Row>> placed;
+    for (const RankRecord& rank : record_.ranks) {
+      std::size_t index = rows_before_[static_cast<std::size_t>(rank.rank)].*before;
+      for (const Row& row : rank.*rows) placed.push_back({rank.rank, index++, &row});
+    }
+    return placed;
+  }
 
   const Record& record_;
   std::int64_t step_;
@@ -58,16 +78,20 @@ class AuditedStep {
 /// "rank-1/steps.csv:3": the first row is in line 2.
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row);
 
-/// A row of one of a rank's tables.
-struct RowPlace {
-  std::int64_t step = 0, rank = 0;
-  std::string file;
-  std::size_t index = 0;  ///< index in the whole table
-  std::optional<std::int64_t> microbatch = {};
-};
-
-Finding at_row(const RowPlace& row, const std::string& level, const std::string& item, const std::string& expected,
-               const std::string& got, const std::string& why);
+template <class Row>
+Finding at_row(const Placed<Row>& place, const std::string& level, const std::string& item, const std::string& expected,
+               const std::string& got, const std::string& why) {
+  Finding finding = {.level = level,
+                     .step = place.row->step,
+                     .rank = place.rank,
+                     .source = table_line(place.rank, table_of<Row>().file, place.index),
+                     .item = item,
+                     .expected = expected,
+                     .got = got,
+                     .why = why};
+  if constexpr (requires { place.row->microbatch; }) finding.microbatch = place.row->microbatch;
+  return finding;
+}
 
 /// About a tensor; `source`: another file than its row of tensors.csv.
 Finding at_tensor(const TensorPlace& place, const std::string& item, const std::string& expected,

@@ -6,22 +6,16 @@
 
 #include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/comparability.hpp"
-#include "support/elements.hpp"
 
 namespace plumbline::auditing {
 namespace {
 
-struct BoundaryPlace {
-  std::int64_t rank;
-  std::size_t index;
-  const BoundaryRow* row;
-};
+using BoundaryPlace = Placed<BoundaryRow>;
 
 Finding at_boundary(const BoundaryPlace& place, const std::string& expected, const std::string& got,
                     const std::string& why) {
   const BoundaryRow& row = *place.row;
-  return at_row({row.step, place.rank, "boundaries.csv", place.index, row.microbatch},
-                row.direction == "forward" ? part::forward : part::backward,
+  return at_row(place, row.direction == "forward" ? part::forward : part::backward,
                 fmt::format("{} boundary {}, side {}", row.direction, row.cut, row.side), expected, got, why);
 }
 
@@ -32,31 +26,18 @@ void audit_crossings(const AuditedStep& audited, Audit& audit) {
   const auto crossing = [](const BoundaryRow& row) {
     return Crossing{row.microbatch, row.direction, row.cut, row.from_stage, row.to_stage};
   };
-  const auto each = [&](auto visit) {
-    for (const RankRecord& rank : audited.record().ranks) {
-      const std::size_t before = audited.rows_before(rank.rank).boundaries;
-      for (std::size_t i = 0; i < rank.boundaries.size(); ++i)
-        visit(BoundaryPlace{rank.rank, before + i, &rank.boundaries[i]});
-    }
-  };
-  each([&](const BoundaryPlace& place) {
+  for (const BoundaryPlace& place : audited.boundaries()) {
     if (place.row->side == "send") sent.emplace(crossing(*place.row), place);
-    const auto bytes = static_cast<std::int64_t>(dtype_size(place.row->dtype)) * element_count(place.row->shape);
-    audit.count("numbers");
-    if (bytes != place.row->bytes) {
-      audit.findings.push_back(at_boundary(place, std::to_string(bytes), std::to_string(place.row->bytes),
-                                           "bytes are not those of its shape and dtype"));
-    }
-  });
+  }
   const Manifest& manifest = audited.manifest();
   const bool sends_recorded = manifest.recorded({"sends", "boundaries"});
-  each([&](const BoundaryPlace& place) {
-    if (place.row->side != "receive") return;
+  for (const BoundaryPlace& place : audited.boundaries()) {
+    if (place.row->side != "receive") continue;
     const auto found = sent.find(crossing(*place.row));
     if (found == sent.end()) {
-      if (!sends_recorded) return;
-      audit.findings.push_back(at_boundary(place, "a send", "none", "no rank sent what was received"));
-      return;
+      if (sends_recorded)
+        audit.findings.push_back(at_boundary(place, "a send", "none", "no rank sent what was received"));
+      continue;
     }
     audit.count("crossings");
     const BoundaryRow& from = *found->second.row;
@@ -65,7 +46,7 @@ void audit_crossings(const AuditedStep& audited, Audit& audit) {
           at_boundary(place, from.digest, place.row->digest, "what was received is not what was sent"));
     }
     sent.erase(found);
-  });
+  }
   if (!manifest.recorded({"receives", "boundaries"})) return;
   for (const auto& [key, place] : sent) {
     audit.findings.push_back(at_boundary(place, "a receive", "none", "no rank received what was sent"));

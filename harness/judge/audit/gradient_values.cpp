@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/audit/number_format.hpp"
@@ -29,14 +27,12 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   const auto by_rows = norm_by_rows(audited.record());
   if (by_rows && summed_by_rank(audited.manifest())) allowed = std::max(allowed, by_rows->limit);
   const auto norm = static_cast<double>(std::sqrt(squares));
-  const RankRecord& rank = audited.record().ranks.front();  // audit_step_rows checks that all ranks agree
-  for (std::size_t i = 0; i < rank.steps.size(); ++i) {
-    const auto& recorded = rank.steps[i].gradient_norm;
-    if (!recorded) continue;
+  for (const auto& place : audited.steps()) {
+    const auto& recorded = place.row->gradient_norm;
+    if (place.rank > 0 || !recorded) continue;  // audit_step_rows checks that all ranks agree
     audit.count("numbers");
     if (std::abs(*recorded - norm) <= allowed * norm) continue;
-    audit.findings.push_back(at_row({step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i},
-                                    part::norm, "gradient_norm", to_text(norm), to_text(*recorded),
+    audit.findings.push_back(at_row(place, part::norm, "gradient_norm", to_text(norm), to_text(*recorded),
                                     "it is not the norm of the dumped gradients (a tied weight counted once)"));
   }
 }

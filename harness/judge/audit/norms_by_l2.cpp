@@ -20,15 +20,13 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
   const auto by_rows = norm_by_rows(audited.record());
   if (!by_rows) return;
   const double allowed = own ? allowed_share : by_rows->limit;
-  if (allowed > widest_norm_limit) return;                  // gradient_norm reports it
-  const RankRecord& rank = audited.record().ranks.front();  // audit_step_rows checks that all ranks agree
-  for (std::size_t i = 0; i < rank.steps.size(); ++i) {
-    const StepRow& row = rank.steps[i];
-    if (!row.gradient_norm) continue;
+  if (allowed > widest_norm_limit) return;  // gradient_norm reports it
+  for (const auto& place : audited.steps()) {
+    const StepRow& row = *place.row;
+    if (place.rank > 0 || !row.gradient_norm) continue;  // audit_step_rows checks that all ranks agree
     if (!std::isfinite(by_rows->norm) && !std::isfinite(*row.gradient_norm)) continue;  // reported as not finite
     audit.count("numbers");
     if (std::abs(*row.gradient_norm - by_rows->norm) <= allowed * by_rows->norm) continue;
-    const RowPlace place{row.step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i};
     audit.findings.push_back(at_row(
         place, part::norm, "gradient_norm", to_text(by_rows->norm), to_text(*row.gradient_norm),
         "it is not the root of the sum of l2 squared over the gradients in tensors.csv (a tied weight counted once)"));

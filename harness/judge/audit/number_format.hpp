@@ -3,7 +3,6 @@
 // exact in double.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 

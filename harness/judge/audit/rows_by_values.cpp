@@ -58,8 +58,8 @@ class RowAudit {
   Audit& audit_;
 };
 
-void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t index, const SafetensorsEntry* tensor,
-                        Audit& audit) {
+void audit_boundary_row(const Placed<BoundaryRow>& place, const SafetensorsEntry* tensor, Audit& audit) {
+  const BoundaryRow& row = *place.row;
   audit.count("numbers");
   std::string expected = "none", got = row.digest;
   if (tensor) expected = tensor_digest(tensor->dtype, tensor->shape, tensor->bytes);
@@ -68,10 +68,9 @@ void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t i
     expected = fmt::format("{} {}", tensor->dtype, shape_text(tensor->shape)),
     got = fmt::format("{} {}", row.dtype, shape_text(row.shape));
   audit.findings.push_back(
-      at_row({row.step, rank, "boundaries.csv", index, row.microbatch},
-             row.direction == "forward" ? part::forward : part::backward,
+      at_row(place, row.direction == "forward" ? part::forward : part::backward,
              fmt::format("digest of the {} boundary {}, side {}", row.direction, row.cut, row.side), expected, got,
-             "it does not match the values in " + Dumps::name(rank, row.step)));
+             "it does not match the values in " + Dumps::name(place.rank, row.step)));
 }
 
 }  // namespace
@@ -90,15 +89,14 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
       row.report("digest", "none", place.row->digest);
     }
   }
+  for (const auto& place : audited.boundaries()) {
+    const BoundaryRow& row = *place.row;
+    const std::int64_t dumped = row.microbatch - audited.record().first_microbatch;
+    const std::string key = fmt::format("boundary/{}/{}/{}/{}", row.direction, dumped, row.cut, row.side);
+    with_row[place.rank].insert(key);
+    audit_boundary_row(place, dumps.find(place.rank, step, key), audit);
+  }
   for (const RankRecord& rank : audited.record().ranks) {
-    const std::size_t before = audited.rows_before(rank.rank).boundaries;
-    for (std::size_t i = 0; i < rank.boundaries.size(); ++i) {
-      const BoundaryRow& row = rank.boundaries[i];
-      const std::int64_t dumped = row.microbatch - audited.record().first_microbatch;
-      const std::string key = fmt::format("boundary/{}/{}/{}/{}", row.direction, dumped, row.cut, row.side);
-      with_row[rank.rank].insert(key);
-      audit_boundary_row(row, rank.rank, before + i, dumps.find(rank.rank, step, key), audit);
-    }
     for (const auto& [key, tensor] : dumps.file(rank.rank, step).entries()) {
       if (with_row[rank.rank].contains(key)) continue;
       if (key.starts_with("gradient_use/") || key.starts_with("gradient_after/")) continue;

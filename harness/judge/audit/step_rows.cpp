@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -23,20 +21,15 @@ class StepRows {
   StepRows(const AuditedStep& audited, Audit& audit)
       : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest())) {}
 
-  void rank(const RankRecord& rank) {
-    rank_ = rank.rank;
-    Sums sums;
-    for (const MicrobatchRow& row : rank.microbatches) sums.add(row);
-    for (std::size_t i = 0; i < rank.steps.size(); ++i) {
-      line_ = audited_.rows_before(rank.rank).steps + i;
-      row_ = &rank.steps[i];
-      norm();
-      coefficient();
-      if (rate_ && (row_->learning_rate || audited_.manifest().recorded({"rates"})))
-        exactly(part::learning_rate, "learning_rate", std::optional(rate_->at(row_->step * audited_.manifest().every)),
-                row_->learning_rate);
-      totals(sums);
-    }
+  void row(const Placed<StepRow>& place) {
+    place_ = place;
+    row_ = place.row;
+    norm();
+    coefficient();
+    if (rate_ && (row_->learning_rate || audited_.manifest().recorded({"rates"})))
+      exactly(part::learning_rate, "learning_rate", std::optional(rate_->at(row_->step * audited_.manifest().every)),
+              row_->learning_rate);
+    totals();
   }
 
  private:
@@ -77,9 +70,11 @@ class StepRows {
     exactly(part::norm, "clip_coefficient", found ? got : std::optional(right.front()), got);
   }
 
-  void totals(const Sums& sums) {
+  void totals() {
     // Of a part of the step other records hold the rest: the check replicas adds them.
     if (audited_.manifest().part_of_step()) return;
+    Sums sums;
+    for (const auto& row : audited_.record().ranks[static_cast<std::size_t>(place_.rank)].microbatches) sums.add(row);
     exactly(part::data, "tokens", std::optional(sums.tokens), std::optional(row_->tokens));
     exactly(part::data, "valid_tokens", std::optional(sums.valid), std::optional(row_->valid_tokens));
     const auto loss = sums.loss();
@@ -100,16 +95,14 @@ class StepRows {
 
   void report(const std::string& level, const std::string& item, const std::string& expected, const std::string& got,
               const std::string& why) {
-    const RowPlace row{row_->step, rank_, "steps.csv", line_};
-    audit_.findings.push_back(at_row(row, level, item, expected, got, why));
+    audit_.findings.push_back(at_row(place_, level, item, expected, got, why));
   }
 
   const AuditedStep& audited_;
   Audit& audit_;
   std::optional<LearningRateForm> rate_;
   std::optional<double> norm_;  ///< of the first rank that has one
-  std::int64_t rank_ = 0;
-  std::size_t line_ = 0;
+  Placed<StepRow> place_;
   const StepRow* row_ = nullptr;
 };
 
@@ -117,7 +110,7 @@ class StepRows {
 
 void audit_step_rows(const AuditedStep& audited, Audit& audit) {
   StepRows rows(audited, audit);
-  for (const RankRecord& rank : audited.record().ranks) rows.rank(rank);
+  for (const auto& place : audited.steps()) rows.row(place);
 }
 
 }  // namespace plumbline::auditing

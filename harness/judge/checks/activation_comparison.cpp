@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/activation_comparison.hpp"
-
+// Measured activation bytes compared with the activation memory model, action by action, and the model's input with its
+// closed forms.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "harness/judge/checks/memory_part.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
@@ -36,11 +37,10 @@ class PeakComparison {
   /// Compares the current rows.
   void step() {
     std::vector<const ActionRow*> rows;
-    for (const auto& row : rank_.actions) {
-      const auto action = parse_action(row.action);
-      if (action && is_compute(action->type)) rows.push_back(&row);
+    for (const ActionRow* row : actions_in_order(rank_)) {
+      const auto action = parse_action(row->action);
+      if (action && is_compute(action->type)) rows.push_back(row);
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->index < b->index; });
     std::int64_t most = 0;
     bool exact = true;
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
@@ -109,20 +109,12 @@ class PeakComparison {
   bool lacking_ = false;
 };
 
-/// The list of one device, one microbatch after the other.
-ActionList one_by_one(std::int64_t microbatches) {
-  ActionList list;
-  for (std::int32_t m = 0; m < static_cast<std::int32_t>(microbatches); ++m) {
-    list.push_back({0, ActionType::forward, m});
-    list.push_back({0, ActionType::backward, m});
-  }
-  return list;
-}
-
+/// saved_bytes of the reference equal their closed forms; otherwise a leak in the reference would be predicted for the
+/// candidate. Counts saved_cells.
 class SavedBytesPart : public MemoryPart {
  public:
   explicit SavedBytesPart(const CellEvidence& evidence)
-      : evidence_(evidence),
+      : MemoryPart(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
         recompute_(evidence.reference.manifest.recompute),
         no_form_(!evidence.model.llama              ? "the model is not a Llama"
@@ -141,15 +133,10 @@ class SavedBytesPart : public MemoryPart {
     }
   }
 
-  void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.builder.absorb(std::move(builder_));
-  }
-
  private:
   void compare(const StepEvidence& now, const SavedRow& row) {
-    const auto& sizes = now.reference_rows.microbatches(row.microbatch);
-    const auto shape = sizes.empty() ? MicrobatchShape{}
-                                     : MicrobatchShape{sizes.front().row->batch, sizes.front().row->sequence_length};
+    const MicrobatchRow* sizes = now.reference_rows.microbatch(row.microbatch);
+    const auto shape = sizes ? MicrobatchShape{sizes->batch, sizes->sequence_length} : MicrobatchShape{};
     const std::string dtype = computed_dtype(evidence_.reference.manifest.dtype);
     const auto expected = saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_, recompute_);
     builder_.inspect("saved_cells");
@@ -165,16 +152,18 @@ class SavedBytesPart : public MemoryPart {
                                          shape.batch * shape.sequence)});
   }
 
-  const CellEvidence& evidence_;
   AttentionKernel kernel_;
   std::string recompute_;
   std::string no_form_;
-  CheckResultBuilder builder_ = part();
 };
 
+/// Compares each compute action's peak_bytes and each step's activation_peak_bytes on every rank with the prediction.
+/// Counts actions, activation_peaks. Reports as lacking: a missing saved.csv, what an external record omits, and, if
+/// sizes change between steps, everything, because saved.csv describes one step. Skipped if the runs used different
+/// kernels.
 class ActivationsPart : public MemoryPart {
  public:
-  explicit ActivationsPart(const CellEvidence& evidence) : evidence_(evidence) {
+  explicit ActivationsPart(const CellEvidence& evidence) : MemoryPart(evidence) {
     if (!evidence.values->exact())
       other_kernels_ = why_other_kernels(evidence.reference.manifest, evidence.candidate.manifest);
     if (other_kernels_) return;
@@ -241,13 +230,10 @@ class ActivationsPart : public MemoryPart {
                         false, builder_);
   }
 
-  const CellEvidence& evidence_;
   std::optional<std::string> other_kernels_;
   SavedTable saved_;
   std::vector<std::int64_t> bytes_;  ///< of a boundary tensor in the first step, by microbatch
   bool same_shapes_ = true;
-  std::vector<std::string> lacking_;
-  CheckResultBuilder builder_ = part();
   std::vector<PeakComparison> ranks_;  ///< the candidate's ranks, then the reference
 };
 

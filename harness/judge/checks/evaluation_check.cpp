@@ -116,7 +116,7 @@ class EvaluationCheck : public StepCheck {
       return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite");
     if (const auto impossible = evidence_.model.llama ? why_no_loss(want.loss, want.valid_tokens) : std::nullopt)
       return report(step, microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself");
-    if (const auto wrong = builder_.take(evidence_.values->evaluation_loss(step, microbatch, want.loss, have.loss)))
+    if (const auto wrong = builder_.take(evidence_.values->loss({step, evaluation_item(microbatch)}, want.loss, have.loss)))
       report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why);
   }
 

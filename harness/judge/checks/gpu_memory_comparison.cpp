@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/gpu_memory_comparison.hpp"
-
+// Compares the memory figures of LibTorch's allocator and of the GPU with the run's own counts.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "harness/judge/checks/memory_part.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -14,11 +14,11 @@ namespace {
 /// gpu_memory.csv of one record.
 class OfRecord {
  public:
-  OfRecord(const Record& record, std::string whose, MemoryFindings findings)
+  OfRecord(const Record& record, std::string whose, CheckResultBuilder& builder)
       : record_(record),
         whose_(std::move(whose)),
         one_process_(record.manifest.transport == "threads"),
-        findings_(std::move(findings)),
+        builder_(builder),
         ranks_(record.ranks.size()) {}
 
   void step() {
@@ -63,7 +63,7 @@ class OfRecord {
         one_process_ ? " (all of one process)" : "", join(asked, ", "), join(reserved, ", "), join(beside, ", "));
   }
 
-  const std::vector<std::string>& lacking() const { return findings_.lacking; }
+  const std::vector<std::string>& lacking() const { return lacking_; }
   std::int64_t rows_wanted() const { return std::ssize(record_.ranks) * record_.steps(); }
 
  private:
@@ -84,7 +84,7 @@ class OfRecord {
     so_far.asked = std::max(so_far.asked, row.requested_peak_bytes);
     so_far.reserved = std::max(so_far.reserved, row.reserved_peak_bytes);
     so_far.beside = std::max(so_far.beside, row.total_bytes - row.free_bytes - row.reserved_bytes);
-    findings_.builder.compare_or_inspect(whose_ == "candidate", "gpu_rows");
+    builder_.compare_or_inspect(whose_ == "candidate", "gpu_rows");
     requested(rank, so_far.peak, row);
     const auto demand = [&](bool holds, const char* item, std::int64_t got, const std::string& expected,
                             const char* words) {
@@ -123,51 +123,60 @@ class OfRecord {
     return sum;
   }
 
-  void lack(const std::string& what) { findings_.lack(what); }
+  void lack(const std::string& what) { lacking_.push_back(what); }
 
   void diverge(std::int64_t step, std::int64_t rank, const std::string& item, const std::string& expected,
                const std::string& got, const std::string& words) {
-    report_memory(findings_.builder, OffPath::gpu, whose_, step, rank, item, expected, got, words);
+    report_memory(builder_, OffPath::gpu, whose_, step, rank, item, expected, got, words);
   }
 
   const Record& record_;
   std::string whose_;
   bool one_process_;
-  MemoryFindings findings_;
+  CheckResultBuilder& builder_;
+  std::vector<std::string> lacking_;
   std::vector<Rank> ranks_;
   std::vector<Open> open_;
   bool has_all_peaks_ = true;
 };
 
+/// gpu_memory.csv of each record made on GPUs, by rank and step. Does nothing for runs on CPUs.
+///
+/// `requested_peak_bytes` is the allocator's count of the bytes that memory.csv counts by observation. In a process
+/// with one rank both are reset at the step's start and no other thread allocates, so they are equal. If ranks are
+/// threads of one process (manifest: transport "threads"), the allocator has a single count since the process began: it
+/// is at least each rank's peak up to that step, and at most the sum of all ranks' peaks, because every byte belongs to
+/// a rank.
+///
+/// In addition, the allocator reserved at least the requested bytes, currently reserves no more than at its peak, and
+/// no more than is in use on the GPU. The rest in use is the context, NCCL and other processes: it is measured, without
+/// a limit.
+///
+/// Counts gpu_rows.
 class GpuMemoryPart : public MemoryPart {
  public:
-  explicit GpuMemoryPart(const CellEvidence& evidence) {
-    const auto add = [&](const Record& record, const char* whose) {
-      if (record.manifest.device != "cpu") records_.emplace_back(record, whose, MemoryFindings{builder_, {}, {}, {}});
-    };
-    add(evidence.reference, "reference");
-    add(evidence.candidate, "candidate");
-    of_candidate_ = evidence.candidate.manifest.device != "cpu";
+  explicit GpuMemoryPart(const CellEvidence& evidence) : MemoryPart(evidence) {
+    if (evidence.reference.manifest.device != "cpu") records_.emplace_back(evidence.reference, "reference", builder_);
+    if (evidence.candidate.manifest.device != "cpu") records_.emplace_back(evidence.candidate, "candidate", builder_);
   }
 
   void step(const StepEvidence&, const BothMemories&) override {
     for (auto& record : records_) record.step();
   }
 
-  void conclude(const BothMemories&, MemoryFindings& findings) override {
+  void conclude(const BothMemories& memory, MemoryFindings& findings) override {
     for (auto& record : records_) {
       record.conclude();
       for (const auto& what : record.lacking()) findings.lack(what);
       findings.floors["gpu_rows"] += record.rows_wanted();
     }
-    if (of_candidate_ && !records_.back().measured().empty()) findings.measured.push_back(records_.back().measured());
-    findings.builder.absorb(std::move(builder_));
+    if (evidence_.candidate.manifest.device != "cpu" && !records_.back().measured().empty())
+      findings.measured.push_back(records_.back().measured());
+    MemoryPart::conclude(memory, findings);
   }
 
  private:
-  CheckResultBuilder builder_ = part();
   std::vector<OfRecord> records_;
-  bool of_candidate_ = false;
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ class LossCheck : public StepCheck {
                                 : std::nullopt;
     if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself");
     if (want != 0) builder_.compare("nonzero_losses");
-    if (const auto wrong = builder_.take(evidence_.values->loss(step, microbatch, want, have))) {
+    if (const auto wrong = builder_.take(evidence_.values->loss({step, loss_item(microbatch)}, want, have))) {
       report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why,
              factor_of_microbatches(want, have, evidence_.microbatches()));
     }

@@ -4,17 +4,8 @@
 // are within their limits; on GPUs LibTorch's own count of bytes, too.
 #include <fmt/format.h>
 
-#include "harness/judge/checks/activation_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/gpu_memory_comparison.hpp"
-#include "harness/judge/checks/memory_bounds.hpp"
 #include "harness/judge/checks/memory_part.hpp"
-#include "harness/judge/checks/model_state.hpp"
-#include "harness/judge/checks/owned_bytes.hpp"
-#include "harness/judge/checks/process_memory.hpp"
-#include "harness/judge/checks/step_ends.hpp"
-#include "harness/judge/checks/total_peak.hpp"
-#include "harness/judge/checks/transport_buffers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -38,15 +29,15 @@ class MemoryCheck : public StepCheck {
         reference_(evidence.reference, "reference"),
         candidate_(evidence.candidate, "candidate") {
     builder_.not_recorded(evidence.not_recorded);
-    for (const auto make : {model_state_part, saved_bytes_part, activations_part, step_ends_part, memory_bounds_part,
-                            transport_buffers_part, owned_bytes_part, total_peak_part, processes_part, gpu_memory_part})
+    for (const auto make : {model_state_part, saved_bytes_part, activations_part, step_ends_part, peak_bounds_part,
+                            transport_buffers_part, owned_bytes_part, processes_part, gpu_memory_part})
       parts_.push_back(make(evidence));
   }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    reference_.step(now.step, builder_);
-    candidate_.step(now.step, builder_);
+    reference_.step();
+    candidate_.step();
     for (const auto& part : parts_) part->step(now, {reference_, candidate_});
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interface of the parts of the memory check. A part's findings count only if the whole run turns out to be of the kind
-// that the part applies to.
+// The parts of the memory check, one file each. A part's findings count only if the whole run turns out to be of the
+// kind that the part applies to.
 #pragma once
 
 #include <algorithm>
@@ -28,14 +28,33 @@ struct MemoryFindings {
 
 class MemoryPart {
  public:
+  explicit MemoryPart(const CellEvidence& evidence) : evidence_(evidence) {}
   virtual ~MemoryPart() = default;
   /// Called for each step of the run, from 0.
   virtual void step(const StepEvidence& now, const BothMemories& memory) = 0;
-  virtual void conclude(const BothMemories& memory, MemoryFindings& findings) = 0;
+  /// Adds its own findings.
+  virtual void conclude(const BothMemories& /*memory*/, MemoryFindings& findings) {
+    findings.builder.absorb(std::move(builder_));
+    for (const auto& what : lacking_) findings.lack(what);
+  }
 
  protected:
-  static CheckResultBuilder part() { return {"memory", "memory", ""}; }
+  void lack(const std::string& what) { lacking_.push_back(what); }
+
+  const CellEvidence& evidence_;
+  CheckResultBuilder builder_ = {"memory", "memory", ""};
+  std::vector<std::string> lacking_;
 };
+
+std::unique_ptr<MemoryPart> model_state_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> saved_bytes_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> activations_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> step_ends_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> peak_bounds_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> transport_buffers_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> owned_bytes_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence);
+std::unique_ptr<MemoryPart> gpu_memory_part(const CellEvidence& evidence);
 
 /// "candidate: step 2, rank 1, table_bytes: <why> (expected at most 2, got 4)".
 inline void report_memory(CheckResultBuilder& builder, OffPath place, const std::string& whose, std::int64_t step,

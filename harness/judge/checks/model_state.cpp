@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/model_state.hpp"
-
+// Compares bytes of parameters, gradients and optimiser state with the shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "harness/judge/checks/memory_part.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
 
 namespace plumbline::judging {
@@ -25,10 +25,15 @@ std::string range_text(std::int64_t least, std::int64_t most) {
   return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
 }
 
+/// Compares every rank of both records with the shapes of its units, and the sum over ranks with the reference's plus
+/// the second copy of a tied weight. Exact for our own trainers; for external ones within the range of correct
+/// implementations (docs/record-format.md): how the optimiser counts steps, and whether a rank with both uses of a tied
+/// weight keeps it once or twice. Optimiser state without a known form is skipped and reported. Counts state_cells,
+/// state_sums.
 class ModelStatePart : public MemoryPart {
  public:
   explicit ModelStatePart(const CellEvidence& evidence)
-      : evidence_(evidence),
+      : MemoryPart(evidence),
         of_reference_(ranges(evidence.reference, evidence.reference_stages)),
         of_candidate_(ranges(evidence.candidate, evidence.stages)) {
     const bool apart =
@@ -42,9 +47,8 @@ class ModelStatePart : public MemoryPart {
     sums(memory.reference, memory.candidate);
   }
 
-  void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.builder.absorb(std::move(builder_));
-    for (const auto& what : findings_.lacking) findings.lack(what);
+  void conclude(const BothMemories& memory, MemoryFindings& findings) override {
+    MemoryPart::conclude(memory, findings);
     findings.floors["state_cells"] = 3 * (std::ssize(evidence_.candidate.ranks) + 1) * evidence_.steps();
   }
 
@@ -61,10 +65,7 @@ class ModelStatePart : public MemoryPart {
   }
 
   void ranks(const MemorySteps& memory, const std::vector<StateRange>& expected) {
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      const std::int64_t rank = memory.record().ranks[i].rank;
-      if (const MemoryRow* row = memory.find(rank)) row_of(memory, rank, *row, expected[i]);
-    }
+    for (const auto& [rank, row] : memory.rows()) row_of(memory, rank, *row, expected[static_cast<std::size_t>(rank)]);
   }
 
   /// The reference's bytes plus the second copy of a tied weight.
@@ -75,7 +76,7 @@ class ModelStatePart : public MemoryPart {
       builder_.compare("state_sums");
       const auto least = *one + beyond_.least.*column.expected, most = *one + beyond_.most.*column.expected;
       if (*all >= least && *all <= most) continue;
-      report_memory(builder_, OffPath::state_of_world, candidate.whose(), candidate.step(), 0,
+      report_memory(builder_, OffPath::state_of_world, candidate.whose(), candidate.rows().front().row->step, 0,
                     fmt::format("sum of {} over the ranks", column.name), range_text(least, most), std::to_string(*all),
                     fmt::format("the reference's {} plus the tied weight's second copy", *one));
     }
@@ -92,11 +93,11 @@ class ModelStatePart : public MemoryPart {
       if (!known(column, expected)) {
         const std::string form =
             fmt::format("optimizer_bytes of the {} (its optimiser has no known form)", memory.whose());
-        may_lack ? leave_out(form) : findings_.lack(form);
+        may_lack ? leave_out(form) : lack(form);
         continue;
       }
       if (!measured && may_lack) {
-        findings_.lack(fmt::format("{} of the {}", column.name, memory.whose()));
+        lack(fmt::format("{} of the {}", column.name, memory.whose()));
         continue;
       }
       builder_.compare_or_inspect(&memory.record() == &evidence_.candidate, "state_cells");
@@ -110,10 +111,10 @@ class ModelStatePart : public MemoryPart {
 
   static std::optional<std::int64_t> sum(const MemorySteps& memory, const StateColumn& column) {
     std::int64_t total = 0;
-    for (const auto& rank : memory.record().ranks) {
-      const MemoryRow* row = memory.find(rank.rank);
-      if (row == nullptr || !((*row).*column.measured)) return std::nullopt;
-      total += *((*row).*column.measured);
+    for (const auto& placed : memory.rows()) {
+      const auto& measured = placed.row->*column.measured;
+      if (!measured) return std::nullopt;
+      total += *measured;
     }
     return total;
   }
@@ -124,11 +125,8 @@ class ModelStatePart : public MemoryPart {
     builder_.leave_out(what);
   }
 
-  const CellEvidence& evidence_;
   std::vector<StateRange> of_reference_, of_candidate_;  ///< by rank
   StateRange beyond_;                                    ///< the sum over ranks minus the reference's
-  CheckResultBuilder builder_ = part();
-  MemoryFindings findings_{builder_, {}, {}, {}};
   std::vector<std::string> left_out_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/owned_bytes.hpp"
-
+// Bytes of tensors other than model state, activations and transport buffers: tables, data, and bytes without an owner.
 #include <algorithm>
 
+#include "harness/judge/checks/memory_part.hpp"
 #include "record/precision.hpp"
 #include "support/elements.hpp"
 
@@ -30,11 +30,7 @@ constexpr std::int64_t root_of_backward_bytes = 4;
 
 std::int64_t longest_row(const StepEvidence& now) {
   std::int64_t longest = 0;
-  for (std::int64_t microbatch = 0; microbatch < now.cell.microbatches(); ++microbatch) {
-    for (const auto& placed : now.reference_rows.microbatches(microbatch)) {
-      longest = std::max(longest, placed.row->sequence_length);
-    }
-  }
+  for (const auto& row : now.cell.reference.ranks.at(0).microbatches) longest = std::max(longest, row.sequence_length);
   return longest;
 }
 
@@ -83,16 +79,15 @@ class RecordBytes {
   }
 
   void against(const MemorySteps& reference) const {
+    const MemoryRow& one = *reference.rows().at(0).row;
     for_each([&](std::int64_t rank, const MemoryRow& row) {
-      const MemoryRow* one = reference.find(0);
-      if (one == nullptr) return;
       const auto own = stages_.stages_on(rank);
       const auto stages = std::count_if(own.begin(), own.end(),
                                         [&](std::int64_t stage) { return !stages_.find(stage)->units.empty(); });
-      at_most(rank, row.step, "table_bytes", stages * *one->table_bytes, *row.table_bytes,
+      at_most(rank, row.step, "table_bytes", stages * *one.table_bytes, *row.table_bytes,
               "the reference's, once for each of the rank's stages that is not empty");
       for (const auto& column : bounded_columns) {
-        at_most(rank, row.step, column.name, *(one->*column.bytes), *(row.*column.bytes),
+        at_most(rank, row.step, column.name, *(one.*column.bytes), *(row.*column.bytes),
                 "the reference's in that step");
       }
     });
@@ -102,9 +97,7 @@ class RecordBytes {
   /// Of every rank.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const auto& rank : memory_.record().ranks) {
-      if (const MemoryRow* row = memory_.find(rank.rank)) visit(rank.rank, *row);
-    }
+    for (const auto& [rank, row] : memory_.rows()) visit(rank, *row);
   }
 
   bool of_candidate() const { return &memory_.record() == &evidence_.candidate; }
@@ -127,10 +120,16 @@ class RecordBytes {
   CheckResultBuilder& builder_;
 };
 
+/// For records of our own trainers, at every step's end: live bytes are exactly the sum of model state, tables, data
+/// and other bytes; the reference's tables are those of its longest row, and on a CPU its other bytes those that the
+/// contract's arithmetic needs; a rank has tables for each of its stages at most, and at most the reference's data and
+/// other bytes of the same step, also at their peak. `peak_bytes` is between the bytes that the columns show to be
+/// alive at once and the sum of their peaks. Skips and reports what an external or older record does not count.
+///
 /// Judges each demand separately: only all rows show whether a record divides its bytes by owner.
 class OwnedBytesPart : public MemoryPart {
  public:
-  explicit OwnedBytesPart(const CellEvidence& evidence) : evidence_(evidence) {}
+  using MemoryPart::MemoryPart;
 
   void step(const StepEvidence& now, const BothMemories& memory) override {
     if (now.step == evidence_.first_step())
@@ -162,8 +161,7 @@ class OwnedBytesPart : public MemoryPart {
   }
 
  private:
-  const CellEvidence& evidence_;
-  CheckResultBuilder of_reference_ = part(), of_candidate_ = part(), against_ = part();
+  CheckResultBuilder of_reference_ = builder_, of_candidate_ = builder_, against_ = builder_;
   std::int64_t longest_row_ = 0;
 };
 

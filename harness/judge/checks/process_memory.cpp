@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "harness/judge/checks/memory_part.hpp"
+
 namespace plumbline::judging {
 namespace {
 
@@ -24,13 +26,18 @@ std::string why_not(const CellEvidence& evidence) {
   return "";
 }
 
+/// Detects memory leaks of a rank's process. For each rank, memory in use at a step's end outside of tensors is
+/// process_private_bytes - heap_free_bytes - live_bytes. The median of its growth between recorded steps is at most 64
+/// MiB per step; a single step, in which a library loads or allocates buffers, may grow by more. Private memory itself
+/// is reported without a limit: memory that a process allocates once with malloc is not covered. Skips and reports:
+/// ranks that are threads of one process, GPUs, sanitizers, external trainers.
 class ProcessesPart : public MemoryPart {
  public:
-  explicit ProcessesPart(const CellEvidence& evidence) : evidence_(evidence), ranks_(evidence.candidate.ranks.size()) {}
+  explicit ProcessesPart(const CellEvidence& evidence)
+      : MemoryPart(evidence), ranks_(evidence.candidate.ranks.size()) {}
 
   void step(const StepEvidence&, const BothMemories& memory) override {
-    for (std::size_t i = 0; i < ranks_.size(); ++i)
-      if (const MemoryRow* row = memory.candidate.find(evidence_.candidate.ranks[i].rank)) ranks_[i].step(*row);
+    for (const auto& [rank, row] : memory.candidate.rows()) ranks_[static_cast<std::size_t>(rank)].step(*row);
   }
 
   void conclude(const BothMemories& memory, MemoryFindings& findings) override {
@@ -40,13 +47,13 @@ class ProcessesPart : public MemoryPart {
     }
     std::int64_t most = 0;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      const std::int64_t rank = evidence_.candidate.ranks[i].rank;
       most = std::max(most, ranks_[i].most_private());
       if (!ranks_[i].measured()) continue;
       findings.builder.compare("process_growths");
       if (ranks_[i].median() <= ProcessGrowth::allowed_growth) continue;
-      report_memory(findings.builder, OffPath::process, memory.candidate.whose(), *ranks_[i].first_beyond(), rank,
-                    "private memory", fmt::format("at most {} bytes more a step", ProcessGrowth::allowed_growth),
+      report_memory(findings.builder, OffPath::process, memory.candidate.whose(), *ranks_[i].first_beyond(),
+                    static_cast<std::int64_t>(i), "private memory",
+                    fmt::format("at most {} bytes more a step", ProcessGrowth::allowed_growth),
                     std::to_string(ranks_[i].median()),
                     "median growth from step to step of private memory that is neither free in malloc nor a tensor: "
                     "process_private_bytes - heap_free_bytes - live_bytes");
@@ -55,7 +62,6 @@ class ProcessesPart : public MemoryPart {
   }
 
  private:
-  const CellEvidence& evidence_;
   std::vector<ProcessGrowth> ranks_;
 };
 

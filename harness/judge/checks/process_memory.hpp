@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the ranks' processes, including memory outside of tensors, as counted by Linux.
+// Growth of a rank's process, including memory outside of tensors, as counted by Linux.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "harness/judge/checks/memory_part.hpp"
+#include "record/rows.hpp"
 
 namespace plumbline::judging {
 
@@ -32,12 +33,5 @@ class ProcessGrowth {
   std::vector<std::int64_t> growths_;
   std::int64_t most_private_ = 0;
 };
-
-/// Detects memory leaks of a rank's process. For each rank, memory in use at a step's end outside of tensors is
-/// process_private_bytes - heap_free_bytes - live_bytes. The median of its growth between recorded steps is at most 64
-/// MiB per step; a single step, in which a library loads or allocates buffers, may grow by more. Private memory itself
-/// is reported without a limit: memory that a process allocates once with malloc is not covered. Skips and reports:
-/// ranks that are threads of one process, GPUs, sanitizers, external trainers.
-std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

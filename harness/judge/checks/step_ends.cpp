@@ -1,58 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/step_ends.hpp"
+// No bytes are kept from one step to the next.
+#include <map>
 
-#include <optional>
+#include "harness/judge/checks/memory_part.hpp"
 
 namespace plumbline::judging {
 namespace {
 
-/// Judges one record.
-class StepEnds {
- public:
-  void step(const MemorySteps& memory, bool of_candidate, MemoryFindings& findings) {
-    firsts_.resize(memory.record().ranks.size());
-    for (std::size_t i = 0; i < firsts_.size(); ++i) {
-      const std::int64_t rank = memory.record().ranks[i].rank;
-      const MemoryRow* row = memory.find(rank);
-      if (row == nullptr) continue;
-      if (!row->live_bytes) {
-        findings.lack("live_bytes of the " + memory.whose());
-        continue;
-      }
-      findings.builder.compare_or_inspect(of_candidate, "step_ends");
-      auto& first = firsts_[i];
-      if (!first) first = row->live_bytes;
-      if (*row->live_bytes == *first) continue;
-      report_memory(findings.builder, OffPath::leak, memory.whose(), memory.step(), rank, "live_bytes",
-                    std::to_string(*first), std::to_string(*row->live_bytes),
-                    "tensor bytes alive at the step's end, against the end of the first step");
-    }
-  }
-
- private:
-  std::vector<std::optional<std::int64_t>> firsts_;  ///< by rank
-};
-
+/// After the first step, which allocates the optimiser's state, every step ends with the same number of live bytes, in
+/// both records. Counts step_ends.
 class StepEndsPart : public MemoryPart {
  public:
-  explicit StepEndsPart(const CellEvidence& evidence) : evidence_(evidence) {}
+  using MemoryPart::MemoryPart;
 
   void step(const StepEvidence&, const BothMemories& memory) override {
-    reference_.step(memory.reference, false, findings_);
-    candidate_.step(memory.candidate, true, findings_);
+    compare(memory.reference, false, reference_);
+    compare(memory.candidate, true, candidate_);
   }
 
-  void conclude(const BothMemories&, MemoryFindings& findings) override {
-    findings.builder.absorb(std::move(builder_));
-    for (const auto& what : findings_.lacking) findings.lack(what);
+  void conclude(const BothMemories& memory, MemoryFindings& findings) override {
+    MemoryPart::conclude(memory, findings);
     findings.floors["step_ends"] = (std::ssize(evidence_.candidate.ranks) + 1) * evidence_.steps();
   }
 
  private:
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_ = part();
-  MemoryFindings findings_{builder_, {}, {}, {}};
-  StepEnds reference_, candidate_;
+  using Firsts = std::map<std::int64_t, std::int64_t>;  ///< bytes at the end of the first step, by rank
+
+  void compare(const MemorySteps& memory, bool of_candidate, Firsts& firsts) {
+    for (const auto& [rank, row] : memory.rows()) {
+      if (!row->live_bytes) {
+        lack("live_bytes of the " + memory.whose());
+        continue;
+      }
+      builder_.compare_or_inspect(of_candidate, "step_ends");
+      const std::int64_t first = firsts.emplace(rank, *row->live_bytes).first->second;
+      if (*row->live_bytes == first) continue;
+      report_memory(builder_, OffPath::leak, memory.whose(), row->step, rank, "live_bytes", std::to_string(first),
+                    std::to_string(*row->live_bytes),
+                    "tensor bytes alive at the step's end, against the end of the first step");
+    }
+  }
+
+  Firsts reference_, candidate_;
 };
 
 }  // namespace

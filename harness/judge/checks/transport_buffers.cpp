@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/transport_buffers.hpp"
-
+// Bytes of the transport's buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "harness/judge/checks/memory_part.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
 #include "record/precision.hpp"
 #include "support/elements.hpp"
@@ -12,10 +12,12 @@
 namespace plumbline::judging {
 namespace {
 
+/// In each step the candidate has at most the buffers of all messages that its list allows in flight at once. Counts
+/// buffer_cells.
 class TransportBuffersPart : public MemoryPart {
  public:
   explicit TransportBuffersPart(const CellEvidence& evidence)
-      : evidence_(evidence),
+      : MemoryPart(evidence),
         // REDUCE: one tied gradient received and one sent.
         tied_(2 * evidence.model.vocabulary * evidence.model.hidden *
               static_cast<std::int64_t>(dtype_size(trained_dtype(evidence.candidate.manifest.dtype)))) {}
@@ -23,28 +25,26 @@ class TransportBuffersPart : public MemoryPart {
   void step(const StepEvidence& now, const BothMemories& memory) override {
     if (!evidence_.lowered_list) return;
     bound(now.boundary_bytes());
-    for (const auto& rank : evidence_.candidate.ranks) {
-      const MemoryRow* row = memory.candidate.find(rank.rank);
-      if (row == nullptr || rank.rank >= std::ssize(bounds_)) continue;
+    for (const auto& [rank, row] : memory.candidate.rows()) {
+      if (rank >= std::ssize(bounds_)) continue;
       if (!row->buffer_bytes) {
-        cells_lack_ = true;
+        lack("buffer_bytes");
         continue;
       }
-      const std::int64_t most = bounds_[static_cast<std::size_t>(rank.rank)] + between_replicas(*row);
+      const std::int64_t most = bounds_[static_cast<std::size_t>(rank)] + between_replicas(*row);
       builder_.compare("buffer_cells");
       largest_buffer_ = std::max(largest_buffer_, *row->buffer_bytes);
       largest_bound_ = std::max(largest_bound_, most);
       if (*row->buffer_bytes <= most) continue;
-      report_memory(builder_, OffPath::buffers, memory.candidate.whose(), now.step, rank.rank, "buffer_bytes",
+      report_memory(builder_, OffPath::buffers, memory.candidate.whose(), now.step, rank, "buffer_bytes",
                     "at most " + std::to_string(most), std::to_string(*row->buffer_bytes),
                     "transport buffers exceed all messages that the schedule can have in flight");
     }
   }
 
-  void conclude(const BothMemories&, MemoryFindings& findings) override {
+  void conclude(const BothMemories& memory, MemoryFindings& findings) override {
     if (!evidence_.lowered_list) findings.lack("a schedule.csv that can be followed");
-    if (cells_lack_) findings.lack("buffer_bytes");
-    findings.builder.absorb(std::move(builder_));
+    MemoryPart::conclude(memory, findings);
     findings.measured.push_back(
         fmt::format("transport buffers at most {} of {} bytes", largest_buffer_, largest_bound_));
   }
@@ -68,13 +68,10 @@ class TransportBuffersPart : public MemoryPart {
       bounds_.push_back(buffer_bound(list, evidence_.stages, bytes_, tied_));
   }
 
-  const CellEvidence& evidence_;
   const std::int64_t tied_;
-  CheckResultBuilder builder_ = part();
   std::vector<std::int64_t> bytes_;   ///< of a boundary tensor, by microbatch
   std::vector<std::int64_t> bounds_;  ///< by rank, for `bytes_`
   std::int64_t largest_buffer_ = 0, largest_bound_ = 0;
-  bool cells_lack_ = false;
 };
 
 }  // namespace

@@ -41,6 +41,15 @@ std::int64_t CellEvidence::compared_updates() const {
   return norm_diverged_at ? *norm_diverged_at - first_step() : steps();
 }
 
+ActionList one_by_one(std::int64_t microbatches) {
+  ActionList list;
+  for (std::int32_t m = 0; m < static_cast<std::int32_t>(microbatches); ++m) {
+    list.push_back({0, ActionType::forward, m});
+    list.push_back({0, ActionType::backward, m});
+  }
+  return list;
+}
+
 Schedule counted_from(std::int64_t first, Schedule schedule) {
   for (ActionList& list : schedule.ranks) {
     for (Action& action : list) {

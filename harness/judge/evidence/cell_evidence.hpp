@@ -64,6 +64,9 @@ struct CellEvidence {
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
 
+/// The computations of one device, one microbatch after the other.
+ActionList one_by_one(std::int64_t microbatches);
+
 /// The same list for microbatches counted from `first` on.
 Schedule counted_from(std::int64_t first, Schedule schedule);
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory.csv of a record by its key: one row per step and rank.
+// memory.csv of a record, of which the reader demands one row a step and rank.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "harness/judge/check_result_builder.hpp"
-#include "record/record.hpp"
+#include "harness/judge/evidence/record_index.hpp"
 
 namespace plumbline::judging {
 
@@ -17,14 +15,13 @@ class MemorySteps {
   /// `whose`: "reference" or "candidate".
   MemorySteps(const Record& record, std::string whose);
 
-  /// Indexes the current step. Reports every rank with no row or several, and every row of a step outside the run.
-  void step(std::int64_t step, CheckResultBuilder& builder);
+  /// Takes the record's current rows.
+  void step();
 
   const Record& record() const { return record_; }
   const std::string& whose() const { return whose_; }
-  std::int64_t step() const { return step_; }
-  /// The rank's first row of the current step; null if there is none.
-  const MemoryRow* find(std::int64_t rank) const;
+  /// Of the current step, by rank.
+  const std::vector<Located<MemoryRow>>& rows() const { return rows_; }
 
   /// True if every row so far has the columns that divide bytes by owner, as those of our own trainers do.
   bool counts_owners() const { return why_no_owners_.empty(); }
@@ -37,8 +34,7 @@ class MemorySteps {
   const Record& record_;
   std::string whose_;
   std::string why_no_owners_;
-  std::int64_t step_ = -1;
-  std::vector<const MemoryRow*> rows_;  ///< by rank
+  std::vector<Located<MemoryRow>> rows_;
 };
 
 /// Both records' bytes in the current step.

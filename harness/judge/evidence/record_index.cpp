@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/evidence/record_index.hpp"
 
+#include <algorithm>
+
 #include "record/precision.hpp"
 #include "support/elements.hpp"
 
@@ -41,21 +43,42 @@ const std::vector<Located<BoundaryRow>>& RecordIndex::boundaries(std::int64_t mi
   return find_rows(boundaries_, std::tuple{microbatch, direction, cut});
 }
 
+const BoundaryRow* RecordIndex::boundary(std::int64_t microbatch, const std::string& direction,
+                                         const std::string& cut) const {
+  const auto& rows = boundaries(microbatch, direction, cut);
+  for (const auto& placed : rows) {
+    if (placed.row->side == "computed") return placed.row;
+  }
+  return rows.empty() ? nullptr : rows.front().row;
+}
+
 const std::vector<Located<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t microbatch) const {
   return find_rows(microbatches_, microbatch);
+}
+
+const MicrobatchRow* RecordIndex::microbatch(std::int64_t number) const {
+  const auto& rows = microbatches(number);
+  return rows.empty() ? nullptr : rows.front().row;
 }
 
 const std::vector<Located<EvaluationRow>>& RecordIndex::evaluation(std::optional<std::int64_t> microbatch) const {
   return find_rows(evaluation_, microbatch);
 }
 
+std::vector<const ActionRow*> actions_in_order(const RankRecord& rank) {
+  std::vector<const ActionRow*> rows;
+  for (const ActionRow& row : rank.actions) rows.push_back(&row);
+  std::ranges::sort(rows, {}, &ActionRow::index);
+  return rows;
+}
+
 std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden) {
   std::vector<std::int64_t> bytes;
   const auto size = static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
   for (std::int64_t microbatch = 0; microbatch < manifest.microbatches; ++microbatch) {
-    const auto& rows = index.microbatches(microbatch);
-    if (rows.empty()) return {};
-    bytes.push_back(rows.front().row->batch * rows.front().row->sequence_length * hidden * size);
+    const MicrobatchRow* row = index.microbatch(microbatch);
+    if (!row) return {};
+    bytes.push_back(row->batch * row->sequence_length * hidden * size);
   }
   return bytes;
 }

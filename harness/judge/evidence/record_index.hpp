@@ -21,7 +21,7 @@ struct Located {
   const Row* row = nullptr;
 };
 
-/// Keeps pointers into the rows. Lookups without a match return an empty list.
+/// Keeps pointers into the rows. Lookups without a match return an empty list, or null.
 class RecordIndex {
  public:
   RecordIndex() = default;
@@ -31,7 +31,11 @@ class RecordIndex {
   const std::vector<Located<TensorRow>>& tensors(const std::string& kind, const std::string& name) const;
   const std::vector<Located<BoundaryRow>>& boundaries(std::int64_t microbatch, const std::string& direction,
                                                       const std::string& cut) const;
+  /// The tensor at a stage boundary: the `computed` one or, if the record is a pipeline's, the one that was sent there.
+  const BoundaryRow* boundary(std::int64_t microbatch, const std::string& direction, const std::string& cut) const;
   const std::vector<Located<MicrobatchRow>>& microbatches(std::int64_t microbatch) const;
+  /// The first rank's row, for its sizes.
+  const MicrobatchRow* microbatch(std::int64_t number) const;
   const std::vector<Located<StepRow>>& steps() const { return steps_; }
   /// The row of a microbatch of the evaluation after the step; nullopt: of their sum.
   const std::vector<Located<EvaluationRow>>& evaluation(std::optional<std::int64_t> microbatch) const;
@@ -49,6 +53,9 @@ class RecordIndex {
   std::vector<Located<StepRow>> steps_;
   std::map<std::optional<std::int64_t>, std::vector<Located<EvaluationRow>>> evaluation_;
 };
+
+/// The rank's actions by index, for any order of the table.
+std::vector<const ActionRow*> actions_in_order(const RankRecord& rank);
 
 /// Bytes of the activation at a stage boundary, for each microbatch of the step: batch x sequence x hidden x bytes of
 /// the dtype. Empty if the table lacks a microbatch.

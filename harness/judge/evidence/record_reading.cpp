@@ -55,10 +55,6 @@ void RecordReading::read_to_end() {
   while (const auto step = next_step()) go_to(*step);
 }
 
-RecordReading read_for_judging(const std::filesystem::path& path) {
-  return RecordReading(path);
-}
-
 RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference) {
   return RecordReading(reference, candidate.record() ? candidate.record()->first_step : 0);
 }

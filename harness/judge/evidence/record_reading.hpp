@@ -61,7 +61,6 @@ class RecordReading {
   std::vector<RankProgress> progress_;  ///< by rank
 };
 
-RecordReading read_for_judging(const std::filesystem::path& path);
 /// Opens a candidate's reference, from the candidate's first step on.
 RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference);
 

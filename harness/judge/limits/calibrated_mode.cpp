@@ -42,7 +42,7 @@ void CalibratedTier::go_to(std::int64_t step) {
   if (failure_) return;
   try {
     shadow_->go_to(step);
-    limits_->forget_dumps();
+    limits_->forget_step();
     const auto rates = why_other_rates(shadow_->record(), reference_);
     differences_.insert(differences_.end(), rates.begin(), rates.end());
   } catch (...) {

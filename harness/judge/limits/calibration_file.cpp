@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "record/json_keys.hpp"
-#include "support/error.hpp"
 #include "support/json.hpp"
 
 namespace plumbline::judging {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "harness/judge/limits/relative_error.hpp"
@@ -49,30 +48,14 @@ class Measuring {
   }
 
   void scalars() {
-    const auto &mine = run_.ranks.at(0), &truth = shadow_.ranks.at(0);
-    if (mine.microbatches.size() != truth.microbatches.size()) lacks(run_, "equal number of rows in microbatches.csv");
-    if (mine.evaluation.size() != truth.evaluation.size()) lacks(run_, "equal number of rows in evaluation.csv");
-    if (mine.steps.size() != truth.steps.size()) lacks(run_, "equal number of rows in steps.csv");
-    for (std::size_t i = 0; i < truth.microbatches.size(); ++i) {
-      const MicrobatchRow& row = truth.microbatches[i];
-      add({row.step, loss_item(row.microbatch)}, mine.microbatches[i].loss, row.loss);
+    const auto mine = scalars_of(run_.ranks.at(0)), truth = scalars_of(shadow_.ranks.at(0));
+    for (const auto& [item, value] : mine) {
+      if (!truth.contains(item)) lacks(shadow_, fmt::format("{} at step {}", item.name, item.step));
     }
-    for (std::size_t i = 0; i < truth.steps.size(); ++i) {
-      const StepRow& row = truth.steps[i];
-      add({row.step, "loss"}, mine.steps[i].loss, row.loss);
-      add({row.step, "gradient_norm"}, mine.steps[i].gradient_norm, row.gradient_norm);
+    for (const auto& [item, value] : truth) {
+      if (!mine.contains(item)) lacks(run_, fmt::format("{} at step {}", item.name, item.step));
+      add(item, relative_error(mine.at(item), value), value == 0);
     }
-    for (std::size_t i = 0; i < truth.evaluation.size(); ++i) {
-      const EvaluationRow& row = truth.evaluation[i];
-      add({row.step, evaluation_item(row.microbatch)}, std::optional(mine.evaluation[i].loss), std::optional(row.loss));
-    }
-  }
-
-  template <typename Number>
-  void add(const Item& item, const std::optional<Number>& got, const std::optional<Number>& truth) {
-    if (!got) lacks(run_, item.name);
-    if (!truth) lacks(shadow_, item.name);
-    add(item, relative_error(static_cast<double>(*got), static_cast<double>(*truth)), *truth == 0);
   }
 
   void add(const Item& item, double error, bool truth_zero) {
@@ -90,8 +73,8 @@ class Measuring {
 
 }  // namespace
 
-std::string loss_item(std::int64_t microbatch) {
-  return "loss/" + std::to_string(microbatch);
+std::string loss_item(std::optional<std::int64_t> microbatch) {
+  return microbatch ? "loss/" + std::to_string(*microbatch) : "loss";
 }
 
 std::string evaluation_item(std::optional<std::int64_t> microbatch) {
@@ -100,6 +83,19 @@ std::string evaluation_item(std::optional<std::int64_t> microbatch) {
 
 std::string boundary_item(const std::string& direction, std::int64_t microbatch, const std::string& cut) {
   return "boundary/" + direction + "/" + std::to_string(microbatch) + "/" + cut;
+}
+
+std::map<Item, double> scalars_of(const RankRecord& rank) {
+  std::map<Item, double> scalars;
+  for (const MicrobatchRow& row : rank.microbatches)
+    if (row.loss) scalars[{row.step, loss_item(row.microbatch)}] = static_cast<double>(*row.loss);
+  for (const StepRow& row : rank.steps) {
+    if (row.loss) scalars[{row.step, "loss"}] = static_cast<double>(*row.loss);
+    if (row.gradient_norm) scalars[{row.step, "gradient_norm"}] = *row.gradient_norm;
+  }
+  for (const EvaluationRow& row : rank.evaluation)
+    scalars[{row.step, evaluation_item(row.microbatch)}] = static_cast<double>(row.loss);
+  return scalars;
 }
 
 std::map<Item, ItemError> measure_errors(const Record& run, const Record& shadow) {

@@ -21,10 +21,14 @@ struct Item {
   friend auto operator<=>(const Item&, const Item&) = default;
 };
 
-std::string loss_item(std::int64_t microbatch);
+/// "loss/3", or "loss" of the step.
+std::string loss_item(std::optional<std::int64_t> microbatch);
 /// "evaluation/3", or "evaluation" for the sum after the step.
 std::string evaluation_item(std::optional<std::int64_t> microbatch);
 std::string boundary_item(const std::string& direction, std::int64_t microbatch, const std::string& cut);
+
+/// The losses and gradient norms in a rank's current rows.
+std::map<Item, double> scalars_of(const RankRecord& rank);
 
 struct ItemError {
   double error = 0;         ///< its relative_error

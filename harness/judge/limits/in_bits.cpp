@@ -7,11 +7,6 @@
 namespace plumbline::judging {
 namespace {
 
-ComparedValue losses(float reference, float candidate) {
-  if (same_bits(reference, candidate)) return {};
-  return {ValueDifference{to_text(reference), to_text(candidate), ""}};
-}
-
 ComparedValue digests(const std::string& reference, const std::string& candidate) {
   if (candidate == reference) return {};
   return {ValueDifference{reference, candidate, "the bits differ"}};
@@ -23,11 +18,9 @@ class InBits : public ValueComparison {
   std::string agreement() const override { return "the same bits"; }
   bool exact() const override { return true; }
 
-  ComparedValue loss(std::int64_t, std::optional<std::int64_t>, float reference, float candidate) override {
-    return losses(reference, candidate);
-  }
-  ComparedValue evaluation_loss(std::int64_t, std::optional<std::int64_t>, float reference, float candidate) override {
-    return losses(reference, candidate);
+  ComparedValue loss(const Item&, float reference, float candidate) override {
+    if (same_bits(reference, candidate)) return {};
+    return {ValueDifference{to_text(reference), to_text(candidate), ""}};
   }
   ComparedValue gradient_norm(std::int64_t, double reference, double candidate) override {
     if (same_bits(reference, candidate)) return {};

@@ -54,6 +54,23 @@ void set_limit(const Item& item, const Calibration& calibration, Limit& limit) {
   }
 }
 
+/// Sets what follows from the errors and `left_out`: the factor, and each limit with its base and its reason.
+void set_limits(Calibration& calibration) {
+  calibration.factor = factor_of(calibration.left_out);
+  std::map<std::string, double> so_far;  // largest by kind; items are in the order of steps
+  std::map<std::pair<std::string, std::int64_t>, double> largest;
+  for (const auto& [item, limit] : calibration.limits) {
+    double& most = so_far[pool_of(item.name)];
+    most = std::max({most, limit.own, limit.null_most});
+    largest[{pool_of(item.name), item.step}] = most;
+  }
+  for (auto& [item, limit] : calibration.limits) {
+    const std::string pool = pool_of(item.name);
+    limit.pooled = pool.empty() ? std::max(limit.own, limit.null_most) : largest.at({pool, item.step});
+    set_limit(item, calibration, limit);
+  }
+}
+
 class LimitMaker {
  public:
   LimitMaker(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
@@ -65,18 +82,13 @@ class LimitMaker {
     calibration.dtype = dtype_;
     calibration.null_runs = static_cast<std::int64_t>(null_.size());
     for (const auto& [item, error] : own_) {
-      const std::vector<double> errors = pooled(item);
-      if (!error.truth_zero) calibration.left_out = std::max(calibration.left_out, left_out(item, errors));
+      if (!error.truth_zero) calibration.left_out = std::max(calibration.left_out, left_out(item, pooled(item)));
       Limit& limit = calibration.limits[item];
       limit.own = error.error;
       for (const auto& run : null_) limit.null_most = std::max(limit.null_most, run.at(item).error);
-      limit.pooled = *std::max_element(errors.begin(), errors.end());
+      limit.by = error.truth_zero ? LimitBy::zero : LimitBy::null_runs;
     }
-    calibration.factor = factor_of(calibration.left_out);
-    for (auto& [item, limit] : calibration.limits) {
-      limit.by = own_.at(item).truth_zero ? LimitBy::zero : LimitBy::null_runs;
-      set_limit(item, calibration, limit);
-    }
+    set_limits(calibration);
     return calibration;
   }
 
@@ -141,22 +153,14 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
 }
 
 std::string why_not_its_own(const Calibration& calibration) {
-  if (calibration.factor != factor_of(calibration.left_out)) {
+  Calibration whole = calibration;
+  set_limits(whole);
+  if (calibration.factor != whole.factor) {
     return fmt::format("its factor is {}, its left_out makes {}", short_text(calibration.factor),
-                       short_text(factor_of(calibration.left_out)));
-  }
-  std::map<std::string, double> pools;  // largest so far by kind; items are in the order of steps
-  std::map<std::pair<std::string, std::int64_t>, double> largest;
-  for (const auto& [item, limit] : calibration.limits) {
-    double& so_far = pools[pool_of(item.name)];
-    so_far = std::max({so_far, limit.own, limit.null_most});
-    largest[{pool_of(item.name), item.step}] = so_far;
+                       short_text(whole.factor));
   }
   for (const auto& [item, limit] : calibration.limits) {
-    const std::string pool = pool_of(item.name);
-    Limit made = limit;
-    made.pooled = pool.empty() ? std::max(limit.own, limit.null_most) : largest.at({pool, item.step});
-    set_limit(item, calibration, made);
+    const Limit& made = whole.limits.at(item);
     const auto differs = [&, &item = item](const char* what, double stands, double follows) {
       return fmt::format("{} of step {}: its {} is {}, its own numbers give {}", item.name, item.step, what,
                          short_text(stands), short_text(follows));

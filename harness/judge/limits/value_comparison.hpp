@@ -7,10 +7,27 @@
 #include <optional>
 #include <string>
 
-#include "harness/judge/limits/measured.hpp"
+#include "harness/judge/limits/errors.hpp"
 #include "record/rows.hpp"
 
 namespace plumbline::judging {
+
+/// The error of a value relative to the float64 reference, and its limit.
+struct Measured {
+  std::string item;  ///< "gradient/model.norm.weight at step 1"
+  double error = 0;
+  double limit = 0;
+  std::string limit_words;
+
+  /// error / limit; 0 if both are 0, infinity if only the limit is, NaN if the error is.
+  double margin() const;
+  /// False if the margin is NaN.
+  bool holds() const { return error <= limit; }
+  std::string words() const;
+};
+
+/// Margins from here on get a warning: equivalent runs do not reach it.
+inline constexpr double warned_margin = 0.5;
 
 /// A difference of a value, in words.
 struct ValueDifference {
@@ -35,12 +52,8 @@ class ValueComparison {
   /// True if bits are compared, so that no difference is due to rounding.
   virtual bool exact() const = 0;
 
-  /// `microbatch`: nullopt for the step's loss.
-  virtual ComparedValue loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
-                             float candidate) = 0;
-  /// An evaluation's loss after the step; `microbatch` as above.
-  virtual ComparedValue evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
-                                        float candidate) = 0;
+  /// Of a microbatch, a step or an evaluation.
+  virtual ComparedValue loss(const Item& item, float reference, float candidate) = 0;
   virtual ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) = 0;
   /// `rank`: the candidate's, owner of the row `candidate`.
   virtual ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) = 0;

@@ -7,11 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/judge/limits/calibration_error.hpp"
 #include "harness/judge/limits/relative_error.hpp"
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
-#include "support/error.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -57,45 +55,20 @@ ComparedValue WithinLimits::boundary(std::int64_t rank, const BoundaryRow&, cons
                          candidate.digest));
 }
 
-ComparedValue WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> microbatch, float, float candidate) {
-  const std::string item = microbatch ? loss_item(*microbatch) : "loss";
-  const RankRecord& truth = shadow_.ranks.at(0);
-  const auto against = [&](float loss) {
-    return outcome(measured({step, item}, relative_error(static_cast<double>(candidate), static_cast<double>(loss))),
-                   to_text(candidate));
-  };
-  if (!microbatch) {
-    for (const StepRow& row : truth.steps) {
-      if (row.step == step && row.loss) return against(*row.loss);
-    }
-  }
-  for (const MicrobatchRow& row : truth.microbatches) {
-    if (row.step == step && row.microbatch == microbatch && row.loss) return against(*row.loss);
-  }
-  throw CalibrationError(fmt::format("{}: holds no {} at step {}", shadow_.path.string(), item, step));
-}
-
-ComparedValue WithinLimits::evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float,
-                                            float candidate) {
-  const std::string item = evaluation_item(microbatch);
-  for (const EvaluationRow& row : shadow_.ranks.at(0).evaluation) {
-    if (row.step == step && row.microbatch == microbatch) {
-      return outcome(
-          measured({step, item}, relative_error(static_cast<double>(candidate), static_cast<double>(row.loss))),
-          to_text(candidate));
-    }
-  }
-  throw CalibrationError(fmt::format("{}: holds no {} at step {}", shadow_.path.string(), item, step));
+ComparedValue WithinLimits::loss(const Item& item, float, float candidate) {
+  return compare(item, static_cast<double>(candidate), to_text(candidate));
 }
 
 ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double candidate) {
-  for (const StepRow& row : shadow_.ranks.at(0).steps) {
-    if (row.step == step && row.gradient_norm) {
-      return outcome(measured({step, "gradient_norm"}, relative_error(candidate, *row.gradient_norm)),
-                     to_text(candidate));
-    }
-  }
-  throw CalibrationError(fmt::format("{}: holds no gradient norm of step {}", shadow_.path.string(), step));
+  return compare({step, "gradient_norm"}, candidate, to_text(candidate));
+}
+
+ComparedValue WithinLimits::compare(const Item& item, double candidate, const std::string& got) {
+  if (scalars_.empty()) scalars_ = scalars_of(shadow_.ranks.at(0));
+  const auto truth = scalars_.find(item);
+  if (truth == scalars_.end())
+    throw CalibrationError(fmt::format("{}: holds no {} at step {}", shadow_.path.string(), item.name, item.step));
+  return outcome(measured(item, relative_error(candidate, truth->second)), got);
 }
 
 std::string WithinLimits::demand() const {

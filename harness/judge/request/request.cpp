@@ -29,10 +29,6 @@ Integer whole(const Json& json) {
   return json.get<Integer>();
 }
 
-Json stages_json(const std::vector<StageEntry>& stages) {
-  return stages;
-}
-
 std::vector<StageEntry> stages_from(const Json& json) {
   std::vector<StageEntry> stages;
   for (const Json& stage : json) {
@@ -105,47 +101,27 @@ std::optional<RequestedEvaluation> evaluation_from(const Json& json) {
                              data_from(json.at("data"))};
 }
 
-/// One key of the schema: how it is written and read.
-struct Field {
-  const char* key;
-  std::function<Json(const Request&)> write;  ///< discarded: not requested
-  std::function<void(Request&, const Json&)> read;
-};
-
 template <class Value>
-Field plain(const char* key, std::optional<Value> Request::*member) {
-  return {key,
-          [member](const Request& request) {
-            return request.*member ? Json(*(request.*member)) : Json(Json::value_t::discarded);
-          },
-          [member](Request& request, const Json& json) {
-            if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
-              request.*member = whole<Value>(json);
-            else
-              request.*member = json.get<Value>();
-          }};
-}
-
-Field object(const char* key, std::optional<Json> Request::*member, bool may_be_number = false) {
-  return {key,
-          [member](const Request& request) {
-            return request.*member ? *(request.*member) : Json(Json::value_t::discarded);
-          },
-          [member, may_be_number](Request& request, const Json& json) {
-            const bool fits = may_be_number ? json.is_number() || json.is_null() : json.is_object();
-            if (!fits) throw InputError(std::string("must be ") + (may_be_number ? "a number or null" : "an object"));
-            request.*member = json;
-          }};
+Json plain_json(const Value& value) {
+  return value;
 }
 
 template <class Value>
-Field structured(const char* key, std::optional<Value> Request::*member, Json (*write)(const Value&),
-                 Value (*read)(const Json&)) {
-  return {key,
-          [member, write](const Request& request) {
-            return request.*member ? write(*(request.*member)) : Json(Json::value_t::discarded);
-          },
-          [member, read](Request& request, const Json& json) { request.*member = read(json); }};
+Value plain_from(const Json& json) {
+  if constexpr (std::is_integral_v<Value>)
+    return whole<Value>(json);
+  else
+    return json.get<Value>();
+}
+
+Json object_from(const Json& json) {
+  if (!json.is_object()) throw InputError("must be an object");
+  return json;
+}
+
+Json limit_from(const Json& json) {
+  if (!json.is_number() && !json.is_null()) throw InputError("must be a number or null");
+  return json;
 }
 
 Json schedule_json(const RequestedSchedule& schedule) {
@@ -162,32 +138,46 @@ RequestedSchedule schedule_from(const Json& json) {
   return schedule;
 }
 
+/// One key of the schema: how it is written and read.
+struct Field {
+  template <class Value>
+  Field(const char* name, std::optional<Value> Request::*member, Value (*from)(const Json&) = plain_from<Value>,
+        Json (*to)(const Value&) = plain_json<Value>)
+      : key(name),
+        write([=](const Request& request) {
+          return request.*member ? to(*(request.*member)) : Json(Json::value_t::discarded);
+        }),
+        read([=](Request& request, const Json& json) { request.*member = from(json); }) {}
+
+  const char* key;
+  std::function<Json(const Request&)> write;  ///< discarded: not requested
+  std::function<void(Request&, const Json&)> read;
+};
+
 const std::vector<Field>& fields() {
   static const std::vector<Field> all = {
-      plain("role", &Request::role),
-      plain("world_size", &Request::world_size),
-      structured<RequestedSchedule>("schedule", &Request::schedule, schedule_json, schedule_from),
-      structured<std::vector<StageEntry>>("stages", &Request::stages, stages_json, stages_from),
-      plain("model_digest", &Request::model_digest),
-      plain("seed", &Request::seed),
-      plain("dtype", &Request::dtype),
-      object("optimizer", &Request::optimizer),
-      object("learning_rate_schedule", &Request::learning_rate_schedule),
-      object("clip_norm", &Request::clip_norm, true),
-      plain("steps", &Request::steps),
-      plain("first_step", &Request::first_step),
-      structured<std::vector<RequestedMicrobatch>>("microbatches", &Request::microbatches, microbatches_json,
-                                                   microbatches_from),
-      plain("microbatch_count", &Request::microbatch_count),
-      plain("accumulation_digest", &Request::accumulation_digest),
-      plain("device", &Request::device),
-      plain("transport", &Request::transport),
-      plain("level", &Request::level),
-      plain("threads", &Request::threads),
-      plain("recompute", &Request::recompute),
-      structured<RequestedData>("data", &Request::data, data_json, data_from),
-      structured<std::optional<RequestedEvaluation>>("evaluation", &Request::evaluation, evaluation_json,
-                                                     evaluation_from),
+      {"role", &Request::role},
+      {"world_size", &Request::world_size},
+      {"schedule", &Request::schedule, schedule_from, schedule_json},
+      {"stages", &Request::stages, stages_from},
+      {"model_digest", &Request::model_digest},
+      {"seed", &Request::seed},
+      {"dtype", &Request::dtype},
+      {"optimizer", &Request::optimizer, object_from},
+      {"learning_rate_schedule", &Request::learning_rate_schedule, object_from},
+      {"clip_norm", &Request::clip_norm, limit_from},
+      {"steps", &Request::steps},
+      {"first_step", &Request::first_step},
+      {"microbatches", &Request::microbatches, microbatches_from, microbatches_json},
+      {"microbatch_count", &Request::microbatch_count},
+      {"accumulation_digest", &Request::accumulation_digest},
+      {"device", &Request::device},
+      {"transport", &Request::transport},
+      {"level", &Request::level},
+      {"threads", &Request::threads},
+      {"recompute", &Request::recompute},
+      {"data", &Request::data, data_from, data_json},
+      {"evaluation", &Request::evaluation, evaluation_from, evaluation_json},
   };
   return all;
 }

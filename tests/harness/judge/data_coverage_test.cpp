@@ -45,7 +45,7 @@ class BenchTest : public ::testing::Test {
       }
     }
   }
-  CheckResult judge() { return judge_data_coverage(read_for_judging(cell.write_reference()), request); }
+  CheckResult judge() { return judge_data_coverage(RecordReading(cell.write_reference()), request); }
   /// Not triggered, for this reason and no other.
   void expect_lacking(const std::string& what) {
     const auto result = judge();
@@ -155,7 +155,7 @@ TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
 }
 
 TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
-  const auto result = judge_data_coverage(read_for_judging(cell.folder / "nothing"), request);
+  const auto result = judge_data_coverage(RecordReading(cell.folder / "nothing"), request);
 
   EXPECT_EQ(result.outcome, Outcome::not_run);
   EXPECT_THAT(result.reason, HasSubstr("nothing"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/torch_versions.hpp"
+#include "harness/judge/comparability.hpp"
 
 #include <gmock/gmock.h>
 
