@@ -18,7 +18,7 @@
 #include "record/row_counts.hpp"
 #include "record/row_rules.hpp"
 #include "record/table_keys.hpp"
-#include "support/csv_stream.hpp"
+#include "support/csv.hpp"
 
 namespace plumbline {
 

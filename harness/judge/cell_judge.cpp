@@ -11,7 +11,7 @@
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/limits/calibration_error.hpp"
-#include "support/failure.hpp"
+#include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {

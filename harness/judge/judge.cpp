@@ -17,7 +17,6 @@
 #include "record/recorder_notes.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
