@@ -11,7 +11,6 @@
 #include "pipeline/memory_check.hpp"
 #include "pipeline/plan_text.hpp"
 #include "pipeline/rank_memory.hpp"
-#include "support/free_memory.hpp"
 #include "support/machine_memory.hpp"
 #include "support/numbers.hpp"
 #include "training/environment.hpp"

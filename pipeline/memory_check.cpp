@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "pipeline/rank_memory.hpp"
-#include "support/free_memory.hpp"
 #include "support/host.hpp"
+#include "support/machine_memory.hpp"
 
 namespace plumbline {
 namespace {

@@ -9,7 +9,6 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_memory.hpp"
 #include "support/error.hpp"
-#include "support/free_memory.hpp"
 #include "support/machine_memory.hpp"
 
 namespace plumbline {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "pipeline/launch.hpp"
-#include "support/failure.hpp"
+#include "support/error.hpp"
 
 namespace plumbline {
 

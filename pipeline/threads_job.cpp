@@ -21,7 +21,6 @@
 #include "pipeline/transport/endpoint.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 #include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"

@@ -35,6 +35,8 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   exit.signal = keys.optional_text("signal");
   exit.last_action = keys.optional_text("last_action").value_or("");
   constexpr std::size_t most_characters = 400;
+  for (const Json& note : keys.has("notes") ? keys.at("notes") : Json())
+    if (note.is_string()) exit.notes.push_back(note.get<std::string>().substr(0, most_characters));
   exit.where = keys.optional_text("where").value_or("").substr(0, most_characters);
   exit.data_digest = keys.optional_text("data_digest");
   if (exit.data_digest && !is_digest(*exit.data_digest))

@@ -15,20 +15,13 @@
 
 namespace plumbline {
 namespace fs = std::filesystem;
-namespace {
 
-void refuse_other_run(const fs::path& path) {
-  if (fs::exists(path))
-    throw InputError(fmt::format("{}: already exists, so another run writes this record; give each run its own folder",
-                                 path.string()));
+void refuse_other_run(const fs::path& file) {
+  if (fs::exists(file))
+    throw InputError(
+        fmt::format("{}: already exists, so this record holds another run; nothing was overwritten: give a new folder",
+                    file.string()));
 }
-
-void write_list(const fs::path& path, std::string_view bytes) {
-  refuse_other_run(path);
-  write_file(path, bytes);
-}
-
-}  // namespace
 
 void claim_record_folder(const fs::path& record) {
   if (fs::exists(record) && !fs::is_directory(record))
@@ -53,11 +46,13 @@ void write_manifest(const fs::path& record, const Json& manifest) {
 }
 
 void write_schedule_csv(const fs::path& record, std::string_view bytes) {
-  write_list(record / "schedule.csv", bytes);
+  refuse_other_run(record / "schedule.csv");
+  write_file(record / "schedule.csv", bytes);
 }
 
 void write_accumulation_csv(const fs::path& record, std::string_view bytes) {
-  write_list(record / "accumulation.csv", bytes);
+  refuse_other_run(record / "accumulation.csv");
+  write_file(record / "accumulation.csv", bytes);
 }
 
 std::string new_run_id() {

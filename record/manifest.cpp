@@ -104,12 +104,6 @@ void check_optimizer(const JsonKeys& optimizer) {
   if (optimizer.has("decay")) optimizer.word("decay", {"all", "matrices"});
 }
 
-void check_our_optimizer(const JsonKeys& optimizer) {
-  optimizer.word("name", {"adamw", "sgd"});
-  for (const char* key : optimizer_variants)
-    if (optimizer.has(key)) optimizer.fail(key, "is allowed only in an external record");
-}
-
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   const bool may_lack = manifest.schema == 1 || manifest.traits.may_lack;
   if (may_lack && !keys.has_value("learning_rate_schedule")) return;
@@ -173,7 +167,10 @@ void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
 /// Keys that are fixed by the role.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (!manifest.traits.own) return;
-  check_our_optimizer(keys.object("optimizer"));
+  const JsonKeys optimizer = keys.object("optimizer");
+  optimizer.word("name", {"adamw", "sgd"});
+  for (const char* key : optimizer_variants)
+    if (optimizer.has(key)) optimizer.fail(key, "is allowed only in an external record");
   if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");

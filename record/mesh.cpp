@@ -116,16 +116,12 @@ std::set<std::int64_t> replicas_in(const fs::path& folder) {
   return numbers;
 }
 
-fs::path folder_of(const fs::path& folder, std::int64_t replica) {
-  return folder / replica_folder_name(replica);
-}
-
 /// The mesh in the manifest of that replica.
 Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
-  const auto mesh = read_manifest(folder_of(folder, replica)).mesh;
+  const auto mesh = read_manifest(folder / replica_folder_name(replica)).mesh;
   if (!mesh || mesh->replica != replica)
     throw InputError(fmt::format("{}: key mesh.replica: is {} in the folder of replica {}",
-                                 (folder_of(folder, replica) / "manifest.json").string(),
+                                 (folder / replica_folder_name(replica) / "manifest.json").string(),
                                  mesh ? to_text(mesh->replica) : "missing", replica));
   return *mesh;
 }
@@ -195,7 +191,7 @@ fs::path replica_folder(const fs::path& folder, std::optional<std::int64_t> repl
                     "--replica 0",
                     folder.string()));
   }
-  const fs::path chosen = folder_of(folder, *replica);
+  const fs::path chosen = folder / replica_folder_name(*replica);
   if (!fs::is_directory(chosen)) throw InputError(chosen.string() + ": does not exist; choose an existing replica");
   mesh_in(folder, *replica);
   return chosen;
@@ -208,7 +204,7 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
   const Mesh first = mesh_in(folder, *numbers.begin());
   const std::int64_t count = std::ssize(first.replicas);
   for (std::int64_t number = 0; number < count; ++number) {
-    const fs::path own = folder_of(folder, number);
+    const fs::path own = folder / replica_folder_name(number);
     if (!numbers.contains(number))
       throw InputError(fmt::format("{}: does not exist, but by the mesh of the others {} pipelines trained in parallel",
                                    own.string(), count));
@@ -224,12 +220,12 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
   if (*numbers.rbegin() >= count)
     throw InputError(fmt::format(
         "{}: exists, but by the mesh of the others {} pipelines trained in parallel: is it from an earlier run?",
-        folder_of(folder, *numbers.rbegin()).string(), count));
+        (folder / replica_folder_name(*numbers.rbegin())).string(), count));
   return folders;
 }
 
 fs::path record_of_replica(const fs::path& folder, std::optional<std::int64_t> replica) {
-  return replicas_in(folder).empty() ? folder : folder_of(folder, replica.value_or(0));
+  return replicas_in(folder).empty() ? folder : folder / replica_folder_name(replica.value_or(0));
 }
 
 }  // namespace plumbline

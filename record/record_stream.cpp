@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <iterator>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -34,10 +33,10 @@ void for_each_table(Visit visit) {
 /// The open tables of one rank.
 class RankStream {
  public:
-  RankStream(const Record& record, const fs::path& folder, RankRecord& rank, RowCounts& counts)
+  RankStream(const Record& record, const fs::path& folder, RankRecord& rank, std::int64_t& rows_parsed)
       : place_{record.manifest, folder,
                rank.rank,       rank.exit && rank.exit->status == "ok",
-               counts,          dumps_were_removed(record.path)} {
+               rows_parsed,     dumps_were_removed(record.path)} {
     const Manifest& manifest = record.manifest;
     open<StepRow>(rank), open<MicrobatchRow>(rank), open<TensorRow>(rank), open<BoundaryRow>(rank);
     open<ActionRow>(rank), open<MemoryRow>(rank), open<SavedRow>(rank);
@@ -199,16 +198,15 @@ class RecordStream::Reader {
       before.emplace_back().rank = number;
     }
     take_not_recorded(record);  // decides which tables may lack rows
-    for (RankRecord& rank : record.ranks) ranks.emplace_back(record, path / rank_folder(rank.rank), rank, counts);
+    for (RankRecord& rank : record.ranks) ranks.emplace_back(record, path / rank_folder(rank.rank), rank, rows_parsed);
     take_data_digest(record);
-    note_held();
   }
 
   void go_to(std::int64_t step) {
     if (step == start && record.in_part()) {
       for (std::int64_t left_out = start; left_out < record.first_step; ++left_out) {
         take(left_out);
-        count_as_left_out();
+        for (RankRecord& rank : record.ranks) rank.left_out.add(rank);
       }
       return keep_state_as_start();
     }
@@ -232,55 +230,30 @@ class RecordStream::Reader {
       for_each_table([&](auto rows) {
         auto &now = record.ranks[i].*rows, &earlier = before[i].*rows;
         now.swap(earlier);
-        dropped_ += static_cast<std::int64_t>(now.size());
         now.clear();
-        if (next) return;
-        dropped_ += static_cast<std::int64_t>(earlier.size());
-        earlier.clear();
+        if (!next) earlier.clear();
       });
     }
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       ranks[i].take(step, record.ranks[i]);
       if (record.first_microbatch > 0) count_from(record.first_microbatch, record.ranks[i]);
     }
-    note_held();
-  }
-
-  void move_rows_to(std::vector<RankRecord>& whole) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      for_each_table([&](auto rows) {
-        auto& now = record.ranks[i].*rows;
-        dropped_ += static_cast<std::int64_t>(now.size());
-        std::move(now.begin(), now.end(), std::back_inserter(whole[i].*rows));
-        now.clear();
-      });
-    }
   }
 
   Record record;
   std::vector<RankRecord> before;
   std::deque<RankStream> ranks;  ///< a deque, because tables keep pointers to its elements
-  RowCounts counts;
+  std::int64_t rows_parsed = 0;
 
  private:
-  void count_as_left_out() {
-    for (RankRecord& rank : record.ranks) rank.left_out.add(rank);
-  }
-
   /// The rows of the last step that was left out.
   void keep_state_as_start() {
-    const auto drop_all = [&](RankRecord& rank) {
-      for_each_table([&](auto rows) {
-        dropped_ += static_cast<std::int64_t>((rank.*rows).size());
-        (rank.*rows).clear();
-      });
-    };
+    const auto drop_all = [&](RankRecord& rank) { for_each_table([&](auto rows) { (rank.*rows).clear(); }); };
     for (RankRecord& rank : record.ranks) {
       std::vector<TensorRow> tensors = std::move(rank.tensors);
       rank.tensors.clear();
       drop_all(rank);
-      dropped_ += static_cast<std::int64_t>(
-          std::erase_if(tensors, [](const TensorRow& row) { return row.kind == "gradient"; }));
+      std::erase_if(tensors, [](const TensorRow& row) { return row.kind == "gradient"; });
       for (TensorRow& row : tensors) row.step = start;
       rank.left_out.tensors -= tensors.size();
       rank.tensors = std::move(tensors);
@@ -289,11 +262,8 @@ class RecordStream::Reader {
     step_ = start;
   }
 
-  void note_held() { counts.most_held = std::max(counts.most_held, counts.parsed - dropped_); }
-
   static constexpr std::int64_t start = -1;
   std::int64_t step_ = -2;  ///< the current step
-  std::int64_t dropped_ = 0;
 };
 
 RecordStream::RecordStream(const fs::path& path, std::int64_t from, std::int64_t first_microbatch)
@@ -317,12 +287,8 @@ void RecordStream::go_to(std::int64_t step) {
   reader_->go_to(step);
 }
 
-void RecordStream::move_rows_to(std::vector<RankRecord>& whole) {
-  reader_->move_rows_to(whole);
-}
-
-const RowCounts& RecordStream::counts() const {
-  return reader_->counts;
+std::int64_t RecordStream::rows_parsed() const {
+  return reader_->rows_parsed;
 }
 
 void RowsBefore::add(const RankRecord& in_hand) {
@@ -338,7 +304,12 @@ Record read_record(const fs::path& path) {
   Record whole = stream.record();
   while (const auto step = stream.next_step()) {
     stream.go_to(*step);
-    stream.move_rows_to(whole.ranks);
+    for (std::size_t i = 0; i < whole.ranks.size(); ++i) {
+      for_each_table([&](auto rows) {
+        const auto& now = stream.record().ranks[i].*rows;
+        (whole.ranks[i].*rows).insert((whole.ranks[i].*rows).end(), now.begin(), now.end());
+      });
+    }
   }
   return whole;
 }

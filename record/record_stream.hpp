@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "record/record.hpp"
-#include "record/row_counts.hpp"
 
 namespace plumbline {
 
@@ -34,9 +33,8 @@ class RecordStream {
   std::optional<std::int64_t> next_step() const;
   /// Releases the previous step and reads this one, which must be after the current step and no later than next_step().
   void go_to(std::int64_t step);
-  /// Appends the current rows to `whole` by moving them.
-  void move_rows_to(std::vector<RankRecord>& whole);
-  const RowCounts& counts() const;
+  /// Number of rows read so far, for tests.
+  std::int64_t rows_parsed() const;
 
  private:
   class Reader;

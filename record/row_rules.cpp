@@ -147,11 +147,9 @@ std::optional<BadCell> bad_cell(const BoundaryRow& row, const Manifest& manifest
   if (row.from_stage) rules.below(*row.from_stage, stages, "from_stage", "stage");
   if (row.to_stage) rules.below(*row.to_stage, stages, "to_stage", "stage");
   if (row.peer) rules.below(*row.peer, manifest.world_size, "peer", "rank");
-  rules.demand(row.from_stage.has_value() != computed, "from_stage",
-               "must be empty where side is computed, and only there");
-  rules.demand(row.to_stage.has_value() != computed, "to_stage",
-               "must be empty where side is computed, and only there");
-  rules.demand(row.peer.has_value() != computed, "peer", "must be empty where side is computed, and only there");
+  for (const auto& [place, column] :
+       {std::pair(row.from_stage, "from_stage"), {row.to_stage, "to_stage"}, {row.peer, "peer"}})
+    rules.demand(place.has_value() != computed, column, "must be empty where side is computed, and only there");
   rules.demand(manifest.role != "reference" || computed, "side",
                "is not 'computed', which all boundaries of a reference are");
   rules.demand(manifest.role != "pipeline" || !computed, "side", "is 'computed', which is allowed only on one device");

@@ -154,6 +154,7 @@ struct ExitFile {
   std::optional<std::string> data_digest = std::nullopt;
   std::string where = {};  ///< of an external record: "train.py:12: RuntimeError: ..."; may be empty
   std::vector<NotRecorded> not_recorded = {};  ///< of an external record
+  std::vector<std::string> notes = {};         ///< remarks of an external record's recorder, truncated
   /// Status timeout on several hosts: the chain of waiting ranks, beginning with the one that this rank waited for.
   std::vector<std::int64_t> waited_for = {};
 };

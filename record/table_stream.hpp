@@ -15,10 +15,9 @@
 #include "record/record.hpp"
 #include "record/record_error.hpp"
 #include "record/required_tables.hpp"
-#include "record/row_counts.hpp"
 #include "record/row_rules.hpp"
 #include "record/table_keys.hpp"
-#include "support/csv_stream.hpp"
+#include "support/csv.hpp"
 
 namespace plumbline {
 
@@ -28,7 +27,7 @@ struct RankPlace {
   std::filesystem::path folder;
   std::int64_t rank = 0;
   bool complete = false;  ///< the rank ended well: its tables are read strictly, else up to the last complete row
-  RowCounts& counts;
+  std::int64_t& rows_parsed;
   bool dumps_removed = false;
 
   RecordPlace place(const std::string& file, std::optional<std::int64_t> step = {}) const;
@@ -83,7 +82,6 @@ class TableStream {
     in_place(rank_.place(file()), [&] {
       while (next_step() == step) {
         rows.push_back(std::move(*next_));
-        ++rank_.counts.handed_out;
         advance();
       }
     });
@@ -130,7 +128,7 @@ class TableStream {
 
   void parse() {
     Row row = read_row();
-    ++rank_.counts.parsed;
+    ++rank_.rows_parsed;
     if (const auto wrong = keys_->accept(step_of(row), number_of(row), [&] { return key_text(row); }))
       rank_.fail(file(), cells_.line, keys_->step() ? keys_->step() : step_of(row), *wrong);
     next_ = std::move(row);

@@ -60,10 +60,6 @@ struct SecondRun {
 };
 std::string to_text(SecondRun::Outcome outcome);
 
-/// The value of an enumeration above by its text. Throws InputError listing the known texts.
-template <typename Value>
-Value parse_word(const std::string& text);
-
 /// What the recorder of one of a case's records could not see.
 struct Unrecorded {
   std::string record;  ///< reference | candidate

@@ -2,6 +2,7 @@
 // verdict.json: one list of keys per type, by which it is written and read.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -9,7 +10,6 @@
 
 #include "record/json_keys.hpp"
 #include "record/verdict.hpp"
-#include "support/error.hpp"
 
 namespace plumbline {
 namespace {
@@ -17,6 +17,40 @@ namespace {
 constexpr const char* first_schema = "plumbline-verdict/1";
 /// The words of schema 1 for a check that the sweep did not select.
 constexpr const char* not_asked_for = "not asked for in this cell";
+
+template <class Value>
+using Names = std::vector<std::pair<Value, std::string>>;
+
+// The parameter only selects the type.
+const Names<Outcome>& names_of(Outcome) {
+  using enum Outcome;
+  static const Names<Outcome> names{{holds, "holds"},
+                                    {fails, "fails"},
+                                    {not_run, "not_run"},
+                                    {not_applicable, "not_applicable"},
+                                    {not_triggered, "not_triggered"}};
+  return names;
+}
+const Names<Requirement>& names_of(Requirement) {
+  using enum Requirement;
+  static const Names<Requirement> names{
+      {required, "required"}, {informational, "told"}, {not_applicable, "not_applicable"}};
+  return names;
+}
+const Names<ComparisonMode>& names_of(ComparisonMode) {
+  static const Names<ComparisonMode> names{{ComparisonMode::bits, "bits"}, {ComparisonMode::calibrated, "calibrated"}};
+  return names;
+}
+const Names<SecondRun::Outcome>& names_of(SecondRun::Outcome) {
+  using enum SecondRun::Outcome;
+  static const Names<SecondRun::Outcome> names{{fails_again, "fails_again"}, {holds, "holds"}, {not_done, "not_done"}};
+  return names;
+}
+
+template <class Value>
+std::string name_of(Value value) {
+  return std::ranges::find(names_of(value), value, &std::pair<Value, std::string>::first)->second;
+}
 
 /// Which verdicts have a key.
 enum class Since {
@@ -173,7 +207,7 @@ class KeyWriter {
   template <class Value>
   static Json json_of(const Value& value) {
     if constexpr (std::is_enum_v<Value>) {
-      return to_text(value);
+      return name_of(value);
     } else if constexpr (requires(KeyWriter keys) { list_keys(value, keys); }) {
       KeyWriter keys;
       list_keys(value, keys);
@@ -245,11 +279,10 @@ class KeyReader {
   template <class Value>
   void read(const char* key, Value& value) {
     if constexpr (std::is_enum_v<Value>) {
-      try {
-        value = parse_word<Value>(keys_.text(key));
-      } catch (const InputError& error) {
-        keys_.fail(key, error.what());
-      }
+      std::vector<std::string> known;
+      for (const auto& [each, name] : names_of(Value())) known.push_back(name);
+      const std::string word = keys_.word(key, known);
+      value = std::ranges::find(names_of(Value()), word, &std::pair<Value, std::string>::second)->first;
     } else {
       read_keys(keys_.object(key), value);
     }
@@ -302,6 +335,19 @@ void complete_first(Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string to_text(Outcome outcome) {
+  return name_of(outcome);
+}
+std::string to_text(Requirement requirement) {
+  return name_of(requirement);
+}
+std::string to_text(ComparisonMode comparison_mode) {
+  return name_of(comparison_mode);
+}
+std::string to_text(SecondRun::Outcome outcome) {
+  return name_of(outcome);
+}
 
 Json to_json(const Verdict& verdict) {
   KeyWriter keys;

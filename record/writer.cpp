@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -19,6 +20,11 @@
 
 namespace plumbline {
 namespace {
+
+constexpr std::array<std::pair<RecordLevel, const char*>, 4> levels{{{RecordLevel::none, "none"},
+                                                                     {RecordLevel::summary, "summary"},
+                                                                     {RecordLevel::full, "full"},
+                                                                     {RecordLevel::dump, "dump"}}};
 
 /// Rows buffered until the step's end, and their file; nullopt if the level lacks the table.
 template <typename Row>
@@ -41,14 +47,19 @@ class Rows {
   std::vector<Row> kept_;
 };
 
-void refuse_existing(const std::filesystem::path& path) {
-  if (std::filesystem::exists(path))
-    throw InputError(
-        fmt::format("{}: already exists, so this record holds another run; nothing was overwritten: give a new folder",
-                    path.string()));
+}  // namespace
+
+RecordLevel parse_record_level(const std::string& text) {
+  for (const auto& [level, name] : levels)
+    if (text == name) return level;
+  throw InputError(fmt::format("record level '{}' is not known; known: none, summary, full, dump", text));
 }
 
-}  // namespace
+std::string to_text(RecordLevel level) {
+  for (const auto& [known, name] : levels)
+    if (level == known) return name;
+  throw std::logic_error("a record level without a name");
+}
 
 struct RecordWriter::Tables {
   std::filesystem::path folder;
@@ -78,11 +89,11 @@ RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t ran
   tables_->level = level;
   make_folder(tables_->folder);
   const auto refuse = [&]<typename... OfTable>(std::tuple<Rows<OfTable>...>&) {
-    (refuse_existing(tables_->folder / table_of<OfTable>().file), ...);
+    (refuse_other_run(tables_->folder / table_of<OfTable>().file), ...);
   };
   refuse(tables_->tables);
-  refuse_existing(tables_->folder / table_of<StepRow>().file);
-  refuse_existing(tables_->folder / "exit.json");
+  refuse_other_run(tables_->folder / table_of<StepRow>().file);
+  refuse_other_run(tables_->folder / "exit.json");
   if (level == RecordLevel::none) return;
   tables_->open<MicrobatchRow, ActionRow, MemoryRow>();
   if (with_traffic) tables_->open<TrafficRow>();

@@ -21,6 +21,9 @@ std::string to_text(RecordLevel level);
 /// first.
 void claim_record_folder(const std::filesystem::path& record);
 
+/// Throws InputError if the file exists, because then the record is of another run.
+void refuse_other_run(const std::filesystem::path& file);
+
 /// Empties a folder that this run has claimed but cannot use, because training failed before the first step: the same
 /// command can then run again. Files that cannot be removed remain.
 void give_back_record_folder(const std::filesystem::path& record) noexcept;

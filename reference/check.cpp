@@ -2,7 +2,6 @@
 #include "reference/check.hpp"
 
 #include "reference/accumulation.hpp"
-#include "support/free_memory.hpp"
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"

@@ -16,7 +16,7 @@
 #include "reference/unit_meter.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/free_memory.hpp"
+#include "support/machine_memory.hpp"
 #include "training/data_digests.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"

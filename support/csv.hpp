@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "support/file_lines.hpp"
 
 namespace plumbline {
 
@@ -16,14 +19,18 @@ struct CsvRow {
   std::vector<std::string> cells;
 };
 
-struct CsvTable {
+/// The first row of a table, which names its columns.
+struct CsvHeader {
   std::filesystem::path path;
   std::vector<std::string> header;  ///< empty if read without a header
-  std::vector<CsvRow> rows;
 
   bool has(const std::string& column) const;
   /// Index of a column. Throws InputError naming file and column.
   std::size_t column(const std::string& name) const;
+};
+
+struct CsvTable : CsvHeader {
+  std::vector<CsvRow> rows;
 };
 
 /// Reads a table whose first row names the columns; all rows must have its width. Lines end in LF or CRLF; a file
@@ -32,6 +39,35 @@ CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::stri
 
 /// Reads rows of any width without a header (a schedule file). `finished`: a missing final line break is an error.
 CsvTable read_headless_csv(const std::filesystem::path& path, bool finished = true);
+
+/// Rows of any width, without a header. Errors are InputErrors with file and line.
+class CsvRows {
+ public:
+  CsvRows(const std::filesystem::path& path, UnfinishedLine unfinished);
+  ~CsvRows();
+  CsvRows(CsvRows&&) noexcept;
+
+  /// Replaces `row` by the next row; returns false at the end.
+  bool next(CsvRow& row);
+  bool cut_off() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A table with a header, read row by row; all rows are as wide as the header.
+class CsvStream : public CsvHeader {
+ public:
+  explicit CsvStream(const std::filesystem::path& path, UnfinishedLine unfinished = UnfinishedLine::refuse);
+
+  /// True if a last line without a line break was dropped.
+  bool cut_off() const { return rows_.cut_off(); }
+  bool next(CsvRow& row);
+
+ private:
+  CsvRows rows_;
+};
 
 /// Writes rows to a new file. Throws SystemError if writing fails.
 class CsvWriter {
@@ -45,10 +81,6 @@ class CsvWriter {
   std::size_t columns_;
   std::ofstream out_;
 };
-
-/// Index of a column in a header. Throws InputError naming file and column.
-std::size_t column_of(const std::filesystem::path& path, const std::vector<std::string>& header,
-                      const std::string& name);
 
 /// One row as text with its line break, quoted as RFC 4180 demands.
 std::string csv_line(const std::vector<std::string>& cells);

@@ -10,10 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <stdexcept>
 
-#include "support/failure.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
@@ -52,7 +53,43 @@ void finish_standard_output() {
   throw SystemError(fmt::format("the output cannot be written{}; it is incomplete", why));
 }
 
+constexpr const char* out_of_memory = "out of memory; use a smaller model or batch, or a machine with more memory";
+
+/// LibTorch's allocator throws its own error type, whose text includes a stack trace.
+bool is_torchs_out_of_memory(const std::string& words) {
+  return words.find("DefaultCPUAllocator") != std::string::npos;
+}
+
+std::string words_of(const std::filesystem::filesystem_error& error) {
+  std::string words = error.path1().string();
+  if (words.empty()) return fmt::format("a file or folder cannot be used: {}", error.what());
+  if (!error.path2().empty()) words += " and " + error.path2().string();
+  return fmt::format("{}: cannot be used: {}; check the path, its links and the rights", words, error.code().message());
+}
+
 }  // namespace
+
+Failure describe_failure(const std::exception& error) {
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return {own->code(), own->what()};
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    return {ExitCode::bad_input, words_of(*file)};
+  }
+  // std::vector throws length_error for a size beyond any memory.
+  const bool too_large = dynamic_cast<const std::length_error*>(&error) != nullptr;
+  if (too_large || dynamic_cast<const std::bad_alloc*>(&error) != nullptr || is_torchs_out_of_memory(error.what())) {
+    return {ExitCode::harness_failure, out_of_memory};
+  }
+  return {ExitCode::harness_failure, fmt::format("internal error: {}", error.what())};
+}
+
+std::optional<Failure> failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    return describe_failure(error);
+  }
+  return std::nullopt;
+}
 
 int run_main(const std::string& program, const std::function<int()>& body) noexcept try {
   occupy_closed_standard_streams();

@@ -2,7 +2,9 @@
 // Errors for users: each states what failed, where and what to do, and has the program's exit code.
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -43,6 +45,19 @@ class RunError : public Error {
  public:
   explicit RunError(const std::string& message) : Error(ExitCode::does_not_hold, message) {}
 };
+
+/// Any exception, described for users.
+struct Failure {
+  ExitCode code;
+  std::string words;  ///< what, where, what to do
+};
+
+/// An Error's own code and message; a description of an unusable path (bad_input) or exhausted memory
+/// (harness_failure); "internal error: ..." for anything else (harness_failure).
+Failure describe_failure(const std::exception& error);
+
+/// The failure of what `body` threw; nullopt if it did not throw.
+std::optional<Failure> failure_of(const std::function<void()>& body);
 
 /// Wrapper of every main(): runs `body`, prints an escaping exception as `<program>: <message>` to stderr and returns
 /// the exit code.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/hash.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <new>
@@ -9,16 +10,7 @@ namespace plumbline {
 namespace {
 
 std::string hex_of(XXH128_hash_t hash) {
-  static constexpr char digits[] = "0123456789abcdef";
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
-  std::string text;
-  text.reserve(2 * sizeof canonical.digest);
-  for (const unsigned char byte : canonical.digest) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,25 +21,6 @@ constexpr int deepest_nesting = 64;
   throw InputError(fmt::format("{}{}: not valid JSON: {}", path.string(), place, what));
 }
 
-/// Counts brackets outside of strings. The parser reports brackets that do not match.
-void refuse_deep_nesting(const std::filesystem::path& path, std::string_view bytes) {
-  int depth = 0;
-  bool in_text = false;
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
-    const char byte = bytes[at];
-    if (byte == '"') in_text = !in_text;
-    if (in_text) {
-      at += byte == '\\' ? 1 : 0;  // skip the escaped character, which may be a quote
-    } else if (byte == '{' || byte == '[') {
-      if (++depth > deepest_nesting)
-        refuse(path, ":" + place_in_text(bytes, at),
-               fmt::format("nested more than {} deep; the file is damaged", deepest_nesting));
-    } else if (byte == '}' || byte == ']') {
-      --depth;
-    }
-  }
-}
-
 /// The library's message without exception number and position.
 std::string reason(std::string text) {
   if (const auto position = text.find("column "); position != std::string::npos) {
@@ -50,33 +30,31 @@ std::string reason(std::string text) {
   return text;
 }
 
-/// Parses, and reports the first duplicate key of an object, for which the library would silently keep the last value.
-Json parse_unique_keys(std::string_view bytes, std::optional<std::string>& twice) {
+/// Refuses deep nesting, and a key that is twice in one object, of which the library would silently keep the last
+/// value.
+Json parse_strictly(const std::filesystem::path& path, std::string_view bytes) {
   std::vector<std::set<std::string>> open;  // keys of the open objects
-  return Json::parse(bytes, [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second && !twice)
-      twice = parsed.get<std::string>();
+  return Json::parse(bytes, [&](int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth == deepest_nesting)
+      refuse(path, "", fmt::format("nested more than {} deep; the file is damaged", deepest_nesting));
+    if (event == Event::object_start) open.emplace_back();
+    if (event == Event::object_end) open.pop_back();
+    if (event == Event::key && !open.back().insert(parsed.get<std::string>()).second)
+      refuse(path, "", fmt::format("key '{}' is twice in one object", parsed.get<std::string>()));
     return true;
   });
 }
 
 }  // namespace
 
-Json parse_json(const std::filesystem::path& path, std::string_view bytes) {
-  refuse_deep_nesting(path, bytes);
-  std::optional<std::string> twice;
-  try {
-    Json json = parse_unique_keys(bytes, twice);
-    if (!twice) return json;
-  } catch (const Json::parse_error& error) {
-    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;  // the library counts from 1
-    refuse(path, ":" + place_in_text(bytes, offset), reason(error.what()));
-  } catch (const Json::exception& error) {
-    refuse(path, "", reason(error.what()));
-  }
-  refuse(path, "", fmt::format("key '{}' is twice in one object", *twice));
+Json parse_json(const std::filesystem::path& path, std::string_view bytes) try {
+  return parse_strictly(path, bytes);
+} catch (const Json::parse_error& error) {
+  const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;  // the library counts from 1
+  refuse(path, ":" + place_in_text(bytes, offset), reason(error.what()));
+} catch (const Json::exception& error) {
+  refuse(path, "", reason(error.what()));
 }
 
 std::string json_text(const Json& value, int indent) {

@@ -103,18 +103,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) text += separator;
-    text += parts[i];
-  }
-  return text;
+  return fmt::to_string(fmt::join(parts, separator));
 }
 
 std::string join(const std::vector<std::int64_t>& numbers, std::string_view separator) {
-  std::vector<std::string> texts;
-  for (const std::int64_t number : numbers) texts.push_back(to_text(number));
-  return join(texts, separator);
+  return fmt::to_string(fmt::join(numbers, separator));
 }
 
 std::string plural(std::string_view singular) {
@@ -125,7 +118,7 @@ std::string plural(std::string_view singular) {
 }
 
 std::string quantity(std::int64_t count, std::string_view singular) {
-  return std::to_string(count) + " " + (count == 1 ? std::string(singular) : plural(singular));
+  return fmt::format("{} {}", count, count == 1 ? std::string(singular) : plural(singular));
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {

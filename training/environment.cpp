@@ -22,8 +22,8 @@
 #include "record/precision.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
-#include "support/free_memory.hpp"
 #include "support/json_text.hpp"
+#include "support/machine_memory.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "model/load_weights.hpp"
-#include "support/failure.hpp"
+#include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
 #include "training/run_summary.hpp"

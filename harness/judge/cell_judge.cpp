@@ -10,7 +10,7 @@
 #include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
-#include "support/failure.hpp"
+#include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {

@@ -12,10 +12,8 @@
 #include "harness/judge/replicas.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
-#include "record/recorder_notes.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -90,8 +88,10 @@ void name_other_machines(const RecordReading& reference, const RecordReading& ca
 void add_notes(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   for (const auto& [whose, reading] : {std::pair("reference", &reference), std::pair("candidate", &candidate)}) {
-    for (const std::string& note : recorder_notes(*reading->record()))
-      verdict.first_divergence->words += fmt::format("; noticed in the {} on {}", whose, note);
+    for (const RankRecord& rank : reading->record()->ranks) {
+      for (const std::string& note : rank.exit ? rank.exit->notes : std::vector<std::string>())
+        verdict.first_divergence->words += fmt::format("; noticed in the {} on rank {}: {}", whose, rank.rank, note);
+    }
   }
 }
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "support/failure.hpp"
+#include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/checkpoints/train_on.hpp"
 #include "tests/temporary_folder.hpp"

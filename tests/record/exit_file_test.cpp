@@ -40,5 +40,16 @@ TEST(ExitFileOnDisk, TheWordsOfAnErrorAreCutOff) {
   EXPECT_EQ(where(std::string(401, 'x')), std::string(400, 'x'));
 }
 
+TEST(ExitFileOnDisk, NotesAreTextsThatAreCutOff) {
+  const TemporaryFolder folder;
+  const auto notes = [&](const Json& notes) {
+    const Json json = {{"rank", 0}, {"status", "ok"}, {"code", 0}, {"notes", notes}};
+    return read_exit_file(folder.file("exit.json", json.dump())).value().notes;
+  };
+
+  EXPECT_EQ(notes({"a", 3, std::string(401, 'x')}), (std::vector<std::string>{"a", std::string(400, 'x')}));
+  EXPECT_EQ(notes(nullptr), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -189,22 +189,6 @@ TEST_F(StreamTables, AfterAStepThatNoRankWroteNoneStandsBefore) {
   EXPECT_THAT(stream.before()[0].steps, IsEmpty());
 }
 
-TEST_F(StreamTables, RowsThatWereMovedAreNoLongerInHand) {
-  write_sample(record_);
-  RecordStream stream(record_);
-  std::vector<RankRecord> whole(3);
-
-  stream.go_to(0);
-  stream.move_rows_to(whole);
-  EXPECT_THAT(stream.record().ranks[0].steps, IsEmpty());
-  stream.go_to(1);
-  EXPECT_THAT(stream.before()[0].steps, IsEmpty());
-  stream.move_rows_to(whole);
-
-  ASSERT_EQ(whole[0].steps.size(), 2U);
-  EXPECT_EQ(whole[0].steps[1].step, 1);
-}
-
 TEST_F(StreamTables, AStepMayHaveMoreActionsThanMicrobatches) {
   write_sample(record_);
   drop_line("rank-0/actions.csv", "0,");

@@ -170,8 +170,8 @@ TEST(RecordTables, WhoMayLackAColumnAndWhoMustFillIt) {
 TEST(RecordTables, ATableOfAKilledRankMayBeBegunAndNoMore) {
   TemporaryFolder folder;
   const Manifest manifest;
-  RowCounts counts;
-  RankPlace rank{manifest, folder.path(), 3, false, counts};
+  std::int64_t rows_parsed = 0;
+  RankPlace rank{manifest, folder.path(), 3, false, rows_parsed};
   folder.file("empty.csv", "");
   folder.file("half.csv", "step,lo");
   folder.file("headed.csv", "step,loss\n");
@@ -187,8 +187,8 @@ TEST(RecordTables, ATableOfAKilledRankMayBeBegunAndNoMore) {
 
 TEST(RecordTables, AnErrorNamesFileLineRankAndStep) {
   const Manifest manifest;
-  RowCounts counts;
-  const RankPlace rank{manifest, "/record/rank-3", 3, true, counts};
+  std::int64_t rows_parsed = 0;
+  const RankPlace rank{manifest, "/record/rank-3", 3, true, rows_parsed};
   const RecordPlace place = rank.place("steps.csv", 5);
   EXPECT_EQ(place.file, "rank-3/steps.csv");
   EXPECT_EQ(place.rank, 3);

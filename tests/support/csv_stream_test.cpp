@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/csv_stream.hpp"
-
 #include <gmock/gmock.h>
 
+#include "support/csv.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -36,7 +35,7 @@ TEST(CsvStream, GivesEveryRowOnceAcrossAllChunks) {
   }
 
   EXPECT_EQ(row, rows);
-  EXPECT_THAT(stream.header(), ElementsAre("number", "text"));
+  EXPECT_THAT(stream.header, ElementsAre("number", "text"));
 }
 
 TEST(CsvStream, ALineLongerThanAChunkIsOneLine) {

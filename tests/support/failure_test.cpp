@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/failure.hpp"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <new>
 #include <vector>
 
+#include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

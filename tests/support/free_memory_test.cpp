@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/free_memory.hpp"
 
 #include <gtest/gtest.h>
 

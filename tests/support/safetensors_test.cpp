@@ -135,8 +135,7 @@ TEST_F(Safetensors, ShapeAndBytesMustAgree) {
 TEST_F(Safetensors, MalformedHeadersAreRefused) {
   EXPECT_THAT(refusal(R"({"a":)", 0), HasSubstr("not valid JSON"));
   EXPECT_THAT(refusal("[]", 0), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refusal(std::string(100000, '['), 0),
-              HasSubstr(", header:1:65: not valid JSON: nested more than 64 deep"));
+  EXPECT_THAT(refusal(std::string(100000, '['), 0), HasSubstr(", header: not valid JSON: nested more than 64 deep"));
   EXPECT_THAT(refusal(R"({"a":{"dtype":"F8","shape":[1],"data_offsets":[0,1]}})", 1),
               HasSubstr("tensor a: dtype F8 is not known"));
   EXPECT_THAT(refusal(R"({"a":{"shape":[1],"data_offsets":[0,1]}})", 1), HasSubstr("tensor a: the header must give"));

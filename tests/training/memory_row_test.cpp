@@ -12,7 +12,7 @@
 #include <new>
 #include <vector>
 
-#include "support/free_memory.hpp"
+#include "support/machine_memory.hpp"
 
 namespace plumbline {
 namespace {

@@ -13,7 +13,6 @@
 #include "model/tied_names.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 #include "support/files.hpp"
 #include "support/tensor_files.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"

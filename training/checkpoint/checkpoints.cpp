@@ -6,7 +6,6 @@
 
 #include "record/writer.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "training/action_log.hpp"

@@ -10,7 +10,6 @@
 #include "model/load_weights.hpp"
 #include "model/tied_names.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 #include "support/tensor_files.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "support/failure.hpp"
+#include "support/error.hpp"
 
 namespace plumbline::judging {
 
