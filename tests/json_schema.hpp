@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "support/json.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 
@@ -73,13 +77,42 @@ inline bool can_validate() {
   return !validating_python().empty();
 }
 
-/// Whether jsonschema, a Python package (Debian: python3-jsonschema), finds the file as docs/schemas says.
-inline int validate(const std::filesystem::path& file, const std::filesystem::path& schema) {
+/// Which of these values jsonschema, a Python package (Debian: python3-jsonschema), finds as the schema says. Its
+/// import takes longer than all of them.
+inline std::vector<bool> accepted_by_schema(const std::vector<Json>& values, const std::filesystem::path& schema) {
+  const TemporaryFolder folder;
   const std::string script =
-      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))";
-  return std::system(
-      (validating_python() + " -c '" + script + "' '" + file.string() + "' '" + schema.string() + "' 2>/dev/null")
-          .c_str());
+      "import json, sys, jsonschema\n"
+      "schema = json.load(open(sys.argv[2]))\n"
+      "kind = jsonschema.validators.validator_for(schema)\n"
+      "kind.check_schema(schema)\n"
+      "print(*[int(kind(schema).is_valid(each)) for each in json.load(open(sys.argv[1]))])\n";
+  const std::string command = validating_python() + " " + folder.file("valid.py", script).string() + " " +
+                              folder.file("values.json", Json(values).dump()).string() + " '" + schema.string() +
+                              "' > " + (folder / "said").string();
+  EXPECT_EQ(std::system(command.c_str()), 0) << schema;
+  std::istringstream said(bytes_of(folder / "said"));
+  std::vector<bool> each;
+  for (int one = 0; said >> one;) each.push_back(one != 0);
+  EXPECT_EQ(each.size(), values.size());
+  each.resize(values.size());
+  return each;
+}
+
+/// Expects that the schema accepts all of `right` and none of `wrong`.
+inline void expect_by_schema(const std::filesystem::path& schema, const std::vector<Json>& right,
+                             const std::vector<Json>& wrong) {
+  std::vector<Json> all = right;
+  all.insert(all.end(), wrong.begin(), wrong.end());
+  const std::vector<bool> accepted = accepted_by_schema(all, schema);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(accepted[i], i < right.size()) << all[i];
+}
+
+/// The value with each of these changes.
+inline std::vector<Json> with_each(const Json& value, const std::vector<std::function<void(Json&)>>& changes) {
+  std::vector<Json> changed(changes.size(), value);
+  for (std::size_t i = 0; i < changes.size(); ++i) changes[i](changed[i]);
+  return changed;
 }
 
 }  // namespace plumbline::testing

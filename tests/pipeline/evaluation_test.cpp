@@ -6,8 +6,6 @@
 #include <fstream>
 #include <string>
 
-#include "harness/judge/judge.hpp"
-#include "reference/trainer.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -39,12 +37,7 @@ TEST_P(EvaluationParity, MatchesOneDeviceAndDoesNotAffectTheTraining) {
   const auto& [world, schedule] = GetParam();
   const testing::TemporaryFolder folder;
   const fs::path run = evaluated_run(folder.path(), "[evaluate]\nevery = 1\nmicrobatches = 3\n");
-  ReferenceOptions reference;
-  reference.run_file = run;
-  reference.record = folder.path() / "reference";
-  reference.progress = false;
-  reference.command = {"test"};
-  train_reference(reference);
+  train_reference(reference_options(run, folder.path() / "reference"));
 
   ASSERT_EQ(train_pipeline(options(run, folder.path() / "pipeline", world, schedule)), 0);
 
@@ -63,15 +56,7 @@ TEST_P(EvaluationParity, MatchesOneDeviceAndDoesNotAffectTheTraining) {
     }
   }
   EXPECT_EQ(evaluated, 8U);
-  CellPlan plan;
-  plan.world = world;
-  plan.schedule = schedule;
-  plan.launch.emplace();
-  const CellVerdict verdict = judge_cell(plan, one.path, other.path);
-  for (const CheckResult& check : verdict.checks)
-    EXPECT_NE(check.outcome, Outcome::fails) << check.name << ": " << check.reason;
-  const auto evaluation = std::ranges::find(verdict.checks, "evaluation", &CheckResult::name);
-  EXPECT_EQ(evaluation->outcome, Outcome::holds) << evaluation->reason;
+  expect_judged(GetParam(), one.path, other.path, {"evaluation"});
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
-#include "harness/judge/judge.hpp"
-#include "reference/trainer.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -34,22 +33,12 @@ fs::path run_file(const fs::path& path, const Halved& asked, const std::string& 
   return path;
 }
 
-class HalvesParity : public ::testing::TestWithParam<WorldAndSchedule> {
+class HalvesParity : public SharedReferences {
  protected:
-  static void SetUpTestSuite() { folder_ = std::make_unique<testing::TemporaryFolder>(); }
-  static void TearDownTestSuite() { folder_.reset(); }
-
   static fs::path recorded_reference(const Halved& asked, const std::string& granularity) {
     const std::string name = std::to_string(std::hash<std::string>()(asked.model + asked.train)) + granularity;
-    const fs::path record = folder_->path() / name;
-    if (fs::exists(record)) return record;
-    ReferenceOptions reference;
-    reference.run_file = run_file(folder_->path() / (name + ".toml"), asked, granularity);
-    reference.record = record;
-    reference.progress = false;
-    reference.command = {"test"};
-    train_reference(reference);
-    return record;
+    return recorded(name,
+                    [&](const fs::path& folder) { return run_file(folder / (name + ".toml"), asked, granularity); });
   }
 
   static void expect_parity(const Halved& asked) {
@@ -58,24 +47,12 @@ class HalvesParity : public ::testing::TestWithParam<WorldAndSchedule> {
     const fs::path record = own.path() / "r";
     const fs::path halves = recorded_reference(asked, "half");
     ASSERT_EQ(train_pipeline(options(run_file(own.path() / "run.toml", asked, "half"), record, world, schedule)), 0);
-
     const auto compared = expect_same_bits(read_record(halves), read_record(record));
     EXPECT_EQ(compared.at("gradient"), compared.at("moment2"));
-    CellPlan plan;
-    plan.world = world;
-    plan.schedule = schedule;
-    plan.launch.emplace();
-    const CellVerdict verdict = judge_cell(plan, halves, record);
-    for (const CheckResult& check : verdict.checks)
-      EXPECT_NE(check.outcome, Outcome::fails) << check.name << ": " << check.reason;
-    for (const char* name : {"memory", "boundaries", "parameters", "gradients", "census"}) {
-      const auto check = std::ranges::find(verdict.checks, name, &CheckResult::name);
-      if (world == 1 && std::string(name) == "boundaries") continue;  // there may be none
-      EXPECT_EQ(check->outcome, Outcome::holds) << name << ": " << check->reason;
-    }
+    std::vector<std::string> holding = {"memory", "parameters", "gradients", "census"};
+    if (world > 1) holding.emplace_back("boundaries");  // of one rank there may be none
+    expect_judged(GetParam(), halves, record, holding);
   }
-
-  static inline std::unique_ptr<testing::TemporaryFolder> folder_;
 };
 
 TEST_P(HalvesParity, Tied) {

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <set>
 
-#include "reference/trainer.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule_csv.hpp"
@@ -56,11 +55,8 @@ class Imported : public ::testing::Test {
   static const Record& reference(int microbatches, const std::string& order) {
     const auto key = std::pair(microbatches, order);
     if (const auto known = references_.find(key); known != references_.end()) return known->second;
-    ReferenceOptions asked;
-    asked.run_file = run_file(*shared_, microbatches);
-    asked.record = shared_->path() / ("reference-" + std::to_string(references_.size()));
-    asked.progress = false;
-    asked.command = {"test"};
+    ReferenceOptions asked = reference_options(run_file(*shared_, microbatches),
+                                               shared_->path() / ("reference-" + std::to_string(references_.size())));
     if (!order.empty()) asked.accumulation = shared_->file("order.csv", order);
     train_reference(asked);
     return references_.emplace(key, read_record(asked.record)).first->second;

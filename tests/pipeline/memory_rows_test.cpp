@@ -8,7 +8,6 @@
 #include <string>
 
 #include "record/record.hpp"
-#include "reference/trainer.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
@@ -21,22 +20,11 @@ namespace fs = std::filesystem;
 
 /// quick.toml at a given record level.
 fs::path quick_at(const std::string& level, const fs::path& folder) {
-  const std::string fixtures(PLUMBLINE_FIXTURES);
-  std::string text = read_file(fs::path(fixtures) / "runs" / "quick.toml");
-  text.append("\n[record]\nlevel = \"").append(level).append("\"\n");
-  for (std::size_t at = 0; (at = text.find("\"../", at)) != std::string::npos;)
-    text.replace(at + 1, 3, fixtures).insert(at + 1 + fixtures.size(), 1, '/');
-  std::ofstream(folder / "run.toml") << text;
-  return folder / "run.toml";
+  return quick_run(folder, "\n[record]\nlevel = \"" + level + "\"\n");
 }
 
 Record train_on_one_device(const fs::path& run, const fs::path& record) {
-  ReferenceOptions reference;
-  reference.run_file = run;
-  reference.record = record;
-  reference.progress = false;
-  reference.command = {"test"};
-  train_reference(reference);
+  train_reference(reference_options(run, record));
   return read_record(record);
 }
 

@@ -2,15 +2,11 @@
 // Mixed precision under every schedule: bit-identical to the reference, and judged for masters, copies and bytes.
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <string>
 
 #include "harness/judge/audit/audit.hpp"
-#include "harness/judge/judge.hpp"
-#include "reference/trainer.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
@@ -30,21 +26,10 @@ fs::path mixed_run(const fs::path& folder, const std::string& model, const std::
   return path;
 }
 
-class MixedParity : public ::testing::TestWithParam<WorldAndSchedule> {
+class MixedParity : public SharedReferences {
  protected:
-  static void SetUpTestSuite() { folder_ = std::make_unique<testing::TemporaryFolder>(); }
-  static void TearDownTestSuite() { folder_.reset(); }
-
   static fs::path recorded_reference(const std::string& model, const std::string& optimizer) {
-    const fs::path record = folder_->path() / (model + optimizer);
-    if (fs::exists(record)) return record;
-    ReferenceOptions reference;
-    reference.run_file = mixed_run(folder_->path(), model, optimizer);
-    reference.record = record;
-    reference.progress = false;
-    reference.command = {"test"};
-    train_reference(reference);
-    return record;
+    return recorded(model + optimizer, [&](const fs::path& folder) { return mixed_run(folder, model, optimizer); });
   }
 
   static void expect_parity(const std::string& model, const std::string& optimizer) {
@@ -52,25 +37,11 @@ class MixedParity : public ::testing::TestWithParam<WorldAndSchedule> {
     const fs::path reference = recorded_reference(model, optimizer);
     const testing::TemporaryFolder own;
     const fs::path record = own.path() / "r";
-
     ASSERT_EQ(train_pipeline(options(mixed_run(own.path(), model, optimizer), record, world, schedule)), 0);
-
     const auto compared = expect_same_bits(read_record(reference), read_record(record));
     EXPECT_EQ(compared.at("copy"), compared.at("parameter"));
-    CellPlan plan;
-    plan.world = world;
-    plan.schedule = schedule;
-    plan.launch.emplace();
-    const CellVerdict verdict = judge_cell(plan, reference, record);
-    for (const CheckResult& check : verdict.checks)
-      EXPECT_NE(check.outcome, Outcome::fails) << check.name << ": " << check.reason;
-    for (const char* name : {"memory", "parameters", "gradients", "census"}) {
-      const auto check = std::ranges::find(verdict.checks, name, &CheckResult::name);
-      EXPECT_EQ(check->outcome, Outcome::holds) << name << ": " << check->reason;
-    }
+    expect_judged(GetParam(), reference, record, {"memory", "parameters", "gradients", "census"});
   }
-
-  static inline std::unique_ptr<testing::TemporaryFolder> folder_;
 };
 
 TEST_P(MixedParity, TiedWithAdamw) {
@@ -118,8 +89,7 @@ TEST_F(MixedRecord, TablesRevealAWrongCopy) {
   const auto findings = auditing::audit_record(own.path() / "r").findings;
 
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_THAT(words_of(findings.front()),
-              ::testing::HasSubstr("max_abs of copy model.layers.2.mlp.up_proj.weight"));
+  EXPECT_THAT(words_of(findings.front()), ::testing::HasSubstr("max_abs of copy model.layers.2.mlp.up_proj.weight"));
 }
 
 }  // namespace

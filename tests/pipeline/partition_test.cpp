@@ -9,6 +9,7 @@
 
 #include "model/unit.hpp"
 #include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -46,13 +47,7 @@ Cut cut(const LlamaConfig& config, const PipelineSettings& settings, std::int32_
 }
 
 std::string fault(const PipelineSettings& settings, std::int32_t stages) {
-  try {
-    cut(model(5), settings, stages);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return testing::error_of<InputError>([&] { cut(model(5), settings, stages); });
 }
 
 // Units of five layers: 0 embed_tokens, 1..5 layers, 6 norm, 7 lm_head.
@@ -180,18 +175,12 @@ TEST(PartitionCost, OfHalvesMinimisesTheLargestStageOverTheHeadsHalves) {
   }
 }
 
-TEST(PartitionCost, AnExpensiveHeadIsAlone) {
-  LlamaConfig config = model(4);
-  config.vocab_size = 50000;
-
-  EXPECT_EQ(cut(config, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 7}}));
-}
-
-TEST(PartitionCost, ACheapHeadSharesItsStageWithLayers) {
-  LlamaConfig config = model(6);
-  config.vocab_size = 2;
-
-  EXPECT_EQ(cut(config, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 9}}));
+TEST(PartitionCost, AnExpensiveHeadIsAloneAndACheapOneSharesItsStageWithLayers) {
+  LlamaConfig expensive = model(4), cheap = model(6);
+  expensive.vocab_size = 50000;
+  cheap.vocab_size = 2;
+  EXPECT_EQ(cut(expensive, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 7}}));
+  EXPECT_EQ(cut(cheap, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 9}}));
 }
 
 TEST(PartitionCost, OneStageAndMoreStagesThanLayers) {

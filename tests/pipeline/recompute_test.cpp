@@ -5,11 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 
-#include "harness/judge/judge.hpp"
-#include "reference/trainer.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -29,51 +26,25 @@ fs::path recompute_run(const fs::path& folder, const std::string& recompute, con
   return path;
 }
 
-class RecomputeParity : public ::testing::TestWithParam<WorldAndSchedule> {
+class RecomputeParity : public SharedReferences {
  protected:
-  static void SetUpTestSuite() { folder_ = std::make_unique<testing::TemporaryFolder>(); }
-  static void TearDownTestSuite() { folder_.reset(); }
-
   static fs::path recorded_reference(const std::string& recompute, const std::string& dtype) {
-    const fs::path record = folder_->path() / ("reference-" + recompute + "-" + dtype);
-    if (!fs::exists(record)) {
-      ReferenceOptions reference;
-      reference.run_file = recompute_run(folder_->path(), recompute, dtype);
-      reference.record = record;
-      reference.progress = false;
-      reference.command = {"test"};
-      train_reference(reference);
-    }
-    return record;
+    return recorded(recompute + dtype, [&](const fs::path& folder) { return recompute_run(folder, recompute, dtype); });
   }
 
-  static void expect_parity(const std::string& dtype, int world, const std::string& schedule) {
+  static void expect_parity(const std::string& dtype) {
+    const auto& [world, schedule] = GetParam();
     const testing::TemporaryFolder own;
     const fs::path record = own.path() / "r";
-    const fs::path run = recompute_run(own.path(), "layer", dtype);
-
-    ASSERT_EQ(train_pipeline(options(run, record, world, schedule)), 0);
-
+    ASSERT_EQ(train_pipeline(options(recompute_run(own.path(), "layer", dtype), record, world, schedule)), 0);
     const auto compared = expect_same_bits(read_record(recorded_reference("none", dtype)), read_record(record));
     EXPECT_EQ(compared.at("gradient"), 2 * 48);
-    CellPlan plan;
-    plan.id = dtype;
-    plan.world = world;
-    plan.schedule = schedule;
-    plan.launch.emplace();
-    const CellVerdict verdict = judge_cell(plan, recorded_reference("layer", dtype), record);
-    for (const CheckResult& check : verdict.checks)
-      EXPECT_NE(check.outcome, Outcome::fails) << check.name << ": " << check.reason;
-    const auto memory = std::ranges::find(verdict.checks, "memory", &CheckResult::name);
-    EXPECT_EQ(memory->outcome, Outcome::holds) << memory->reason;
+    expect_judged(GetParam(), recorded_reference("layer", dtype), record, {"memory"});
   }
-
-  static inline std::unique_ptr<testing::TemporaryFolder> folder_;
 };
 
 TEST_P(RecomputeParity, InFloat32) {
-  const auto& [world, schedule] = GetParam();
-  expect_parity("float32", world, schedule);
+  expect_parity("float32");
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, RecomputeParity, ::testing::ValuesIn(worlds_and_schedules(4)), name_of);
@@ -81,8 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, RecomputeParity, ::testing::ValuesIn(worlds_and
 using RecomputeDtypes = RecomputeParity;
 
 TEST_P(RecomputeDtypes, InOtherPrecisions) {
-  const auto& [world, schedule] = GetParam();
-  for (const char* dtype : {"float64", "bfloat16", "mixed"}) expect_parity(dtype, world, schedule);
+  for (const char* dtype : {"float64", "bfloat16", "mixed"}) expect_parity(dtype);
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, RecomputeDtypes,

@@ -10,7 +10,6 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "record/mesh.hpp"
 #include "record/record.hpp"
-#include "reference/trainer.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
@@ -21,26 +20,21 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// quick.toml (tied, AdamW) with these microbatches and lines in [train] and [pipeline].
+/// quick.toml (tied, AdamW) with twelve microbatches, these lines in [train] and this many replicas.
 std::filesystem::path run_with(const std::filesystem::path& folder, std::int64_t replicas,
-                               const std::string& train = "", const std::string& pipeline = "") {
-  std::string text = read_file(PLUMBLINE_FIXTURES "/runs/quick.toml");
-  for (std::size_t at = 0; (at = text.find("\"../", at)) != std::string::npos;)
-    text.replace(at, 4, "\"" PLUMBLINE_FIXTURES "/");
+                               const std::string& train = "") {
+  const auto run = quick_run(folder, train + "\n[pipeline]\nreplicas = " + std::to_string(replicas) + "\n");
+  std::string text = read_file(run);
   text.replace(text.find("lengths ="), text.find("batch =") - text.find("lengths ="),
                "lengths = [16, 9, [16, 5], 1, 7, 16, 12, 3, 5, 10, 8, 11]\n");
-  std::ofstream(folder / "run.toml") << text << train << "\n[pipeline]\nreplicas = " << replicas << "\n" << pipeline;
-  return folder / "run.toml";
+  std::ofstream(run) << text;
+  return run;
 }
 
 Record reference_of(const std::filesystem::path& run, const std::filesystem::path& pipeline,
                     const std::filesystem::path& record) {
-  ReferenceOptions options;
-  options.run_file = run;
-  options.record = record;
+  ReferenceOptions options = reference_options(run, record);
   options.accumulation = pipeline / "replica-0" / "accumulation.csv";
-  options.progress = false;
-  options.command = {"test"};
   train_reference(options);
   return read_record(record);
 }

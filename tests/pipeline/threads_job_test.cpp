@@ -16,8 +16,8 @@
 #include "record/manifest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/json.hpp"
-#include "tests/mutant/forwarding_transport.hpp"
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -67,25 +67,13 @@ TEST_F(ThreadsJob, RefusesTheFolderOfAnotherRun) {
   EXPECT_EQ(testing::bytes_of(folder_ / "r/manifest.json"), "another run's");
 }
 
-/// Fails before its first message.
-class FailsAtItsFirstMessage : public mutant::ForwardingTransport {
- public:
-  explicit FailsAtItsFirstMessage(std::unique_ptr<Transport> inner)
-      : ForwardingTransport(*inner), kept_(std::move(inner)) {}
-
-  void end_batch() override { throw RunError("planted"); }
-
- private:
-  std::unique_ptr<Transport> kept_;
-};
-
 TEST_F(ThreadsJob, ReportsOnlyTheFailedRank) {
   PipelineOptions failing = asked(3);
-  failing.make_transports = [](int world, TransportSettings settings) {
-    auto transports = make_threads_transports(world, settings);
-    transports[1] = std::make_unique<FailsAtItsFirstMessage>(std::move(transports[1]));
-    return transports;
+  Around its_first_message;
+  its_first_message.call = [](int rank, const std::string& call) {
+    if (rank == 1 && call == "end_batch") throw RunError("planted");
   };
+  failing.make_transports = watched(its_first_message);
 
   EXPECT_EQ(train(failing), 1);
 

@@ -6,54 +6,22 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "pipeline/launch.hpp"
-#include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/safetensors.hpp"
-#include "tests/mutant/forwarding_transport.hpp"
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// What a test does around a rank's calls that are not messages of its list.
-struct Around {
-  std::function<void(int rank)> before_gather = [](int) {};
-  std::function<void(int rank)> before_tied = [](int) {};
-  std::function<void(int rank, at::Tensor&)> received_tied = [](int, at::Tensor&) {};
-};
-
-class WatchedTransport : public mutant::ForwardingTransport {
- public:
-  WatchedTransport(std::unique_ptr<Transport> inner, const Around& around)
-      : ForwardingTransport(*inner), kept_(std::move(inner)), around_(around) {}
-
-  std::vector<std::string> gather(const std::string& bytes) override {
-    around_.before_gather(rank());
-    return inner_.gather(bytes);
-  }
-  void receive_tensor(int peer, at::Tensor& tensor) override {
-    around_.before_tied(rank());
-    inner_.receive_tensor(peer, tensor);
-    around_.received_tied(rank(), tensor);
-  }
-
- private:
-  std::unique_ptr<Transport> kept_;
-  const Around& around_;
-};
 
 class TiedCopies : public ::testing::Test {
  protected:
@@ -64,11 +32,7 @@ class TiedCopies : public ::testing::Test {
                                               "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n" +
                                                   keys + "[record]\nlevel = \"dump\"\n");
     PipelineOptions asked = options(run, folder_ / "r", 2, "1f1b");
-    asked.make_transports = [this](int world, TransportSettings settings) {
-      auto transports = make_threads_transports(world, settings);
-      for (auto& each : transports) each = std::make_unique<WatchedTransport>(std::move(each), around_);
-      return transports;
-    };
+    asked.make_transports = watched(around_);
     return train_pipeline(asked);
   }
   std::filesystem::path rank(std::int64_t number) const { return folder_ / "r" / rank_folder(number); }
@@ -78,7 +42,7 @@ class TiedCopies : public ::testing::Test {
 };
 
 TEST_F(TiedCopies, EndTheRunIfTheyDiffer) {
-  around_.received_tied = [](int rank, at::Tensor& gradient) {
+  around_.received_tensor = [](int rank, at::Tensor& gradient) {
     if (rank == 1) gradient.view({-1})[7] += 1;  // the sum, on its way back to the head
   };
   ::testing::internal::CaptureStderr();
@@ -90,7 +54,7 @@ TEST_F(TiedCopies, EndTheRunIfTheyDiffer) {
 
 // In mixed precision the masters may differ long before their bfloat16 copies do.
 TEST_F(TiedCopies, EndTheRunIfMastersDiffer) {
-  around_.received_tied = [](int rank, at::Tensor& gradient) {
+  around_.received_tensor = [](int rank, at::Tensor& gradient) {
     if (rank == 1) gradient.view({-1})[7] += 1e-2F;  // 1e-5 of the weight, at this rate
   };
 
@@ -101,8 +65,8 @@ TEST_F(TiedCopies, EndTheRunIfMastersDiffer) {
 
 TEST_F(TiedCopies, TheHeartbeatNamesThePeerDuringTheSum) {
   std::int64_t peer = -1;  // of rank 0, which receives first
-  around_.before_tied = [&](int number) {
-    if (number == 0) peer = read_progress(folder_ / "r/rank-0/progress")->peer;
+  around_.call = [&](int number, const std::string& call) {
+    if (number == 0 && call == "receive_tensor") peer = read_progress(folder_ / "r/rank-0/progress")->peer;
   };
   ASSERT_EQ(train(), 0);
   EXPECT_EQ(peer, 1);
@@ -121,8 +85,8 @@ TEST_F(TiedCopies, UsesAreDumpedBeforeTheirSum) {
 }
 
 TEST_F(TiedCopies, TheWaitForTheNormIsRecorded) {
-  around_.before_gather = [](int number) {
-    if (number == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  around_.call = [](int number, const std::string& call) {
+    if (number == 1 && call == "gather") std::this_thread::sleep_for(std::chrono::milliseconds(50));
   };
   ASSERT_EQ(train(), 0);
   int steps = 0;

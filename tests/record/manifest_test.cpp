@@ -238,16 +238,10 @@ TEST(Manifest, OnlySomeoneElsesTrainerMayHaveNoSchedule) {
   EXPECT_EQ(parse(json).schedule_digest, "");
 }
 
-TEST(ReadManifest, AFolderWithoutOneIsNoRecord) {
+TEST(ReadManifest, AFolderWithoutOneIsNoRecordAndABrokenFileIsNamedWithItsLine) {
   const TemporaryFolder folder;
-
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("holds no manifest.json"));
-}
-
-TEST(ReadManifest, ABrokenFileIsNamedWithItsLine) {
-  const TemporaryFolder folder;
   folder.file("manifest.json", "{\n  \"schema\": \"plumbline-");
-
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("manifest.json:2:"));
 }
 

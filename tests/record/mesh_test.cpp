@@ -218,31 +218,23 @@ TEST(Mesh, OtherThingsInAFolderOfReplicasAreNoReplicas) {
   EXPECT_THAT(replica_folders(folder / "alone"), IsEmpty()) << "a record itself";
 }
 
-TEST(Mesh, AReplicaBehindTheLastIsOfAnEarlierRun) {
-  const TemporaryFolder folder;
-  for (const std::int64_t number : {0, 1, 2})
-    write_replica(folder / ("replica-" + std::to_string(number)), mesh_with("replica", number % 2));
-
-  EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }),
-              HasSubstr("replica-2: exists, but by the mesh of the others 2 pipelines trained in parallel"));
-}
-
-TEST(Mesh, AReplicaWhoseManifestTellsNoMeshIsRefused) {
-  const TemporaryFolder folder;
-  write_replica(folder / "replica-0", sample_manifest());
-
-  EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }),
-              HasSubstr("replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"));
-}
-
-TEST(Mesh, ReplicasThatRecordOwnAndReducedGradientsAreNotOneRun) {
-  const TemporaryFolder folder;
-  write_replica(folder / "replica-0", mesh_with("replica", 0));
-  Json own = mesh_with("replica", 1);
-  own["mesh"]["gradients"] = "own";
-  write_replica(folder / "replica-1", own);
-
-  EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }), HasSubstr("gradients of its own"));
+TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
+  Json own_gradients = mesh_with("replica", 1);
+  own_gradients["mesh"]["gradients"] = "own";
+  struct Case {
+    std::vector<Json> replicas;
+    const char* words;
+  };
+  for (const auto& [replicas, words] :
+       {Case{{mesh_with("replica", 0), mesh_with("replica", 1), mesh_with("replica", 0)},
+             "replica-2: exists, but by the mesh of the others 2 pipelines trained in parallel"},
+        Case{{sample_manifest()}, "replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"},
+        Case{{mesh_with("replica", 0), own_gradients}, "gradients of its own"}}) {
+    const TemporaryFolder folder;
+    for (std::size_t i = 0; i < replicas.size(); ++i)
+      write_replica(folder / ("replica-" + std::to_string(i)), replicas[i]);
+    EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }), HasSubstr(words));
+  }
 }
 
 TEST(Mesh, OfAFolderThatIsNoRecordThereIsNoReplicaToHoldItTo) {

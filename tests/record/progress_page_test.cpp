@@ -146,7 +146,7 @@ TEST(ProgressPage, AReaderNeverSeesHalfAnUpdate) {
 
   std::uint64_t last = 0;
   int consistent = 0;
-  for (int look = 0; look < 20000; ++look) {
+  for (int look = 0; look < 5000; ++look) {
     const auto seen = read_progress(folder / "progress");
     if (!seen || seen->step < 0) continue;
     ++consistent;
@@ -157,7 +157,7 @@ TEST(ProgressPage, AReaderNeverSeesHalfAnUpdate) {
     last = seen->updates;
   }
 
-  EXPECT_GT(consistent, 10000) << "a reader gets through even while the page is written all the time";
+  EXPECT_GT(consistent, 2500) << "a reader gets through even while the page is written all the time";
 }
 
 TEST(ProgressPage, AnUpdateThatNeverEndedIsNoSnapshot) {

@@ -138,21 +138,33 @@ TEST_F(ReadRecord, AMissingColumnIsNamed) {
   }
 }
 
-TEST_F(ReadRecord, ATruncatedFileOfACompleteRankIsNamed) {
-  write();
-  const auto path = rank_file(0, "boundaries.csv");
-  const std::string bytes = bytes_of(path);
-  overwrite(path, bytes.substr(0, bytes.size() - 5));
-
-  EXPECT_THAT(refusal(), HasSubstr("rank-0/boundaries.csv:3: the file ends without a line break"));
-}
-
-TEST_F(ReadRecord, ARaggedRowIsNamed) {
-  write();
-  const auto path = rank_file(0, "memory.csv");
-  overwrite(path, bytes_of(path) + "2,1\n");
-
-  EXPECT_THAT(refusal(), HasSubstr("rank-0/memory.csv:4: the row has 2 fields"));
+TEST_F(ReadRecord, EachDamagedFileIsNamedWithItsPlace) {
+  namespace fs = std::filesystem;
+  const std::vector<std::pair<const char*, std::function<void()>>> cases = {
+      {"rank-0/boundaries.csv:3: the file ends without a line break",
+       [&] {
+         const std::string bytes = bytes_of(rank_file(0, "boundaries.csv"));
+         overwrite(rank_file(0, "boundaries.csv"), bytes.substr(0, bytes.size() - 5));
+       }},
+      {"rank-0/memory.csv:4: the row has 2 fields",
+       [&] { overwrite(rank_file(0, "memory.csv"), bytes_of(rank_file(0, "memory.csv")) + "2,1\n"); }},
+      {"column 'other_bytes' is missing", [&] { drop_column(rank_file(0, "memory.csv"), "other_bytes"); }},
+      {"schedule.csv: is missing", [&] { fs::remove(record / "schedule.csv"); }},
+      {"schedule.csv: its digest is ", [&] { overwrite(record / "schedule.csv", "0F0,0B0\n1F0,1B0\n2F0,2B1\n"); }},
+      {"rank-1/exit.json: key rank: is 0 in the folder of rank 1",
+       [&] {
+         fs::copy_file(rank_file(0, "exit.json"), rank_file(1, "exit.json"), fs::copy_options::overwrite_existing);
+       }},
+      {"steps.csv:2: column 'step'",
+       [&] {  // of a rank that was killed
+         fs::remove(rank_file(0, "exit.json"));
+         set_cell(rank_file(0, "steps.csv"), "step", "x");
+       }}};
+  for (const auto& [words, damage] : cases) {
+    renew();
+    damage();
+    EXPECT_THAT(refusal(), HasSubstr(words));
+  }
 }
 
 TEST_F(ReadRecord, ACellOfAnotherKindIsNamed) {
@@ -192,12 +204,6 @@ TEST_F(ReadRecord, ATableWithoutRowsIsRefusedWhereTheRankOwnsSomething) {
 
     EXPECT_THAT(refusal(), HasSubstr(rank_file(0, name).string() + ": has no rows"));
   }
-}
-
-TEST_F(ReadRecord, AnEmptyStageOwnsNoTensors) {
-  write();
-
-  EXPECT_THAT(read().ranks[1].tensors, IsEmpty());
 }
 
 TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
@@ -306,13 +312,6 @@ TEST_F(ReadRecord, ARecordFromBeforeAColumnWasThereIsReadWithoutIt) {
   EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes': '' is not")) << "a column that is there is filled";
 }
 
-TEST_F(ReadRecord, ARecordOfThisSchemaHasEachOfItsColumns) {
-  write(sample_of("pipeline", "full"));
-  drop_column(rank_file(0, "memory.csv"), "other_bytes");
-
-  EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes' is missing"));
-}
-
 TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {
   Json json = sample_of("external", "full");
   write(json);
@@ -323,20 +322,6 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {
   write(json);
   std::filesystem::remove(rank_file(1, "actions.csv"));
   EXPECT_THAT(refusal(), HasSubstr("rank-1/actions.csv: is missing"));
-}
-
-TEST_F(ReadRecord, OurOwnMustHaveItsSchedule) {
-  write();
-  std::filesystem::remove(record / "schedule.csv");
-
-  EXPECT_THAT(refusal(), HasSubstr("schedule.csv: is missing"));
-}
-
-TEST_F(ReadRecord, AScheduleOfAnotherRunIsRefused) {
-  write();
-  overwrite(record / "schedule.csv", "0F0,0B0\n1F0,1B0\n2F0,2B1\n");
-
-  EXPECT_THAT(refusal(), HasSubstr("schedule.csv: its digest is "));
 }
 
 TEST_F(ReadRecord, ARankKilledMidwayIsReadAsFarAsItCame) {
@@ -386,22 +371,6 @@ TEST_F(ReadRecord, ARankThatEndedInAnErrorIsReadAsFarAsItCame) {
   EXPECT_EQ(back.ranks[0].exit.value().status, "timeout");
   EXPECT_EQ(back.ranks[0].exit.value().last_action, "1B0");
   EXPECT_THAT(back.ranks[0].steps, IsEmpty());
-}
-
-TEST_F(ReadRecord, ABrokenCellOfAKilledRankIsStillAnError) {
-  write();
-  std::filesystem::remove(rank_file(0, "exit.json"));
-  set_cell(rank_file(0, "steps.csv"), "step", "x");
-
-  EXPECT_THAT(refusal(), HasSubstr("steps.csv:2: column 'step'"));
-}
-
-TEST_F(ReadRecord, AnExitFileOfAnotherRankIsRefused) {
-  write();
-  std::filesystem::copy_file(rank_file(0, "exit.json"), rank_file(1, "exit.json"),
-                             std::filesystem::copy_options::overwrite_existing);
-
-  EXPECT_THAT(refusal(), HasSubstr("rank-1/exit.json: key rank: is 0 in the folder of rank 1"));
 }
 
 TEST_F(ReadRecord, RanksBeyondTheWorldAreRefused) {

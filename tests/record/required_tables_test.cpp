@@ -18,44 +18,45 @@ Manifest manifest_of(const std::string& role, RecordLevel level,
   return manifest;
 }
 
-TEST(RequiredTables, AnEmptyStageInTheMiddleRelays) {
-  const Manifest manifest = manifest_of("pipeline", RecordLevel::full, {{0, true}, {1, false}, {2, true}});
-
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 1), Demand::rows);
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 1), Demand::rows);
-  EXPECT_EQ(demand_of("actions.csv", manifest, 1), Demand::rows);
-  EXPECT_EQ(demand_of("tensors.csv", manifest, 1), Demand::header);
-}
-
-TEST(RequiredTables, NothingCrossesBeforeTheFirstOrAfterTheLastUnit) {
-  const Manifest manifest = manifest_of("external", RecordLevel::full, {{0, false}, {1, true}, {2, true}, {3, false}});
-
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::header);
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 1), Demand::rows);
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 2), Demand::rows);
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 3), Demand::header);
-}
-
-TEST(RequiredTables, StagesOfOneRankHandOverWithoutTraffic) {
-  const Manifest manifest = manifest_of("pipeline", RecordLevel::full, {{0, true}, {0, true}});
-
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::rows);
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::header);
-}
-
-TEST(RequiredTables, AReferenceRecordsItsCutsAndNoTraffic) {
-  const Manifest manifest = manifest_of("reference", RecordLevel::full, {{0, true}});
-
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::rows);
-  EXPECT_EQ(demand_of("saved.csv", manifest, 0), Demand::rows);
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::header);
-}
-
-TEST(RequiredTables, ARankWithoutAStageActsNot) {
-  const Manifest manifest = manifest_of("pipeline", RecordLevel::full, {{0, true}});
-
-  EXPECT_EQ(demand_of("actions.csv", manifest, 1), Demand::header);
-  EXPECT_EQ(demand_of("steps.csv", manifest, 1), Demand::rows);
+TEST(RequiredTables, AreThoseOfARanksStages) {
+  using enum Demand;
+  struct Case {
+    const char* what;
+    Manifest manifest;
+    std::vector<std::tuple<std::string, std::int64_t, Demand>> tables;  ///< of a rank
+  };
+  const auto of = [](const std::string& role, const std::vector<std::pair<std::int64_t, bool>>& stages) {
+    return manifest_of(role, RecordLevel::full, stages);
+  };
+  const std::vector<Case> cases = {
+      {"an empty stage in the middle relays",
+       of("pipeline", {{0, true}, {1, false}, {2, true}}),
+       {{"boundaries", 1, rows}, {"traffic", 1, rows}, {"actions", 1, rows}, {"tensors", 1, header}}},
+      {"nothing crosses before the first or after the last unit",
+       of("external", {{0, false}, {1, true}, {2, true}, {3, false}}),
+       {{"boundaries", 0, header}, {"boundaries", 1, rows}, {"boundaries", 2, rows}, {"boundaries", 3, header}}},
+      {"nothing crosses without any unit",
+       of("external", {{0, false}, {1, false}}),
+       {{"boundaries", 0, header}, {"boundaries", 1, header}}},
+      {"stages of one rank hand over without traffic",
+       of("pipeline", {{0, true}, {0, true}}),
+       {{"boundaries", 0, rows}, {"traffic", 0, header}}},
+      {"a reference records its cuts and no traffic, and on a rank without a unit no cut",
+       of("reference", {{0, true}}),
+       {{"boundaries", 0, rows}, {"saved", 0, rows}, {"traffic", 0, header}, {"boundaries", 1, header}}},
+      {"a rank without a stage does not act",
+       of("pipeline", {{0, true}}),
+       {{"actions", 1, header}, {"steps", 1, rows}}},
+      {"who sends alone or receives alone has traffic",
+       of("pipeline", {{1, true}, {1, true}, {0, true}}),
+       {{"traffic", 1, rows}, {"traffic", 0, rows}, {"traffic", 2, header}}},
+      {"someone else's rank may list no actions",
+       of("external", {{0, true}, {1, true}}),
+       {{"actions", 0, header}, {"traffic", 0, none}}}};
+  for (const auto& [what, manifest, tables] : cases) {
+    for (const auto& [table, rank, demand] : tables)
+      EXPECT_EQ(demand_of(table + ".csv", manifest, rank), demand) << what << ": " << table << " of rank " << rank;
+  }
 }
 
 TEST(RequiredTables, ARankOfSeveralStagesHasWhatAnyOfThemHas) {
@@ -69,27 +70,6 @@ TEST(RequiredTables, ARankOfSeveralStagesHasWhatAnyOfThemHas) {
   EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header) << "it is behind the last unit";
 }
 
-TEST(RequiredTables, SendersAndReceiversHaveTraffic) {
-  const Manifest manifest = manifest_of("pipeline", RecordLevel::full, {{1, true}, {1, true}, {0, true}});
-
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 1), Demand::rows) << "it sends alone";
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::rows) << "it receives alone";
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header);
-}
-
-TEST(RequiredTables, WithoutAnyUnitNothingCrosses) {
-  const Manifest manifest = manifest_of("external", RecordLevel::full, {{0, false}, {1, false}});
-
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::header);
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 1), Demand::header);
-}
-
-TEST(RequiredTables, ARankOfAReferenceThatHasNoUnitRecordsNoCut) {
-  const Manifest manifest = manifest_of("reference", RecordLevel::full, {{0, true}});
-
-  EXPECT_EQ(demand_of("boundaries.csv", manifest, 1), Demand::header);
-}
-
 TEST(RequiredTables, EvaluationsStandOnTheRankOfTheLastUnit) {
   Manifest manifest = manifest_of("pipeline", RecordLevel::summary, {{0, true}, {1, true}, {2, false}});
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::none) << "of a run that evaluates nothing";
@@ -100,13 +80,6 @@ TEST(RequiredTables, EvaluationsStandOnTheRankOfTheLastUnit) {
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 2), Demand::none);
   manifest.stages = {{0, 0, {}}};
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 0), Demand::none) << "nobody has a unit";
-}
-
-TEST(RequiredTables, SomeoneElsesRankMayListNoActions) {
-  const Manifest manifest = manifest_of("external", RecordLevel::full, {{0, true}, {1, true}});
-
-  EXPECT_EQ(demand_of("actions.csv", manifest, 0), Demand::header);
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::none);
 }
 
 TEST(RequiredTables, TheScheduleIsAskedOfOurOwnAtEachLevelButNone) {

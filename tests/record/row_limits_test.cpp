@@ -111,10 +111,6 @@ TEST_F(RowLimits, SecondsOfAStepAreThereOrNot) {
   EXPECT_EQ(recording(std::nullopt, NAN), "recording_seconds");
 }
 
-TEST_F(RowLimits, AMicrobatchMayBeOfOneToken) {
-  EXPECT_EQ(refused(MicrobatchRow{1, 0, 1, 1, 1, 1, {}, some_digest}), "");
-}
-
 TEST_F(RowLimits, WhatIsNoNumberIsNotInfiniteToo) {
   const auto of = [&](std::int64_t nan, std::int64_t inf) {
     return refused(sample_tensor(0, 1), [&](auto& row) { row.nan = nan, row.inf = inf; });
@@ -124,10 +120,11 @@ TEST_F(RowLimits, WhatIsNoNumberIsNotInfiniteToo) {
   EXPECT_EQ(of(1, 512 * 64 - 1), "");
 }
 
-TEST_F(RowLimits, AStageBehindTheLastIsNone) {
+TEST_F(RowLimits, AStageBehindTheLastIsNoneAndAMicrobatchMayBeOfOneToken) {
   EXPECT_EQ(refused(sample_action(0, 1), [](auto& row) { row.stage = 3; }), "stage");
   EXPECT_EQ(refused(sample_action(0, 1), [](auto& row) { row.stage = -1; }), "stage");
   EXPECT_EQ(refused(sample_action(0, 1), [](auto& row) { row.microbatch.reset(); }), "");
+  EXPECT_EQ(refused(MicrobatchRow{1, 0, 1, 1, 1, 1, {}, some_digest}), "");
 }
 
 TEST_F(RowLimits, BoundariesOfAReferenceAreComputed) {

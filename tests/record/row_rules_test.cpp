@@ -63,11 +63,6 @@ TEST(RowRules, TheStartHasParametersAlone) {
   EXPECT_FALSE(bad_cell(start, manifest, 0));
 }
 
-TEST(RowRules, BytesOfABoundaryAreThoseOfItsShape) {
-  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.bytes += 4; }), "bytes");
-  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.shape = {1LL << 40, 1LL << 40}; }), "shape");
-}
-
 TEST(RowRules, ABoundaryThatWasComputedHasNoEnds) {
   EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.from_stage.reset(); }), "from_stage");
   EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.to_stage.reset(); }), "to_stage");
@@ -78,7 +73,7 @@ TEST(RowRules, ABoundaryThatWasComputedHasNoEnds) {
   EXPECT_EQ(refused(sample_boundary(0, 1), computed), "side") << "a pipeline computes no cut by itself";
 }
 
-TEST(RowRules, TokensFitTheMicrobatch) {
+TEST(RowRules, NumbersFitWhatTheyCount) {
   EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.tokens = 65; }), "tokens");
   EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.valid_tokens = 65; }), "valid_tokens");
   EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.batch = 0; }), "batch");
@@ -86,17 +81,13 @@ TEST(RowRules, TokensFitTheMicrobatch) {
   EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.sequence_length = 0; }), "sequence_length");
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.valid_tokens = 65; }), "valid_tokens");
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.live_tokens = 65; }), "live_tokens");
-}
-
-TEST(RowRules, SecondsAreANumberFromZeroOn) {
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.seconds = -5; }), "seconds");
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.seconds = NAN; }), "seconds");
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.recording_seconds = -1; }), "recording_seconds");
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.recording_seconds = 2 * *row.seconds + 1; }),
             "recording_seconds");
-}
-
-TEST(RowRules, AGpuHasNoMoreFreeThanItHas) {
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.bytes += 4; }), "bytes");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.shape = {1LL << 40, 1LL << 40}; }), "shape");
   EXPECT_EQ(refused(GpuMemoryRow{1, 1, 1, 1, 1, 1}, [](auto& row) { row.free_bytes = 2; }), "free_bytes");
 }
 

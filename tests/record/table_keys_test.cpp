@@ -87,17 +87,11 @@ class TableKeysOfARecord : public ::testing::Test {
   std::optional<std::int64_t> step_told;
 };
 
-TEST_F(TableKeysOfARecord, AsItIsItIsRead) {
-  EXPECT_EQ(read_record(record).ranks.size(), 3u);
-}
-
-TEST_F(TableKeysOfARecord, ADoubledRowOfAnyTableIsNamedWithItsLine) {
+TEST_F(TableKeysOfARecord, ADoubledRowOfAnyTableIsNamedWithItsLineAndKey) {
+  EXPECT_EQ(read_record(record).ranks.size(), 3u) << "as it is it is read";
   for (const char* name :
        {"steps.csv", "microbatches.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"})
     EXPECT_THAT(doubled(name, 2), HasSubstr(file(name).string() + ":4: a second row of the same key: step ")) << name;
-}
-
-TEST_F(TableKeysOfARecord, OfADoubledRowOnlyItsKeyIsTold) {
   EXPECT_THAT(doubled("microbatches.csv", 1), EndsWith(":3: a second row of the same key: step 0, microbatch 1"));
 }
 
@@ -110,15 +104,12 @@ TEST_F(TableKeysOfARecord, AStepWithoutItsRowIsNamed) {
   }
 }
 
-TEST_F(TableKeysOfARecord, AMicrobatchWithoutItsRowIsNamed) {
+TEST_F(TableKeysOfARecord, AMicrobatchOrAnActionWithoutItsRowIsNamed) {
+  EXPECT_THAT(without("actions.csv", 4), HasSubstr("step 1 has no row of index 0"));
   EXPECT_THAT(without("microbatches.csv", 1), HasSubstr("step 0 has no row of microbatch 1"));
   EXPECT_THAT(without("microbatches.csv", 4), HasSubstr("step 1 has no row of microbatch 0"));
   EXPECT_THAT(without("microbatches.csv", 6), HasSubstr("step 2 has no row of microbatch 0"));
   EXPECT_EQ(step_told, 2);
-}
-
-TEST_F(TableKeysOfARecord, AnActionMissingInTheMiddleLeavesAGap) {
-  EXPECT_THAT(without("actions.csv", 4), HasSubstr("step 1 has no row of index 0"));
 }
 
 TEST_F(TableKeysOfARecord, StepsThatTheRunLacksAreRefusedInEveryTable) {

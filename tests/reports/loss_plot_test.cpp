@@ -15,32 +15,26 @@ using ::testing::Not;
 
 const Losses reference{{0, 6.0F}, {1, 5.5F}, {2, 5.0F}};
 
-TEST(LossPlot, OneUlpIsADifference) {
-  const LossSeries series{2, {{0, 6.0F}, {1, std::nextafter(5.5F, 9.0F)}, {2, 5.0F}}};
-
-  const LossDifference difference = loss_difference(reference, series);
-
-  EXPECT_EQ(difference.compared, 3);
-  EXPECT_EQ(difference.differing, 1);
-  EXPECT_DOUBLE_EQ(difference.largest, 0x1p-21);
-}
-
-TEST(LossPlot, ALossBelowTheReferencesIsADifferenceToo) {
-  EXPECT_EQ(loss_difference(reference, {2, {{1, 5.0F}}}).largest, 0.5);
-}
-
-TEST(LossPlot, NanDiffersEvenFromNan) {
-  const LossDifference difference = loss_difference({{0, NAN}}, {1, {{0, NAN}}});
-
-  EXPECT_EQ(difference.compared, 1);
-  EXPECT_EQ(difference.differing, 1);
-}
-
-TEST(LossPlot, AStepThatOneSideLacksIsNotCompared) {
-  const LossDifference difference = loss_difference(reference, {1, {{7, 5.0F}}});
-
-  EXPECT_EQ(difference.compared, 0);
-  EXPECT_EQ(difference.differing, 0);
+TEST(LossPlot, DifferencesAreCountedAndTheLargestIsTold) {
+  struct Case {
+    const char* what;
+    Losses reference, losses;
+    std::int64_t compared, differing;
+    double largest;
+  };
+  const std::vector<Case> cases = {
+      {"one ULP", reference, {{0, 6.0F}, {1, std::nextafter(5.5F, 9.0F)}, {2, 5.0F}}, 3, 1, 0x1p-21},
+      {"below the reference's", reference, {{1, 5.0F}}, 1, 1, 0.5},
+      {"a step that one side lacks", reference, {{7, 5.0F}}, 0, 0, 0}};
+  for (const auto& [what, of, losses, compared, differing, largest] : cases) {
+    const LossDifference difference = loss_difference(of, {2, losses});
+    EXPECT_EQ(difference.compared, compared) << what;
+    EXPECT_EQ(difference.differing, differing) << what;
+    EXPECT_DOUBLE_EQ(difference.largest, largest) << what;
+  }
+  const LossDifference nan = loss_difference({{0, NAN}}, {1, {{0, NAN}}});
+  EXPECT_EQ(nan.compared, 1);
+  EXPECT_EQ(nan.differing, 1) << "even from NaN";
 }
 
 /// How many shapes one series has: each begins with a place that the pen is moved to.
@@ -55,33 +49,23 @@ constexpr const char* square = "m-3.2 -3.2h6.4v6.4h-6.4z";
 
 TEST(LossPlot, EachWorldHasAShapeAtEachStepForItsLossAndItsDifference) {
   const std::string svg = draw_losses(reference, {{1, {{0, 6.0F}}}, {4, {{1, 5.75F}}}, {4, {{2, NAN}}}}, "t");
-
   EXPECT_EQ(shapes_in(svg, circle), 3U) << "loss, difference, legend";
   EXPECT_EQ(shapes_in(svg, square), 3U) << "NaN has no place";
   EXPECT_THAT(svg, HasSubstr(">P = 4</text>"));
   EXPECT_EQ(testing::parse_markup(svg, false).error, "");
-}
-
-TEST(LossPlot, AStepThatTheReferenceLacksHasALossAndNoDifference) {
-  const std::string svg = draw_losses(reference, {{1, {{7, 6.0F}}}}, "t");
-
-  EXPECT_EQ(shapes_in(svg, circle), 2U) << "loss, legend";
+  const std::string step_that_the_reference_lacks = draw_losses(reference, {{1, {{7, 6.0F}}}}, "t");
+  EXPECT_EQ(shapes_in(step_that_the_reference_lacks, circle), 2U) << "loss, legend";
 }
 
 // Three steps share 895 pixels from 90 on, each in the middle of its third; 5 and 6 lie 0.06 of 1.12 from the ends of
 // 182 pixels.
 TEST(LossPlot, TheReferenceIsACurveWithABarAtEachStep) {
-  const std::string svg = draw_losses({{10, 6.0F}, {11, NAN}, {12, 5.0F}}, {}, "t");
-
-  EXPECT_THAT(svg, HasSubstr("\"M239.17 59.75M835.83 222.25\"")) << "with a gap where it is NaN";
-  // 0.35 of 298.33 pixels to either side
-  EXPECT_THAT(svg, HasSubstr("\"M134.75 59.75H343.58M731.42 222.25H940.25\""));
-}
-
-TEST(LossPlot, AnInfiniteLossLeavesTheOthersTheirPlaces) {
-  const std::string svg = draw_losses({{0, 6.0F}, {1, INFINITY}, {2, 5.0F}}, {}, "t");
-
-  EXPECT_THAT(svg, HasSubstr("\"M239.17 59.75M835.83 222.25\""));
+  for (const float gap : {NAN, INFINITY}) {  // which leave the others their places
+    const std::string svg = draw_losses({{10, 6.0F}, {11, gap}, {12, 5.0F}}, {}, "t");
+    EXPECT_THAT(svg, HasSubstr("\"M239.17 59.75M835.83 222.25\""));
+    // 0.35 of 298.33 pixels to either side
+    EXPECT_THAT(svg, HasSubstr("\"M134.75 59.75H343.58M731.42 222.25H940.25\""));
+  }
 }
 
 TEST(LossPlot, TheLineOfNoDifferenceLiesInTheMiddle) {

@@ -35,10 +35,9 @@ TEST(Lower, TwoRanksWrittenOut) {
             "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1RECV_F2 1B1 1SEND_B1 1F2 1B2 1SEND_B2 1REDUCE 1STEP");
 }
 
-TEST(Lower, OneRankSendsNothingAndReducesNothing) {
-  const Schedule lowered = lower(make_schedule("afab", 1, 2), true);
-
-  EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 0F1 0B0 0B1 0STEP");
+TEST(Lower, OneRankSendsNothingAndReducesWhereItHasSeveralStages) {
+  EXPECT_EQ(texts(lower(make_schedule("afab", 1, 2), true).ranks.at(0)), "0F0 0F1 0B0 0B1 0STEP");
+  EXPECT_EQ(texts(lower(make_schedule("looped-bfs", 1, 1, 2), true).ranks.at(0)), "0F0 1F0 1B0 0B0 0REDUCE 0STEP");
 }
 
 TEST(Lower, OnlyEndsReduceAndOnlyWhenTied) {
@@ -107,13 +106,12 @@ TEST(Lower, InputsComeBeforeAndSendsAfterTheirCompute) {
   });
 }
 
-TEST(Lower, SplitBackwardSendsAfterTheInputGradient) {
-  const Schedule split{"split", {2, 1}, 1, {actions("0F0 0B0"), actions("1F0 1I0 1W0")}};
-
-  const Schedule lowered = lower(split, false);
-
-  EXPECT_EQ(texts(lowered.ranks.at(1)), "1RECV_F0 1F0 1I0 1SEND_B0 1W0 1STEP");
-  EXPECT_TRUE(verify(lowered).empty());
+TEST(Lower, SplitBackwardSendsAfterTheInputGradientAndChunksOfOneRankExchangeNoMessage) {
+  const Schedule split = lower({"split", {2, 1}, 1, {actions("0F0 0B0"), actions("1F0 1I0 1W0")}}, false);
+  EXPECT_EQ(texts(split.ranks.at(1)), "1RECV_F0 1F0 1I0 1SEND_B0 1W0 1STEP");
+  const Schedule local = lower({"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}}, false);
+  EXPECT_EQ(texts(local.ranks.at(0)), "0F0 1F0 1B0 0B0 0STEP");
+  for (const Schedule* lowered : {&split, &local}) EXPECT_TRUE(verify(*lowered).empty());
 }
 
 TEST(Lower, SeveralChunksPerRankUseTheRing) {
@@ -127,15 +125,6 @@ TEST(Lower, SeveralChunksPerRankUseTheRing) {
   EXPECT_TRUE(verify(lowered).empty());
 }
 
-TEST(Lower, ChunksOfOneRankExchangeNoMessage) {
-  const Schedule local{"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}};
-
-  const Schedule lowered = lower(local, false);
-
-  EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 1F0 1B0 0B0 0STEP");
-  EXPECT_TRUE(verify(lowered).empty());
-}
-
 TEST(Lower, IsBlockingSafeForEveryGenerator) {
   for_each_generated([](const Schedule& schedule) { EXPECT_TRUE(verify(lower(schedule, true)).empty()); });
 }
@@ -146,10 +135,6 @@ TEST(Lower, TheTurnOfAVHasNoMessage) {
   // Rank 1 holds stages 1 and 2: no message between them. Rank 0 holds both uses of a tied weight: one REDUCE in all.
   EXPECT_EQ(texts(lowered.ranks.at(1)), "1RECV_F0 1F0 2F0 2SEND_F0 2RECV_B0 2I0 2W0 1I0 1SEND_B0 1W0 1STEP");
   EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 0SEND_F0 3RECV_F0 3F0 3I0 3SEND_B0 3W0 0RECV_B0 0I0 0W0 0REDUCE 0STEP");
-}
-
-TEST(Lower, OneRankWithSeveralStagesReduces) {
-  EXPECT_EQ(texts(lower(make_schedule("looped-bfs", 1, 1, 2), true).ranks.at(0)), "0F0 1F0 1B0 0B0 0REDUCE 0STEP");
 }
 
 TEST(Lower, NamesTheActionInACycle) {

@@ -95,7 +95,7 @@ std::string listing(const Schedule& schedule) {
 TEST(Mutation, EveryChangeIsRejectedByTheRightRuleOrEquivalent) {
   constexpr int mutants_each = 60;
   struct Figures {
-    int mutants = 0, rejected = 0, equivalent = 0, same_list = 0, rejected_yet_equal = 0;
+    int mutants = 0, rejected = 0, equivalent = 0, same_list = 0;
   };
   std::map<std::string, Figures> by_schedule, by_kind;
   std::map<std::string, int> by_rule;
@@ -134,9 +134,6 @@ TEST(Mutation, EveryChangeIsRejectedByTheRightRuleOrEquivalent) {
             const bool right = std::any_of(mutant.right.begin(), mutant.right.end(),
                                            [&](const Rule rule) { return named.contains(rule); });
             ASSERT_TRUE(right) << name << ' ' << mutant.kind << ": " << to_text(findings.front());
-            const bool equal = execute(mutant.schedule) == expected;
-            figures.rejected_yet_equal += equal;
-            kind.rejected_yet_equal += equal;
           }
         }
       }
@@ -146,8 +143,7 @@ TEST(Mutation, EveryChangeIsRejectedByTheRightRuleOrEquivalent) {
   const auto print = [](const auto& all) {
     for (const auto& [key, f] : all) {
       std::cout << "  " << key << ": " << f.mutants << " mutants, " << f.rejected << " rejected, " << f.equivalent
-                << " accepted and equal (" << f.same_list << " of them the same list); " << f.rejected_yet_equal
-                << " of the rejected compute the same where sends are buffered\n";
+                << " accepted and equal (" << f.same_list << " of them the same list)\n";
     }
   };
   std::cout << total << " mutants\n";

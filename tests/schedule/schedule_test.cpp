@@ -17,28 +17,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(MakeSchedule, OneFOneBOfThreeRanksWrittenOut) {
-  const Schedule schedule = make_schedule("1f1b", 3, 4);
-
-  EXPECT_EQ(texts(schedule.ranks.at(0)), "0F0 0F1 0F2 0B0 0F3 0B1 0B2 0B3");
-  EXPECT_EQ(texts(schedule.ranks.at(1)), "1F0 1F1 1B0 1F2 1B1 1F3 1B2 1B3");
-  EXPECT_EQ(texts(schedule.ranks.at(2)), "2F0 2B0 2F1 2B1 2F2 2B2 2F3 2B3");
-}
-
-TEST(MakeSchedule, OneFOneBWithFewerMicrobatchesThanRanks) {
-  const Schedule schedule = make_schedule("1f1b", 4, 2);
-
-  EXPECT_EQ(texts(schedule.ranks.at(0)), "0F0 0F1 0B0 0B1");
-  EXPECT_EQ(texts(schedule.ranks.at(1)), "1F0 1F1 1B0 1B1");
-  EXPECT_EQ(texts(schedule.ranks.at(2)), "2F0 2F1 2B0 2B1");
-  EXPECT_EQ(texts(schedule.ranks.at(3)), "3F0 3B0 3F1 3B1");
-}
-
-TEST(MakeSchedule, AfabWrittenOut) {
-  const Schedule schedule = make_schedule("afab", 2, 2);
-
-  EXPECT_EQ(texts(schedule.ranks.at(0)), "0F0 0F1 0B0 0B1");
-  EXPECT_EQ(texts(schedule.ranks.at(1)), "1F0 1F1 1B0 1B1");
+TEST(MakeSchedule, ClassicOnesWrittenOut) {
+  const auto expect = [](const Schedule& schedule, const std::vector<std::string>& lists) {
+    ASSERT_EQ(schedule.ranks.size(), lists.size());
+    for (std::size_t rank = 0; rank < lists.size(); ++rank) EXPECT_EQ(texts(schedule.ranks[rank]), lists[rank]);
+  };
+  expect(make_schedule("1f1b", 3, 4),
+         {"0F0 0F1 0F2 0B0 0F3 0B1 0B2 0B3", "1F0 1F1 1B0 1F2 1B1 1F3 1B2 1B3", "2F0 2B0 2F1 2B1 2F2 2B2 2F3 2B3"});
+  expect(make_schedule("1f1b", 4, 2), {"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1", "2F0 2F1 2B0 2B1", "3F0 3B0 3F1 3B1"});
+  expect(make_schedule("afab", 2, 2), {"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"});
 }
 
 TEST(MakeSchedule, AcceptsNamesOfTorchAndOfPapers) {

@@ -109,32 +109,21 @@ TEST(Files, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(files_in(folder.path()), 1u) << "no half-written file is left";
 }
 
-TEST(Files, AFullDiskIsASystemErrorThatSaysSo) {
+TEST(Files, AFullDiskOrAMissingFolderIsASystemErrorThatSaysSo) {
+  const TemporaryFolder folder;
   EXPECT_THAT(error_of<SystemError>([] { write_file("/dev/full", "x"); }),
               HasSubstr("/dev/full: cannot be written: No space left on device; free space"));
-}
-
-TEST(Files, AMissingFolderIsASystemError) {
-  const TemporaryFolder folder;
-
   EXPECT_THAT(error_of<SystemError>([&] { write_file(folder / "absent/f", "x"); }), HasSubstr("No such file"));
 }
 
-TEST(Files, MakesAFolderWithItsParents) {
+TEST(Files, MakesAFolderWithItsParentsButNotWhereAFileIs) {
   const TemporaryFolder folder;
-
   make_folder(folder / "a/b/c");
   make_folder(folder / "a/b/c");
-
   EXPECT_TRUE(std::filesystem::is_directory(folder / "a/b/c"));
-}
-
-TEST(Files, AFileWhereAFolderShallBeIsASystemError) {
-  const TemporaryFolder folder;
   folder.file("f", "x");
-
-  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f"); }), HasSubstr("the folder cannot be created"));
-  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f/g"); }), HasSubstr("the folder cannot be created"));
+  for (const char* path : {"f", "f/g"})
+    EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / path); }), HasSubstr("the folder cannot be created"));
 }
 
 TEST(Files, WhatToDoWhereAWriteFailedIsOfItsCause) {

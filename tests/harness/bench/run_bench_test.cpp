@@ -121,15 +121,11 @@ TEST_F(RunBench, ACellThatDoesNotEndWellIsToldAndNotRunAgain) {
   EXPECT_EQ(std::ranges::count(calls(), "a-afab-w2"), 1);
 }
 
-TEST_F(RunBench, AReferenceThatDoesNotEndWellEndsTheBench) {
+TEST_F(RunBench, AReferenceThatDoesNotEndWellEndsTheBenchAndARefusedRunFileIsBadInput) {
   folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 1 ;; esac\n");
-
   EXPECT_THAT(error_of<RunError>([&] { run(); }), HasSubstr("reference-a failed"));
-}
-
-TEST_F(RunBench, ARunFileThatAReferenceRefusesIsBadInput) {
   folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 2 ;; esac\n");
-
+  options_.sweep.out = folder_ / "again";
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("reference-a failed"));
 }
 

@@ -8,11 +8,11 @@
 
 #include <map>
 
-#include "support/visible_gpus.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
-#include "tests/harness/fake_programs.hpp"
+#include "support/visible_gpus.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/harness/fake_programs.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -45,66 +45,40 @@ std::vector<std::string> texts(const Json& list) {
   return list.get<std::vector<std::string>>();
 }
 
-TEST(Doctor, ACpuBuildSaysHowToBuildForGpus) {
-  const Json found = examine_gpus(trainers({{"built", false}}));
-
-  EXPECT_THAT(texts(found.at("can")), IsEmpty());
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("make cuda")));
-}
-
-// A trainer of another make that does not speak of GPUs, or one that could not be asked.
-TEST(Doctor, AnAnswerWithoutGpusCountsAsACpuBuild) {
-  const Json found = examine_gpus({{"plumbline-reference", Json::object()}, {"plumbline-pipeline", Json::object()}});
-
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("CPU build")));
-}
-
-TEST(Doctor, AMissingDriverIsToldInTheTrainersWords) {
-  const Json found = examine_gpus(trainers({{"built", true}, {"usable", false}, {"why_not", "there is no driver"}}));
-
-  EXPECT_THAT(texts(found.at("can")), IsEmpty());
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains("there is no driver"));
-}
-
-TEST(Doctor, OneGpuTakesAllStagesAndLacksASecondForNccl) {
-  const Json found = examine_gpus(trainers(machine(Json::array({gpu("NVIDIA H200")}))));
-
-  EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("train on one GPU")));
-  EXPECT_THAT(texts(found.at("can")), ::testing::Not(Contains(HasSubstr("over NCCL"))));
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("has one GPU")));
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("refuses two ranks")));
-}
-
-TEST(Doctor, AnNcclThatSharesAGpuIsWorthSaying) {
-  Json one = machine(Json::array({gpu("NVIDIA H200")}));
-  one["why_not_two_ranks_on_one_gpu"] = nullptr;
-
-  EXPECT_THAT(texts(examine_gpus(trainers(one)).at("can")), Contains(HasSubstr("two ranks on one GPU")));
-}
-
-TEST(Doctor, SeveralGpusTakeARankEachAndTheOddOneIsNamed) {
-  const Json alike = examine_gpus(trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA H200"), gpu("NVIDIA H200")})));
-  const Json mixed = examine_gpus(trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA H200"), gpu("NVIDIA T400")})));
-
-  EXPECT_THAT(texts(alike.at("can")), Contains(HasSubstr("up to 3 ranks here")));
-  EXPECT_THAT(texts(alike.at("why_not_more")), SizeIs(1));
-  EXPECT_THAT(texts(mixed.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 2 are different models")));
-}
-
-TEST(Doctor, TwoGpusTakeARankEachAndAreNamedWhereTheyDiffer) {
-  const Json found = examine_gpus(trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA T400")})));
-
-  EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("with a GPU a rank, up to 2 ranks here")));
-  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 1 are different models")));
-}
-
-TEST(Doctor, ProgramsWithoutNcclTrainOnOneGpuAlone) {
-  Json answers = trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA H200")}));
-  answers["plumbline-pipeline"]["transports"] = {"mpi", "threads"};
-  const Json found = examine_gpus(answers);
-
-  EXPECT_THAT(texts(found.at("can")), ::testing::ElementsAre(HasSubstr("train on one GPU")));
-  EXPECT_THAT(texts(found.at("why_not_more")), ::testing::ElementsAre("these programs have no NCCL transport"));
+TEST(Doctor, SaysWhatGpusCanAndWhyNotMore) {
+  const Json h200 = gpu("NVIDIA H200"), t400 = gpu("NVIDIA T400");
+  Json sharing = machine(Json::array({h200})), without_nccl = trainers(machine({h200, h200}));
+  sharing["why_not_two_ranks_on_one_gpu"] = nullptr;
+  without_nccl["plumbline-pipeline"]["transports"] = {"mpi", "threads"};
+  struct Case {
+    Json answers;
+    std::vector<std::string> can, why_not_more;  ///< parts of what is told; of `can` nothing else but by NCCL
+    bool nccl = false;
+  };
+  const std::vector<Case> cases = {
+      {trainers({{"built", false}}), {}, {"make cuda"}},
+      // A trainer of another make that does not speak of GPUs, or one that could not be asked.
+      {{{"plumbline-reference", Json::object()}, {"plumbline-pipeline", Json::object()}}, {}, {"CPU build"}},
+      {trainers({{"built", true}, {"usable", false}, {"why_not", "there is no driver"}}), {}, {"there is no driver"}},
+      {trainers(machine(Json::array({h200}))), {"train on one GPU"}, {"has one GPU", "refuses two ranks"}},
+      {trainers(sharing), {"train on one GPU", "two ranks on one GPU"}, {}, true},
+      {trainers(machine({h200, h200, h200})), {"up to 3 ranks here"}, {"refuses two ranks"}, true},
+      {trainers(machine({h200, h200, t400})), {}, {"GPUs 0 and 2 are different models"}, true},
+      {trainers(machine({h200, t400})),
+       {"with a GPU a rank, up to 2 ranks here"},
+       {"GPUs 0 and 1 are different models"},
+       true},
+      {without_nccl, {"train on one GPU"}, {"these programs have no NCCL transport"}}};
+  for (const auto& [answers, can, why_not_more, nccl] : cases) {
+    const Json found = examine_gpus(answers);
+    for (const auto& part : can) EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr(part))) << answers;
+    for (const auto& part : why_not_more)
+      EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr(part))) << answers;
+    if (!nccl) {
+      EXPECT_THAT(texts(found.at("can")), SizeIs(can.size())) << answers;
+    }
+  }
+  EXPECT_THAT(texts(examine_gpus(trainers(machine({h200, h200, h200}))).at("why_not_more")), SizeIs(1));
 }
 
 /// mpirun: starts as many as asked, and each leaves what a rank of a run leaves.

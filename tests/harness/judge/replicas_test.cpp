@@ -71,15 +71,6 @@ class Replicas : public ::testing::Test {
   std::vector<SyntheticRun> references_, candidates_;
 };
 
-/// The parameters of a run that no step moved.
-void keep_start(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.tensors) {
-      if (row.kind == "parameter" && row.step >= 0) row.digest = tensor_row(run, -1, "parameter", row.name).digest;
-    }
-  }
-}
-
 TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
   const CellVerdict cell = verdict();
 
@@ -115,8 +106,7 @@ TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
 
   const CellVerdict cell = verdict();
 
-  EXPECT_EQ(cell.first_divergence->replica, 2);
-  EXPECT_EQ(cell.first_divergence->step, 0);
+  expect_told(*cell.first_divergence, {.step = 0, .replica = 2});
   EXPECT_THAT(result_of(cell, "gradients").reason,
               AllOf(HasSubstr("replica 1: step 1, "), HasSubstr("; replica 2: step 0, ")));
 }
@@ -209,22 +199,6 @@ TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::not_run);
 }
 
-TEST_F(Replicas, WhoBrokeOffIsCountedAlongItsOwnPipeline) {
-  candidates_[1].ranks[1].exit.reset();
-  write();
-  CellPlan plan;
-  plan.launch = LaunchFinding{};
-  plan.launch->exit_code = 137;
-  plan.launch->culprit_rank = 4;  // of the run: rank 1 of replica 1
-  plan.launch->words = "rank 4 was killed";
-
-  const CellVerdict cell = judge_cell(plan, reference_, candidate_);
-
-  EXPECT_EQ(cell.first_divergence->replica, 0) << "the launch was that of all";
-  const auto told = result_of(judge_cell(plan, reference_ / "replica-1", candidate_ / "replica-1"), "completion");
-  EXPECT_EQ(told.first_divergence->rank, 1);
-}
-
 TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
   write();
   std::filesystem::remove_all(candidate_ / "replica-1");
@@ -261,18 +235,12 @@ TEST_F(Replicas, ATruncatedTableOfOneIsAnInputErrorOfCompare) {
               HasSubstr("replica-2/rank-0/steps.csv"));
 }
 
-TEST_F(Replicas, WhatOneAloneDoesNotShowIsToldOfThatOne) {
+TEST_F(Replicas, WhatOneAloneDoesNotShowIsToldOfThatOneAndWhatNoneShowsOnce) {
   in_both(1, [](SyntheticRun& run) { keep_start(run); });
-
-  const auto parameters = result_of(verdict(), "parameters");
-
-  EXPECT_THAT(parameters.not_shown, ::testing::ElementsAre(::testing::StartsWith("replica 1: a wrong update")));
-}
-
-TEST_F(Replicas, WhatNoneShowsIsToldOnce) {
-  for (std::int64_t replica = 0; replica < count; ++replica)
-    in_both(replica, [](SyntheticRun& run) { keep_start(run); });
-
+  EXPECT_THAT(result_of(verdict(), "parameters").not_shown,
+              ::testing::ElementsAre(::testing::StartsWith("replica 1: a wrong update")));
+  for (const std::int64_t replica : {0, 2}) in_both(replica, [](SyntheticRun& run) { keep_start(run); });
+  for (const auto& folder : {reference_, candidate_}) std::filesystem::remove_all(folder);
   EXPECT_THAT(result_of(verdict(), "parameters").not_shown,
               ::testing::ElementsAre(::testing::StartsWith("a wrong update")));
 }
@@ -300,21 +268,19 @@ TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
   EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::informational);
 }
 
-TEST_F(Replicas, ThatAreAlikeAreRequired) {
-  EXPECT_EQ(result_of(verdict(), "replicas").requirement, Requirement::required);
-}
-
-TEST_F(Replicas, ARankOfAnotherPipelineIsNotBlamedInThisOne) {
+TEST_F(Replicas, WhoBrokeOffIsBlamedInItsOwnPipelineAlone) {
+  candidates_[1].ranks[1].exit.reset();
   write();
   CellPlan plan;
   plan.launch = LaunchFinding{};
-  plan.launch->exit_code = 1;
-  plan.launch->culprit_rank = 4;  // of replica 1
-
+  plan.launch->exit_code = 137;
+  plan.launch->culprit_rank = 4;  // of the run: rank 1 of replica 1
+  plan.launch->words = "rank 4 was killed";
   const auto of = [&](const char* replica) {
-    return result_of(judge_cell(plan, reference_ / replica, candidate_ / replica), "completion")
-        .first_divergence.value();
+    const CellVerdict verdict = judge_cell(plan, reference_ / replica, candidate_ / replica);
+    return result_of(verdict, "completion").first_divergence.value();
   };
+  EXPECT_EQ(judge_cell(plan, reference_, candidate_).first_divergence->replica, 0) << "the launch was that of all";
   EXPECT_EQ(of("replica-0").rank, std::nullopt);
   EXPECT_EQ(of("replica-1").rank, 1);
 }
@@ -406,9 +372,8 @@ TEST_F(Replicas, OneStepOfTheSameDataInAnotherOrderIsSeenWithItsPlace) {
   const auto& place = result.first_divergence.value();
   EXPECT_EQ(place.step, 1);
   EXPECT_EQ(place.replica, 2);
-  EXPECT_EQ(place.item, "data");
-  EXPECT_EQ(place.got, "the same");
-  EXPECT_THAT(place.words, HasSubstr("replica 2 is fed the same microbatches as replica 1"));
+  expect_told(place,
+              {.item = "data", .got = "the same", .words = "replica 2 is fed the same microbatches as replica 1"});
   EXPECT_EQ(result.inspected.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
 }
 

@@ -82,8 +82,7 @@ TEST(Statistics, ACutThatNoStageOfTheCandidateEndsAtIsStillInTheReference) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("boundaries"));
-  EXPECT_EQ(verdict.first_divergence->item, "lm_head");
-  EXPECT_EQ(verdict.first_divergence->microbatch, 2);
+  expect_told(*verdict.first_divergence, {.microbatch = 2, .item = "lm_head"});
 }
 
 }  // namespace

@@ -487,6 +487,12 @@ CellVerdict SyntheticCell::judge() {
   return judge_cell(plan, one, other, folder / "repeated");
 }
 
+std::vector<std::reference_wrapper<RankRecord>> SyntheticCell::all_ranks() {
+  std::vector<std::reference_wrapper<RankRecord>> all(reference.ranks.begin(), reference.ranks.end());
+  all.insert(all.end(), candidate.ranks.begin(), candidate.ranks.end());
+  return all;
+}
+
 const CheckResult& result_of(const CellVerdict& verdict, std::string_view check) {
   for (const auto& result : verdict.checks) {
     if (result.name == check) return result;
@@ -529,6 +535,14 @@ void keep_first_step(SyntheticRun& run) {
   for (auto& rank : run.ranks) std::erase_if(rank.tensors, [](const TensorRow& row) { return row.step > 0; });
   run.manifest["steps"] = 1;
   digest_data_again(run);
+}
+
+void keep_start(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.tensors) {
+      if (row.kind == "parameter" && row.step >= 0) row.digest = tensor_row(run, -1, "parameter", row.name).digest;
+    }
+  }
 }
 
 void begin_with_second_step(SyntheticRun& run) {
@@ -575,26 +589,6 @@ ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view act
     }
   }
   throw std::logic_error("no action " + std::string(action));
-}
-
-Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
-                   std::int64_t step) {
-  const auto verdict = cell.judge();
-  EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
-  auto found = verdict.first_divergence.value_or(Finding{});
-  EXPECT_EQ(found.item, item);
-  EXPECT_EQ(found.step, step);
-  return found;
-}
-
-void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases) {
-  for (const Damage& damage : cases) {
-    SyntheticCell cell;
-    damage.change(cell);
-    const auto found = expect_red(cell, checks, damage.item, damage.step);
-    EXPECT_NE(found.words.find(damage.words), std::string::npos) << found.words;
-    EXPECT_EQ(found.rank, damage.rank ? damage.rank : found.rank);
-  }
 }
 
 }  // namespace plumbline::testing

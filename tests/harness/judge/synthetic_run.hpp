@@ -58,6 +58,8 @@ class SyntheticCell {
   CellVerdict judge();
   std::filesystem::path write_reference();
   std::filesystem::path write_candidate();
+  /// Of both records, in order.
+  std::vector<std::reference_wrapper<RankRecord>> all_ranks();
 
   SyntheticRun reference, candidate;
   std::optional<SyntheticRun> repeated;
@@ -75,6 +77,9 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
 /// Reduces the run to one step.
 void keep_first_step(SyntheticRun& run);
 
+/// Makes it a run whose parameters no step moved.
+void keep_start(SyntheticRun& run);
+
 /// Reduces the run to the record of a run resumed after its first step.
 void begin_with_second_step(SyntheticRun& run);
 
@@ -87,18 +92,33 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
                           std::string_view cut, std::string_view side);
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
+/// What a finding must say. What is left out is not compared; `words` are a part of its words.
+struct Told {
+  std::optional<std::string> level = {};
+  std::optional<std::int64_t> step = {}, microbatch = {}, stage = {}, rank = {}, replica = {};
+  std::optional<std::string> direction = {}, item = {}, what = {}, expected = {}, got = {};
+  std::string words = {};
+};
+void expect_told(const Finding& found, const Told& told);
+
 /// Judges, and expects exactly these checks to fail, with this item in this step as the first divergence of all.
 Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
                    std::int64_t step);
+/// The first divergence of the check, which fails.
+Finding expect_fails(SyntheticCell& cell, std::string_view check);
 
-/// A change of both records' cell, and what is told of it: its item, its step and words.
+/// A change of a case, by name, and what is told of it.
 struct Damage {
+  const char* name;
   void (*change)(SyntheticCell&);
-  std::string item;
-  std::int64_t step;
-  std::string words;
-  std::optional<std::int64_t> rank = std::nullopt;  ///< where the test holds the verdict to it
+  Told told = {};
 };
-void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases);
+/// Exactly these checks fail, and this is the first divergence of all.
+void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases,
+                     const SyntheticPlan& plan = {});
+/// The check fails, whatever others say, and this is its first divergence.
+void expect_each_fails(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan = {});
+/// The check holds.
+void expect_each_holds(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan = {});
 
 }  // namespace plumbline::testing

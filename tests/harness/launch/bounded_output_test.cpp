@@ -29,24 +29,15 @@ std::string kept_of(const std::vector<std::string>& words, std::int64_t first, s
   return bytes_of(folder / "said");
 }
 
-TEST(BoundedOutput, KeepsAllOfWhatIsShort) {
+TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
   EXPECT_EQ(kept_of({"one\n", "two\n"}, 100, 10), "one\ntwo\n");
   EXPECT_EQ(kept_of({"12345", "67890"}, 5, 5), "1234567890");
+  EXPECT_EQ(kept_of({"12345", "678"}, 5, 5), "12345678");
   EXPECT_EQ(kept_of({}, 5, 5), "");
-}
-
-TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
   EXPECT_EQ(kept_of({"12345", "67890", "abcdefg"}, 4, 3), "1234\n[10 bytes are left out here]\nefg");
+  EXPECT_EQ(kept_of({"1234", "567890"}, 4, 4), "1234\n[2 bytes are left out here]\n7890");
   const std::string many(1 << 17, 'x');  // more than one read takes
   EXPECT_EQ(kept_of({many, many}, 4, 3), "xxxx\n[262137 bytes are left out here]\nxxx");
-}
-
-TEST(BoundedOutput, LeavesNothingOutWhereTheRestFits) {
-  EXPECT_EQ(kept_of({"12345", "678"}, 5, 5), "12345678");
-}
-
-TEST(BoundedOutput, KeepsNoMoreOfTheLastThanIsAskedFor) {
-  EXPECT_EQ(kept_of({"1234", "567890"}, 4, 4), "1234\n[2 bytes are left out here]\n7890");
 }
 
 TEST(BoundedOutput, TakesNoMoreMemoryHoweverMuchIsSaid) {

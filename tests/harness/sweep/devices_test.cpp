@@ -41,24 +41,21 @@ TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {
     EXPECT_THAT(bytes_of(folder_ / "out/launches" / id / "command.txt"), HasSubstr(" --device cuda")) << id;
 }
 
-TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwn) {
-  setenv(variable, "0,1,2", 1);
-  options_.jobs = 3;
-
-  EXPECT_TRUE(run().verdict.holds);
-
-  EXPECT_EQ(sees("a"), "0\n");
-  EXPECT_EQ(sees("a-1f1b-w2"), "0,1\n");
-}
-
-TEST_F(Devices, AreTakenOfThoseThatTheSweepMaySee) {
-  setenv(variable, "2,3", 1);
-  options_.jobs = 2;
-
-  EXPECT_TRUE(run().verdict.holds);
-
-  EXPECT_EQ(sees("a"), "2\n");
-  EXPECT_EQ(sees("a-1f1b-w2"), "2,3\n");
+TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwnOfThoseThatTheSweepMaySee) {
+  struct Case {
+    const char *visible, *reference, *candidate;
+    int jobs;
+  };
+  for (const auto& [visible, reference, candidate, jobs] :
+       {Case{"0,1,2", "0\n", "0,1\n", 3}, Case{"2,3", "2\n", "2,3\n", 2}}) {
+    setenv(variable, visible, 1);
+    options_.jobs = jobs;
+    options_.out = folder_ / visible;
+    EXPECT_TRUE(run().verdict.holds);
+    EXPECT_EQ(sees("a"), reference);
+    EXPECT_EQ(sees("a-1f1b-w2"), candidate);
+    for (const char* record : {"a", "a-1f1b-w2"}) fs::remove(folder_ / ("sees-" + std::string(record)));
+  }
 }
 
 TEST_F(Devices, MoreJobsThanVisibleGpusAreRefused) {

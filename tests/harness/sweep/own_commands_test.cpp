@@ -252,60 +252,6 @@ TEST_F(OwnCommands, CellsWithValuesOfTheirOwnShareTheReferencesThatComeOutAlike)
   EXPECT_EQ(bytes_of(place_ / "calls"), "1 right up\n1 right down/{{\n2 right up\n2 twisted up\n2 right down/{{\n");
 }
 
-TEST_F(OwnCommands, APlaceholderThatThereIsNotIsRefusedWithThoseThatThereAre) {
-  const std::string cells = "world_sizes = [2]\nschedules = [\"1f1b\"]\n";
-
-  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{wrld}", "{record}", "right"])"),
-              AllOf(HasSubstr("theirs.toml:3"), HasSubstr("candidate"), HasSubstr("no placeholder {wrld}"),
-                    HasSubstr("did you mean {world}?"), HasSubstr("{port}, {record}, {schedule}, {world}")));
-  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["./train.sh", "{world}", "{record}", "{schedule}"])"),
-              HasSubstr("no placeholder {schedule}"));
-  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{world}", "{record", "right"])"), HasSubstr("a { alone; write {{"));
-  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{world}}", "{record}", "right"])"), HasSubstr("a } alone; write }}"));
-}
-
-TEST_F(OwnCommands, ValuesThatNobodyUsesAreRefusedAsMisspelt) {
-  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nhow = \"right\"\nhoow = \"else\"\n"),
-              AllOf(HasSubstr("hoow is no key"), HasSubstr("did you mean how?")));
-  EXPECT_THAT(refusal("values = { how = \"right\", what = 1 }\nworld_sizes = [2]\n", trains("{how} ")),
-              HasSubstr("no command or variable has a placeholder {what}"));
-  EXPECT_THAT(refusal("values = { record = \"here\" }\nworld_sizes = [2]\n", trains("right")),
-              HasSubstr("is reserved by plumbline"));
-}
-
-TEST_F(OwnCommands, FilesThatCannotBeMeantAreRefused) {
-  const std::string cells = "world_sizes = [2]\n", right = trains("right");
-  folder_.file("my place/a.toml", "");
-
-  EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + cells, right), AllOf(HasSubstr("key run"), HasSubstr("keep one")));
-  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\n", right),
-              AllOf(HasSubstr("cell[0].run"), HasSubstr("keep one")));
-  EXPECT_THAT(refusal(cells + "tier = \"calibrated\"\n", right), HasSubstr("tier: needs run files"));
-  EXPECT_THAT(refusal(cells + "launcher = \"srun -n {world}\"\n", right), HasSubstr("no command holds {launcher}"));
-  EXPECT_THAT(refusal("", right), HasSubstr("nothing to run"));
-  EXPECT_THAT(refusal(cells, "[]"), HasSubstr("names no program"));
-  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{world}"])"), HasSubstr("holds no {record}"));
-  EXPECT_THAT(refusal("world_sizes = [2, 4]\n", R"(["./train.sh", "2", "{record}", "right"])"),
-              HasSubstr("holds no {world}"));
-  EXPECT_THAT(refusal("steps = 0\n" + cells, right), HasSubstr("0 is not possible"));
-  EXPECT_THAT(refusal("dtype = \"float31\"\n" + cells, right), HasSubstr("float31"));
-  EXPECT_THAT(refusal("world_sizes = [2, 2]\n", right), HasSubstr("is in the sweep twice"));
-  options_.sweep_file = folder_.file("half.toml", "candidate = [\"true\", \"{record}\"]\nworld_sizes = [2]\n");
-  EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("key reference: is missing"));
-  options_.sweep_file = folder_.file("none.toml", "environment = { A = \"b\" }\nrun = [\"a.toml\"]\n");
-  EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("needs commands of your own"));
-}
-
-TEST_F(OwnCommands, AProgramThatIsNotThereIsFoundBeforeAnythingRuns) {
-  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["./trian.sh", "{record}"])"),
-              AllOf(HasSubstr("its candidate: there is no program " + (place_ / "trian.sh").string()),
-                    HasSubstr("the sweep file's folder")));
-  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["no-such-program", "{record}"])"),
-              HasSubstr("not on this machine's PATH"));
-  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["./do-right", "{record}"])"), HasSubstr("cannot be executed"));
-  EXPECT_FALSE(fs::exists(place_ / "calls"));
-}
-
 TEST_F(OwnCommands, AChangedScriptIsAnotherSweep) {
   run();
   options_.resume = true;

@@ -46,23 +46,20 @@ TEST_F(PrepareSweep, RefusesAPatternThatMatchesNothing) {
 }
 
 TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
-  fs::remove(folder_ / "plumbline-pipeline");
-  expect_refused_alike<SystemError>("plumbline-pipeline: no such program");
-
+  for (const std::string trainer : {"plumbline-pipeline", "plumbline-reference"}) {
+    fs::rename(folder_ / trainer, folder_ / "away");
+    expect_refused_alike<SystemError>(trainer + ": no such program");
+    fs::rename(folder_ / "away", folder_ / trainer);
+  }
   options_.sweep_file =
       folder_.file("other.toml", "run = [\"a.toml\"]\nworld_sizes = [1]\nlauncher = \"no-such-launcher {world}\"\n");
   expect_refused_alike<SystemError>("no-such-launcher is not on this machine's PATH");
 }
 
-TEST_F(PrepareSweep, RefusesWhereTheReferenceIsMissing) {
-  fs::remove(folder_ / "plumbline-reference");
-
-  expect_refused_alike<SystemError>("plumbline-reference: no such program");
-}
-
 TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   folder_.file("out/notes.txt", "mine");
   expect_refused_alike<InputError>("already holds files");
+  EXPECT_EQ(bytes_of(folder_ / "out/notes.txt"), "mine");
 
   options_.resume = true;
   expect_refused_alike<InputError>("holds no sweep to resume");

@@ -160,7 +160,18 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedFile{"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is not a placeholder name"},
         RefusedFile{"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is not a placeholder name"},
         RefusedFile{"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
+        RefusedFile{"world_sizes = [2]\n[values]\nrecord = \"here\"\n", "record is reserved by plumbline"},
         RefusedFile{"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
+        RefusedFile{
+            "[[cell]]\nworld_size = 2\nhow = 1\nhoow = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{how}\"]\n",
+            "hoow is no key, and no command or variable has a placeholder of that name; did you mean how?"},
+        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{schedule}\"]\n",
+                    "there is no placeholder {schedule}"},
+        RefusedFile{"run = [\"train.sh\"]\nworld_sizes = [2]\n", "keep one"},
+        RefusedFile{"[[cell]]\nrun = \"train.sh\"\nworld_size = 2\n", "cell[0].run: "},
+        RefusedFile{"world_sizes = [2]\nlauncher = \"srun -n {world}\"\n", "no command holds {launcher}"},
+        RefusedFile{"", "nothing to run"}, RefusedFile{"world_sizes = [2]\ndtype = \"float31\"\n", "float31"},
+        RefusedFile{"world_sizes = [2, 2]\n", "is in the sweep twice"},
         RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
         RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
                     "port is reserved by plumbline"}));

@@ -141,12 +141,6 @@ TEST_F(MakeRequest, AsksForTheDefaultsToo) {
   EXPECT_EQ(asked.data->shuffle, "none");
 }
 
-TEST_F(MakeRequest, TheOldNameOfThePrecisionIsRead) {
-  run_file("[data]\nlengths = [4]\n[train]\nsteps = 1\ndtype = \"float64\"\n");
-
-  EXPECT_EQ(of_reference().dtype, "float64");
-}
-
 TEST_F(MakeRequest, OfSgdIsAskedItsMomentumAndOfACellTheOptimiserThatItChangesTo) {
   run_file("[data]\nlengths = [4]\n[train]\nsteps = 1\noptimizer = \"sgd\"\nmomentum = 0.5\n");
   EXPECT_EQ(*of_reference().optimizer,
@@ -205,10 +199,11 @@ TEST_F(MakeRequest, FilesOfIdsAreNamedInTheirOrder) {
   EXPECT_TRUE(asked.data->files[0].is_absolute());
 }
 
-TEST_F(MakeRequest, OfRawIdsTheTypeIsTwoBytes) {
-  folder_.file("ids.bin", "four");
-  data("tokens = \"ids.bin\"\nlengths = [4]");
-
+TEST_F(MakeRequest, AFileOfIdsMayHaveAnyNameAndIsOfTwoBytes) {
+  folder_.file("ids.u16", "four");
+  folder_.file("ids.bin", "others");
+  data("tokens = \"ids.u16\"\nlengths = [4]");
+  EXPECT_THAT(files(), ElementsAre("ids.u16"));
   EXPECT_EQ(of_reference().data->format, "uint16");
 }
 
@@ -249,14 +244,6 @@ TEST_F(MakeRequest, AnEvaluationIsOfIdsWhereTheTrainingIs) {
 
   EXPECT_THAT(asked.data.files, ElementsAre(folder_ / "v.bin"));
   EXPECT_EQ(asked.data.format, "uint16");
-}
-
-TEST_F(MakeRequest, AFileOfIdsMayHaveAnyName) {
-  folder_.file("ids.u16", "four");
-  folder_.file("ids.bin", "others");
-  data("tokens = \"ids.u16\"\nlengths = [4]");
-
-  EXPECT_THAT(files(), ElementsAre("ids.u16"));
 }
 
 // Other trainers, started in other folders, are told the same files.

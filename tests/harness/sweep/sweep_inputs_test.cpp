@@ -30,12 +30,13 @@ TEST_F(InputsOfASweep, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
   EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-TEST_F(InputsOfASweep, AnotherOneIsNamed) {
+TEST_F(InputsOfASweep, AnotherOneAndOneThatIsGoneAreNamed) {
   folder_.file("other", "program 2");
   EXPECT_THAT(refusal(), HasSubstr((folder_ / "other").string() + " changed after the sweep began"));
-
   folder_.file("other", "program");
   EXPECT_NO_THROW(files_.require_unchanged());
+  fs::remove(folder_ / "one");
+  EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 }
 
 TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
@@ -48,11 +49,6 @@ TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
   folder_.file("new", "PROGRAM");
   fs::rename(folder_ / "new", folder_ / "one");
   fs::last_write_time(folder_ / "one", time);
-  EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
-}
-
-TEST_F(InputsOfASweep, OneThatIsGoneIsAnother) {
-  fs::remove(folder_ / "one");
   EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 }
 
@@ -101,17 +97,15 @@ TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("trainers have changed"));
 }
 
-TEST_F(RunSweep, AReferenceThatIsReplacedMeanwhileEndsItToo) {
-  behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/plumbline-reference\n");
-
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("plumbline-reference changed after the sweep began"));
-}
-
 // Files that a run reads are inputs like the program.
-TEST_F(RunSweep, AModelThatIsEditedMeanwhileEndsItToo) {
-  behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/config.json\n");
-
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("config.json changed after the sweep began"));
+TEST_F(RunSweep, AReferenceOrAModelThatIsEditedMeanwhileEndsItToo) {
+  for (const std::string edited : {"plumbline-reference", "config.json"}) {
+    options_.out = folder_ / ("out-" + edited);
+    const std::string before = bytes_of(folder_ / edited);
+    behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/" + edited + "\n");
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(edited + " changed after the sweep began"));
+    folder_.file(edited, before);
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pipeline/transport/endpoint.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -103,17 +104,6 @@ at::Tensor weight() {
 
 class ControlMessages : public ::testing::Test {
  protected:
-  std::string error_of_receiving(const ControlHeader& header) {
-    endpoint_.comes(header);
-    try {
-      at::Tensor tensor = weight();
-      control_.receive_tensor(0, tensor);
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "";
-  }
-
   ScriptedEndpoint endpoint_;
   std::function<void()> waited_ = [] {};
   Control control_{endpoint_, [this](const std::string& what, const std::function<bool()>& ended) {
@@ -157,56 +147,36 @@ TEST_F(ControlMessages, ReceiveAnExpectedTensor) {
   EXPECT_EQ(tensor[1][2].item<float>(), 6);
 }
 
-TEST_F(ControlMessages, RefuseAnotherMagic) {
-  ControlHeader header = tensor_header();
-  header.magic = 0;
-
-  EXPECT_THAT(error_of_receiving(header), HasSubstr("do not make the same control calls in the same order"));
-}
-
-TEST_F(ControlMessages, RefuseAndNameAnotherKind) {
-  ControlHeader header = tensor_header();
-  header.kind = ControlKind::barrier;
-
-  EXPECT_THAT(error_of_receiving(header), AllOf(HasSubstr("rank 1 expected tensor (control message 0) from rank 0"),
-                                                HasSubstr("which sent barrier (control message 0)")));
-}
-
-TEST_F(ControlMessages, RefuseAnUnknownKind) {
-  ControlHeader header = tensor_header();
-  header.kind = static_cast<ControlKind>(4);
-
-  EXPECT_THAT(error_of_receiving(header), HasSubstr("which sent unknown call"));
-}
-
-TEST_F(ControlMessages, RefuseMessagesOutOfOrder) {
-  ControlHeader header = tensor_header();
-  header.sequence = 1;
-
-  EXPECT_THAT(error_of_receiving(header),
-              HasSubstr("expected tensor (control message 0) from rank 0, which sent tensor (control message 1)"));
-}
-
-TEST_F(ControlMessages, RefuseATensorOfAnotherDtype) {
-  ControlHeader header = tensor_header();
-  header.dtype = static_cast<std::int32_t>(at::kInt);  // of the same size, but another dtype
-
-  EXPECT_THAT(error_of_receiving(header),
-              AllOf(HasSubstr("expected 2x3 float32"), HasSubstr("rank 0 sent 2x3 dtype 3")));
-}
-
-TEST_F(ControlMessages, RefuseATensorOfOtherDimensions) {
-  ControlHeader header = tensor_header();
-  header.dimensions = 3;
-
-  EXPECT_THAT(error_of_receiving(header), HasSubstr("rank 0 sent 2x3x0 float32"));
-}
-
-TEST_F(ControlMessages, RefuseATensorOfOtherSizes) {
-  ControlHeader header = tensor_header();
-  header.sizes = {3, 2, 0, 0};  // as many bytes
-
-  EXPECT_THAT(error_of_receiving(header), HasSubstr("rank 0 sent 3x2 float32; both ends must hold the same weight"));
+TEST_F(ControlMessages, RefuseAnotherHeaderAndNameWhatDiffers) {
+  struct Case {
+    void (*change)(ControlHeader&);
+    const char *words, *and_words = "";
+  };
+  const std::vector<Case> cases = {
+      {[](auto& header) { header.magic = 0; }, "do not make the same control calls in the same order"},
+      {[](auto& header) { header.kind = ControlKind::barrier; },
+       "rank 1 expected tensor (control message 0) from rank 0", "which sent barrier (control message 0)"},
+      {[](auto& header) { header.kind = static_cast<ControlKind>(4); }, "which sent unknown call"},
+      {[](auto& header) { header.sequence = 1; },
+       "expected tensor (control message 0) from rank 0, which sent tensor (control message 1)"},
+      // Of the same size, but another dtype.
+      {[](auto& header) { header.dtype = static_cast<std::int32_t>(at::kInt); }, "expected 2x3 float32",
+       "rank 0 sent 2x3 dtype 3"},
+      {[](auto& header) { header.dimensions = 3; }, "rank 0 sent 2x3x0 float32"},
+      {[](auto& header) {  // as many bytes
+         header.sizes = {3, 2, 0, 0};
+       },
+       "rank 0 sent 3x2 float32; both ends must hold the same weight"}};
+  for (const auto& [change, words, and_words] : cases) {
+    endpoint_.incoming.clear();
+    Control control(endpoint_, [](const std::string&, const std::function<bool()>& ended) { EXPECT_TRUE(ended()); });
+    ControlHeader header = tensor_header();
+    change(header);
+    endpoint_.comes(header);
+    at::Tensor tensor = weight();
+    EXPECT_THAT(testing::error_of<RunError>([&] { control.receive_tensor(0, tensor); }),
+                AllOf(HasSubstr(words), HasSubstr(and_words)));
+  }
 }
 
 TEST_F(ControlMessages, RefuseABodyOfAnotherSizeThanAnnounced) {

@@ -39,22 +39,12 @@ Power weighed(const OptimizerForm& form, const StepNumbers& numbers, const Eleme
   return power;
 }
 
-TEST(Mistakes, OfAStepThatMovesNothingShowNothing) {
-  const Power power = weighed(sgd(0), {1, nothing_moves, std::nullopt, 1}, {1, 0, 0}, 1);
-
-  EXPECT_THAT(power.tells, ElementsAre(Pair("applied twice", 0), Pair("no update", 0)));
-}
-
-TEST(Mistakes, ShowInTheParameterAlone) {
-  const Power power = weighed(sgd(0), {1, 0.1, std::nullopt, 1}, {1, 0, 0}, 1);
-
-  EXPECT_THAT(power.tells, ElementsAre(Pair("applied twice", 1), Pair("no update", 1)));
-}
-
-TEST(Mistakes, ShowInTheFirstMomentAlone) {
-  const Power power = weighed(sgd(0.9), {1, nothing_moves, std::nullopt, 1}, {1, 0.5, 0}, 1);
-
-  EXPECT_THAT(power.tells, ElementsAre(Pair("applied twice", 1), Pair("no update", 1)));
+TEST(Mistakes, ShowInParameterOrFirstMomentWhereTheStepMovesThem) {
+  for (const auto& [momentum, rate, moment, tells] :
+       {std::tuple{0.0, nothing_moves, 0.0, 0}, {0.0, 0.1, 0.0, 1}, {0.9, nothing_moves, 0.5, 1}}) {
+    const Power power = weighed(sgd(momentum), {1, rate, std::nullopt, 1}, {1, moment, 0}, 1);
+    EXPECT_THAT(power.tells, ElementsAre(Pair("applied twice", tells), Pair("no update", tells))) << momentum << rate;
+  }
 }
 
 TEST(Mistakes, ShowInTheSecondMomentAlone) {

@@ -229,15 +229,6 @@ TEST_F(AuditedTables, TheLargestOfAMomentFollowsFromTheGradientsLargest) {
              ", got " + to_text(static_cast<double>(second.max_abs)) + ")");
 }
 
-TEST_F(AuditedTables, AFindingInATensorNamesItsStage) {
-  tensor_row(run, 0, "moment1", layer_norm).l2 = 2;
-
-  const Audit found = audit();
-
-  ASSERT_THAT(found.findings, SizeIs(1));
-  EXPECT_EQ(found.findings[0].stage, 1);
-}
-
 TEST_F(AuditedTables, MomentsOfLaterStepsAreLeftToTheValues) {
   tensor_row(run, 1, "moment1", layer_norm).l2 = 2;
   tensor_row(run, 1, "moment2", layer_norm).max_abs = 2;
@@ -332,28 +323,23 @@ TEST_F(AuditedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
   }
 }
 
-TEST_F(AuditedCrossing, WithoutAReceiverIsRedAtItsSender) {
-  const std::string line = line_of(row("forward", "send"));
-  const BoundaryRow gone = row("forward", "receive");
-  std::erase_if(run.ranks[2].boundaries, [&](const auto& each) {
-    return each.step == gone.step && each.microbatch == gone.microbatch && each.direction == gone.direction;
-  });
-
-  expect_one(auditing::part::forward,
-             line + ": step 1, microbatch 3, rank 1, forward boundary norm, side send: no rank rec",
-             "(expected a receive, got none)");
-}
-
-TEST_F(AuditedCrossing, WithoutASenderIsRedAtItsReceiver) {
-  const BoundaryRow gone = row("backward", "send");
-  const std::string line = line_of(row("backward", "receive"));
-  std::erase_if(run.ranks[2].boundaries, [&](const auto& each) {
-    return each.step == gone.step && each.microbatch == gone.microbatch && each.direction == gone.direction;
-  });
-
-  expect_one(auditing::part::backward,
-             line + ": step 1, microbatch 3, rank 1, backward boundary norm, side receive: no rank sent",
-             "(expected a send, got none)");
+TEST_F(AuditedCrossing, WithoutOneOfItsEndsIsRedAtTheOther) {
+  struct Case {
+    std::string direction, gone, left, level, why, expected;
+  };
+  for (const auto& [direction, gone, left, level, why, expected] :
+       {Case{"forward", "receive", "send", auditing::part::forward, "no rank rec", "(expected a receive, got none)"},
+        Case{"backward", "send", "receive", auditing::part::backward, "no rank sent", "(expected a send, got none)"}}) {
+    run = synthetic_candidate(on_three_ranks());
+    const std::string line = line_of(row(direction, left));
+    const BoundaryRow erased = row(direction, gone);
+    std::erase_if(run.ranks[2].boundaries, [&](const auto& each) {
+      return each.step == erased.step && each.microbatch == erased.microbatch && each.direction == erased.direction;
+    });
+    expect_one(level,
+               line + ": step 1, microbatch 3, rank 1, " + direction + " boundary norm, side " + left + ": " + why,
+               expected);
+  }
 }
 
 TEST_F(AuditedTables, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {

@@ -97,10 +97,8 @@ TEST(AsAskedData, OneMicrobatchThatBothRunsFedOtherwiseIsRedThere) {
 
   const auto place = cell.told();
 
-  EXPECT_EQ(place.item, "ids and labels of microbatch 2");
-  EXPECT_EQ(place.step, 1);
-  EXPECT_EQ(place.got, other_digest);
-  EXPECT_THAT(place.words, HasSubstr("the reference"));
+  expect_told(place,
+              {.step = 1, .item = "ids and labels of microbatch 2", .got = other_digest, .words = "the reference"});
 }
 
 TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
@@ -109,8 +107,7 @@ TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
 
   const auto place = cell.told();
 
-  EXPECT_EQ(place.item, "ids and labels of microbatch 1 of an evaluation");
-  EXPECT_EQ(place.step, 1);
+  expect_told(place, {.step = 1, .item = "ids and labels of microbatch 1 of an evaluation"});
 }
 
 TEST(AsAskedData, EvaluationsAreAsOftenAndOnAsManyMicrobatchesAsAskedFor) {
@@ -163,8 +160,7 @@ TEST(AsAskedData, OfARecordBesideOneThatCannotBeReadTheLaterStepsAreReadAgainToo
 
     const auto place = cell.told();
 
-    EXPECT_EQ(place.step, 1);
-    EXPECT_EQ(place.got, other_digest);
+    expect_told(place, {.step = 1, .got = other_digest});
   }
 }
 

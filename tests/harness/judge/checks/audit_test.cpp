@@ -25,6 +25,11 @@ struct TrainedCell {
     plan.world = 2;
     return judge_cell(plan, reference.write(folder / "reference"), candidate.write(folder / "candidate"));
   }
+  /// After judge(): again without the dumps of these records.
+  CellVerdict judge_without_dumps(const std::vector<std::string>& whose, const CellPlan& plan = {}) {
+    for (const std::string& record : whose) remove_dumps(folder / record, "audited");
+    return judge_cell(plan, folder / "reference", folder / "candidate");
+  }
   TemporaryFolder folder;
   TrainedRun reference, candidate;
 };
@@ -84,12 +89,8 @@ TEST(AuditCheck, OfTablesAloneSaysSoAndSeesTheClipThatWasNotApplied) {
 TEST(AuditCheck, OfRemovedDumpsIsNotRepeatedSaysSoAndStandsInNobodysWay) {
   TrainedCell cell("adamw", "float32");
   cell.judge();
-  remove_dumps(cell.folder / "reference", "audited");
-  remove_dumps(cell.folder / "candidate", "audited");
-
-  const CellVerdict verdict = judge_cell({}, cell.folder / "reference", cell.folder / "candidate");
+  const CellVerdict verdict = cell.judge_without_dumps({"reference", "candidate"});
   const CheckResult& audit = result_of(verdict, "audit");
-
   EXPECT_EQ(audit.outcome, Outcome::not_run);
   EXPECT_EQ(audit.requirement, Requirement::informational);
   EXPECT_THAT(audit.reason, HasSubstr("not recomputed again: the dumps of both records were removed"));
@@ -100,9 +101,7 @@ TEST(AuditCheck, OfOneRecordsRemovedDumpsNamesIt) {
   for (const std::string whose : {"candidate", "reference"}) {
     TrainedCell cell("adamw", "float32");
     cell.judge();
-    remove_dumps(cell.folder / whose, "audited");
-
-    EXPECT_THAT(result_of(judge_cell({}, cell.folder / "reference", cell.folder / "candidate"), "audit").reason,
+    EXPECT_THAT(result_of(cell.judge_without_dumps({whose}), "audit").reason,
                 HasSubstr("the dumps of the " + whose + " were removed"));
   }
 }
@@ -110,24 +109,16 @@ TEST(AuditCheck, OfOneRecordsRemovedDumpsNamesIt) {
 TEST(AuditCheck, OfRemovedDumpsStillSeesWhatTablesShow) {
   TrainedCell cell("sgd", "float32", Mistake::clip_not_applied);
   cell.judge();
-  remove_dumps(cell.folder / "reference", "audited");
-  remove_dumps(cell.folder / "candidate", "audited");
-
-  EXPECT_EQ(result_of(judge_cell({}, cell.folder / "reference", cell.folder / "candidate"), "audit").outcome,
-            Outcome::fails);
+  EXPECT_EQ(result_of(cell.judge_without_dumps({"reference", "candidate"}), "audit").outcome, Outcome::fails);
 }
 
 TEST(AuditCheck, OfRemovedDumpsIsRequiredWhereNotEvenTablesWereLookedAt) {
   TrainedCell cell("adamw", "float32");
   cell.candidate.run.manifest["seed"] = 77;  // another run
   cell.judge();
-  remove_dumps(cell.folder / "reference", "audited");
-  remove_dumps(cell.folder / "candidate", "audited");
   CellPlan plan;
   plan.checks = {"audit"};
-
-  const CellVerdict verdict = judge_cell(plan, cell.folder / "reference", cell.folder / "candidate");
-
+  const CellVerdict verdict = cell.judge_without_dumps({"reference", "candidate"}, plan);
   EXPECT_EQ(result_of(verdict, "audit").requirement, Requirement::required);
   EXPECT_FALSE(verdict.holds);
 }
@@ -158,27 +149,15 @@ TEST(AuditCheck, IsNotTriggeredWhereNoMistakeWouldShow) {
 TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
   SyntheticCell crossing, tied;
   BoundaryRow& received = boundary_row(crossing.candidate, 1, 2, "forward", "layers.1", "receive");
-  const std::string sent = received.digest;
-  received.digest = other_digest;
   TensorRow& head = tensor_row(tied.candidate, 1, "gradient", head_weight);
-  const std::string of_embedding = head.digest;
-  head.digest = other_digest;
+  const std::string sent = std::exchange(received.digest, other_digest);
+  const std::string of_embedding = std::exchange(head.digest, other_digest);
 
-  const auto at_cut = result_of(crossing.judge(), "audit").first_divergence.value();
-  const auto of_copy = result_of(tied.judge(), "audit").first_divergence.value();
-
-  EXPECT_EQ(at_cut.step, 1);
-  EXPECT_EQ(at_cut.microbatch, 2);
-  EXPECT_EQ(at_cut.rank, 1);
-  EXPECT_EQ(at_cut.item, "forward boundary layers.1, side receive");
-  EXPECT_EQ(at_cut.expected, sent);
-  EXPECT_EQ(at_cut.got, other_digest);
-  EXPECT_THAT(at_cut.words, ::testing::StartsWith("rank-1/boundaries.csv:"));
-  EXPECT_EQ(of_copy.step, 1);
-  EXPECT_EQ(of_copy.stage, 1);
-  EXPECT_EQ(of_copy.rank, 1);
-  EXPECT_EQ(of_copy.item, "gradient lm_head.weight");
-  EXPECT_EQ(of_copy.expected, of_embedding);
+  const auto at_cut = expect_fails(crossing, "audit");
+  expect_told(at_cut, {.step = 1, .microbatch = 2, .rank = 1, .item = "forward boundary layers.1, side receive"});
+  expect_told(at_cut, {.expected = sent, .got = other_digest, .words = "rank-1/boundaries.csv:"});
+  const auto of_copy = expect_fails(tied, "audit");
+  expect_told(of_copy, {.step = 1, .stage = 1, .rank = 1, .item = "gradient lm_head.weight", .expected = of_embedding});
 }
 
 // Findings come table by table; what is told is the first in the order of computation.

@@ -13,11 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Place {
-  std::int64_t step, microbatch;
-  std::string direction, cut;
-};
-
 /// The reader refuses the candidate's rank 0, and the verdict names file, line and step.
 void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t step, const std::string& words) {
   const auto verdict = cell.judge();
@@ -26,101 +21,50 @@ void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t s
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
   EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/" + file + words));
   ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->item, file);
-  EXPECT_EQ(verdict.first_divergence->rank, 0);
-  EXPECT_EQ(verdict.first_divergence->step, step);
-}
-
-/// Only `boundaries` is red, at this place.
-Finding expect_boundaries_red(SyntheticCell& cell, const Place& place) {
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries"));
-  if (!verdict.first_divergence) return {};
-  const auto& found = *verdict.first_divergence;
-  EXPECT_EQ(found.level, "R2");
-  EXPECT_EQ(found.step, place.step);
-  EXPECT_EQ(found.microbatch, place.microbatch);
-  EXPECT_EQ(found.direction, place.direction);
-  EXPECT_EQ(found.item, place.cut);
-  return found;
+  expect_told(*verdict.first_divergence, {.step = step, .rank = 0, .item = file});
 }
 
 TEST(Boundaries, EachWayInWhichOneIsWrongIsToldAtItsPlace) {
-  struct Case {
-    void (*change)(SyntheticCell&);
-    Place place;
-    const char* words;
-    std::optional<std::int64_t> rank;
-  };
-  const std::vector<Case> cases = {
-      {[](auto& cell) { boundary_row(cell.candidate, 0, 1, "forward", "layers.1", "send").digest = other_digest; },
-       {0, 1, "forward", "layers.1"},
-       "as sent",
-       0},
-      {[](auto& cell) {  // though sent rightly
-         boundary_row(cell.candidate, 1, 3, "backward", "layers.1", "receive").digest = other_digest;
-       },
-       {1, 3, "backward", "layers.1"},
-       "as received",
-       0},
-      {[](auto& cell) {  // narrowed on the wire
-         for (const char* side : {"send", "receive"}) {
-           auto& row = boundary_row(cell.candidate, 0, 0, "forward", "layers.1", side);
-           row.dtype = "bfloat16", row.bytes /= 2, row.digest = other_digest;
-         }
-       },
-       {0, 0, "forward", "layers.1"},
-       "dtype",
-       0},
-      {[](auto& cell) {  // two microbatches swapped in accord
-         std::swap(boundary_row(cell.candidate, 0, 0, "forward", "layers.1", "receive").digest,
-                   boundary_row(cell.candidate, 0, 3, "forward", "layers.1", "receive").digest);
-       },
-       {0, 0, "forward", "layers.1"},
-       "the tensor of step 0, microbatch 3",
-       1},
-      {[](auto& cell) {  // stale
-         boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest =
-             boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send").digest;
-       },
-       {1, 2, "backward", "layers.1"},
-       "the tensor of step 0, microbatch 2",
-       0},
-      {[](auto& cell) {
-         std::erase_if(cell.candidate.ranks[1].boundaries,
-                       [](const auto& row) { return row.step == 0 && row.microbatch == 4 && row.side == "receive"; });
-       },
-       {0, 4, "forward", "layers.1"},
-       "no receive row",
-       1},
-      {[](auto& cell) {
-         std::erase_if(cell.reference.ranks[0].boundaries,
-                       [](const auto& row) { return row.step == 1 && row.microbatch == 0 && row.cut == "layers.1"; });
-       },
-       {1, 0, "forward", "layers.1"},
-       "the reference records no tensor",
-       std::nullopt}};
-  for (const auto& [change, place, words, rank] : cases) {
-    SCOPED_TRACE(words);
-    SyntheticCell cell;
-    change(cell);
-    const auto found = expect_boundaries_red(cell, place);
-    EXPECT_EQ(found.rank, rank);
-    EXPECT_THAT(found.words, HasSubstr(words));
-  }
-}
-
-TEST(Boundaries, TruncatedTokenIsAnotherShape) {
-  SyntheticCell cell;
-  auto& row = boundary_row(cell.candidate, 0, 2, "forward", "layers.1", "receive");
-  row.shape = {1, 3, 4}, row.bytes = 3 * 4 * 4;
-
-  const auto found = cell.judge();
-
-  EXPECT_THAT(with_outcome(found, Outcome::fails), ElementsAre("boundaries", "variable_lengths"));
-  EXPECT_EQ(result_of(found, "boundaries").first_divergence->microbatch, 2);
-  EXPECT_THAT(result_of(found, "boundaries").reason, HasSubstr("expected 1x4x4, got 1x3x4"));
+  expect_each_red(
+      {"boundaries"},
+      {{"sent",
+        [](auto& cell) { boundary_row(cell.candidate, 0, 1, "forward", "layers.1", "send").digest = other_digest; },
+        {.level = "R2", .step = 0, .microbatch = 1, .rank = 0, .item = "layers.1", .words = "as sent"}},
+       {"received, though sent rightly",
+        [](auto& cell) { boundary_row(cell.candidate, 1, 3, "backward", "layers.1", "receive").digest = other_digest; },
+        {.step = 1, .microbatch = 3, .rank = 0, .direction = "backward", .item = "layers.1", .words = "as received"}},
+       {"narrowed on the wire",
+        [](auto& cell) {
+          for (const char* side : {"send", "receive"}) {
+            auto& row = boundary_row(cell.candidate, 0, 0, "forward", "layers.1", side);
+            row.dtype = "bfloat16", row.bytes /= 2, row.digest = other_digest;
+          }
+        },
+        {.step = 0, .microbatch = 0, .rank = 0, .direction = "forward", .item = "layers.1", .words = "dtype"}},
+       {"two microbatches swapped in accord",
+        [](auto& cell) {
+          std::swap(boundary_row(cell.candidate, 0, 0, "forward", "layers.1", "receive").digest,
+                    boundary_row(cell.candidate, 0, 3, "forward", "layers.1", "receive").digest);
+        },
+        {.step = 0, .microbatch = 0, .rank = 1, .words = "the tensor of step 0, microbatch 3"}},
+       {"stale",
+        [](auto& cell) {
+          boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest =
+              boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send").digest;
+        },
+        {.step = 1, .microbatch = 2, .rank = 0, .words = "the tensor of step 0, microbatch 2"}},
+       {"not received",
+        [](auto& cell) {
+          std::erase_if(cell.candidate.ranks[1].boundaries,
+                        [](const auto& row) { return row.step == 0 && row.microbatch == 4 && row.side == "receive"; });
+        },
+        {.step = 0, .microbatch = 4, .rank = 1, .direction = "forward", .words = "no receive row"}},
+       {"not in the reference",
+        [](auto& cell) {
+          std::erase_if(cell.reference.ranks[0].boundaries,
+                        [](const auto& row) { return row.step == 1 && row.microbatch == 0 && row.cut == "layers.1"; });
+        },
+        {.step = 1, .microbatch = 0, .direction = "forward", .words = "the reference records no tensor"}}});
 }
 
 TEST(Boundaries, BackwardRunsFromTheLastCutToTheFirst) {
@@ -130,22 +74,32 @@ TEST(Boundaries, BackwardRunsFromTheLastCutToTheFirst) {
       boundary_row(cell.candidate, 0, 0, "backward", cut, side).digest = other_digest;
   }
 
-  const auto verdict = cell.judge();
-
-  EXPECT_EQ(verdict.first_divergence->item, "norm");
-  EXPECT_EQ(verdict.first_divergence->direction, "backward");
-  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("as sent"));
+  expect_told(*cell.judge().first_divergence, {.direction = "backward", .item = "norm", .words = "as sent"});
 }
 
-TEST(Boundaries, OneRowTooMany) {
-  SyntheticCell cell;
-  const auto row = boundary_row(cell.candidate, 1, 1, "forward", "layers.1", "send");
-  cell.candidate.ranks[1].boundaries.push_back(row);  // which did not send it
-
-  const auto found = expect_boundaries_red(cell, {1, 1, "forward", "layers.1"});
-
-  EXPECT_EQ(found.rank, 1);
-  EXPECT_THAT(found.words, HasSubstr("or a duplicate"));
+TEST(Boundaries, RowsBeyondThoseOfThePartitionAreTold) {
+  expect_each_red(
+      {"boundaries"},
+      {{"of a rank that did not send it",
+        [](auto& cell) {
+          const auto row = boundary_row(cell.candidate, 1, 1, "forward", "layers.1", "send");
+          cell.candidate.ranks[1].boundaries.push_back(row);
+        },
+        {.step = 1, .microbatch = 1, .rank = 1, .direction = "forward", .item = "layers.1", .words = "or a duplicate"}},
+       {"a hand-over within a rank",
+        [](auto& cell) {
+          const auto sent = boundary_row(cell.candidate, 0, 0, "forward", "layers.1", "send");
+          cell.candidate.ranks[0].boundaries.push_back(sent);
+          cell.candidate.ranks[0].boundaries.back().side = "local";
+        },
+        {.step = 0, .microbatch = 0, .direction = "forward", .item = "layers.1", .expected = "no row"}},
+       {"of the reference, at a boundary that the model lacks",
+        [](auto& cell) {
+          auto row = boundary_row(cell.reference, 1, 2, "forward", "norm", "computed");
+          row.cut = "layers.7";
+          cell.reference.ranks[0].boundaries.push_back(row);
+        },
+        {.step = 1, .microbatch = 2, .item = "layers.7", .expected = "no such boundary in this model"}}});
 }
 
 TEST(Boundaries, TheSameRowTwiceIsNotEvenRead) {
@@ -155,14 +109,6 @@ TEST(Boundaries, TheSameRowTwiceIsNotEvenRead) {
 
   expect_refused(cell, "rank-0/boundaries.csv", 1,
                  ":22: a second row of the same key: step 1, microbatch 1, direction forward, cut layers.1");
-}
-
-TEST(Boundaries, TrafficThatWasNotCounted) {
-  SyntheticCell cell;
-  std::erase_if(cell.candidate.ranks[1].traffic,
-                [](const auto& row) { return row.step == 1 && row.side == "receive"; });
-
-  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("boundaries"));
 }
 
 TEST(Boundaries, WorldSizeOneMovesNothing) {
@@ -180,8 +126,8 @@ TEST(Boundaries, AtOneStageNothingCrosses) {
   row.side = "local", row.from_stage = 0, row.to_stage = 0, row.peer = 0;
   cell.candidate.ranks[0].boundaries.push_back(row);
 
-  EXPECT_THAT(expect_boundaries_red(cell, {1, 2, "backward", "layers.1"}).words,
-              HasSubstr("a local that the partition does not imply"));
+  expect_told(expect_red(cell, {"boundaries"}, "layers.1", 1),
+              {.microbatch = 2, .words = "a local that the partition does not imply"});
 }
 
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
@@ -195,40 +141,6 @@ TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
     EXPECT_FALSE(verdict.holds) << key;
     EXPECT_EQ(result_of(verdict, "boundaries").outcome, Outcome::not_run) << key;
   }
-}
-
-TEST(Boundaries, LocalHandOverWithinARankIsOneRow) {
-  SyntheticCell cell;
-  auto& rows = cell.candidate.ranks[0].boundaries;
-  const auto sent = boundary_row(cell.candidate, 0, 0, "forward", "layers.1", "send");
-  rows.push_back(sent);
-  rows.back().side = "local";
-
-  EXPECT_EQ(expect_boundaries_red(cell, {0, 0, "forward", "layers.1"}).expected, "no row");
-}
-
-TEST(Boundaries, TheReferenceHasNoCutThatTheModelLacks) {
-  SyntheticCell cell;
-  auto row = boundary_row(cell.reference, 1, 2, "forward", "norm", "computed");
-  row.cut = "layers.7";
-  cell.reference.ranks[0].boundaries.push_back(row);
-
-  EXPECT_EQ(expect_boundaries_red(cell, {1, 2, "forward", "layers.7"}).expected, "no such boundary in this model");
-}
-
-TEST(Boundaries, OfZerosAloneShowNothing) {
-  SyntheticCell cell;
-  judging::ZeroDigests zeros;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.boundaries) row.digest = zeros.digest(row.dtype, row.shape);
-    }
-  }
-
-  const auto verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(to_text(result_of(verdict, "boundaries").outcome), "not_triggered");
 }
 
 TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
@@ -273,14 +185,8 @@ TEST(CutsOfOneDevice, OneThatDiffersIsToldWithItsPlace) {
     OneDeviceCell cell;
     cell.row(1, 2, direction, "norm").digest = other_digest;
 
-    const auto found = result_of(cell.judge(), "boundaries").first_divergence.value();
-
-    EXPECT_EQ(found.step, 1);
-    EXPECT_EQ(found.microbatch, 2);
-    EXPECT_EQ(found.direction, direction);
-    EXPECT_EQ(found.rank, 0);
-    EXPECT_EQ(found.got, other_digest);
-    EXPECT_THAT(found.words, HasSubstr("norm"));
+    expect_told(expect_fails(cell, "boundaries"),
+                {.step = 1, .microbatch = 2, .rank = 0, .direction = direction, .got = other_digest, .words = "norm"});
   }
 }
 
@@ -291,14 +197,10 @@ TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
   });
   std::erase_if(step.candidate.ranks[0].boundaries, [](const BoundaryRow& row) { return row.step == 0; });
 
-  const auto missing = result_of(cut.judge(), "boundaries").first_divergence.value();
-  EXPECT_EQ(missing.step, 1);
-  EXPECT_EQ(missing.microbatch, 3);
-  EXPECT_THAT(missing.words, HasSubstr("the candidate records no tensor at this boundary"));
-
+  expect_told(expect_fails(cut, "boundaries"),
+              {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
   const auto result = result_of(step.judge(), "boundaries");
-  EXPECT_EQ(result.first_divergence.value().step, 0);
-  EXPECT_EQ(result.first_divergence.value().microbatch, 0);
+  expect_told(result.first_divergence.value(), {.step = 0, .microbatch = 0});
   EXPECT_THAT(result.reason, HasSubstr("(41 differences in all")) << "with the number of tensors";
 }
 
@@ -314,10 +216,7 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
 
     EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
     EXPECT_EQ(result.inspected.at("computed"), 1);
-    if (right) continue;
-    EXPECT_EQ(result.first_divergence->step, 1);
-    EXPECT_EQ(result.first_divergence->microbatch, 2);
-    EXPECT_EQ(result.first_divergence->rank, 1);
+    if (!right) expect_told(result.first_divergence.value(), {.step = 1, .microbatch = 2, .rank = 1});
   }
 }
 
@@ -331,20 +230,20 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
                                    {1, "backward", "send", "rank 1 -> rank 0"},
                                    {0, "backward", "receive", "rank 1 -> rank 0"}};
   for (const auto& each : cases) {
-    SyntheticCell cell;
-    for (TrafficRow& row : cell.candidate.ranks[each.rank].traffic) {
-      if (row.step == 1 && row.direction == each.direction && row.side == each.side) row.bytes += 4;
-    }
+    const auto is_it = [&](const TrafficRow& row) {
+      return row.step == 1 && row.direction == each.direction && row.side == each.side;
+    };
+    SyntheticCell cell, uncounted;
+    for (TrafficRow& row : cell.candidate.ranks[each.rank].traffic) row.bytes += is_it(row) ? 4 : 0;
+    std::erase_if(uncounted.candidate.ranks[each.rank].traffic, is_it);
 
-    const auto found = result_of(cell.judge(), "boundaries").first_divergence.value();
-
-    EXPECT_EQ(found.step, 1);
-    EXPECT_EQ(found.rank, static_cast<std::int64_t>(each.rank));
-    EXPECT_EQ(found.direction, each.direction);
-    EXPECT_EQ(found.item, each.item);
-    EXPECT_EQ(found.expected, "5 operations, 208 bytes");
-    EXPECT_EQ(found.got, "5 operations, 212 bytes");
-    EXPECT_THAT(found.words, HasSubstr(", " + each.side + ": not what the schedule implies"));
+    expect_told(expect_red(cell, {"boundaries"}, each.item, 1),
+                {.rank = static_cast<std::int64_t>(each.rank),
+                 .direction = each.direction,
+                 .expected = "5 operations, 208 bytes",
+                 .got = "5 operations, 212 bytes",
+                 .words = ", " + each.side + ": not what the schedule implies"});
+    expect_red(uncounted, {"boundaries"}, each.item, 1);
   }
 }
 
@@ -384,8 +283,7 @@ TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
 
     EXPECT_EQ(boundaries.outcome, right ? Outcome::holds : Outcome::fails) << boundaries.reason;
     if (right) continue;
-    EXPECT_EQ(boundaries.first_divergence->step, 1);
-    EXPECT_EQ(boundaries.first_divergence->expected, "5 operations, 224 bytes");
+    expect_told(*boundaries.first_divergence, {.step = 1, .expected = "5 operations, 224 bytes"});
   }
 }
 

@@ -27,19 +27,39 @@ void expect_only_completion_red(const CellVerdict& verdict) {
   EXPECT_EQ(with_outcome(verdict, Outcome::holds).size(), 0U) << "nothing can be shown from half a run";
 }
 
-TEST(Completion, TruncatedTableIsNamedWithFileAndTheRestIsNotRun) {
-  SyntheticCell cell;
-
-  const auto verdict = judge_spoilt(cell, [](const auto& record) {
-    const auto path = record / "rank-1" / "tensors.csv";
-    const std::string bytes = bytes_of(path);
-    write_file(path, bytes.substr(0, bytes.size() - 30));
-  });
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank-1/tensors.csv"));
-  EXPECT_EQ(verdict.first_divergence->item, "rank-1/tensors.csv");
-  EXPECT_EQ(verdict.first_divergence->rank, 1);
+TEST(Completion, ARecordThatCannotBeReadIsNamedWithFileAndRankAndTheRestIsNotRun) {
+  namespace fs = std::filesystem;
+  struct Case {
+    void (*spoil)(const fs::path& record);
+    const char* words;
+    std::optional<std::int64_t> rank;
+    const char* item = "";
+  };
+  for (const auto& [spoil, words, rank, item] :
+       {Case{[](const fs::path& record) {
+               const auto path = record / "rank-1" / "tensors.csv";
+               const std::string bytes = bytes_of(path);
+               write_file(path, bytes.substr(0, bytes.size() - 30));
+             },
+             "rank-1/tensors.csv", 1, "rank-1/tensors.csv"},
+        Case{[](const fs::path& record) {  // a step that the run lacks
+               const auto path = record / "rank-1" / "memory.csv";
+               const std::string bytes = bytes_of(path);
+               const auto last_row = bytes.rfind('\n', bytes.size() - 2) + 1;
+               write_file(path, bytes + "7" + bytes.substr(bytes.find(',', last_row)));
+             },
+             "rank-1/memory.csv:4: column 'step': '7' is not a step of this run, which by manifest.json has 0 to 1", 1,
+             "rank-1/memory.csv"},
+        Case{[](const fs::path& record) { fs::remove_all(record / "rank-1"); }, "rank 1", 1},
+        Case{[](const fs::path& record) { fs::remove(record / "manifest.json"); }, "manifest.json", std::nullopt}}) {
+    SCOPED_TRACE(words);
+    SyntheticCell cell;
+    const auto verdict = judge_spoilt(cell, spoil);
+    expect_only_completion_red(verdict);
+    EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(words));
+    EXPECT_EQ(verdict.first_divergence->rank, rank);
+    EXPECT_THAT(verdict.first_divergence->item, HasSubstr(item));
+  }
 }
 
 TEST(Completion, ARowMissingFromOneRecordIsToldOfThatRecordWithRankAndStep) {
@@ -55,48 +75,8 @@ TEST(Completion, ARowMissingFromOneRecordIsToldOfThatRecordWithRankAndStep) {
     EXPECT_THAT(result_of(verdict, "completion").reason,
                 HasSubstr(whose + "/rank-0/microbatches.csv: step 1 has no row of microbatch 3"));
     EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(whose + ": "));
-    EXPECT_EQ(verdict.first_divergence->item, "rank-0/microbatches.csv");
-    EXPECT_EQ(verdict.first_divergence->rank, 0);
-    EXPECT_EQ(verdict.first_divergence->step, 1);
+    expect_told(*verdict.first_divergence, {.step = 1, .rank = 0, .item = "rank-0/microbatches.csv"});
   }
-}
-
-TEST(Completion, AStepThatTheRunLacksIsToldOfItsTable) {
-  SyntheticCell cell;
-
-  const auto verdict = judge_spoilt(cell, [](const auto& record) {
-    const auto path = record / "rank-1" / "memory.csv";
-    const std::string bytes = bytes_of(path);
-    const auto last_row = bytes.rfind('\n', bytes.size() - 2) + 1;
-    write_file(path, bytes + "7" + bytes.substr(bytes.find(',', last_row)));
-  });
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(
-      result_of(verdict, "completion").reason,
-      HasSubstr(
-          "rank-1/memory.csv:4: column 'step': '7' is not a step of this run, which by manifest.json has 0 to 1"));
-  EXPECT_EQ(verdict.first_divergence->rank, 1);
-}
-
-TEST(Completion, RankThatLeftNoFolderIsNamed) {
-  SyntheticCell cell;
-
-  const auto verdict = judge_spoilt(cell, [](const auto& record) { std::filesystem::remove_all(record / "rank-1"); });
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 1"));
-  EXPECT_EQ(verdict.first_divergence->rank, 1);
-}
-
-TEST(Completion, RecordWithoutManifestFails) {
-  SyntheticCell cell;
-
-  const auto verdict =
-      judge_spoilt(cell, [](const auto& record) { std::filesystem::remove(record / "manifest.json"); });
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("manifest.json"));
 }
 
 TEST(Completion, KilledRankFailsInTheLaunchersWords) {
@@ -116,57 +96,24 @@ TEST(Completion, KilledRankFailsInTheLaunchersWords) {
   EXPECT_EQ(verdict.first_divergence->step, 1) << "step 0 was whole";
 }
 
-TEST(Completion, KilledRankFailsWithoutALauncherToo) {
-  SyntheticCell cell;
-  cell.candidate.ranks[0].exit.reset();
-
-  const auto verdict = cell.judge();
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 0 left no exit.json"));
-}
-
-TEST(Completion, ErrorInAMessageNamesTheEdge) {
-  SyntheticCell cell;
-  cell.candidate.ranks[1].exit = ExitFile{1, "error", 1, std::nullopt, "1RECV_F3"};
-
-  const auto verdict = cell.judge();
-
-  expect_only_completion_red(verdict);
-  EXPECT_EQ(verdict.first_divergence->item, "rank 0 -> rank 1");
-  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("1RECV_F3"));
-}
-
-TEST(Completion, TimeLimitFailsThoughEveryFileIsThere) {
-  SyntheticCell cell;
-  cell.plan.launch = LaunchFinding{};
-  cell.plan.launch->timed_out = true;
-  cell.plan.launch->words = "no end after 60 s: rank 0 waits for rank 1";
-
-  const auto verdict = cell.judge();
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 0 waits for rank 1"));
+TEST(Completion, ARankThatDidNotEndWellIsToldOfItsRecordTheReferencesFirst) {
+  SyntheticCell killed, broken, both;
+  for (auto* cell : {&killed, &both}) cell->candidate.ranks[0].exit.reset();
+  both.reference.ranks[0].exit.reset();
+  broken.reference.ranks[0].exit = ExitFile{0, "error", 1, std::nullopt, ""};
+  for (const auto& [cell, words] : {std::pair{&killed, "candidate: rank 0 left no exit.json"},
+                                    {&broken, "reference: rank 0 ended with status error"},
+                                    {&both, "reference: rank 0 left no exit.json"}}) {
+    const auto verdict = cell->judge();
+    expect_only_completion_red(verdict);
+    EXPECT_THAT(verdict.first_divergence->words, ::testing::StartsWith(words));
+  }
 }
 
 TEST(Completion, MissingStepOfARankThatSaysOkFails) {
   SyntheticCell cell;
   cell.candidate.ranks[0].steps.pop_back();
-
-  const auto verdict = cell.judge();
-
-  EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::fails);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("steps.csv"));
-}
-
-TEST(Completion, BrokenReferenceIsCalledThat) {
-  SyntheticCell cell;
-  cell.reference.ranks[0].exit = ExitFile{0, "error", 1, std::nullopt, ""};
-
-  const auto verdict = cell.judge();
-
-  expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reference: "));
+  EXPECT_THAT(expect_fails(cell, "completion").words, HasSubstr("steps.csv"));
 }
 
 TEST(Completion, TheLineInWhichAnExceptionAroseIsTold) {
@@ -180,18 +127,6 @@ TEST(Completion, TheLineInWhichAnExceptionAroseIsTold) {
 
   EXPECT_THAT(result_of(judge_cell({}, cell.write_reference(), candidate), "completion").reason,
               HasSubstr("rank 1 ended with status error, code 1, while in 1STEP: train.py:12: RuntimeError: out of"));
-}
-
-TEST(Completion, SweepStoppedByHandIsNotRunRatherThanFailed) {
-  SyntheticCell cell;
-  cell.candidate.ranks[0].exit.reset();
-  cell.plan.launch = LaunchFinding{};
-  cell.plan.launch->interrupted = true;
-
-  const auto verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::not_run);
 }
 
 TEST(Completion, HoldsAndCountsRanksAndStepsOfBothRuns) {
@@ -223,10 +158,7 @@ TEST_P(EndsInAnAction, NamesTheEdgeInTheDirectionOfItsMessage) {
   const auto verdict = cell.judge();
 
   expect_only_completion_red(verdict);
-  EXPECT_EQ(verdict.first_divergence->item, item);
-  EXPECT_EQ(verdict.first_divergence->rank, rank);
-  EXPECT_EQ(verdict.first_divergence->expected, "ok");
-  EXPECT_EQ(verdict.first_divergence->got, "error");
+  expect_told(*verdict.first_divergence, {.rank = rank, .item = item, .expected = "ok", .got = "error"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Completion, EndsInAnAction,
@@ -260,11 +192,9 @@ TEST(Completion, ARankThatEndedWellDidSoBehindItsLastAction) {
   const auto verdict = cell.judge();
 
   expect_only_completion_red(verdict);
-  EXPECT_EQ(verdict.first_divergence->item, "last_action");
-  EXPECT_EQ(verdict.first_divergence->rank, 1);
+  expect_told(*verdict.first_divergence, {.rank = 1, .item = "last_action"});
   EXPECT_EQ(verdict.first_divergence->step, synthetic_steps - 1) << "the last: the run has no step behind it";
-  EXPECT_EQ(verdict.first_divergence->expected, "1STEP");
-  EXPECT_EQ(verdict.first_divergence->got, "1B4");
+  expect_told(*verdict.first_divergence, {.expected = "1STEP", .got = "1B4"});
 
   SyntheticCell silent;
   silent.candidate.ranks[1].exit->last_action.clear();
@@ -290,8 +220,7 @@ TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
       expect_only_completion_red(verdict);
       EXPECT_EQ(verdict.first_divergence->item, "run");
       EXPECT_EQ(verdict.first_divergence->rank, std::nullopt);
-      EXPECT_EQ(verdict.first_divergence->expected, "exit code 0");
-      EXPECT_EQ(verdict.first_divergence->got, got);
+      expect_told(*verdict.first_divergence, {.expected = "exit code 0", .got = got});
       EXPECT_EQ(verdict.first_divergence->words, std::string(of_candidate ? "candidate: " : "reference: ") + words);
     }
   }
@@ -311,24 +240,8 @@ TEST(Completion, TheRankThatALauncherBlamesIsToldWithTheStepItWasIn) {
     const auto found = cell.judge().first_divergence.value();
 
     EXPECT_EQ(found.words, "candidate: a rank returned 1") << "the launcher's words come first";
-    EXPECT_EQ(found.item, rank == 0 ? "rank 1 -> rank 0" : "rank 0 -> rank 1");
-    EXPECT_EQ(found.rank, rank);
-    EXPECT_EQ(found.step, 1);
+    expect_told(found, {.step = 1, .rank = rank, .item = rank == 0 ? "rank 1 -> rank 0" : "rank 0 -> rank 1"});
   }
-}
-
-TEST(Completion, ABlamedRankOfARecordThatCannotBeReadIsToldAlone) {
-  SyntheticCell cell;
-  cell.plan.launch = LaunchFinding{};
-  cell.plan.launch->exit_code = 1;
-  cell.plan.launch->culprit_rank = 1;
-
-  const auto verdict =
-      judge_spoilt(cell, [](const auto& record) { std::filesystem::remove(record / "manifest.json"); });
-
-  expect_only_completion_red(verdict);
-  EXPECT_EQ(verdict.first_divergence->item, "rank 1");
-  EXPECT_EQ(verdict.first_divergence->words, "candidate: the program did not end well");
 }
 
 TEST(Completion, ALauncherThatSaysNothingIsNotTold) {
@@ -339,17 +252,19 @@ TEST(Completion, ALauncherThatSaysNothingIsNotTold) {
   EXPECT_EQ(cell.judge().first_divergence->item, "rank 1");
 }
 
-TEST(Completion, ABlamedRankThatTheRecordDoesNotHaveIsToldAlone) {
-  SyntheticCell cell;
-  cell.plan.launch = LaunchFinding{};
-  cell.plan.launch->exit_code = 1;
-  cell.plan.launch->culprit_rank = 2;
-
-  const auto found = cell.judge().first_divergence.value();
-
-  EXPECT_EQ(found.item, "rank 2");
-  EXPECT_EQ(found.rank, 2);
-  EXPECT_EQ(found.step, 0);
+TEST(Completion, ABlamedRankThatTheRecordCannotShowIsToldAlone) {
+  for (const bool readable : {true, false}) {
+    SyntheticCell cell;
+    cell.plan.launch = LaunchFinding{};
+    cell.plan.launch->exit_code = 1;
+    cell.plan.launch->culprit_rank = 2;
+    const auto verdict = judge_spoilt(cell, [&](const auto& record) {
+      if (!readable) std::filesystem::remove(record / "manifest.json");
+    });
+    expect_only_completion_red(verdict);
+    expect_told(*verdict.first_divergence,
+                {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program did not end well"});
+  }
 }
 
 TEST(Completion, ALauncherThatSawRanksOutliveTheRunIsBelievedUntilAllLeftTheirWord) {
@@ -368,14 +283,6 @@ TEST(Completion, ALauncherThatSawRanksOutliveTheRunIsBelievedUntilAllLeftTheirWo
     EXPECT_EQ(verdict.first_divergence->rank, std::nullopt);
     EXPECT_EQ(verdict.first_divergence->words, "candidate: rank 1 was still there");
   }
-}
-
-TEST(Completion, WhatEndedTheReferenceIsToldBeforeWhatEndedTheCandidate) {
-  SyntheticCell cell;
-  cell.candidate.ranks[0].exit.reset();
-  cell.reference.ranks[0].exit.reset();
-
-  EXPECT_THAT(cell.judge().first_divergence->words, ::testing::StartsWith("reference: rank 0 left no exit.json"));
 }
 
 TEST(Completion, ARunThatWasGoneOnWithIsCountedFromItsFirstStep) {

@@ -24,36 +24,33 @@ TEST(Conformance, TwoActionsInAnotherOrder) {
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
   const auto& found = *result_of(verdict, "conformance").first_divergence;
-  EXPECT_EQ(found.step, 1);
-  EXPECT_EQ(found.rank, 0);
-  EXPECT_EQ(found.expected, "0F0");
+  expect_told(found, {.step = 1, .rank = 0, .expected = "0F0"});
 }
 
-TEST(Conformance, MissingStep) {
-  SyntheticCell cell;
-  std::erase_if(cell.candidate.ranks[1].actions,
-                [](const auto& row) { return row.step == 0 && row.action == "1STEP"; });
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  EXPECT_EQ(result_of(verdict, "conformance").first_divergence->expected, "1STEP");
-}
-
-TEST(Conformance, CommunicationAtWorldSizeOne) {
-  SyntheticCell cell(one_stage());
-  auto row = action_row(cell.candidate, 0, "0STEP");
-  row.index += 1;
-  row.action = "0SEND_F0", row.microbatch = 0;
-  cell.candidate.ranks[0].actions.push_back(row);
-
-  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("conformance"));
+TEST(Conformance, EachActionThatTheListDoesNotHaveIsTold) {
+  expect_each_fails("conformance", {{"no update",
+                                     [](auto& cell) {
+                                       std::erase_if(cell.candidate.ranks[1].actions, [](const auto& row) {
+                                         return row.step == 0 && row.action == "1STEP";
+                                       });
+                                     },
+                                     {.expected = "1STEP"}},
+                                    {"a text that is no action",
+                                     [](auto& cell) { action_row(cell.candidate, 1, "0F2").action = "0G2"; },
+                                     {.step = 1, .item = "0G2"}}});
+  expect_each_red({"conformance"},
+                  {{"communication at world size 1",
+                    [](auto& cell) {
+                      auto row = action_row(cell.candidate, 0, "0STEP");
+                      row.index += 1;
+                      row.action = "0SEND_F0", row.microbatch = 0;
+                      cell.candidate.ranks[0].actions.push_back(row);
+                    }}},
+                  one_stage());
 }
 
 TEST(Conformance, AnotherScheduleUnderTheNameAskedFor) {
-  SyntheticPlan plan;
-  plan.schedule = "afab";
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.schedule = "afab"});
   cell.candidate.manifest["schedule"]["name"] = "1f1b";
 
   const auto verdict = cell.judge();
@@ -104,10 +101,8 @@ TEST(Conformance, AListOfAnotherNumberOfMicrobatchesOrRanks) {
 
   const auto fewer = result_of(microbatches.judge(), "conformance"), more = result_of(ranks.judge(), "conformance");
 
-  EXPECT_EQ(fewer.first_divergence.value().expected, "5 microbatches");
-  EXPECT_EQ(fewer.first_divergence.value().got, "4");
-  EXPECT_EQ(more.first_divergence.value().expected, "2 rows");
-  EXPECT_EQ(more.first_divergence.value().got, "3");
+  expect_told(fewer.first_divergence.value(), {.expected = "5 microbatches", .got = "4"});
+  expect_told(more.first_divergence.value(), {.expected = "2 rows", .got = "3"});
 }
 
 TEST(Conformance, AListThatCannotBeFollowed) {
@@ -151,16 +146,6 @@ TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
     EXPECT_EQ(found.expected, "its own stage and microbatch in the other fields");
     EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate" : "reference"));
   }
-}
-
-TEST(Conformance, ATextThatIsNoAction) {
-  SyntheticCell cell;
-  action_row(cell.candidate, 1, "0F2").action = "0G2";
-
-  const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
-
-  EXPECT_EQ(found.item, "0G2");
-  EXPECT_EQ(found.step, 1);
 }
 
 TEST(Conformance, ActionsAreTakenInTheOrderOfTheirIndex) {

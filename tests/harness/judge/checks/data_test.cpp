@@ -32,20 +32,37 @@ TEST(Data, AnotherMicrobatchOnOneRankIsNamedBeforeWhatFollowsFromIt) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data", "boundaries"));
-  EXPECT_EQ(verdict.first_divergence->level, "data");
-  EXPECT_EQ(verdict.first_divergence->step, 1);
-  EXPECT_EQ(verdict.first_divergence->microbatch, 2);
-  EXPECT_EQ(verdict.first_divergence->rank, 1);
+  expect_told(*verdict.first_divergence, {.level = "data", .step = 1, .microbatch = 2, .rank = 1});
 }
 
-TEST(Data, OtherSizesOnARankThatSeesNoTokensFail) {
-  SyntheticCell cell(with_empty_stage());
-  for (auto& row : cell.candidate.ranks[1].microbatches) row.valid_tokens = 1;
+TEST(Data, NumbersOfEveryRankAreHeld) {
+  for (const std::size_t rank : {0, 1}) {
+    for (auto column : {&StepRow::tokens, &StepRow::valid_tokens}) {
+      SyntheticCell sums;
+      sums.candidate.ranks[rank].steps[1].*column -= 1;
+      expect_fails(sums, "data");
+    }
+    SyntheticCell cell;
+    cell.candidate.ranks[rank].steps[1].live_tokens = 5;
+    expect_told(
+        expect_fails(cell, "data"),
+        {.step = 1, .rank = static_cast<std::int64_t>(rank), .expected = "6", .got = "5", .words = "live tokens"});
+  }
+  SyntheticCell sees_no_tokens(with_empty_stage());
+  for (auto& row : sees_no_tokens.candidate.ranks[1].microbatches) row.valid_tokens = 1;
+  EXPECT_EQ(expect_fails(sees_no_tokens, "data").rank, 1);
+}
 
-  const auto verdict = cell.judge();
+TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
+  SyntheticCell cell, fed_in_part;
+  MicrobatchRow& row = cell.candidate.ranks[1].microbatches.at(synthetic_microbatches + 2);
+  const std::string right = std::exchange(row.data_digest, other_digest);
+  fed_in_part.candidate.ranks[0].microbatches.at(2).data_digest.clear();
+  digest_data_again(fed_in_part.candidate);
 
-  EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::fails);
-  EXPECT_EQ(verdict.first_divergence->rank, 1);
+  expect_told(expect_fails(cell, "data"),
+              {.item = "data", .expected = right, .got = other_digest, .words = "step 1, microbatch 2, rank 1"});
+  EXPECT_THAT(expect_fails(fed_in_part, "data").words, HasSubstr("digests in microbatches.csv"));
 }
 
 TEST(Data, TheDigestOfTheWholeRunIsRecomputedOnEveryRank) {
@@ -116,41 +133,10 @@ TEST(Comparability, ACopyUnderAnotherRunIdIsFoundByItsTimes) {
   expect_not_comparable(cell, "one is a copy");
 }
 
-TEST(Data, ARankThatWasFedSomeOfItsMicrobatches) {
-  SyntheticCell cell;
-  for (auto& row : cell.candidate.ranks[0].microbatches) {
-    if (row.step == 0 && row.microbatch == 2) row.data_digest.clear();
-  }
-  digest_data_again(cell.candidate);
-  EXPECT_THAT(result_of(cell.judge(), "data").reason, HasSubstr("digests in microbatches.csv"));
-}
-
-TEST(Data, TokensOfTheStepAreTheSumOfItsMicrobatches) {
-  for (auto column : {&StepRow::tokens, &StepRow::valid_tokens}) {
-    SyntheticCell cell;
-    cell.candidate.ranks[0].steps[1].*column -= 1;
-    EXPECT_EQ(result_of(cell.judge(), "data").outcome, Outcome::fails);
-  }
-}
-
 TEST(Data, AMaskedMicrobatchIsNoneThatTellsTwoApart) {
   SyntheticCell cell;
   EXPECT_EQ(result_of(cell.judge(), "data").inspected.at("distinct_microbatches"),
             (synthetic_microbatches - 1) * synthetic_steps);
-}
-
-TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
-  SyntheticCell cell;
-  MicrobatchRow& row = cell.candidate.ranks[1].microbatches.at(synthetic_microbatches + 2);
-  const std::string right = row.data_digest;
-  row.data_digest = other_digest;
-
-  const auto found = result_of(cell.judge(), "data").first_divergence.value();
-
-  EXPECT_EQ(found.item, "data");
-  EXPECT_EQ(found.expected, right);
-  EXPECT_EQ(found.got, other_digest);
-  EXPECT_THAT(found.words, HasSubstr("step 1, microbatch 2, rank 1"));
 }
 
 TEST(Data, WhatIsComparedIsCounted) {
@@ -171,27 +157,21 @@ TEST(Data, ARankInTheMiddleThatWasFedSomeOfTheMicrobatches) {
 
   const auto found = expect_red(cell, {"data"}, "data_digest", 0);
 
-  EXPECT_EQ(found.rank, 2);
-  EXPECT_EQ(found.expected, "10 digests");
-  EXPECT_EQ(found.got, "1");
+  expect_told(found, {.rank = 2, .expected = "10 digests", .got = "1"});
   EXPECT_THAT(found.words, ::testing::Not(HasSubstr("embed_tokens")));
 }
 
 TEST(Data, WithoutADigestIsToldOfItsRecordInTheFirstMicrobatch) {
-  for (const bool of_candidate : {true, false}) {
+  for (const std::string whose : {"candidate", "reference"}) {
     SyntheticCell cell;
-    SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
+    SyntheticRun& run = whose == "candidate" ? cell.candidate : cell.reference;
     for (auto& rank : run.ranks) {
       for (auto& row : rank.microbatches) row.data_digest.clear();
     }
     digest_data_again(run);
 
-    const auto found = result_of(cell.judge(), "data").first_divergence.value();
-
-    EXPECT_EQ(found.microbatch, 0);
-    EXPECT_EQ(found.expected, "a digest");
-    EXPECT_EQ(found.got, "none");
-    EXPECT_THAT(found.words, HasSubstr(of_candidate ? "of the candidate" : "of the reference"));
+    expect_told(expect_fails(cell, "data"),
+                {.microbatch = 0, .expected = "a digest", .got = "none", .words = "of the " + whose});
   }
 }
 
@@ -224,27 +204,11 @@ TEST(Data, InTheFirstSchemaAReferenceThatIsReadInPartHasNoDigestOfTheWhole) {
   EXPECT_EQ(data.outcome, Outcome::holds) << data.reason;
 }
 
-TEST(Data, TotalsOfAStepAreHeldOnEveryRank) {
-  for (const std::size_t rank : {0, 1}) {
-    SyntheticCell cell;
-    cell.candidate.ranks[rank].steps[1].live_tokens = 5;
-
-    const auto found = result_of(cell.judge(), "data").first_divergence.value();
-
-    EXPECT_EQ(found.step, 1);
-    EXPECT_EQ(found.rank, static_cast<std::int64_t>(rank));
-    EXPECT_EQ(found.expected, "6");
-    EXPECT_EQ(found.got, "5");
-    EXPECT_THAT(found.words, HasSubstr("live tokens"));
-  }
-}
-
 TEST(Data, RowsOfAStepMayStandInAnyOrder) {
   SyntheticCell cell;
-  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks)
-      std::ranges::stable_sort(rank.microbatches, {},
-                               [](const auto& row) { return std::pair(row.step, -row.microbatch); });
+  for (RankRecord& rank : cell.all_ranks()) {
+    std::ranges::stable_sort(rank.microbatches, {},
+                             [](const auto& row) { return std::pair(row.step, -row.microbatch); });
   }
   const auto verdict = cell.judge();
   EXPECT_TRUE(verdict.holds) << result_of(verdict, "data").reason;
@@ -253,9 +217,7 @@ TEST(Data, RowsOfAStepMayStandInAnyOrder) {
 TEST(Data, LiveTokensAreDistinctIdsOfTheVocabulary) {
   for (const std::int64_t live : {0, 9}) {
     SyntheticCell cell;
-    for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
-      for (auto& rank : run->ranks) rank.steps[1].live_tokens = live;
-    }
+    for (RankRecord& rank : cell.all_ranks()) rank.steps[1].live_tokens = live;
     const auto data = result_of(cell.judge(), "data");
     EXPECT_EQ(data.outcome, Outcome::fails);
     EXPECT_THAT(data.reason, HasSubstr("(expected 1 to 8, got " + std::to_string(live)));

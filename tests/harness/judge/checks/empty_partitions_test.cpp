@@ -17,8 +17,12 @@ TEST(EmptyPartitions, CountsStagesWithoutLayersAndRelays) {
   EXPECT_EQ(result.outcome, Outcome::holds);
   EXPECT_EQ(result.inspected.at("stages"), 2);  // the empty one, and norm with lm_head
   EXPECT_EQ(result.inspected.at("stages_without_units"), 1);
+  EXPECT_EQ(result.inspected.at("ranks_without_units"), 1);
+  EXPECT_EQ(result.inspected.at("parameters"), 2) << "norm and head of the last stage";
   EXPECT_EQ(result.compared.at("relays"), 2 * synthetic_microbatches * synthetic_steps);
   EXPECT_EQ(result.compared.at("activation_peaks"), synthetic_steps);
+  EXPECT_EQ(result.compared.at("memory_cells"), 3 * synthetic_steps);
+  EXPECT_THAT(result.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 
 TEST(EmptyPartitions, ParameterOnAStageWithoutUnits) {
@@ -33,56 +37,6 @@ TEST(EmptyPartitions, ParameterOnAStageWithoutUnits) {
   EXPECT_THAT(result_of(verdict, "empty_partitions").reason, HasSubstr("the stage holds no layer"));
 }
 
-TEST(EmptyPartitions, RelayThatChangesABit) {
-  SyntheticCell cell(with_empty_stage());
-  for (auto& row : cell.candidate.ranks[1].boundaries) {
-    if (row.step == 1 && row.microbatch == 2 && row.direction == "backward" && row.side == "send")
-      row.digest = other_digest;
-  }
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries", "empty_partitions"));
-  EXPECT_EQ(result_of(verdict, "empty_partitions").first_divergence->stage, 1);
-  EXPECT_EQ(result_of(verdict, "empty_partitions").first_divergence->direction, "backward");
-}
-
-TEST(EmptyPartitions, BytesOnARankWithoutUnits) {
-  SyntheticCell cell(with_empty_stage());
-  for (auto& row : cell.candidate.ranks[1].memory) row.gradient_bytes = 4;
-
-  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("empty_partitions", "memory"));
-}
-
-TEST(EmptyPartitions, RelayThatHandsNothingOn) {
-  SyntheticCell cell(with_empty_stage());
-  std::erase_if(cell.candidate.ranks[1].boundaries, [](const BoundaryRow& row) {
-    return row.step == 1 && row.microbatch == 2 && row.direction == "forward" && row.side == "send";
-  });
-  EXPECT_THAT(result_of(cell.judge(), "empty_partitions").reason, HasSubstr("none that went out"));
-}
-
-TEST(EmptyPartitions, EveryOwnersBytesOnARankWithoutUnits) {
-  for (auto column : {&MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes, &MemoryRow::optimizer_bytes}) {
-    SyntheticCell cell(with_empty_stage());
-    cell.candidate.ranks[1].memory[1].*column = 4;
-    EXPECT_EQ(result_of(cell.judge(), "empty_partitions").outcome, Outcome::fails);
-  }
-}
-
-TEST(EmptyPartitions, ActivationsBeyondTheOneThatIsHandedOn) {
-  SyntheticCell cell(with_empty_stage());
-  *cell.candidate.ranks[1].memory[1].activation_peak_bytes += 4;
-  EXPECT_EQ(result_of(cell.judge(), "empty_partitions").outcome, Outcome::fails);
-}
-
-TEST(EmptyPartitions, AStageThatLacksItsNorm) {
-  SyntheticCell cell(with_empty_stage());
-  for (auto& rank : cell.candidate.ranks)
-    std::erase_if(rank.tensors, [](const TensorRow& row) { return row.name == "model.norm.weight"; });
-  EXPECT_THAT(result_of(cell.judge(), "empty_partitions").reason, HasSubstr("parameters"));
-}
-
 TEST(EmptyPartitions, ARelayThatChangesABitIsToldWithItsPlace) {
   for (const std::string direction : {"forward", "backward"}) {
     SyntheticCell cell(with_empty_stage());
@@ -93,18 +47,45 @@ TEST(EmptyPartitions, ARelayThatChangesABitIsToldWithItsPlace) {
     }
     ASSERT_TRUE(in && out);
     out->digest = other_digest;
-
-    const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
-
-    EXPECT_EQ(found.step, 1);
-    EXPECT_EQ(found.microbatch, 2);
-    EXPECT_EQ(found.stage, 1);
-    EXPECT_EQ(found.rank, 1);
-    EXPECT_EQ(found.direction, direction);
-    EXPECT_EQ(found.item, direction + " relay of stage 1");
-    EXPECT_EQ(found.expected, in->digest);
-    EXPECT_EQ(found.got, other_digest);
+    const auto verdict = cell.judge();
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries", "empty_partitions"));
+    const auto& found = result_of(verdict, "empty_partitions").first_divergence.value();
+    expect_told(found, {.step = 1, .microbatch = 2, .stage = 1, .rank = 1, .direction = direction});
+    expect_told(found, {.item = direction + " relay of stage 1", .expected = in->digest, .got = other_digest});
   }
+}
+
+TEST(EmptyPartitions, WhatAStageWithoutUnitsHoldsOrDoesNotHandOnIsTold) {
+  expect_each_fails(
+      "empty_partitions",
+      {{"weights", [](auto& cell) { cell.candidate.ranks[1].memory[1].parameter_bytes = 4; }},
+       {"gradients", [](auto& cell) { cell.candidate.ranks[1].memory[1].gradient_bytes = 4; }},
+       {"optimiser state",
+        [](auto& cell) { cell.candidate.ranks[1].memory[1].optimizer_bytes = 8; },
+        {.step = 1, .rank = 1, .item = "optimizer_bytes", .expected = "0", .got = "8"}},
+       {"activations beyond the one that is handed on",
+        [](auto& cell) { *cell.candidate.ranks[1].memory[1].activation_peak_bytes += 4; }},
+       {"without its norm",
+        [](auto& cell) {
+          for (auto& rank : cell.candidate.ranks)
+            std::erase_if(rank.tensors, [](const TensorRow& row) { return row.name == "model.norm.weight"; });
+        },
+        {.words = "parameters"}},
+       {"a relay that hands nothing on",
+        [](auto& cell) {
+          std::erase_if(cell.candidate.ranks[1].boundaries, [](const BoundaryRow& row) {
+            return row.step == 1 && row.microbatch == 2 && row.direction == "forward" && row.side == "send";
+          });
+        },
+        {.words = "none that went out"}},
+       {"a relay of what never came in",
+        [](auto& cell) {
+          std::erase_if(cell.candidate.ranks[1].boundaries, [](const BoundaryRow& row) {
+            return row.step == 0 && row.microbatch == 3 && row.direction == "forward" && row.side == "receive";
+          });
+        },
+        {.microbatch = 3, .expected = "a tensor that came in"}}},
+      with_empty_stage());
 }
 
 TEST(EmptyPartitions, ARelayOfAnotherShapeOrDtype) {
@@ -123,18 +104,6 @@ TEST(EmptyPartitions, ARelayOfAnotherShapeOrDtype) {
   }
 }
 
-TEST(EmptyPartitions, ARelayOfWhatNeverCameIn) {
-  SyntheticCell cell(with_empty_stage());
-  std::erase_if(cell.candidate.ranks[1].boundaries, [](const BoundaryRow& row) {
-    return row.step == 0 && row.microbatch == 3 && row.direction == "forward" && row.side == "receive";
-  });
-
-  const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
-
-  EXPECT_EQ(found.microbatch, 3);
-  EXPECT_EQ(found.expected, "a tensor that came in");
-}
-
 TEST(EmptyPartitions, WhatAStageOfTheSameRankHandsOverIsRelayedToo) {
   SyntheticCell cell(with_empty_stage());
   cell.plan.checks = {"empty_partitions"};
@@ -149,9 +118,7 @@ TEST(EmptyPartitions, WhatAStageOfTheSameRankHandsOverIsRelayedToo) {
 
 // A stage with the embedding alone begins the model, one with norm and head alone ends it: they relay nothing.
 TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
-  SyntheticPlan plan;
-  plan.stages = {{"embed_tokens"}, {"layers.0", "layers.1"}, {"norm", "lm_head"}};
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.stages = {{"embed_tokens"}, {"layers.0", "layers.1"}, {"norm", "lm_head"}}});
 
   const auto empty = result_of(cell.judge(), "empty_partitions");
 
@@ -162,9 +129,7 @@ TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
 }
 
 TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
-  SyntheticPlan plan;
-  plan.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}};
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}}});
   cell.plan.checks = {"empty_partitions"};
   for (auto& rank : cell.candidate.ranks)
     std::erase_if(rank.boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
@@ -177,9 +142,7 @@ TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
 }
 
 TEST(EmptyPartitions, RelaysAreToldInTheOrderOfComputation) {
-  SyntheticPlan plan;
-  plan.stages = {{"embed_tokens", "layers.0"}, {}, {}, {"layers.1", "norm", "lm_head"}};
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.stages = {{"embed_tokens", "layers.0"}, {}, {}, {"layers.1", "norm", "lm_head"}}});
   const auto change = [&](std::size_t rank, const std::string& direction) {
     for (auto& row : cell.candidate.ranks[rank].boundaries) {
       if (row.step == 0 && row.microbatch == 0 && row.direction == direction && row.side == "send")
@@ -192,17 +155,6 @@ TEST(EmptyPartitions, RelaysAreToldInTheOrderOfComputation) {
   const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
 
   EXPECT_EQ(found.item, "forward relay of stage 1") << "before any backward pass of that microbatch";
-}
-
-TEST(EmptyPartitions, CountWhatTheRanksWithoutUnitsAndTheStagesWithoutLayersHold) {
-  SyntheticCell cell(with_empty_stage());
-
-  const auto empty = result_of(cell.judge(), "empty_partitions");
-
-  EXPECT_EQ(empty.inspected.at("ranks_without_units"), 1);
-  EXPECT_EQ(empty.compared.at("memory_cells"), 3 * synthetic_steps);
-  EXPECT_EQ(empty.inspected.at("parameters"), 2) << "norm and head of the last stage";
-  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not inspected")));
 }
 
 TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
@@ -220,19 +172,6 @@ TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
   EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
   EXPECT_THAT(empty.reason, HasSubstr("not inspected: bytes of ranks without units"));
   EXPECT_FALSE(empty.compared.contains("activation_peaks"));
-}
-
-TEST(EmptyPartitions, BytesOfARankWithoutUnitsAreToldWithStepAndColumn) {
-  SyntheticCell cell(with_empty_stage());
-  cell.candidate.ranks[1].memory[1].optimizer_bytes = 8;
-
-  const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
-
-  EXPECT_EQ(found.step, 1);
-  EXPECT_EQ(found.rank, 1);
-  EXPECT_EQ(found.item, "optimizer_bytes");
-  EXPECT_EQ(found.expected, "0");
-  EXPECT_EQ(found.got, "8");
 }
 
 }  // namespace

@@ -23,15 +23,6 @@ SyntheticPlan on_gpus(const std::string& transport = "mpi") {
   return plan;
 }
 
-CheckResult expect_memory_not_run(SyntheticCell& cell) {
-  const auto verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
-  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-  return result_of(verdict, "memory");
-}
-
 TEST(GpuMemory, IsJudgedAndItsFiguresAreTold) {
   SyntheticCell cell(on_gpus());
   cell.candidate.ranks[1].gpu_memory[1].free_bytes -= 77;
@@ -62,29 +53,46 @@ TEST(GpuMemory, RunsOnCpusHaveNone) {
   EXPECT_THAT(memory.measured, ::testing::Not(HasSubstr("GPU")));
 }
 
-TEST(GpuMemory, OneActivationKeptTooLongIsFoundAtItsAction) {
-  SyntheticCell cell(on_gpus());
-  for (auto& row : cell.candidate.ranks[0].actions) {
-    if (row.step == 0 && row.index >= action_row(cell.candidate, 0, "0F1").index) *row.peak_bytes += 64;
-  }
-
-  EXPECT_EQ(expect_memory_red(cell).item, "0F1");
-}
-
-TEST(GpuMemory, StateBeyondWhatShapesGive) {
-  SyntheticCell cell(on_gpus());
-  *cell.candidate.ranks[0].memory[1].optimizer_bytes += 4;
-
-  EXPECT_EQ(expect_memory_red(cell).item, "optimizer_bytes");
-}
-
-TEST(GpuMemory, ReferenceThatLeaksIsSeenAgainstTheFormOfItsKernel) {
-  SyntheticCell cell(on_gpus());
-  for (auto& row : cell.reference.ranks[0].saved) {
-    if (row.microbatch == 2 && row.unit == "layers.1") row.saved_bytes += 64;
-  }
-
-  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("closed form"));
+TEST(GpuMemory, EachWayInWhichBytesAreWrongIsTold) {
+  expect_each_red({"memory"},
+                  {{"an activation kept too long",
+                    [](auto& cell) {
+                      const auto from = action_row(cell.candidate, 0, "0F1").index;
+                      for (auto& row : cell.candidate.ranks[0].actions) {
+                        if (row.step == 0 && row.index >= from) *row.peak_bytes += 64;
+                      }
+                    },
+                    {.item = "0F1"}},
+                   {"state beyond what shapes give",
+                    [](auto& cell) { *cell.candidate.ranks[0].memory[1].optimizer_bytes += 4; },
+                    {.item = "optimizer_bytes"}},
+                   {"a reference that leaks, against the form of its kernel",
+                    [](auto& cell) {
+                      for (auto& row : cell.reference.ranks[0].saved) {
+                        if (row.microbatch == 2 && row.unit == "layers.1") row.saved_bytes += 64;
+                      }
+                    },
+                    {.words = "closed form"}},
+                   {"a tensor that the allocator did not see",
+                    [](auto& cell) { cell.reference.ranks[0].gpu_memory[0].requested_peak_bytes -= 64; },
+                    {.item = "requested_peak_bytes", .words = "reference: step"}},
+                   {"more reserved at the end than at the peak",
+                    [](auto& cell) {
+                      auto& row = cell.candidate.ranks[0].gpu_memory[0];
+                      row.reserved_bytes = row.reserved_peak_bytes + 1;
+                      row.free_bytes -= 16 << 20;
+                    },
+                    {.item = "reserved_bytes"}},
+                   {"more free than the allocator leaves",
+                    [](auto& cell) { cell.candidate.ranks[0].gpu_memory[1].free_bytes += 501; },
+                    {.item = "free_bytes"}},
+                   {"a GPU without bytes",
+                    [](auto& cell) {
+                      auto& row = cell.candidate.ranks[1].gpu_memory[1];
+                      row.reserved_bytes = row.free_bytes = row.total_bytes = 0;
+                    },
+                    {.item = "free_bytes"}}},
+                  on_gpus());
 }
 
 TEST(GpuMemory, OneTensorThatTheRunDidNotCount) {
@@ -93,22 +101,9 @@ TEST(GpuMemory, OneTensorThatTheRunDidNotCount) {
 
   const auto found = expect_memory_red(cell);
 
-  EXPECT_EQ(found.item, "requested_peak_bytes");
-  EXPECT_EQ(found.rank, 1);
-  EXPECT_EQ(found.step, 1);
+  expect_told(found, {.step = 1, .rank = 1, .item = "requested_peak_bytes"});
   const std::int64_t counted = *cell.candidate.ranks[1].memory[1].peak_bytes;
-  EXPECT_EQ(found.expected, std::to_string(counted));
-  EXPECT_EQ(found.got, std::to_string(counted + 64));
-}
-
-TEST(GpuMemory, OneTensorThatTheAllocatorDidNotSee) {
-  SyntheticCell cell(on_gpus());
-  cell.reference.ranks[0].gpu_memory[0].requested_peak_bytes -= 64;
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "requested_peak_bytes");
-  EXPECT_THAT(found.words, HasSubstr("reference: step"));
+  expect_told(found, {.expected = std::to_string(counted), .got = std::to_string(counted + 64)});
 }
 
 TEST(GpuMemory, ReservedBelowWhatWasAskedFor) {
@@ -122,85 +117,31 @@ TEST(GpuMemory, ReservedBelowWhatWasAskedFor) {
   EXPECT_EQ(found.expected, "at least " + std::to_string(row.requested_peak_bytes));
 }
 
-TEST(GpuMemory, MoreReservedAtTheEndThanAtThePeak) {
-  SyntheticCell cell(on_gpus());
-  auto& row = cell.candidate.ranks[0].gpu_memory[0];
-  row.reserved_bytes = row.reserved_peak_bytes + 1;
-  row.free_bytes -= 16 << 20;
-
-  EXPECT_EQ(expect_memory_red(cell).item, "reserved_bytes");
+TEST(GpuMemory, WithoutTheFileOfOneRecordItIsNotRun) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell(on_gpus());
+    (of_candidate ? cell.candidate : cell.reference).ranks.back().gpu_memory.clear();
+    const auto verdict = cell.judge();
+    EXPECT_FALSE(verdict.holds);
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_THAT(result_of(verdict, "memory").reason,
+                HasSubstr(of_candidate ? "gpu_memory.csv of the candidate" : "gpu_memory.csv of the reference"));
+  }
 }
 
-TEST(GpuMemory, MoreFreeThanTheAllocatorLeaves) {
-  SyntheticCell cell(on_gpus());
-  cell.candidate.ranks[0].gpu_memory[1].free_bytes += 501;
-
-  EXPECT_EQ(expect_memory_red(cell).item, "free_bytes");
-}
-
-TEST(GpuMemory, WithoutTheFileItIsNotRun) {
-  SyntheticCell cell(on_gpus());
-  cell.candidate.ranks[1].gpu_memory.clear();
-
-  EXPECT_THAT(expect_memory_not_run(cell).reason, HasSubstr("gpu_memory.csv of the candidate"));
-}
-
-TEST(GpuMemory, WithoutTheReferencesFileItIsNotRunEither) {
-  SyntheticCell cell(on_gpus());
-  cell.reference.ranks[0].gpu_memory.clear();
-
-  EXPECT_THAT(expect_memory_not_run(cell).reason, HasSubstr("gpu_memory.csv of the reference"));
-}
-
-TEST(GpuMemory, AStepThatTheFileLacksFails) {
-  SyntheticCell cell(on_gpus());
-  cell.candidate.ranks[1].gpu_memory.pop_back();
-
-  EXPECT_THAT(expect_red(cell, {"completion"}, "rank-1/gpu_memory.csv", 1).words, HasSubstr("no row of step 1"));
-}
-
-TEST(GpuMemory, AStepTwiceFails) {
-  SyntheticCell cell(on_gpus());
-  auto& rows = cell.candidate.ranks[0].gpu_memory;
-  rows.push_back(rows.back());
-
-  EXPECT_THAT(expect_red(cell, {"completion"}, "rank-0/gpu_memory.csv", 1).words,
-              HasSubstr("a second row of the same key"));
-}
-
-/// The verdict over a candidate one of whose files was spoiled on disk.
-CellVerdict with_spoiled_file(const std::function<std::string(std::string)>& spoil) {
-  SyntheticCell cell(on_gpus());
-  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
-  const auto path = candidate / "rank-1" / "gpu_memory.csv";
-  write_file(path, spoil(read_file(path)));
-  return judge_cell(cell.plan, reference, candidate);
-}
-
-TEST(GpuMemory, AFileCutOffInALineIsARecordThatCannotBeRead) {
-  const auto verdict = with_spoiled_file([](std::string text) { return text.substr(0, text.size() - 3); });
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(result_of(verdict, "completion").reason, AllOf(HasSubstr("rank-1"), HasSubstr("gpu_memory.csv")));
-}
-
-TEST(GpuMemory, ACellThatIsNoNumberIsNamed) {
-  const auto verdict = with_spoiled_file([](std::string text) {
-    const auto cell = text.find("\n0,") + 3;
-    return text.replace(cell, text.find(',', cell) - cell, "much");
-  });
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(result_of(verdict, "completion").reason,
-              AllOf(HasSubstr("requested_peak_bytes"), HasSubstr("'much' is not")));
-}
-
-TEST(GpuMemory, AColumnThatIsMissingIsNamed) {
-  const auto verdict =
-      with_spoiled_file([](std::string text) { return text.replace(text.find("reserved_b"), 10, "x"); });
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reserved_bytes"));
+TEST(GpuMemory, AStepThatTheFileLacksOrHasTwiceFails) {
+  expect_each_red({"completion"},
+                  {{"lacks",
+                    [](auto& cell) { cell.candidate.ranks[1].gpu_memory.pop_back(); },
+                    {.step = 1, .item = "rank-1/gpu_memory.csv", .words = "no row of step 1"}},
+                   {"twice",
+                    [](auto& cell) {
+                      auto& rows = cell.candidate.ranks[0].gpu_memory;
+                      rows.push_back(rows.back());
+                    },
+                    {.step = 1, .item = "rank-0/gpu_memory.csv", .words = "a second row of the same key"}}},
+                  on_gpus());
 }
 
 TEST(GpuMemory, RanksOfOneProcessShareItsPeak) {
@@ -269,13 +210,6 @@ TEST(GpuMemory, AllThatIsReservedMayBeAskedForAndAllElseMayBeFree) {
     row.free_bytes = row.total_bytes - row.reserved_bytes;
   }
   EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::holds);
-}
-
-TEST(GpuMemory, AGpuHasBytes) {
-  SyntheticCell cell(on_gpus());
-  auto& row = cell.candidate.ranks[1].gpu_memory[1];
-  row.reserved_bytes = row.free_bytes = row.total_bytes = 0;
-  EXPECT_EQ(expect_memory_red(cell).item, "free_bytes");
 }
 
 TEST(GpuMemory, AnExternalRecordMayLackThePeakThatTheAllocatorsIsComparedWith) {

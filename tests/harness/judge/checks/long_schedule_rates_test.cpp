@@ -77,8 +77,7 @@ TEST_P(LongSchedule, IsRedWhereARateOfTheLastTenthIsATinyPartOff) {
 
   EXPECT_EQ(result.outcome, Outcome::fails);
   ASSERT_TRUE(result.first_divergence);
-  EXPECT_EQ(result.first_divergence->item, "learning_rate");
-  EXPECT_EQ(result.first_divergence->step, step);
+  expect_told(*result.first_divergence, {.step = step, .item = "learning_rate"});
 }
 
 TEST_P(LongSchedule, OfAnotherProgramMayHaveALibrarysOwnLastBitOfTheCosine) {

@@ -22,49 +22,48 @@ TEST(Memory, OneKeptTensorIsFoundAtItsAction) {
 
   const auto found = expect_memory_red(cell);
 
-  EXPECT_EQ(found.item, "0F2");
-  EXPECT_EQ(found.step, 1);
-  EXPECT_EQ(found.rank, 0);
-  EXPECT_THAT(found.words, HasSubstr(", +64"));
+  expect_told(found, {.step = 1, .rank = 0, .item = "0F2", .words = ", +64"});
   EXPECT_THAT(found.words, HasSubstr("layers.0"));
 }
 
-TEST(Memory, FewerBytesThanPredictedFailToo) {
-  SyntheticCell cell;
-  *action_row(cell.candidate, 0, "1B3").peak_bytes -= 4;
-  EXPECT_EQ(expect_memory_red(cell).item, "1B3");
-}
-
-TEST(Memory, PeakOfTheStepIsTheLargestOfItsActions) {
-  SyntheticCell cell;
-  *cell.candidate.ranks[1].memory[0].activation_peak_bytes += 1;
-  EXPECT_EQ(expect_memory_red(cell).item, "activation_peak_bytes");
-}
-
-TEST(Memory, AStepThatEndsWithMoreThanTheFirstIsALeak) {
-  SyntheticCell cell;
-  *cell.candidate.ranks[1].memory[1].live_bytes += 4;
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "live_bytes");
-  EXPECT_EQ(found.step, 1);
-  EXPECT_EQ(found.rank, 1);
-}
-
-// Owners and sums agree, so that no other rule sees it.
-TEST(Memory, AStepThatEndsWithLessThanTheFirstIsRedToo) {
-  SyntheticCell cell;
-  MemoryRow& row = cell.candidate.ranks[1].memory[1];
-  *row.other_bytes -= 3, *row.live_bytes -= 3, *row.peak_bytes -= 3;
-
-  EXPECT_EQ(expect_memory_red(cell).item, "live_bytes");
-}
-
-TEST(Memory, AReferenceThatLeaksIsNoReference) {
-  SyntheticCell cell;
-  *cell.reference.ranks[0].memory[1].live_bytes -= 4;
-  EXPECT_EQ(expect_memory_red(cell).item, "live_bytes");
+TEST(Memory, EachWayInWhichBytesAreWrongIsTold) {
+  expect_each_red({"memory"}, {{"fewer than predicted",
+                                [](auto& cell) { *action_row(cell.candidate, 0, "1B3").peak_bytes -= 4; },
+                                {.item = "1B3", .words = ", -4"}},
+                               {"a peak of the step that is not the largest of its actions",
+                                [](auto& cell) { *cell.candidate.ranks[1].memory[0].activation_peak_bytes += 1; },
+                                {.item = "activation_peak_bytes"}},
+                               {"a step that ends with more than the first",
+                                [](auto& cell) { *cell.candidate.ranks[1].memory[1].live_bytes += 4; },
+                                {.step = 1, .rank = 1, .item = "live_bytes"}},
+                               {"a step that ends with less, owners and sums agreeing, so that no other rule sees it",
+                                [](auto& cell) {
+                                  MemoryRow& row = cell.candidate.ranks[1].memory[1];
+                                  *row.other_bytes -= 3, *row.live_bytes -= 3, *row.peak_bytes -= 3;
+                                },
+                                {.item = "live_bytes"}},
+                               {"a reference that leaks",
+                                [](auto& cell) { *cell.reference.ranks[0].memory[1].live_bytes -= 4; },
+                                {.item = "live_bytes"}},
+                               {"a reference that leaks, against its closed form",
+                                [](auto& cell) {
+                                  for (auto& row : cell.reference.ranks[0].saved) {
+                                    if (row.microbatch == 2 && row.unit == "layers.1") row.saved_bytes += 64;
+                                  }
+                                },
+                                {.microbatch = 2, .item = "layers.1", .words = "closed form"}},
+                               {"the whole model on a rank",
+                                [](auto& cell) {
+                                  for (auto& row : cell.candidate.ranks[0].memory)
+                                    row.parameter_bytes = cell.reference.ranks[0].memory[0].parameter_bytes;
+                                },
+                                {.rank = 0, .item = "parameter_bytes"}},
+                               {"buffers beyond every message in flight",
+                                [](auto& cell) { cell.candidate.ranks[1].memory[1].buffer_bytes = 100000; },
+                                {.item = "buffer_bytes"}},
+                               {"an action without its peak",
+                                [](auto& cell) { action_row(cell.candidate, 1, "1F2").peak_bytes.reset(); },
+                                {.item = "1F2", .got = "absent"}}});
 }
 
 TEST(Memory, VerdictCarriesWhatTheLawGivesEachRank) {
@@ -79,40 +78,14 @@ TEST(Memory, VerdictCarriesWhatTheLawGivesEachRank) {
   }
 }
 
-TEST(Memory, ReferenceThatLeaksIsSeenAgainstItsClosedForm) {
-  SyntheticCell cell;
-  for (auto& row : cell.reference.ranks[0].saved) {
-    if (row.microbatch == 2 && row.unit == "layers.1") row.saved_bytes += 64;
-  }
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "layers.1");
-  EXPECT_EQ(found.microbatch, 2);
-  EXPECT_THAT(found.words, HasSubstr("closed form"));
-}
-
 TEST(Memory, ASplitBackwardThatNobodyMeasuredIsHeldToUpperLimitsAndThatIsSaid) {
-  SyntheticPlan plan;
-  plan.schedule = "zb-h1";
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.schedule = "zb-h1"});
   ASSERT_FALSE(cell.reference.ranks[0].saved[0].input_bytes);
 
   EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("whether split backward passes keep less"));
 
   SyntheticCell whole;
   EXPECT_THAT(result_of(whole.judge(), "memory").reason, ::testing::Not(HasSubstr("split backward")));
-}
-
-TEST(Memory, WholeModelOnARank) {
-  SyntheticCell cell;
-  for (auto& row : cell.candidate.ranks[0].memory)
-    row.parameter_bytes = cell.reference.ranks[0].memory[0].parameter_bytes;
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "parameter_bytes");
-  EXPECT_EQ(found.rank, 0);
 }
 
 TEST(Memory, SumOverTheRanksIsTheReferencePlusTheTiedCopy) {
@@ -129,12 +102,6 @@ TEST(Memory, SumOverTheRanksIsTheReferencePlusTheTiedCopy) {
   EXPECT_EQ(sum(cell.candidate, &MemoryRow::gradient_bytes) - sum(cell.reference, &MemoryRow::gradient_bytes), 0);
   EXPECT_EQ(sum(cell.candidate, &MemoryRow::optimizer_bytes) - sum(cell.reference, &MemoryRow::optimizer_bytes), 260);
   EXPECT_TRUE(cell.judge().holds);
-}
-
-TEST(Memory, BuffersBeyondEveryMessageInFlight) {
-  SyntheticCell cell;
-  cell.candidate.ranks[1].memory[1].buffer_bytes = 100000;
-  EXPECT_EQ(expect_memory_red(cell).item, "buffer_bytes");
 }
 
 TEST(Memory, BuffersAtWorldSizeOne) {
@@ -200,9 +167,7 @@ TEST(Memory, AnothersOptimiserOfUnknownFormIsToldAndItsWeightsStillJudged) {
 
 /// The largest that the list lets a rank's buffers be, as the check tells it.
 std::int64_t buffer_bound_told(bool tied) {
-  SyntheticPlan plan;
-  plan.tied = tied;
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.tied = tied});
   const std::string measured = result_of(cell.judge(), "memory").measured;
   std::smatch found;
   EXPECT_TRUE(std::regex_search(measured, found, std::regex("transport buffers at most [0-9]+ of ([0-9]+) bytes")));
@@ -231,20 +196,6 @@ TEST(Memory, ActionsAreTakenInTheOrderOfTheirIndex) {
   EXPECT_EQ(memory.compared.at("actions"), 3 * 2 * synthetic_microbatches * synthetic_steps)
       << "F and B on each rank of both runs";
   EXPECT_EQ(memory.compared.at("activation_peaks"), 3 * synthetic_steps);
-}
-
-TEST(Memory, FewerBytesAreToldWithTheirDifference) {
-  SyntheticCell cell;
-  *action_row(cell.candidate, 0, "1B3").peak_bytes -= 4;
-  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr(", -4"));
-}
-
-TEST(Memory, OurOwnRecordsSayThePeakOfEveryAction) {
-  SyntheticCell cell;
-  action_row(cell.candidate, 1, "1F2").peak_bytes.reset();
-  const auto action = expect_memory_red(cell);
-  EXPECT_EQ(action.item, "1F2");
-  EXPECT_EQ(action.got, "absent");
 }
 
 TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
@@ -279,8 +230,7 @@ TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
   *step.reference.ranks[0].memory[1].activation_peak_bytes -= 4;
 
   const auto found = expect_memory_red(action);
-  EXPECT_EQ(found.item, "0B2");
-  EXPECT_EQ(found.step, 1);
+  expect_told(found, {.step = 1, .item = "0B2"});
   EXPECT_THAT(found.words, ::testing::StartsWith("reference: step 1, rank 0, action 0B2"));
   EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference: step 1, rank 0, activation_peak_bytes"));
 }
@@ -295,19 +245,12 @@ TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
 
 TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheLawOut) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
-  }
+  for (RankRecord& rank : cell.all_ranks()) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
 
   const auto memory = result_of(cell.judge(), "memory");
 
   EXPECT_EQ(memory.outcome, Outcome::not_run);
   EXPECT_THAT(memory.reason, HasSubstr("equal shapes in all steps (saved.csv is of one step)"));
-}
-
-TEST(Memory, WhatUnitsKeepIsLookedAtOnce) {
-  SyntheticCell cell;
-  EXPECT_EQ(result_of(cell.judge(), "memory").inspected.at("saved_cells"), 5 * synthetic_microbatches);
 }
 
 TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
@@ -326,9 +269,7 @@ TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
     EXPECT_EQ(found.item == "layers.1", !right) << "else it is the actions, which were not made so";
     if (right) continue;
     EXPECT_EQ(found.expected, std::to_string(4 * 4 * 4));
-    EXPECT_EQ(found.got, std::to_string(4 * 4 * 4 + 4));
-    EXPECT_EQ(found.step, 0);
-    EXPECT_EQ(found.microbatch, 2);
+    expect_told(found, {.step = 0, .microbatch = 2, .got = std::to_string(4 * 4 * 4 + 4)});
   }
 }
 
@@ -382,12 +323,6 @@ TEST(Memory, BuffersUpToTheBoundHoldAndTheLargestIsTold) {
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
   EXPECT_THAT(memory.measured,
               HasSubstr("transport buffers at most " + std::to_string(bound) + " of " + std::to_string(bound)));
-}
-
-TEST(Memory, WhatAnotherMayKeepIsToldAsARange) {
-  SyntheticCell cell;
-  make_external(cell, &MemoryRow::optimizer_bytes, 200);
-  EXPECT_THAT(expect_memory_red(cell).expected, HasSubstr(" to "));
 }
 
 TEST(Memory, OfASplitBackwardThatNobodyMeasuredLessIsRightAndMoreIsNot) {

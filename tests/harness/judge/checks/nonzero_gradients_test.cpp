@@ -83,9 +83,7 @@ TEST(NonzeroGradients, OfValuesAreNeverRightlyZero) {
 }
 
 TEST(NonzeroGradients, UntiedEmbeddingRowsAreThoseOfLiveTokens) {
-  SyntheticPlan plan;
-  plan.tied = false;
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.tied = false});
   for (auto* run : {&cell.reference, &cell.candidate})
     tensor_row(*run, 0, "gradient", embedding_weight).nonzero_rows = 5;
   EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, embedding_weight, 0).expected, HasSubstr("6 non-zero rows"));
@@ -109,12 +107,10 @@ TEST(NonzeroGradients, ZeroBoundaryGradientOfAMicrobatchWithValidLabels) {
   SyntheticCell cell;
   const Shape shape = {1, 4, 4};
   const std::string zeros = tensor_digest("float32", shape, std::vector<std::byte>(64));
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.boundaries) {
-        if (row.step == 0 && row.microbatch == 2 && row.direction == "backward" && row.cut == "layers.1")
-          row.digest = zeros;
-      }
+  for (RankRecord& rank : cell.all_ranks()) {
+    for (auto& row : rank.boundaries) {
+      if (row.step == 0 && row.microbatch == 2 && row.direction == "backward" && row.cut == "layers.1")
+        row.digest = zeros;
     }
   }
   const auto found = expect_red(cell, {"nonzero_gradients"}, "layers.1", 0);
@@ -125,11 +121,9 @@ TEST(NonzeroGradients, ZeroBoundaryGradientOfAMicrobatchWithValidLabels) {
 TEST(NonzeroGradients, ZeroBoundaryGradientOfAFullyMaskedMicrobatchIsRight) {
   SyntheticCell cell;
   const std::string zeros = tensor_digest("float32", {1, 2, 4}, std::vector<std::byte>(32));
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.boundaries) {
-        if (row.microbatch == 4 && row.direction == "backward") row.digest = zeros;
-      }
+  for (RankRecord& rank : cell.all_ranks()) {
+    for (auto& row : rank.boundaries) {
+      if (row.microbatch == 4 && row.direction == "backward") row.digest = zeros;
     }
   }
   EXPECT_TRUE(cell.judge().holds);

@@ -28,91 +28,78 @@ void keep(SyntheticRun& run, std::size_t rank, std::size_t step, Column column, 
 
 TEST(OwnedBytes, AreLookedAtInEveryStepOfEveryRank) {
   SyntheticCell cell;
-
   const auto memory = result_of(cell.judge(), "memory");
-
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
-  for (const char* what : {"owned_sums", "total_peaks"}) {
-    EXPECT_EQ(memory.compared.at(what), 2 * synthetic_steps);
-    EXPECT_EQ(memory.inspected.at(what), synthetic_steps) << "the reference's own";
+  for (const auto& [what, each] : {std::pair{"owned_sums", 1}, {"total_peaks", 1}, {"owned_cells", 4}}) {
+    EXPECT_EQ(memory.compared.at(what), each * 2 * synthetic_steps) << what;
+    EXPECT_EQ(memory.inspected.at(what), each * synthetic_steps) << what << ", the reference's own";
   }
 }
 
-TEST(OwnedBytes, BytesAliveBesideAllOwnersFail) {
-  for (const bool of_reference : {true, false}) {
-    SyntheticCell cell;
-    auto& run = of_reference ? cell.reference : cell.candidate;
-    for (auto& row : run.ranks[0].memory) *row.live_bytes += 4, *row.peak_bytes += 4;  // in every step: no leak
-
-    const auto found = expect_memory_red(cell);
-
-    EXPECT_EQ(found.item, "live_bytes");
-    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference: step" : "candidate: step"));
-  }
-}
-
-TEST(OwnedBytes, ATableMoreThanOneForEachStageThatIsNotEmpty) {
-  SyntheticCell cell(with_empty_stage());
-  for (std::size_t step = 0; step < synthetic_steps; ++step) keep(cell.candidate, 1, step, &MemoryRow::table_bytes, 64);
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "table_bytes");
-  EXPECT_EQ(found.rank, 1);
-  EXPECT_EQ(found.expected, "at most 0") << "that stage is empty";
-}
-
-TEST(OwnedBytes, TheReferencesTablesAreThoseOfItsLongestRow) {
-  SyntheticCell cell;
-  for (std::size_t step = 0; step < synthetic_steps; ++step) keep(cell.reference, 0, step, &MemoryRow::table_bytes, 1);
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "table_bytes");
-  EXPECT_EQ(found.expected, "at most 64") << "cosine and sine of 4 positions, head size 2, float32";
-}
-
-TEST(OwnedBytes, DataThatOutlivesItsStep) {
-  SyntheticCell cell;
-  keep(cell.candidate, 1, 1, &MemoryRow::data_bytes, 24);
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "data_bytes");
-  EXPECT_EQ(found.step, 1);
-}
-
-TEST(OwnedBytes, KeptFromTheFirstStepOnIsNoLeakAndRed) {
-  SyntheticCell cell;
-  for (std::size_t step = 0; step < synthetic_steps; ++step) {
-    keep(cell.candidate, 0, step, &MemoryRow::other_bytes, 64 << 20);
-    *cell.candidate.ranks[0].memory[step].other_peak_bytes += 64 << 20;
-  }
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "other_bytes");
-  EXPECT_EQ(found.step, 0);
-  EXPECT_EQ(found.expected, "at most 4");
-}
-
-TEST(OwnedBytes, ForAMomentAreSeenAtTheirPeak) {
-  SyntheticCell cell;
-  *cell.candidate.ranks[1].memory[0].other_peak_bytes += 1 << 30;
-  *cell.candidate.ranks[1].memory[0].peak_bytes += 1 << 30;
-
-  EXPECT_EQ(expect_memory_red(cell).item, "other_peak_bytes");
+TEST(OwnedBytes, TooManyOfAnyOwnerAreTold) {
+  expect_each_red({"memory"}, {{"alive beside all owners, in every step: no leak",
+                                [](auto& cell) {
+                                  for (auto& row : cell.candidate.ranks[0].memory)
+                                    *row.live_bytes += 4, *row.peak_bytes += 4;
+                                },
+                                {.item = "live_bytes", .words = "candidate: step"}},
+                               {"alive beside all owners in the reference",
+                                [](auto& cell) {
+                                  for (auto& row : cell.reference.ranks[0].memory)
+                                    *row.live_bytes += 4, *row.peak_bytes += 4;
+                                },
+                                {.item = "live_bytes", .words = "reference: step"}},
+                               {"fewer alive than their owners hold",
+                                [](auto& cell) {
+                                  for (auto& row : cell.candidate.ranks[1].memory) *row.live_bytes -= 4;
+                                },
+                                {.item = "live_bytes"}},
+                               {"tables of the reference, beyond cosine and sine of 4 positions, head size 2, float32",
+                                [](auto& cell) {
+                                  for (const std::size_t step : {0U, 1U})
+                                    keep(cell.reference, 0, step, &MemoryRow::table_bytes, 1);
+                                },
+                                {.item = "table_bytes", .expected = "at most 64"}},
+                               {"data that outlives its step",
+                                [](auto& cell) { keep(cell.candidate, 1, 1, &MemoryRow::data_bytes, 24); },
+                                {.step = 1, .item = "data_bytes"}},
+                               {"kept from the first step on: no leak",
+                                [](auto& cell) {
+                                  for (const std::size_t step : {0U, 1U}) {
+                                    keep(cell.candidate, 0, step, &MemoryRow::other_bytes, 64 << 20);
+                                    *cell.candidate.ranks[0].memory[step].other_peak_bytes += 64 << 20;
+                                  }
+                                },
+                                {.step = 0, .item = "other_bytes", .expected = "at most 4"}},
+                               {"for a moment",
+                                [](auto& cell) {
+                                  *cell.candidate.ranks[1].memory[0].other_peak_bytes += 1 << 30;
+                                  *cell.candidate.ranks[1].memory[0].peak_bytes += 1 << 30;
+                                },
+                                {.item = "other_peak_bytes"}},
+                               {"a total peak beyond all owners in the reference",
+                                [](auto& cell) { *cell.reference.ranks[0].memory[0].peak_bytes += 1 << 20; },
+                                {.item = "peak_bytes", .words = "reference: step"}},
+                               {"a total peak beyond all owners on the last rank",
+                                [](auto& cell) { *cell.candidate.ranks[1].memory[1].peak_bytes += 1 << 20; },
+                                {.step = 1, .rank = 1, .item = "peak_bytes", .words = "candidate: step"}}});
+  expect_each_red({"memory"},
+                  {{"a table on a stage that is empty",
+                    [](auto& cell) {
+                      for (const std::size_t step : {0U, 1U})
+                        keep(cell.candidate, 1, step, &MemoryRow::table_bytes, 64);
+                    },
+                    {.rank = 1, .item = "table_bytes", .expected = "at most 0"}}},
+                  with_empty_stage());
 }
 
 TEST(OwnedBytes, WhatBothTrainersKeepIsSeenInTheReference) {
   for (const auto column : {&MemoryRow::other_bytes, &MemoryRow::data_bytes}) {
     SyntheticCell cell;
-    for (auto* run : {&cell.reference, &cell.candidate}) {
-      for (auto& rank : run->ranks) {
-        for (auto& row : rank.memory) {
-          for (const auto each : {column, &MemoryRow::other_peak_bytes, &MemoryRow::live_bytes, &MemoryRow::peak_bytes})
-            *(row.*each) += 1000;
-        }
+    for (RankRecord& rank : cell.all_ranks()) {
+      for (auto& row : rank.memory) {
+        for (const auto each : {column, &MemoryRow::other_peak_bytes, &MemoryRow::live_bytes, &MemoryRow::peak_bytes})
+          *(row.*each) += 1000;
       }
     }
 
@@ -164,10 +151,8 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
 
 TEST(OwnedBytes, DataThatTheReferenceKeepsIsNoAllowance) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.memory) *row.data_bytes += 8, *row.live_bytes += 8, *row.peak_bytes += 8;
-    }
+  for (RankRecord& rank : cell.all_ranks()) {
+    for (auto& row : rank.memory) *row.data_bytes += 8, *row.live_bytes += 8, *row.peak_bytes += 8;
   }
   EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("ids and labels end with their microbatch"));
 }
@@ -211,18 +196,6 @@ TEST(TotalPeak, IsToldBehindTheOwnerThatHasTooMuch) {
   EXPECT_EQ(expect_memory_red(cell).item, "table_bytes");
 }
 
-TEST(TotalPeak, IsAtMostWhatAllOwnersCanHaveTogether) {
-  for (const bool of_reference : {true, false}) {
-    SyntheticCell cell;
-    *(of_reference ? cell.reference : cell.candidate).ranks[0].memory[0].peak_bytes += 1 << 20;
-
-    const auto found = expect_memory_red(cell);
-
-    EXPECT_EQ(found.item, "peak_bytes");
-    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference: step" : "candidate: step"));
-  }
-}
-
 /// Both sum in the order of a list, of which the reference was told.
 struct ListedCell : SyntheticCell {
   ListedCell() {
@@ -246,10 +219,7 @@ TEST(TotalPeak, OfAListedOrderHasTheGradientsOfAllMicrobatchesInTheReferenceAlon
     MemoryRow& row = (of_reference ? cell.reference : cell.candidate).ranks[0].memory[0];
     *row.peak_bytes += synthetic_microbatches * *row.gradient_bytes;
 
-    const auto found = expect_memory_red(cell);
-
-    EXPECT_EQ(found.item, "peak_bytes");
-    EXPECT_THAT(found.words, HasSubstr("gradients that a listed order keeps"));
+    expect_told(expect_memory_red(cell), {.item = "peak_bytes", .words = "gradients that a listed order keeps"});
   }
 }
 
@@ -259,24 +229,13 @@ TEST(TotalPeak, OfAListedOrderIsNoLessThanAllThatItKeeps) {
   row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes * (1 + synthetic_microbatches) + *row.optimizer_bytes +
                    *row.table_bytes - 1;
 
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "peak_bytes");
-  EXPECT_THAT(found.words, HasSubstr("of each microbatch"));
-}
-
-TEST(OwnedBytes, FewerAliveThanTheirOwnersHoldFail) {
-  SyntheticCell cell;
-  for (auto& row : cell.candidate.ranks[1].memory) *row.live_bytes -= 4;
-  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("live_bytes"));
+  expect_told(expect_memory_red(cell), {.item = "peak_bytes", .words = "of each microbatch"});
 }
 
 /// The largest that the row's total peak may be in step 1 of the first rank, less the row's own columns.
 std::int64_t allowed_beside_the_columns(const CellVerdict& verdict, const MemoryRow& row) {
   const auto found = result_of(verdict, "memory").first_divergence.value();
-  EXPECT_EQ(found.item, "peak_bytes");
-  EXPECT_EQ(found.step, 1);
-  EXPECT_EQ(found.rank, 0);
+  expect_told(found, {.step = 1, .rank = 0, .item = "peak_bytes"});
   const std::string at_most = "at most ";
   EXPECT_TRUE(found.expected.starts_with(at_most)) << found.expected;
   return std::stoll(found.expected.substr(at_most.size())) -
@@ -300,9 +259,7 @@ TEST(TotalPeak, MayHaveTheStepsDataOneCopyAndTheBuffers) {
 }
 
 TEST(TotalPeak, OfThreadsMayHaveTheBuffersTwice) {
-  SyntheticPlan plan;
-  plan.transport = "threads";
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.transport = "threads"});
   EXPECT_EQ(allowed_beside_the_columns(cell, true), data_and_one_copy + 2 * 48);
 }
 
@@ -345,45 +302,20 @@ TEST(OwnedBytes, OfOneDeviceAreWhatItsOwnArithmeticNeeds) {
 
     const auto found = result_of(cell.judge(), "memory").first_divergence.value();
 
-    EXPECT_EQ(found.item, each.item);
-    EXPECT_EQ(found.expected, each.expected);
-    EXPECT_EQ(found.step, 1);
-    EXPECT_THAT(found.words, HasSubstr("reference: step"));
+    expect_told(found, {.step = 1, .item = each.item, .expected = each.expected, .words = "reference: step"});
   }
-}
-
-TEST(OwnedBytes, EveryColumnThatIsHeldIsCounted) {
-  SyntheticCell cell;
-
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.compared.at("owned_cells"), 4 * 2 * synthetic_steps) << "four of each rank in each step";
-  EXPECT_EQ(memory.inspected.at("owned_cells"), 4 * synthetic_steps) << "the reference's own";
 }
 
 // Tables are made for the longest row of the first step and kept, however short the rows of a later one are.
 TEST(OwnedBytes, TablesOfTheFirstStepsLongestRowOutliveIt) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.step == 1 && row.microbatch == 2) row.sequence_length = 2, row.batch = 2;
-      }
+  for (RankRecord& rank : cell.all_ranks()) {
+    for (auto& row : rank.microbatches) {
+      if (row.step == 1 && row.microbatch == 2) row.sequence_length = 2, row.batch = 2;
     }
   }
 
   EXPECT_THAT(result_of(cell.judge(), "memory").reason, ::testing::Not(HasSubstr("table_bytes")));
-}
-
-TEST(TotalPeak, OfTheLastRankIsHeldToo) {
-  SyntheticCell cell;
-  *cell.candidate.ranks[1].memory[1].peak_bytes += 1 << 20;
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "peak_bytes");
-  EXPECT_EQ(found.rank, 1);
-  EXPECT_EQ(found.step, 1);
 }
 
 TEST(TotalPeak, IsAtMostWhatIsAllowedAndNotAByteMore) {
@@ -400,10 +332,8 @@ TEST(TotalPeak, IsAtMostWhatIsAllowedAndNotAByteMore) {
 // What may be copied is a parameter or what crosses a cut, whichever is the larger.
 TEST(TotalPeak, MayHaveOneCopyOfALargeMicrobatchesActivation) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) row.batch = row.step == 1 && row.microbatch == 2 ? 4 : 1;
-    }
+  for (RankRecord& rank : cell.all_ranks()) {
+    for (auto& row : rank.microbatches) row.batch = row.step == 1 && row.microbatch == 2 ? 4 : 1;
   }
   constexpr std::int64_t positions = 13 + 3 * 4;
 

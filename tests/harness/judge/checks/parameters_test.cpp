@@ -12,9 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
-  SyntheticPlan plan;
-  plan.tied = false;
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.tied = false});
   for (const std::int64_t step : {0, 1})
     tensor_row(cell.candidate, step, "parameter", head_weight).digest = other_digest;
   std::erase_if(cell.candidate.ranks[1].tensors,
@@ -27,44 +25,40 @@ TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
   EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("in that step: lm_head.weight)"));
 }
 
-TEST(Parameters, MomentOfAnOtherwiseEqualStep) {
-  SyntheticCell cell;
-  tensor_row(cell.candidate, 1, "moment2", "model.layers.0.mlp.gate_proj.weight").digest = other_digest;
-  EXPECT_THAT(expect_red(cell, {"parameters"}, "model.layers.0.mlp.gate_proj.weight", 1).words, HasSubstr("moment2"));
-}
-
 TEST(Parameters, LearningRateOfOneRank) {
   SyntheticCell cell(with_empty_stage());
   cell.candidate.ranks[1].steps[1].learning_rate = 0.0011;
   EXPECT_EQ(expect_red(cell, {"parameters"}, "learning_rate", 1).rank, 1);
 }
 
-TEST(Parameters, ALearningRateThatNeitherRecordTells) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) rank.steps[1].learning_rate.reset();
-  }
-  EXPECT_THAT(expect_red(cell, {"parameters"}, "learning_rate", 1).words, HasSubstr("got absent"));
-}
-
-TEST(Parameters, WhereNoneMovesAWrongUpdateIsNotShown) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.tensors) {
-        if (row.kind == "parameter") row.digest = other_digest;
-      }
-    }
-  }
-
-  EXPECT_THAT(result_of(cell.judge(), "parameters").not_shown,
-              ::testing::Contains(HasSubstr("no parameter of the reference differs from the step before")));
-}
-
-TEST(Parameters, NanAtTheStartOfBothIsNamedAndNothingAfterIsJudged) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, -1, "parameter", "model.norm.weight").nan = 1;
-  expect_red(cell, {"parameters"}, "model.norm.weight", -1);
+TEST(Parameters, EachWayInWhichOneIsWrongIsTold) {
+  expect_each_red({"parameters"},
+                  {{"a moment of an otherwise equal step",
+                    [](auto& cell) {
+                      tensor_row(cell.candidate, 1, "moment2", "model.layers.0.mlp.gate_proj.weight").digest =
+                          other_digest;
+                    },
+                    {.step = 1, .item = "model.layers.0.mlp.gate_proj.weight", .words = "moment2"}},
+                   {"a learning rate that neither record tells",
+                    [](auto& cell) {
+                      for (RankRecord& rank : cell.all_ranks()) rank.steps[1].learning_rate.reset();
+                    },
+                    {.step = 1, .item = "learning_rate", .words = "got absent"}},
+                   {"NaN at the start of both",
+                    [](auto& cell) {
+                      for (auto* run : {&cell.reference, &cell.candidate})
+                        tensor_row(*run, -1, "parameter", "model.norm.weight").nan = 1;
+                    },
+                    {.step = -1, .item = "model.norm.weight"}},
+                   {"the whole model on each rank",
+                    [](auto& cell) {
+                      for (const std::int64_t step : {0, 1}) {
+                        auto row = tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
+                        row.stage = 0;
+                        cell.candidate.ranks[0].tensors.push_back(row);
+                      }
+                    },
+                    {.step = 0, .rank = 0, .item = "model.norm.weight"}}});
 }
 
 TEST(Parameters, BehindAnotherStartNothingIsCounted) {
@@ -78,30 +72,8 @@ TEST(Parameters, BehindAnotherStartNothingIsCounted) {
   EXPECT_THAT(result_of(verdict, "parameters").reason, ::testing::Not(HasSubstr("differences in all")));
 }
 
-TEST(Parameters, WholeModelOnEachRankIsARowTooMany) {
-  SyntheticCell cell;
-  for (const std::int64_t step : {0, 1}) {
-    auto row = tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
-    row.stage = 0;
-    cell.candidate.ranks[0].tensors.push_back(row);
-  }
-  EXPECT_EQ(expect_red(cell, {"parameters"}, "model.norm.weight", 0).rank, 0);
-}
-
-TEST(Parameters, AMomentThatTheOptimiserDoesNotHave) {
-  SyntheticPlan plan;
-  plan.optimizer = "sgd";
-  SyntheticCell cell(plan);
-  auto row = tensor_row(cell.candidate, 1, "moment1", "model.norm.weight");
-  row.kind = "moment2";
-  cell.candidate.ranks[1].tensors.push_back(row);
-  EXPECT_THAT(result_of(cell.judge(), "parameters").reason, HasSubstr("the optimiser has no such moment"));
-}
-
 TEST(Parameters, WithoutMomentumThereAreNoMomentsToMiss) {
-  SyntheticPlan plan;
-  plan.optimizer = "sgd";
-  SyntheticCell cell(plan);
+  SyntheticCell cell({.optimizer = "sgd"});
   for (auto* run : {&cell.reference, &cell.candidate}) {
     run->manifest["optimizer"]["momentum"] = 0.0;
     for (auto& rank : run->ranks)

@@ -54,10 +54,7 @@ TEST(ProcessMemory, GrowthOf64MebibytesAStepIsTheLimit) {
 
   EXPECT_EQ(result_of(at_limit.judge(), "memory").outcome, Outcome::holds);
   const auto found = expect_memory_red(beyond);
-  EXPECT_EQ(found.item, "private memory");
-  EXPECT_EQ(found.rank, 1);
-  EXPECT_EQ(found.step, 1);
-  EXPECT_EQ(found.got, std::to_string(64 * mebibyte + 1));
+  expect_told(found, {.step = 1, .rank = 1, .item = "private memory", .got = std::to_string(64 * mebibyte + 1)});
 }
 
 TEST(ProcessMemory, WhatMallocHasFreeIsNoLeak) {

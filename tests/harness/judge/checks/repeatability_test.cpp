@@ -28,24 +28,18 @@ TEST_F(Repeatability, HoldsForASecondRunOfTheSameBits) {
   EXPECT_EQ(result_of(verdict, "repeatability").outcome, Outcome::holds);
 }
 
-TEST_F(Repeatability, FailsForOneOtherMoment) {
+TEST_F(Repeatability, FailsForOneOtherMomentAndForAnotherFigureOfAStep) {
   tensor_row(*cell.repeated, 1, "moment1", "model.norm.weight").digest = other_digest;
+  expect_told(expect_red(cell, {"repeatability"}, "moment1 model.norm.weight", 1), {.level = "R0"});
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
-  EXPECT_EQ(verdict.first_divergence->level, "R0");
-  EXPECT_EQ(verdict.first_divergence->item, "moment1 model.norm.weight");
-}
-
-TEST_F(Repeatability, FailsForAnotherFigureOfAStep) {
-  for (auto& rank : cell.repeated->ranks) rank.steps.at(1).learning_rate = 0.25;
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
-  EXPECT_EQ(verdict.first_divergence->item, "learning_rate");
-  EXPECT_EQ(verdict.first_divergence->got, "0.25");
+  SyntheticCell of_figures;
+  of_figures.plan.repeat = true;
+  of_figures.repeated = synthetic_candidate({});
+  for (auto& rank : of_figures.repeated->ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;
+    rank.steps.at(1).learning_rate = 0.25;
+  }
+  expect_told(expect_red(of_figures, {"repeatability"}, "learning_rate", 1), {.got = "0.25"});
 }
 
 TEST_F(Repeatability, FailsForAnotherEvaluation) {
@@ -67,8 +61,7 @@ TEST_F(Repeatability, FailsForAnotherEvaluation) {
     const auto verdict = evaluated.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
-    EXPECT_EQ(verdict.first_divergence->item, item);
-    EXPECT_EQ(verdict.first_divergence->step, 1);
+    expect_told(*verdict.first_divergence, {.step = 1, .item = item});
   };
   expect_red(2, 1.25F, std::string(32, 'a'), "loss of the evaluation's microbatch 0");
   expect_red(2, 1.5F, other_digest, "data of the evaluation's microbatch 0");

@@ -26,9 +26,7 @@ TEST(TiedWeights, ThatDifferInBothRecordsAlike) {
 
     const Finding found = expect_red(cell, {"tied_weights"}, head_weight, 1);
 
-    EXPECT_EQ(found.rank, 1);
-    EXPECT_EQ(found.stage, 1);
-    EXPECT_EQ(found.what, kind + " " + head_weight);
+    expect_told(found, {.stage = 1, .rank = 1, .what = kind + " " + head_weight});
     EXPECT_THAT(found.words, HasSubstr("the copies of the tied weight differ: model.embed_tokens.weight on stage 0, "
                                        "rank 0 has other bits"));
   }
@@ -68,8 +66,7 @@ TEST(TiedWeights, AreComparedAfterAnotherStart) {
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters", "tied_weights"));
     EXPECT_THAT(with_outcome(verdict, Outcome::not_run), Contains("gradients"));
     const Finding found = result_of(verdict, "tied_weights").first_divergence.value();
-    EXPECT_EQ(found.what, kind + " " + head_weight);
-    EXPECT_EQ(found.step, 1);
+    expect_told(found, {.step = 1, .what = kind + " " + head_weight});
   }
 }
 
@@ -77,11 +74,9 @@ TEST(TiedWeights, AreComparedAfterAnotherStart) {
 // absent.
 TEST(TiedWeights, WithoutARowAreNotCovered) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      std::erase_if(rank.tensors,
-                    [](const auto& row) { return row.name == head_weight && row.kind == "gradient" && row.step == 1; });
-    }
+  for (RankRecord& rank : cell.all_ranks()) {
+    std::erase_if(rank.tensors,
+                  [](const auto& row) { return row.name == head_weight && row.kind == "gradient" && row.step == 1; });
   }
   const auto verdict = cell.judge();
   const auto result = result_of(verdict, "tied_weights");

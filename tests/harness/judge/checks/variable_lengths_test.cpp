@@ -11,17 +11,22 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
-  SyntheticCell cell;
-  auto& row = boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send");
-  row.shape = {1, 3, 4};
-  row.bytes = 48;
+  for (const auto& [direction, side] : {std::pair{"backward", "send"}, {"forward", "receive"}}) {
+    SyntheticCell cell;
+    auto& row = boundary_row(cell.candidate, 0, 2, direction, "layers.1", side);
+    row.shape = {1, 3, 4};
+    row.bytes = 48;
 
-  const auto result = result_of(cell.judge(), "variable_lengths");
+    const auto verdict = cell.judge();
 
-  EXPECT_EQ(result.outcome, Outcome::fails);
-  EXPECT_EQ(result.first_divergence->microbatch, 2);
-  EXPECT_EQ(result.first_divergence->direction, "backward");
-  EXPECT_THAT(result.reason, HasSubstr("not the shape of its microbatch (expected 1x4x4, got 1x3x4)"));
+    EXPECT_EQ(with_outcome(verdict, Outcome::fails), (std::vector<std::string>{"boundaries", "variable_lengths"}));
+    expect_told(result_of(verdict, "variable_lengths").first_divergence.value(),
+                {.microbatch = 2,
+                 .direction = direction,
+                 .words = "not the shape of its microbatch (expected 1x4x4, got 1x3x4)"});
+    expect_told(result_of(verdict, "boundaries").first_divergence.value(),
+                {.microbatch = 2, .words = "expected 1x4x4, got 1x3x4"});
+  }
 }
 
 void make_lengths_equal(SyntheticRun& run) {

@@ -63,54 +63,55 @@ TEST(CalibratedTier, AWholeComparisonHoldsAndAuditsBoth) {
 }
 
 TEST(CalibratedTier, WarnsOfAMarginAboveAHalf) {
-  CalibratedCell cell;
-  cell.candidate.other_ulps[{1, "gradient/model.norm.weight"}] = 3;
-
-  const auto verdict = cell.compare();
-
+  CalibratedCell near, beyond;
+  near.candidate.other_ulps[{1, "gradient/model.norm.weight"}] = 3;
+  beyond.candidate.other_ulps[{1, "gradient/model.norm.weight"}] = 5;
+  const auto verdict = near.compare();
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("WARNING: 1 have a margin above 0.5"));
+  EXPECT_NEAR(result_of(beyond.compare(), "gradients").margin.value_or(NAN), 1.25, 1e-6);
 }
 
-TEST(CalibratedTier, NamesTheTensorOutsideItsLimit) {
-  CalibratedCell cell;
-  cell.candidate.other_ulps[{1, "gradient/model.norm.weight"}] = 5;
-
-  const auto verdict = cell.compare();
-
-  EXPECT_THAT(failing_checks(verdict), ElementsAre("gradients"));
-  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("gradient model.norm.weight"));
-  EXPECT_NEAR(result_of(verdict, "gradients").margin.value_or(NAN), 1.25, 1e-6);
-}
-
-TEST(CalibratedTier, WhatIsCarriedArrivesInBits) {
-  CalibratedCell cell;
-  cell.candidate.other_ulps[{0, "boundary/forward/2/layers.1/receive"}] = 1;  // nearer to the truth than what was sent
-
-  const auto verdict = cell.compare();
-
-  EXPECT_THAT(failing_checks(verdict), ElementsAre("boundaries"));
-  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("the bits differ as received"));
-}
-
-TEST(CalibratedTier, NotANumberFailsThoughNoTableKnowsOfIt) {
-  CalibratedCell cell;
-  cell.candidate.with_nan.insert({0, "moment1/model.norm.weight"});
-
-  EXPECT_THAT(failing_checks(cell.compare()), ElementsAre("parameters"));
-}
-
-TEST(CalibratedTier, LossAndNormHaveLimitsToo) {
-  CalibratedCell losses, norms;
-  for (auto& row : losses.candidate.run.ranks.back().microbatches) {
-    if (row.step == 1 && row.microbatch == 1) row.loss = *row.loss * 1.00001F;
+TEST(CalibratedTier, OneChangeMakesOneCheckFail) {
+  struct Case {
+    void (*change)(DumpedRun& candidate);
+    const char *check, *words = "";
+  };
+  const std::vector<Case> cases = {
+      {[](auto& run) {
+         run.other_ulps[{1, "gradient/model.norm.weight"}] = 5;
+       },
+       "gradients", "gradient model.norm.weight"},
+      // nearer to the truth than what was sent
+      {[](auto& run) {
+         run.other_ulps[{0, "boundary/forward/2/layers.1/receive"}] = 1;
+       },
+       "boundaries", "the bits differ as received"},
+      {[](auto& run) {
+         run.with_nan.insert({0, "moment1/model.norm.weight"});
+       },
+       "parameters"},  // no table knows of it
+      {[](auto& run) {
+         run.with_other_digest.insert({1, "gradient/model.norm.weight"});
+       },
+       "gradients", "is not the tensor of its table"},
+      {[](auto& run) { *run.run.ranks.back().microbatches.at(synthetic_microbatches + 1).loss *= 1.00001F; }, "loss"},
+      {[](auto& run) { run.run.ranks.back().microbatches.at(4).loss = 1e-30F; }, "loss"},  // masked: exactly nothing
+      {[](auto& run) {
+         for (auto& rank : run.run.ranks)
+           rank.steps[0].gradient_norm = 2.00001, rank.steps[0].clip_coefficient = 1.0 / 2.00001;
+       },
+       "gradient_norm"},
+      // Every rank has the same norm, and the coefficient that follows.
+      {[](auto& run) { run.run.ranks[1].steps[0].gradient_norm = std::nextafter(2.0, 3.0); }, "gradient_norm"},
+      {[](auto& run) { run.run.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0); }, "gradient_norm"}};
+  for (const auto& [change, check, words] : cases) {
+    CalibratedCell cell;
+    change(cell.candidate);
+    const auto verdict = cell.compare();
+    EXPECT_THAT(failing_checks(verdict), ElementsAre(check)) << words;
+    EXPECT_THAT(result_of(verdict, check).reason, HasSubstr(words));
   }
-  for (auto& rank : norms.candidate.run.ranks) {
-    rank.steps[0].gradient_norm = 2.00001, rank.steps[0].clip_coefficient = 1.0 / 2.00001;
-  }
-
-  EXPECT_THAT(failing_checks(losses.compare()), ElementsAre("loss"));
-  EXPECT_THAT(failing_checks(norms.compare()), ElementsAre("gradient_norm"));
 }
 
 /// After step 1: a microbatch and the whole, off the truth by 1 ULP in the reference, by `ulps` in the candidate.
@@ -147,24 +148,6 @@ TEST(CalibratedTier, AnEvaluationThatWasNotCalibratedIsTold) {
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(comparison_text(verdict), HasSubstr("the calibration has no limit for evaluation/0 at step 1"));
-}
-
-TEST(CalibratedTier, EveryRankHasTheSameNormAndTheCoefficientThatFollows) {
-  CalibratedCell one_rank, coefficient;
-  one_rank.candidate.run.ranks[1].steps[0].gradient_norm = std::nextafter(2.0, 3.0);
-  coefficient.candidate.run.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0);
-
-  EXPECT_THAT(failing_checks(one_rank.compare()), ElementsAre("gradient_norm"));
-  EXPECT_THAT(failing_checks(coefficient.compare()), ElementsAre("gradient_norm"));
-}
-
-TEST(CalibratedTier, AMaskedMicrobatchAddsExactlyNothing) {
-  CalibratedCell cell;
-  for (auto& row : cell.candidate.run.ranks.back().microbatches) {
-    if (row.step == 0 && row.microbatch == 4) row.loss = 1e-30F;
-  }
-
-  EXPECT_THAT(failing_checks(cell.compare()), ElementsAre("loss"));
 }
 
 TEST(CalibratedTier, TheStartIsTheSameInBits) {
@@ -214,16 +197,6 @@ TEST(CalibratedTier, ADamagedShadowIsNotTheCandidatesFailure) {
     EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::not_run);
     EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("the calibration's float64 reference is damaged"));
   }
-}
-
-TEST(CalibratedTier, ADumpMustBeTheTablesTensor) {
-  CalibratedCell cell;
-  cell.candidate.with_other_digest.insert({1, "gradient/model.norm.weight"});
-
-  const auto verdict = cell.compare();
-
-  EXPECT_THAT(failing_checks(verdict), ElementsAre("gradients"));
-  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("is not the tensor of its table"));
 }
 
 TEST(CalibratedTier, AnItemWithoutALimitFails) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is told of a changed case (synthetic_run.hpp).
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+
+void expect_told(const Finding& found, const Told& told) {
+  const auto compare = [](const char* field, const auto& wanted, const auto& said) {
+    if (wanted) {
+      EXPECT_EQ(said, *wanted) << field;
+    }
+  };
+  compare("level", told.level, found.level);
+  compare("step", told.step, found.step);
+  compare("microbatch", told.microbatch, found.microbatch);
+  compare("stage", told.stage, found.stage);
+  compare("rank", told.rank, found.rank);
+  compare("replica", told.replica, found.replica);
+  compare("direction", told.direction, found.direction);
+  compare("item", told.item, found.item);
+  compare("what", told.what, found.what);
+  compare("expected", told.expected, found.expected);
+  compare("got", told.got, found.got);
+  EXPECT_NE(found.words.find(told.words), std::string::npos) << found.words;
+}
+
+Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                   std::int64_t step) {
+  const auto verdict = cell.judge();
+  EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
+  auto found = verdict.first_divergence.value_or(Finding{});
+  expect_told(found, {.step = step, .item = item});
+  return found;
+}
+
+Finding expect_fails(SyntheticCell& cell, std::string_view check) {
+  const auto result = result_of(cell.judge(), check);
+  EXPECT_EQ(result.outcome, Outcome::fails) << result.reason;
+  return result.first_divergence.value_or(Finding{});
+}
+
+void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases,
+                     const SyntheticPlan& plan) {
+  for (const Damage& damage : cases) {
+    SCOPED_TRACE(damage.name);
+    SyntheticCell cell(plan);
+    damage.change(cell);
+    const auto verdict = cell.judge();
+    EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
+    expect_told(verdict.first_divergence.value_or(Finding{}), damage.told);
+  }
+}
+
+void expect_each_fails(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan) {
+  for (const Damage& damage : cases) {
+    SCOPED_TRACE(damage.name);
+    SyntheticCell cell(plan);
+    damage.change(cell);
+    expect_told(expect_fails(cell, check), damage.told);
+  }
+}
+
+void expect_each_holds(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan) {
+  for (const Damage& damage : cases) {
+    SyntheticCell cell(plan);
+    damage.change(cell);
+    const auto result = result_of(cell.judge(), check);
+    EXPECT_EQ(result.outcome, Outcome::holds) << damage.name << ": " << result.reason;
+  }
+}
+
+}  // namespace plumbline::testing

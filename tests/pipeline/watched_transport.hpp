@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The threads' transports, with what a test does around their calls.
+#pragma once
+
+#include <ATen/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/launch.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
+
+namespace plumbline {
+
+/// Called by each rank's own thread.
+struct Around {
+  /// Before these calls, by their names, and as "ended_batch" after end_batch.
+  std::function<void(int rank, const std::string& call)> call = [](int, const std::string&) {};
+  std::function<void(int rank, const MessageHeader& header)> before_message = [](int, const MessageHeader&) {};
+  std::function<void(int rank, const MessageHeader& header)> before_wait = [](int, const MessageHeader&) {
+  };  ///< to receive
+  std::function<void(int rank, at::Tensor& tensor)> received_tensor = [](int, at::Tensor&) {};
+};
+
+class WatchedTransport : public mutant::ForwardingTransport {
+ public:
+  WatchedTransport(std::unique_ptr<Transport> inner, const Around& around)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), around_(around) {}
+
+  void barrier() override {
+    around_.call(rank(), "barrier");
+    inner_.barrier();
+  }
+  void start_steps() override {
+    around_.call(rank(), "start_steps");
+    inner_.start_steps();
+  }
+  void leave_steps() override {
+    around_.call(rank(), "leave_steps");
+    inner_.leave_steps();
+  }
+  void end_batch() override {
+    around_.call(rank(), "end_batch");
+    inner_.end_batch();
+    around_.call(rank(), "ended_batch");
+  }
+  std::vector<TrafficCount> collect_traffic() override {
+    around_.call(rank(), "collect_traffic");
+    return inner_.collect_traffic();
+  }
+  std::vector<std::string> gather(const std::string& bytes) override {
+    around_.call(rank(), "gather");
+    return inner_.gather(bytes);
+  }
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    around_.before_message(rank(), header);
+    return inner_.send(peer, header, std::move(payload));
+  }
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    around_.before_message(rank(), expected);
+    return mutant::with_wait(inner_.receive(peer, expected, std::move(into)), [this, expected](Pending& inner) {
+      around_.before_wait(rank(), expected);
+      return inner.wait();
+    });
+  }
+  void receive_tensor(int peer, at::Tensor& tensor) override {
+    around_.call(rank(), "receive_tensor");
+    inner_.receive_tensor(peer, tensor);
+    around_.received_tensor(rank(), tensor);
+  }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+  const Around around_;
+};
+
+inline TransportsFactory watched(const Around& around) {
+  return [around](int world, TransportSettings settings) {
+    auto transports = make_threads_transports(world, settings);
+    for (auto& each : transports) each = std::make_unique<WatchedTransport>(std::move(each), around);
+    return transports;
+  };
+}
+
+}  // namespace plumbline
