@@ -21,6 +21,7 @@
 #include "pipeline/replica_group.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
+#include "support/median.hpp"
 
 namespace {
 
@@ -36,9 +37,7 @@ double seconds_of(const Call& call) {
 }
 
 double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return plumbline::median_of(std::move(values)).value_or(0);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "reports/failing_cells.hpp"
 #include "reports/headline.hpp"
 #include "reports/markup.hpp"
 #include "support/numbers.hpp"
@@ -41,8 +40,13 @@ std::string annotation(const char* level, const std::string& title, const std::s
 }
 
 std::string why_not(const CellVerdict& cell) {
-  std::string message = complaint(cell);
-  if (const std::string like = looks_like(cell); !like.empty()) message += "\nLooks like: " + like;
+  std::string message;
+  if (cell.first_divergence) message = cell.first_divergence->words;
+  for (const CheckResult& check : cell.checks) {
+    if (message.empty() && is_blocking(check))
+      message = fmt::format("{} {}: {}", check.name, to_text(check.outcome), check.reason);
+  }
+  if (cell.values) message += "\nLooks like: " + to_text(*cell.values);
   if (!cell.command.empty()) message += "\nRun again: " + cell.command;
   return message;
 }

@@ -2,26 +2,39 @@
 #include "reports/evidence.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "record/mesh.hpp"
 #include "record/record_stream.hpp"
 #include "support/error.hpp"
-#include "support/files.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// The record of a run; of several pipelines, that of the one that diverged first, else of the first.
+fs::path record_in(const fs::path& folder, const std::optional<Finding>& divergence = std::nullopt) {
+  std::error_code ignored;
+  if (fs::exists(folder / "record" / "manifest.json", ignored)) return folder / "record";
+  return record_of_replica(folder, divergence ? divergence->replica : std::nullopt);
+}
+
 void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>& value) {
   if (value) kept = std::max(kept.value_or(*value), *value);
 }
 
-/// Without what belongs to a step.
+/// What does not belong to a step.
 RunSummary summary_of(const Record& record) {
-  return {.manifest = record.manifest, .losses = {}, .ranks = std::vector<RankMemory>(record.ranks.size())};
+  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .ratios = {}};
+  for (const auto& rank : record.ranks) {
+    RankMemory& memory = run.ranks.emplace_back();
+    memory.rank = rank.rank;
+    for (const auto& stage : record.manifest.stages) {
+      if (stage.rank == rank.rank) memory.units.insert(memory.units.end(), stage.units.begin(), stage.units.end());
+    }
+  }
+  return run;
 }
 
 void add_step(RunSummary& run, const Record& rows) {
@@ -32,6 +45,9 @@ void add_step(RunSummary& run, const Record& rows) {
     RankMemory& memory = run.ranks[rank];
     for (const auto& row : rows.ranks[rank].memory) {
       take_largest(memory.activation_bytes, row.activation_peak_bytes);
+      take_largest(memory.parameter_bytes, row.parameter_bytes);
+      take_largest(memory.gradient_bytes, row.gradient_bytes);
+      take_largest(memory.optimizer_bytes, row.optimizer_bytes);
       take_largest(memory.process_bytes, row.process_peak_bytes);
     }
   }
@@ -58,6 +74,15 @@ bool same_training(const Manifest& one, const Manifest& other) {
   return one.seed == other.seed && one.json.value("model", Json()) == other.json.value("model", Json());
 }
 
+/// Everything that must be equal for two runs to be compared at all.
+Json identity(const Manifest& manifest) {
+  Json key;
+  for (const char* name : {"model", "optimizer", "clip_norm"}) key[name] = manifest.json.value(name, Json());
+  key["run"] = {manifest.seed,        manifest.dtype,        manifest.steps,
+                manifest.data_digest, manifest.accumulation, manifest.accumulation_digest};
+  return key;
+}
+
 /// The memory check computes the prediction; it is only drawn here.
 void take_predictions(RunSummary& run, const CellVerdict& cell) {
   for (const auto& check : cell.checks) {
@@ -76,6 +101,20 @@ std::string relative_message(const std::exception& error, const fs::path& folder
   return message;
 }
 
+/// The one that the verdict names; for verdicts of the first schema, which name none, the first that trained the
+/// same.
+std::optional<std::string> reference_of(const Evidence& evidence, const CellVerdict& cell, const Manifest& manifest) {
+  if (!cell.reference.empty()) {
+    const auto named = evidence.references.find(cell.reference);
+    const bool there = named != evidence.references.end() && same_training(named->second.manifest, manifest);
+    return there ? std::optional(cell.reference) : std::nullopt;
+  }
+  for (const auto& [id, reference] : evidence.references) {
+    if (identity(reference.manifest) == identity(manifest)) return id;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> folder_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -86,41 +125,14 @@ std::vector<std::string> folder_names(const fs::path& folder) {
   return names;
 }
 
-std::map<std::pair<std::int64_t, std::string>, double> gradient_norms(const Record& record) {
-  std::map<std::pair<std::int64_t, std::string>, double> norms;
-  for (const RankRecord& rank : record.ranks) {
-    for (const TensorRow& row : rank.tensors) {
-      if (row.kind == "gradient") norms[{row.step, row.name}] = row.l2;
-    }
-  }
-  return norms;
-}
-
 }  // namespace
 
-void GradientNorms::add(const Record& reference, const Record& candidate) {
-  const auto expected = gradient_norms(reference);
-  for (const auto& [place, norm] : gradient_norms(candidate)) {
-    const auto alone = expected.find(place);
-    if (alone == expected.end() || !std::isfinite(norm) || !std::isfinite(alone->second) || alone->second == 0)
-      continue;
-    const double difference = norm / alone->second - 1;
-    ++compared;
-    differing += norm == alone->second ? 0 : 1;
-    low = std::min(low, difference);
-    high = std::max(high, difference);
-  }
-}
-
-fs::path record_of(const fs::path& folder, const CellVerdict& cell) {
-  return record_of_replica(folder / "cells" / cell.id,
-                           cell.first_divergence ? cell.first_divergence->replica : std::nullopt);
-}
-
 std::optional<std::int64_t> cores_of(const Manifest& manifest) {
-  const Json::json_pointer place("/machine/cores");
-  if (!manifest.json.contains(place) || !manifest.json.at(place).is_number_integer()) return std::nullopt;
-  return manifest.json.at(place).get<std::int64_t>();
+  const auto machine = manifest.json.find("machine");
+  if (machine == manifest.json.end() || !machine->is_object()) return std::nullopt;
+  const auto cores = machine->find("cores");
+  if (cores == machine->end() || !cores->is_number_integer()) return std::nullopt;
+  return cores->get<std::int64_t>();
 }
 
 namespace {
@@ -135,7 +147,7 @@ class Gathering {
 
   void cell(const CellVerdict& cell) {
     or_missing("cells/" + cell.id, [&] {
-      const fs::path path = record_of(folder_, cell);
+      const fs::path path = record_in(folder_ / "cells" / cell.id, cell.first_divergence);
       RecordStream stream(path);
       RunSummary run = summary_of(stream.record());
       std::optional<RecordStream> reference;
@@ -155,12 +167,10 @@ class Gathering {
         if (times && *step >= 0) time([&] { times->add(stream.record(), *step); });
         if (!reference) continue;
         advance(*reference, *step);
-        run.norms.add(reference->record(), stream.record());
+        run.ratios.add(reference->record(), stream.record());
       }
       take_predictions(run, cell);
-      const auto named = evidence_.references.find(cell.reference);
-      if (named != evidence_.references.end() && same_training(named->second.manifest, run.manifest))
-        evidence_.reference_of[cell.id] = cell.reference;
+      if (const auto id = reference_of(evidence_, cell, run.manifest)) evidence_.reference_of[cell.id] = *id;
       if (reference && !cell.holds) run.environment = machine_differences(reference->record(), stream.record());
       evidence_.cells.emplace(cell.id, std::move(run));
       if (cell.world > 1 && times && (!slowest_ || times->median_makespan() > slowest_->times.median_makespan()))
@@ -186,7 +196,7 @@ class Gathering {
     TimelineMeasurement times;
   };
 
-  fs::path reference_path(const std::string& id) const { return record_of_replica(folder_ / "references" / id, {}); }
+  fs::path reference_path(const std::string& id) const { return record_in(folder_ / "references" / id); }
 
   template <typename Read>
   void or_missing(const std::string& name, Read read) {
@@ -202,38 +212,6 @@ class Gathering {
   std::optional<Timed> slowest_;  ///< so far
 };
 
-constexpr std::size_t most_output_bytes = 4096;
-
-/// The end of a file, from the start of a line; empty if there is none.
-std::string end_of_file(const fs::path& path) {
-  std::error_code missing;
-  if (!fs::is_regular_file(path, missing)) return "";
-  std::string text = read_file(path);
-  if (text.size() <= most_output_bytes) return text;
-  const auto line = text.find('\n', text.size() - most_output_bytes);
-  return "...\n" + text.substr(line == std::string::npos ? text.size() - most_output_bytes : line + 1);
-}
-
-std::string first_line(const fs::path& path) {
-  std::error_code missing;
-  if (!fs::is_regular_file(path, missing)) return "";
-  const std::string text = read_file(path);
-  return text.substr(0, text.find('\n'));
-}
-
-/// Of every reference and case; missing files stay empty.
-LaunchEvidences launches_of(const fs::path& folder, const Verdict& verdict) {
-  LaunchEvidences launches;
-  const auto take = [&](const std::string& name) {
-    const fs::path launch = folder / "launches" / name;
-    LaunchEvidence evidence{first_line(launch / "command.txt"), end_of_file(launch / "stderr.txt")};
-    if (!evidence.command.empty() || !evidence.error_end.empty()) launches.emplace(name, std::move(evidence));
-  };
-  for (const auto& reference : verdict.references) take("reference-" + reference.id);
-  for (const auto& cell : verdict.cells) take(cell.id);
-  return launches;
-}
-
 }  // namespace
 
 Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
@@ -242,9 +220,10 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   for (const auto& id : folder_names(folder / "references")) gathering.reference(id);
   for (const auto& cell : verdict.cells) gathering.cell(cell);
   gathering.slowest();
-  evidence.launches = launches_of(folder, verdict);
+  evidence.launches = gather_launches(folder, verdict);
   try {
     evidence.baseline = read_baseline_result(folder);
+    evidence.bench = read_bench_rows(folder);
   } catch (const std::exception& error) {
     evidence.missing.push_back(relative_message(error, folder));
   }

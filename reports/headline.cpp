@@ -149,9 +149,10 @@ std::vector<std::string> warnings(const Verdict& verdict) {
 }
 
 std::optional<std::string> judge_commit(const Verdict& verdict) {
-  const Json::json_pointer place("/commit");
-  if (!verdict.harness.contains(place) || !verdict.harness.at(place).is_string()) return std::nullopt;
-  return verdict.harness.at(place).get<std::string>();
+  if (!verdict.harness.is_object()) return std::nullopt;
+  const auto commit = verdict.harness.find("commit");
+  if (commit == verdict.harness.end() || !commit->is_string()) return std::nullopt;
+  return commit->get<std::string>();
 }
 
 double run_seconds(const Verdict& verdict) {

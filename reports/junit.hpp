@@ -5,7 +5,7 @@
 #include <string>
 
 #include "record/verdict.hpp"
-#include "reports/evidence.hpp"
+#include "reports/launch_evidence.hpp"
 
 namespace plumbline {
 

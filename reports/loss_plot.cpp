@@ -123,12 +123,6 @@ WorldMarks marks_of(std::int64_t world, std::size_t number, double shift, const 
 
 }  // namespace
 
-void LossDifference::add(const LossDifference& other) {
-  compared += other.compared;
-  differing += other.differing;
-  largest = std::max(largest, other.largest);
-}
-
 LossDifference loss_difference(const Losses& reference, const LossSeries& series) {
   LossDifference result;
   for (const auto& [step, loss] : series.losses) {

@@ -13,6 +13,7 @@ using Losses = std::map<std::int64_t, float>;  ///< by step
 
 struct LossSeries {
   std::int64_t world = 0;
+  std::string label;
   Losses losses;
 };
 
@@ -21,8 +22,6 @@ struct LossDifference {
   std::int64_t compared = 0;   ///< losses that both sides have
   std::int64_t differing = 0;  ///< of these, those not equal (NaN is never equal)
   double largest = 0;          ///< largest |series - reference| among the finite ones
-
-  void add(const LossDifference& other);
 };
 LossDifference loss_difference(const Losses& reference, const LossSeries& series);
 

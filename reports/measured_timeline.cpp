@@ -11,19 +11,9 @@
 #include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
+#include "support/median.hpp"
 
 namespace plumbline {
-namespace {
-
-/// The median; 0 of none.
-double middle(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-}  // namespace
 
 struct TimelineMeasurement::StepTimes {
   Schedule executed;
@@ -57,7 +47,7 @@ void TimelineMeasurement::add(const Record& rows, std::int64_t step) {
 double TimelineMeasurement::median_makespan() const {
   std::vector<double> plain;
   for (const auto& [makespan, step] : makespans_) plain.push_back(makespan);
-  return middle(std::move(plain));
+  return plumbline::median_of(plain).value_or(0);
 }
 
 std::int64_t TimelineMeasurement::median_step() const {
@@ -72,7 +62,7 @@ MeasuredTimeline TimelineMeasurement::timeline(const Record& rows, std::int64_t 
   result.steps_timed = std::ssize(makespans_);
   result.lengths_differ = lengths_differ();
   result.median_makespan = median_makespan();
-  result.median_bubble_rate = middle(rates_);
+  result.median_bubble_rate = plumbline::median_of(rates_).value_or(0);
   StepTimes times = read(rows, step);
   result.executed = std::move(times.executed);
   result.measured = std::move(times.measured);
@@ -147,7 +137,7 @@ std::optional<double> TimelineMeasurement::median_of(std::int32_t stage, std::in
                                                      ActionType type) const {
   const auto found = durations_.find({stage, length_of(microbatch), type});
   if (found == durations_.end()) return std::nullopt;
-  return middle(found->second);
+  return plumbline::median_of(found->second);
 }
 
 /// One entry per stage, or one for each of its microbatches if lengths differ.

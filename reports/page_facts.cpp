@@ -8,10 +8,18 @@
 #include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
+
+std::string text_at(const Json& object, const char* part, const char* key) {
+  if (!object.is_object() || !object.contains(part) || !object.at(part).is_object()) return "";
+  const Json value = object.at(part).value(key, Json());
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : json_text(value);
+}
 
 /// "c8a733c74d93 (clean)".
 std::string commit_words(const std::string& commit) {
@@ -29,21 +37,22 @@ std::string commit_fact(const Verdict& verdict) {
       behind.is_number_integer() && !judge.empty() && behind.get<std::int64_t>() > 0
           ? fmt::format(", {} behind the checkout's HEAD", count_text(behind.get<std::int64_t>(), "commit"))
           : "";
-  const std::string trainers = text_at(verdict.machine, "/versions/commit");
+  const std::string trainers = text_at(verdict.machine, "versions", "commit");
   if (trainers.empty() || trainers == judge) return commit_words(judge) + distance;
   return fmt::format("trainers {}, judge {}{}", commit_words(trainers), commit_words(judge), distance);
 }
 
 std::string device_fact(const Verdict& verdict) {
   std::vector<std::string> parts;
-  const auto add = [&](const char* pointer, const std::string& before, const std::string& after) {
-    if (const auto text = text_at(verdict.machine, pointer); !text.empty()) parts.push_back(before + text + after);
-  };
-  for (const char* pointer :
-       {"/device", "/machine/cpu_model", "/machine/cpu", "/machine/aten_capability", "/machine/isa"})
-    add(pointer, "", "");
-  add("/machine/cores", "", " cores");
-  add("/versions/libtorch", "LibTorch ", "");
+  if (verdict.machine.is_object() && verdict.machine.contains("device") && verdict.machine.at("device").is_string())
+    parts.push_back(verdict.machine.at("device").get<std::string>());
+  for (const char* key : {"cpu_model", "cpu", "aten_capability", "isa"}) {
+    if (const auto text = text_at(verdict.machine, "machine", key); !text.empty()) parts.push_back(text);
+  }
+  if (const auto cores = text_at(verdict.machine, "machine", "cores"); !cores.empty())
+    parts.push_back(cores + " cores");
+  if (const auto torch = text_at(verdict.machine, "versions", "libtorch"); !torch.empty())
+    parts.push_back("LibTorch " + torch);
   return parts.empty() ? "not known" : join(parts, ", ");
 }
 

@@ -5,10 +5,17 @@
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
+#include "support/json_text.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null()) return "-";
+  return json_text(value);
+}
 
 PageData entry(const std::string& key, const Json& value) {
   return page_row({{"key", key}, {"value", value_text(value)}});
@@ -56,13 +63,16 @@ void add_versions(PageData& blocks, const Verdict& verdict) {
 }
 
 PageData reference_row(const std::string& id, const Manifest& manifest) {
+  const Json source = manifest.json.contains("data") && manifest.json["data"].is_object()
+                          ? manifest.json["data"].value("source", Json())
+                          : Json();
   return page_row({{"id", id},
                    {"dtype", manifest.dtype},
                    {"seed", std::to_string(manifest.seed)},
                    {"steps", grouped(manifest.steps - manifest.first_step)},
                    {"microbatches", grouped(manifest.microbatches)},
                    {"digest", without_digests(manifest.data_digest)},
-                   {"source", text_at(manifest.json, "/data/source")}});
+                   {"source", value_text(source)}});
 }
 
 }  // namespace

@@ -53,8 +53,7 @@ void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual)
 PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking);
 /// subjects: the cases of each model and optimiser, and the references, a line each.
 void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
-/// plots: sentences on loss, gradients and memory; losses: pictures of those that differ; memory: a table for each
-/// reference.
+/// plots: loss, gradients and memory, drawn if something differs; bench: of a benchmark, if there is one.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// timeline: of the slowest case, measured above planned.
 void fill_timeline(PageData& page, const Verdict& verdict, const Evidence& evidence);

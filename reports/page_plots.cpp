@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss, gradients and activation memory: sentences, plots of losses that differ, and tables of memory.
+// Loss, gradients and activation memory: a sentence if nothing differs, otherwise a plot.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "reports/loss_plot.hpp"
+#include "reports/memory_plot.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
-#include "support/machine_memory.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
+
+/// More marks than these cannot be distinguished.
+constexpr std::size_t most_ratio_runs = 8;
 
 /// One reference and the cases that were compared with it, in the verdict's order.
 struct Plotted {
@@ -47,20 +50,49 @@ PageData picture(const std::string& svg, const std::string& caption) {
   return data;
 }
 
-/// The losses of all cases in a sentence, with a picture of those that differ for each reference.
-class LossComparison {
+/// Sentences and pictures of the comparisons, reference by reference.
+class Comparisons {
  public:
-  void add(const Plotted& plotted, const std::string& title, const Evidence& evidence) {
+  explicit Comparisons(const Evidence& evidence) : evidence_(evidence) {}
+
+  void add(const Plotted& plotted, const std::string& title) {
+    add_losses(plotted, title);
+    add_ratios(plotted, title);
+  }
+  PageData pictures() const { return pictures_; }
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> texts;
+    if (total_.compared > 0) {
+      const std::string values = count_text(total_.compared, "value");
+      texts.push_back(total_.differing == 0
+                          ? fmt::format("Loss: all {} equal the reference's.", values)
+                          : fmt::format("Loss: {} of {} differ from the reference's, the largest by {}.",
+                                        grouped(total_.differing), values, short_number(total_.largest)));
+    }
+    if (norms_ > 0 && unlike_ == 0)
+      texts.push_back(fmt::format("Gradient norms: all {} equal the reference's.", count_text(norms_, "value")));
+    if (unlike_ > 0)
+      texts.push_back(
+          fmt::format("Gradient norms: different from the reference's in {}.", count_text(unlike_, "case")));
+    return texts;
+  }
+
+ private:
+  void add_losses(const Plotted& plotted, const std::string& title) {
     const Losses& reference = plotted.reference.losses;
     std::vector<LossSeries> differing;
     LossDifference here;
     for (const auto* cell : plotted.cells) {
-      LossSeries one{.world = cell->world, .losses = run_of(evidence, *cell).losses};
+      LossSeries one{.world = cell->world, .label = run_label(*cell), .losses = run_of(evidence_, *cell).losses};
       const LossDifference difference = loss_difference(reference, one);
-      here.add(difference);
+      here.compared += difference.compared;
+      here.differing += difference.differing;
+      here.largest = std::max(here.largest, difference.largest);
       if (difference.differing > 0) differing.push_back(std::move(one));
     }
-    total_.add(here);
+    total_.compared += here.compared;
+    total_.differing += here.differing;
+    total_.largest = std::max(total_.largest, here.largest);
     if (differing.empty()) return;
     pictures_.push_back(picture(draw_losses(reference, differing, "Loss, " + title),
                                 fmt::format("{}, of {}: above the loss, below the difference from the reference. {} "
@@ -69,69 +101,77 @@ class LossComparison {
                                             count_text(here.compared, "value"), short_number(here.largest))));
   }
 
-  PageData pictures() const { return pictures_; }
-  std::optional<std::string> sentence() const {
-    if (total_.compared == 0) return std::nullopt;
-    const std::string values = count_text(total_.compared, "value");
-    if (total_.differing == 0) return fmt::format("Loss: all {} equal the reference's.", values);
-    return fmt::format("Loss: {} of {} differ from the reference's, the largest by {}.", grouped(total_.differing),
-                       values, short_number(total_.largest));
+  void add_ratios(const Plotted& plotted, const std::string& title) {
+    std::vector<NamedRatios> shown;
+    std::int64_t unlike = 0;
+    for (const auto* cell : plotted.cells) {
+      const GradientRatios& ratios = run_of(evidence_, *cell).ratios;
+      norms_ += ratios.compared;
+      if (ratios.all_one()) continue;
+      ++unlike;
+      if (shown.size() < most_ratio_runs) shown.push_back({run_label(*cell), ratios});
+    }
+    unlike_ += unlike;
+    if (shown.empty()) return;
+    const bool all = static_cast<std::int64_t>(shown.size()) == unlike;
+    pictures_.push_back(picture(
+        draw_gradient_ratios(shown, "Gradient norms, " + title),
+        fmt::format("{}, of {}{}: the norm of each parameter's gradient over the reference's, less 1; the smallest and "
+                    "the largest of all steps. 0 is right.",
+                    title, all ? "" : fmt::format("the first {} of ", shown.size()), count_text(unlike, "case"))));
   }
 
- private:
+  const Evidence& evidence_;
   LossDifference total_;
+  std::int64_t norms_ = 0, unlike_ = 0;
   PageData pictures_ = page_list();
 };
 
-/// A constant factor, such as one over the number of ranks, is a likely cause.
-std::optional<std::string> gradient_sentence(const Evidence& evidence) {
-  GradientNorms all;
-  std::int64_t unlike = 0;
-  for (const auto& [id, run] : evidence.cells) {
-    all.compared += run.norms.compared;
-    all.differing += run.norms.differing;
-    all.low = std::min(all.low, run.norms.low);
-    all.high = std::max(all.high, run.norms.high);
-    unlike += run.norms.differing > 0 ? 1 : 0;
+/// References of one model with the same activations, for any optimiser: one figure.
+struct MemoryFigure {
+  std::string model;
+  std::optional<std::int64_t> peak;  ///< the reference's
+  std::vector<std::string> optimizers;
+  std::vector<MemoryPanel> panels;
+
+  bool over_ranks() const {
+    return std::ranges::any_of(panels, [](const MemoryPanel& panel) { return panel.groups.size() > 1; });
   }
-  if (all.compared == 0) return std::nullopt;
-  const std::string values = count_text(all.compared, "value");
-  if (unlike == 0) return fmt::format("Gradient norms: all {} equal the reference's.", values);
-  return fmt::format(
-      "Gradient norms: {} of {} differ from the reference's, in {}; the relative differences are from {} to {}.",
-      grouped(all.differing), values, count_text(unlike, "case"), short_number(all.low), short_number(all.high));
+};
+
+void add_memory(std::vector<MemoryFigure>& figures, const Plotted& plotted, const Evidence& evidence) {
+  const auto peak = plotted.reference.ranks.empty() ? std::nullopt : plotted.reference.ranks.front().activation_bytes;
+  for (const auto* cell : plotted.cells) {
+    const std::vector<RankMemory>& ranks = run_of(evidence, *cell).ranks;
+    const bool measured =
+        std::ranges::any_of(ranks, [](const RankMemory& rank) { return rank.activation_bytes.has_value(); });
+    if (!cell->balance.empty() || !cell->variant.empty() || !measured) continue;
+    auto figure = std::ranges::find_if(
+        figures, [&](const MemoryFigure& each) { return each.model == cell->model && each.peak == peak; });
+    if (figure == figures.end()) figure = figures.insert(figure, {cell->model, peak, {}, {}});
+    if (std::ranges::find(figure->optimizers, cell->optimizer) == figure->optimizers.end())
+      figure->optimizers.push_back(cell->optimizer);
+    auto panel = std::ranges::find(figure->panels, cell->schedule, &MemoryPanel::title);
+    if (panel == figure->panels.end()) panel = figure->panels.insert(panel, MemoryPanel{cell->schedule, {}});
+    if (std::ranges::find(panel->groups, cell->world, &MemoryGroup::world) == panel->groups.end())
+      panel->groups.push_back({.world = cell->world, .ranks = ranks});
+    std::ranges::sort(panel->groups, {}, &MemoryGroup::world);
+  }
 }
 
-/// Largest activation peak of any rank, by schedule and world size; false if none was recorded.
-PageData memory_data(const Plotted& plotted, const std::string& title, const Evidence& evidence) {
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> largest;
-  std::set<std::int64_t> worlds;
-  for (const auto* cell : plotted.cells) {
-    if (!cell->balance.empty() || !cell->variant.empty()) continue;
-    for (const RankMemory& rank : run_of(evidence, *cell).ranks) {
-      if (!rank.activation_bytes) continue;
-      worlds.insert(cell->world);
-      std::int64_t& bytes = largest[cell->schedule][cell->world];
-      bytes = std::max(bytes, *rank.activation_bytes);
-    }
+/// On one scale. Figures with a single world size are only in the sentence.
+PageData memory_pictures(std::vector<MemoryFigure> figures) {
+  std::erase_if(figures, [](const MemoryFigure& figure) { return !figure.over_ranks(); });
+  std::int64_t largest = 1;
+  for (const MemoryFigure& figure : figures)
+    largest = std::max(largest, largest_activation(figure.panels, figure.peak));
+  PageData pictures = page_list();
+  for (const MemoryFigure& figure : figures) {
+    const std::string title = "Peak activations, " + training_title(figure.model, join(figure.optimizers, " and "));
+    pictures.push_back(picture(draw_activations(figure.panels, figure.peak, largest, title),
+                               title + ". One bar per rank, the first on the left; one scale for all."));
   }
-  if (largest.empty()) return PageData(false);
-  PageData heads = page_list(), rows = page_list();
-  for (const std::int64_t world : worlds) heads.push_back(PageData("world", std::to_string(world)));
-  for (const auto& [schedule, peaks] : largest) {
-    PageData row = page_row({{"schedule", schedule}}), fields = page_list();
-    for (const std::int64_t world : worlds)
-      fields.push_back(PageData("peak", peaks.contains(world) ? bytes_text(peaks.at(world)) : ""));
-    row.set("peaks", fields);
-    rows.push_back(row);
-  }
-  const auto& alone = plotted.reference.ranks;
-  const bool known = !alone.empty() && alone.front().activation_bytes;
-  PageData data = page_row({{"title", title}});
-  data.set("reference", page_section(known ? bytes_text(*alone.front().activation_bytes) : ""));
-  data.set("worlds", heads);
-  data.set("rows", rows);
-  return data;
+  return pictures;
 }
 
 std::optional<std::string> memory_sentence(const Verdict& verdict, const Evidence& evidence) {
@@ -152,27 +192,37 @@ std::optional<std::string> memory_sentence(const Verdict& verdict, const Evidenc
       equal == predicted ? "all" : grouped(equal) + " of", count_text(predicted, "rank"));
 }
 
+PageData bench_data(const std::vector<BenchRow>& bench) {
+  PageData rows = page_list();
+  for (const BenchRow& each : bench)
+    rows.push_back(page_row({{"name", each.name},
+                             {"rounds", grouped(each.rounds)},
+                             {"median", short_number(each.median_ms)},
+                             {"range", short_number(each.low_ms) + " to " + short_number(each.high_ms)},
+                             {"speed", each.speed ? short_number(*each.speed) : "-"}}));
+  return rows;
+}
+
 }  // namespace
 
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence) {
-  LossComparison losses;
-  PageData memory = page_list();
+  Comparisons comparisons(evidence);
+  std::vector<MemoryFigure> figures;
   std::set<std::string> titles;
   const std::vector<Plotted> all = plotted_of(verdict, evidence);
   for (const Plotted& plotted : all) {
     std::string title = training_title(plotted.cells.front()->model, plotted.cells.front()->optimizer);
     if (!titles.insert(title).second) title += fmt::format(" ({})", plotted.id);
-    losses.add(plotted, title, evidence);
-    if (const PageData table = memory_data(plotted, title, evidence); !table.is_false()) memory.push_back(table);
+    comparisons.add(plotted, title);
+    add_memory(figures, plotted, evidence);
   }
-  std::vector<std::string> sentences;
-  for (const auto& sentence : {losses.sentence(), gradient_sentence(evidence), memory_sentence(verdict, evidence)}) {
-    if (sentence) sentences.push_back(*sentence);
-  }
+  std::vector<std::string> sentences = comparisons.sentences();
+  if (auto memory = memory_sentence(verdict, evidence)) sentences.push_back(std::move(*memory));
   page.set("nothing_drawn", PageData(all.empty()));
   page.set("sentences", page_texts(sentences));
-  page.set("losses", losses.pictures());
-  set_list(page, "memory", memory);
+  page.set("comparisons", comparisons.pictures());
+  page.set("memory", memory_pictures(std::move(figures)));
+  set_list(page, "bench", bench_data(evidence.bench));
 }
 
 }  // namespace plumbline

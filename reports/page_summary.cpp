@@ -67,6 +67,14 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
   return list;
 }
 
+/// All counts of the verdict, for the fold below the tiles.
+std::string all_counts(const Verdict& verdict) {
+  std::string text = counts_text(verdict.counts);
+  if (!verdict.compared.empty()) text += ". Compared: " + counts_text(verdict.compared);
+  if (!verdict.inspected.empty()) text += ". Inspected: " + counts_text(verdict.inspected);
+  return text;
+}
+
 /// Checks without a result, grouped by reason, so that a hundred cases with one reason are one row.
 PageData skipped(const Verdict& verdict) {
   std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> rows;
@@ -95,6 +103,8 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("holds", PageData(verdict.holds));
   page.set("lead", page_text(claim(verdict)));
   page.set("tiles", tiles(verdict, tally));
+  page.set("has_counts", PageData(!verdict.counts.empty()));
+  page.set("all_counts", page_text(all_counts(verdict)));
   set_list(page, "warnings", page_texts(warnings(verdict)));
   page.set("all_run", PageData(verdict.not_run.empty() && !verdict.selection.partial() && !verdict.cells.empty() &&
                                tally.of(Outcome::not_run) == 0));

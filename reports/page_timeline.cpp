@@ -19,13 +19,15 @@ std::string milliseconds(double value) {
 
 std::string caption(const CellVerdict& cell, const Manifest& manifest, const MeasuredTimeline& timeline) {
   std::string text = fmt::format(
-      "{}, step {} (the median of all but the first). Measured: {}, bubble {:.1f} %. Planned: {}, bubble {:.1f} %, "
-      "from the medians over {}, one for each stage and kind of action{}, messages taking no time.",
-      cell_title(cell), timeline.step, milliseconds(timeline.measured.makespan), 100 * timeline.measured.bubble_rate,
-      milliseconds(timeline.planned.makespan), 100 * timeline.planned.bubble_rate,
-      count_text(timeline.steps_timed, "step"), timeline.lengths_differ ? " and length of microbatch" : "");
+      "{}, step {} (the median of all but the first). Measured: {}, bubble {}. Planned: {}, bubble {}, from the "
+      "medians "
+      "over {}, one for each stage and kind of action{}, messages taking no time.",
+      cell_title(cell), timeline.step, milliseconds(timeline.measured.makespan),
+      percent_of(timeline.measured.bubble_rate), milliseconds(timeline.planned.makespan),
+      percent_of(timeline.planned.bubble_rate), count_text(timeline.steps_timed, "step"),
+      timeline.lengths_differ ? " and length of microbatch" : "");
   if (timeline.closed_form_rate)
-    text += fmt::format(" Closed form, for equal stages: bubble {:.1f} %.", 100 * *timeline.closed_form_rate);
+    text += fmt::format(" Closed form, for equal stages: bubble {}.", percent_of(*timeline.closed_form_rate));
   const std::optional<std::int64_t> cores = cores_of(manifest);
   if (!cores) return text + " The record lacks the number of cores.";
   if (cell.world > *cores) {

@@ -14,6 +14,7 @@
 #include "reports/page_parts.hpp"
 #include "reports/templates.hpp"
 #include "reports/words.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -44,13 +45,17 @@ std::vector<std::string> check_changes(const CellVerdict& before, const CellVerd
   return changes;
 }
 
-/// By "part/key".
 std::map<std::string, std::string> machine_values(const Verdict& verdict) {
   std::map<std::string, std::string> values;
   if (!verdict.machine.is_object()) return values;
-  const Json flat = verdict.machine.flatten();
-  for (const auto& [place, value] : flat.items())
-    if (!value.is_null()) values[place.substr(1)] = value_text(value);
+  for (const auto& [part, object] : verdict.machine.items()) {
+    if (!object.is_object()) {
+      values[part] = object.is_string() ? object.get<std::string>() : json_text(object);
+      continue;
+    }
+    for (const auto& [key, value] : object.items())
+      values[part + "/" + key] = value.is_string() ? value.get<std::string>() : json_text(value);
+  }
   return values;
 }
 
@@ -93,11 +98,12 @@ PageData change_rows(const std::vector<CellChange>& changes, const std::string& 
 
 /// Changes of the cases, in numbers.
 struct ChangeCounts {
-  std::int64_t worse = 0, red_in_both = 0, new_red = 0, fresh = 0, gone = 0, better = 0;
+  std::int64_t holding = 0, worse = 0, red_in_both = 0, new_red = 0, fresh = 0, gone = 0, better = 0;
 };
 
-ChangeCounts counts_of(const std::vector<CellChange>& changes) {
+ChangeCounts counts_of(const std::vector<CellChange>& changes, const Verdict& now) {
   ChangeCounts counts;
+  counts.holding = std::ranges::count_if(now.cells, [](const CellVerdict& cell) { return cell.holds; });
   for (const CellChange& change : changes) {
     const bool was_there = change.before != "-", held = change.before == "holds";
     counts.gone += change.now == "-" ? 1 : 0;
@@ -125,6 +131,17 @@ std::string word_of(const ChangeCounts& counts, std::int64_t changed, std::int64
   add(values, "value", " changed", " changed");
   if (!parts.empty()) return join(parts, ", ");
   return changed == 0 ? "The same verdict in every case" : "Other outcomes of checks in " + count_text(changed, "case");
+}
+
+PageData count_tiles(const ChangeCounts& counts) {
+  PageData tiles = page_list();
+  for (const auto& [count, label] : {std::pair{counts.holding, "hold now"},
+                                     {counts.worse, "do not hold any more"},
+                                     {counts.red_in_both, "do not hold in both"},
+                                     {counts.fresh, "are new"},
+                                     {counts.gone, "were not run any more"}})
+    tiles.push_back(page_row({{"value", grouped(count)}, {"label", label}}));
+  return tiles;
 }
 
 void fill_values(PageData& page, const ValuesCompared& values) {
@@ -169,7 +186,7 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   kainjow::mustache::mustache page{std::string(comparison_template())};
   if (!page.is_valid()) throw std::logic_error("comparison template: " + page.error_message());
   const auto changes = cell_changes(before, now);
-  const ChangeCounts counts = counts_of(changes);
+  const ChangeCounts counts = counts_of(changes, now);
   const std::int64_t moved = values.result ? std::ssize(values.result->changes) : 0;
   const std::string word = word_of(counts, std::ssize(changes), moved);
   const bool bad = !now.holds || counts.worse + counts.gone + moved > 0;
@@ -181,6 +198,7 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   data.set("word", page_text(word));
   data.set("bad", PageData(bad));
   data.set("mark", outcome_sign(bad ? Outcome::fails : Outcome::holds));
+  data.set("tiles", count_tiles(counts));
   data.set("sides", sides);
   set_list(data, "cells", change_rows(changes, pages.now));
   set_list(data, "environment", environment_rows(before, now));

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -29,10 +28,6 @@ std::string size_title(const CellVerdict& cell) {
   return (cell.replicas > 1 ? "R x P = " : "P = ") + size_text(cell);
 }
 
-std::string balance_text(const std::vector<std::int64_t>& balance) {
-  return fmt::format("[{}]", join(balance, ", "));
-}
-
 }  // namespace
 
 std::string grouped(std::int64_t value) {
@@ -54,16 +49,6 @@ std::string seconds_text(double seconds) {
 
 std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
-}
-
-std::string value_text(const Json& value) {
-  if (value.is_null()) return "-";
-  return value.is_string() ? value.get<std::string>() : json_text(value);
-}
-
-std::string text_at(const Json& json, const std::string& pointer) {
-  const Json::json_pointer place(pointer);
-  return json.contains(place) && !json.at(place).is_null() ? value_text(json.at(place)) : "";
 }
 
 std::string spaced(std::string text) {
@@ -108,6 +93,10 @@ std::string counts_text(const Counts& counts) {
   return join(parts, ", ");
 }
 
+std::string balance_text(const std::vector<std::int64_t>& balance) {
+  return balance.empty() ? "" : fmt::format("[{}]", join(balance, ", "));
+}
+
 std::string training_title(const std::string& model, const std::string& optimizer) {
   return model + (model.empty() || optimizer.empty() ? "" : ", ") + optimizer;
 }
@@ -135,6 +124,10 @@ std::string run_label(const CellVerdict& cell) {
   if (!cell.balance.empty()) label += ", " + balance_text(cell.balance);
   if (!cell.variant.empty()) label += ", " + cell.variant;
   return label;
+}
+
+std::string percent_of(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
 }
 
 }  // namespace plumbline

@@ -16,10 +16,6 @@ std::string grouped(std::int64_t value);
 std::string seconds_text(double seconds);
 /// "0.0032": three significant figures.
 std::string short_number(double value);
-/// A text itself, other values as JSON; "-" for null.
-std::string value_text(const Json& value);
-/// The value at a JSON pointer as text; empty if it is absent or null.
-std::string text_at(const Json& json, const std::string& pointer);
 /// "nonzero_elements" -> "nonzero elements".
 std::string spaced(std::string text);
 /// "1 case", "2 cases", "3 losses", "4 copies".
@@ -34,8 +30,12 @@ std::string outcome_sign(Outcome outcome);
 
 /// "640 tensors, 51,200 elements"; empty if nothing was counted.
 std::string counts_text(const Counts& counts);
+/// "[0, 2, 3]"; empty for a computed partition.
+std::string balance_text(const std::vector<std::int64_t>& balance);
 /// "1f1b, P = 4": identifies a case among those of one reference.
 std::string run_label(const CellVerdict& cell);
+/// "12.5 %" of 0.125.
+std::string percent_of(double share);
 /// "stories260k, adamw": the known ones.
 std::string training_title(const std::string& model, const std::string& optimizer);
 /// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0], run slow": the known parts.

@@ -10,6 +10,7 @@
 
 #include "support/error.hpp"
 #include "support/plain_text.hpp"
+#include "support/toml_characters.hpp"
 
 namespace plumbline {
 namespace {
@@ -68,13 +69,14 @@ void fail_toml_assertion(const char*) {
 toml::table parse_toml(const std::filesystem::path& path, std::string_view bytes) {
   refuse_what_is_no_text(path, bytes);
   refuse_deep_keys(path, bytes);
+  const std::string text = with_blanks_in_ascii(path, bytes);
   try {
-    return toml::parse(bytes, path.string());
+    return toml::parse(std::string_view(text), path.string());
   } catch (const toml::parse_error& error) {
     const toml::source_position& at = error.source().begin;
     refuse(path, fmt::format("{}:{}", at.line, at.column), std::string(error.description()));
   } catch (const AssertionFailed&) {
-    refuse(path, place_in_text(bytes, byte_of_assertion(bytes)),
+    refuse(path, place_in_text(text, byte_of_assertion(text)),
            "not allowed here; a key is made of A-Z, a-z, 0-9, _ and -, or is quoted");
   }
 }

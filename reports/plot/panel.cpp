@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "reports/plot/svg.hpp"
 
 namespace plumbline::plot {
@@ -22,36 +19,7 @@ std::string rotated_label(double x, double y, const std::string& text) {
                fmt::format(" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\"", coordinate(x), coordinate(y)));
 }
 
-std::vector<Tick> ticks(double low, double high, int most, double least_step) {
-  std::vector<Tick> found;
-  if (!std::isfinite(low) || !std::isfinite(high) || !(high > low) || most < 1) return found;
-  const double rough = std::max((high - low) / most, least_step);
-  double power = std::pow(10, std::floor(std::log10(rough)));
-  double step = power;
-  for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
-    step = factor * power;
-    // With a tolerance, because (high - low) / most is rounded.
-    if (step >= rough * (1 - 1e-9)) break;
-  }
-  const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
-  const bool plain = decimals <= 6 && std::max(std::fabs(low), std::fabs(high)) < 1e7;
-  for (double i = std::ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) {
-    const double at = i == 0 ? 0 : i * step;
-    found.push_back({at, plain ? fmt::format("{:.{}f}", at, decimals) : fmt::format("{:.6g}", at)});
-    if (found.size() > static_cast<std::size_t>(most) + 1) break;  // so far from 0 that the step is below one ULP
-  }
-  return found;
-}
-
 }  // namespace
-
-std::vector<Tick> round_ticks(double low, double high, int most) {
-  return ticks(low, high, most, 0);
-}
-
-std::vector<Tick> whole_ticks(double low, double high, int most) {
-  return ticks(low, high, most, 1);
-}
 
 double Panel::x(double value) const {
   return frame_.left + (value - x_.low) / (x_.high - x_.low) * (frame_.right - frame_.left);
@@ -61,7 +29,7 @@ double Panel::y(double value) const {
   return frame_.bottom - (value - y_.low) / (y_.high - y_.low) * (frame_.bottom - frame_.top);
 }
 
-std::string Panel::draw_axes() const {
+std::string Panel::draw_axes(const std::string& title) const {
   std::string svg, grid;
   std::string axes =
       move_to(frame_.left, frame_.top) + "V" + coordinate(frame_.bottom) + "H" + coordinate(frame_.right);
@@ -84,6 +52,9 @@ std::string Panel::draw_axes() const {
   if (!y_.label.empty()) svg += rotated_label(frame_.left - numbers - 10, middle, y_.label);
   if (!x_.label.empty())
     svg += label((frame_.left + frame_.right) / 2, frame_.bottom + 36, x_.label, " text-anchor=\"middle\"");
+  if (!title.empty())
+    svg +=
+        label((frame_.left + frame_.right) / 2, frame_.top - 10, title, " text-anchor=\"middle\" font-weight=\"bold\"");
   return svg;
 }
 

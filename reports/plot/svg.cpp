@@ -31,6 +31,10 @@ std::string move_to(double x, double y) {
   return "M" + coordinate(x) + " " + coordinate(y);
 }
 
+std::string rectangle(double x, double y, double width, double height, std::string_view look) {
+  return element("rect", {{"x", x}, {"y", y}, {"width", width}, {"height", height}}, look) + "/>\n";
+}
+
 std::string line(double x1, double y1, double x2, double y2, std::string_view look) {
   return element("line", {{"x1", x1}, {"y1", y1}, {"x2", x2}, {"y2", y2}}, look) + "/>\n";
 }

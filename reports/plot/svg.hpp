@@ -12,6 +12,7 @@ std::string coordinate(double value);
 /// Starts a line of a path. All lines of one look are one path, because a page has thousands of them.
 std::string move_to(double x, double y);
 
+std::string rectangle(double x, double y, double width, double height, std::string_view look);
 std::string line(double x1, double y1, double x2, double y2, std::string_view look);
 std::string path(std::string_view data, std::string_view look);
 /// Escapes `text`.

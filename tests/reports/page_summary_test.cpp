@@ -44,6 +44,18 @@ TEST(PageSummary, TheTilesCountWhatDoesNotHoldApart) {
   EXPECT_THAT(page, HasSubstr("<b>1 / 3</b><span>cases / checks not run</span>"));
 }
 
+TEST(PageSummary, AllCountsAreBelow) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.counts = {{"cells", 3}};
+  verdict.compared = {{"bytes", 186'122'240}, {"tensors", 5}};
+  verdict.inspected = {{"ranks", 7}};
+
+  const std::string page = testing::rendered_page(verdict);
+
+  EXPECT_THAT(page, HasSubstr("3\u00A0cells. Compared: 186,122,240\u00A0bytes, 5\u00A0tensors. "
+                              "Inspected: 7\u00A0ranks."));
+}
+
 TEST(PageSummary, ThatAllWasRunIsSaidOnlyWhereItWas) {
   const std::string all = "Every planned case was run";
   Verdict verdict = testing::sample_verdict(1);

@@ -221,6 +221,16 @@ TEST(Page, TheSameInputGivesTheSameBytes) {
   EXPECT_EQ(page_of(verdict, evidence), page_of(verdict, evidence));
 }
 
+TEST(Page, TheFirstScreenIsNotFloodedByCounts) {
+  Verdict verdict = testing::sample_verdict(1);
+  for (int i = 0; i < 40; ++i) verdict.counts["kind_" + std::to_string(i)] = 1000 + i;
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("1,039\u00A0kind 39"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>1,039</b>")));
+}
+
 TEST(Page, RecordsThatCouldNotBeReadAreNamed) {
   const Verdict verdict = testing::sample_verdict(1);
   Evidence evidence;

@@ -196,6 +196,18 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("Loss, gradients, memory"));
 }
 
+TEST_F(Report, ABenchmarkBesideTheVerdictIsShownAndOneThatIsNoneIsNamed) {
+  write_file(folder / "bench.json", R"({"benchmarks": [{"name": "alone", "real_time": 4.0},
+      {"name": "c", "real_time": 3.0, "speed": 1.5}, {"name": "c", "real_time": 2.0, "speed": 2.5}]})");
+  write_reports(folder.path());
+  EXPECT_THAT(page(), HasSubstr("<th scope=\"row\">c</th><td class=\"num\">2</td><td class=\"num\">2.5</td>"
+                                "<td class=\"num\">2 to 3</td><td class=\"num\">2</td>"));
+
+  write_file(folder / "bench.json", "{}");
+  write_reports(folder.path());
+  EXPECT_THAT(page(), HasSubstr("<li>bench.json: not as plumbline bench --json writes it"));
+}
+
 TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   const Evidence evidence = gather_evidence(folder.path(), verdict);
 
@@ -204,9 +216,13 @@ TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   const RunSummary& run = evidence.cells.at(verdict.cells[1].id);
   EXPECT_EQ(run.losses, (std::map<std::int64_t, float>{{0, 3.0F}, {1, 2.0F}}));
   ASSERT_EQ(run.ranks.size(), 2u);
+  EXPECT_THAT(run.ranks[1].units, ElementsAre("layers.1", "norm", "lm_head"));
   EXPECT_EQ(run.ranks[0].activation_bytes, 401) << "the larger of 401 and 400";
   EXPECT_EQ(run.ranks[0].predicted_bytes, 400);
   EXPECT_EQ(run.ranks[1].predicted_bytes, 300);
+  EXPECT_EQ(run.ranks[0].parameter_bytes, 1000);
+  EXPECT_EQ(run.ranks[0].gradient_bytes, 900);
+  EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
 }
 
 TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
@@ -234,21 +250,23 @@ TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
   EXPECT_FALSE(gather_evidence(folder.path(), verdict).slowest) << "its actions are not the schedule's";
 }
 
-TEST_F(Report, NormsReadStepByStepEqualThoseOfWholeRecords) {
+TEST_F(Report, RatiosReadStepByStepEqualThoseOfWholeRecords) {
   const fs::path kept = fs::path(PLUMBLINE_FIXTURES) / ".." / "examples" / "kept";
   for (const auto& [from, to] : {std::pair{"one", folder / "references/alone"}, {"wrong", cell(1)}}) {
     fs::remove_all(to);
     fs::copy(kept / from, to, fs::copy_options::recursive);
   }
-  GradientNorms whole;
+  GradientRatios whole;
   whole.add(read_record(kept / "one"), read_record(kept / "wrong"));
-  ASSERT_GT(whole.compared, whole.differing);
-  ASSERT_GT(whole.differing, 0);
+  ASSERT_GT(whole.compared, 0);
+  ASSERT_FALSE(whole.all_one());
 
-  const GradientNorms streamed = gather_evidence(folder.path(), verdict).cells.at(verdict.cells[1].id).norms;
+  const GradientRatios streamed = gather_evidence(folder.path(), verdict).cells.at(verdict.cells[1].id).ratios;
 
-  EXPECT_EQ(std::tie(streamed.compared, streamed.differing, streamed.low, streamed.high),
-            std::tie(whole.compared, whole.differing, whole.low, whole.high));
+  EXPECT_EQ(streamed.compared, whole.compared);
+  EXPECT_TRUE(std::ranges::equal(streamed.parameters, whole.parameters, [](const auto& one, const auto& other) {
+    return std::tie(one.parameter, one.low, one.high) == std::tie(other.parameter, other.low, other.high);
+  }));
 }
 
 TEST_F(Report, OfReferencesThatTrainedTheSameTheNamedOneCounts) {
@@ -284,6 +302,12 @@ TEST_F(Report, OfACellThatDoesNotHoldWhatDiffersInItsEnvironmentIsTold) {
   EXPECT_EQ(differing(), 0U) << "it holds";
   verdict.cells[1].holds = false;
   EXPECT_GT(differing(), 0U);
+}
+
+TEST_F(Report, WithoutAReferenceInTheVerdictTheOneThatTrainedTheSameIsFound) {
+  for (auto& each : verdict.cells) each.reference.clear();
+
+  EXPECT_EQ(gather_evidence(folder.path(), verdict).reference_of.at(verdict.cells[1].id), "alone");
 }
 
 TEST_F(Report, TheEndOfARunsStandardErrorStandsInJUnit) {
@@ -336,6 +360,17 @@ TEST_F(Report, ACellThatWasGoneOnWithHasTheReferenceThatItsVerdictNames) {
   ASSERT_FALSE(verdict.cells[1].reference.empty());
 
   EXPECT_TRUE(gather_evidence(folder.path(), verdict).reference_of.contains(verdict.cells[1].id));
+}
+
+TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
+  fs::rename(cell(0), folder / "moved");
+  fs::create_directories(cell(0));
+  fs::rename(folder / "moved", cell(0) / "record");
+
+  const Evidence evidence = gather_evidence(folder.path(), verdict);
+
+  EXPECT_THAT(evidence.missing, ElementsAre());
+  EXPECT_TRUE(evidence.cells.contains(verdict.cells[0].id));
 }
 
 TEST_F(Report, TheTraceIsOfTheCellThatDoesNotHoldElseOfTheMostRanks) {

@@ -24,8 +24,14 @@ std::vector<std::string> units_of(std::int64_t world, std::int64_t rank) {
 
 RankMemory rank_memory(std::int64_t world, std::int64_t rank, std::int64_t in_flight) {
   RankMemory memory;
-  memory.activation_bytes = std::ssize(units_of(world, rank)) * layer_bytes * in_flight + 4096;
+  memory.rank = rank;
+  memory.units = units_of(world, rank);
+  const auto units = static_cast<std::int64_t>(memory.units.size());
+  memory.activation_bytes = units * layer_bytes * in_flight + 4096;
   memory.predicted_bytes = memory.activation_bytes;
+  memory.parameter_bytes = units * 200'000;
+  memory.gradient_bytes = memory.parameter_bytes;
+  memory.optimizer_bytes = 2 * *memory.parameter_bytes;
   return memory;
 }
 

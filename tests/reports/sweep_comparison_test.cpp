@@ -119,6 +119,10 @@ TEST(ComparisonPage, CountsWhatDoesNotHoldAnyMoreIsNewOrRedInBoth) {
 
   EXPECT_THAT(page, HasSubstr("</span>3 cases do not hold any more, 1 new case does not hold, 1 case does not hold in "
                               "both, 1 case holds now, 1 new case holds</h1>"));
+  EXPECT_THAT(
+      testing::bare(page),
+      HasSubstr("<li><b>17</b><span>hold now</span></li><li><b>3</b><span>do not hold any more</span></li><li>"
+                "<b>1</b><span>do not hold in both</span></li><li><b>2</b><span>are new</span></li><li><b>0</b>"));
   EXPECT_THAT(page,
               HasSubstr("<a href=\"../b/report.html#c21\">new, sgd, zb-v, P = 5</a></th><td>-</td><td class=\"fail"
                         "\">does not hold</td>"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "reports/plot/axis.hpp"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
-
-#include "reports/plot/panel.hpp"
 
 namespace plumbline::plot {
 namespace {

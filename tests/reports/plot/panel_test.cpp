@@ -25,11 +25,12 @@ TEST(Panel, ValuesLieBetweenTheAxesUpwards) {
 TEST(Panel, EachTickStandsAtItsValueAndLabelsAreText) {
   const Panel panel({100, 10, 300, 110}, {0, 4, {{1, "one"}}, "x & y"}, {-1, 1, {{0, "zero"}}, "loss"});
 
-  const std::string svg = panel.draw_axes();
+  const std::string svg = panel.draw_axes("<title>");
 
   EXPECT_THAT(svg, HasSubstr("<text x=\"150\" y=\"127\" text-anchor=\"middle\">one</text>"));
   EXPECT_THAT(svg, HasSubstr("<text x=\"93\" y=\"64\" text-anchor=\"end\">zero</text>"));
   EXPECT_THAT(svg, HasSubstr(">x &amp; y</text>"));
+  EXPECT_THAT(svg, HasSubstr(">&lt;title&gt;</text>"));
   EXPECT_EQ(testing::parse_markup(picture(400, 200, "p", svg), false).error, "");
 }
 
@@ -74,6 +75,8 @@ TEST(Panel, ALegendThatIsTooWideGoesOnBelow) {
 }
 
 TEST(Svg, EachNumberStandsInItsAttribute) {
+  EXPECT_EQ(rectangle(1, 2, 3, 4, " fill=\"none\""),
+            "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" fill=\"none\"/>\n");
   EXPECT_EQ(line(1, 2, 3, 4, ""), "<line x1=\"1\" y1=\"2\" x2=\"3\" y2=\"4\"/>\n");
   EXPECT_THAT(picture(300, 200, "p", ""), StartsWith("<svg width=\"300\" height=\"200\" viewBox=\"0 0 300 200\""));
 }
