@@ -76,6 +76,11 @@ void CellJudge::prepare() {
   if (blocked_.empty())
     evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
                       tier_ ? tier_->values() : in_bits());
+  prepare_checks();
+}
+
+void CellJudge::prepare_checks() {
+  checks_.clear();
   for (const auto& check : all_checks()) {
     if (check.make) prepare_check(check);
   }
@@ -182,9 +187,7 @@ bool CellJudge::depends_on_norm(const CheckDescriptor& check, std::int64_t step)
 }
 
 void CellJudge::limit_after_diverged_coefficients(const StepEvidence& now) {
-  const bool by_rank = auditing::summed_by_rank(evidence_->reference.manifest) ||
-                       auditing::summed_by_rank(evidence_->candidate.manifest);
-  if (!by_rank || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact()) return;
+  if (!evidence_->norm_by_rank() || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact()) return;
   const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
     for (const auto& placed : rows.steps()) {
       if (placed.row->clip_coefficient) return placed.row->clip_coefficient;
@@ -263,9 +266,7 @@ void CellJudge::read_remaining_steps() {
     step = earlier(reference_.next_step(), candidate_.next_step());
   }
   blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
-  for (const auto& check : all_checks()) {
-    if (check.make) prepare_check(check);
-  }
+  prepare_checks();
 }
 
 std::vector<LocatedResult> CellJudge::conclude() {
@@ -276,10 +277,7 @@ std::vector<LocatedResult> CellJudge::conclude() {
     // The cause of a run's end is known only at the end of its tables: earlier findings are discarded.
     blocked_ = late;
     differences_.clear();
-    checks_.clear();
-    for (const auto& check : all_checks()) {
-      if (check.make) prepare_check(check);
-    }
+    prepare_checks();
   }
   judged.push_back(std::move(completion));
   for (Running& running : checks_) {

@@ -33,6 +33,7 @@ class CellJudge {
   };
 
   void prepare();
+  void prepare_checks();
   void prepare_check(const CheckDescriptor& check);
   /// The reason why only the checks of the request and of completion can be judged; empty if all can.
   std::string why_blocked(const LocatedResult& completion) const;

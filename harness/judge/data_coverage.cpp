@@ -79,11 +79,6 @@ class DataCoverage {
                     to_text(apart), to_text(least)));
   }
 
-  const MicrobatchRow* row(std::int64_t microbatch) const {
-    const auto& found = rows_.microbatches(microbatch);
-    return found.empty() ? nullptr : found.front().row;
-  }
-
   /// Two equal microbatches of one step would hide that they were swapped.
   void find_equal_microbatches(std::int64_t step, std::vector<std::string>& missing) {
     std::map<std::string, std::int64_t> seen;
@@ -106,7 +101,7 @@ class DataCoverage {
     bool grows = false, shrinks = false, repeats = false, masked = false;
     const MicrobatchRow* before = nullptr;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
-      const MicrobatchRow* now = row(m);
+      const MicrobatchRow* now = rows_.microbatch(m);
       if (!now) continue;
       grows = grows || (before && now->sequence_length > before->sequence_length);
       shrinks = shrinks || (before && now->sequence_length < before->sequence_length);
@@ -132,8 +127,10 @@ class DataCoverage {
   double weighting_distance() {
     double weighted = 0, means = 0, valid_of_step = 0, counted = 0, with_tokens = 0;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
-      if (const auto* found = row(m)) valid_of_step += static_cast<double>(found->valid_tokens);
-      if (const auto* found = row(m); found && found->valid_tokens > 0) ++with_tokens;
+      const MicrobatchRow* found = rows_.microbatch(m);
+      if (!found) continue;
+      valid_of_step += static_cast<double>(found->valid_tokens);
+      if (found->valid_tokens > 0) ++with_tokens;
     }
     double of_one = 0;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
@@ -179,6 +176,9 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
                   "every way, and losses that distinguish token weighting from a mean of means by {}: "
                   "ten times the loosest limit of any comparison of losses",
                   to_text(least_distance(request))));
+  if (!reference.record()) return without_looking("bench", Outcome::not_run, reference.error()).result;
+  if (reference.record()->manifest.level == RecordLevel::none)
+    return without_looking("bench", Outcome::not_run, "a record of level none holds no data").result;
   DataCoverage bench(*reference.record(), request, builder);
   for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
     reference.go_to(*step);
@@ -186,20 +186,14 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
   }
   if (!reference.record()) return without_looking("bench", Outcome::not_run, reference.error()).result;
   const auto missing = bench.lacking();
-  if (!missing.empty()) {
-    return builder
-        .conclude_as(Outcome::not_triggered, "these data and steps cannot show every fault: " + join(missing, "; "))
-        .result;
-  }
-  return builder
-      .conclude_as(
-          Outcome::holds,
-          bench.sizes_asked_for()
-              ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are equal, losses distinguish "
-                "token weighting from a mean of means, and parameters change"
-              : "no two microbatches are equal and steps change parameters; that microbatches differ in size "
-                "was not requested")
-      .result;
+  const std::string words =
+      !missing.empty() ? "these data and steps cannot show every fault: " + join(missing, "; ")
+      : bench.sizes_asked_for()
+          ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are equal, losses distinguish "
+            "token weighting from a mean of means, and parameters change"
+          : "no two microbatches are equal and steps change parameters; that microbatches differ in size "
+            "was not requested";
+  return builder.conclude_as(missing.empty() ? Outcome::holds : Outcome::not_triggered, words).result;
 }
 
 }  // namespace
@@ -207,13 +201,7 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
 CheckResult judge_data_coverage(RecordReading reference, const DataCoverageRequest& request) {
   CheckResult result;
   try {
-    if (!reference.record() || reference.record()->manifest.level == RecordLevel::none) {
-      result = without_looking("bench", Outcome::not_run,
-                               reference.record() ? "a record of level none holds no data" : reference.error())
-                   .result;
-    } else {
-      result = bench_of(reference, request);
-    }
+    result = bench_of(reference, request);
   } catch (const std::exception& error) {  // a record with impossible values
     result = without_looking("bench", Outcome::not_run, error.what()).result;
   }

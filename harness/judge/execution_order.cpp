@@ -32,16 +32,14 @@ ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch) {
   return in_microbatch(step, microbatch, MicrobatchPart::data);
 }
 
-ExecutionPoint at_forward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end) {
+ExecutionPoint at_boundary(std::int64_t step, std::int64_t microbatch, const std::string& direction,
+                           std::int64_t boundary, BoundaryEnd end) {
+  if (direction == "backward") return in_microbatch(step, microbatch, MicrobatchPart::backward, -boundary, end);
   return in_microbatch(step, microbatch, MicrobatchPart::forward, boundary, end);
 }
 
 ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch) {
   return in_microbatch(step, microbatch, MicrobatchPart::loss);
-}
-
-ExecutionPoint at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end) {
-  return in_microbatch(step, microbatch, MicrobatchPart::backward, -boundary, end);
 }
 
 ExecutionPoint at_step_loss(std::int64_t step) {

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 
 namespace plumbline::judging {
 
@@ -73,11 +74,11 @@ struct ExecutionPoint {
 
 ExecutionPoint at_structure(Structure place = Structure::records, std::int64_t position = 0);
 ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch);
-/// `boundary`: index of the stage boundary in the model's order.
-ExecutionPoint at_forward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end);
+/// `direction`: forward | backward; `boundary`: index of the stage boundary in the model's order. Backward, they are
+/// ordered from the last to the first.
+ExecutionPoint at_boundary(std::int64_t step, std::int64_t microbatch, const std::string& direction,
+                           std::int64_t boundary, BoundaryEnd end = BoundaryEnd::sent);
 ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch);
-/// Backward, stage boundaries are ordered from the last to the first.
-ExecutionPoint at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end);
 ExecutionPoint at_step_loss(std::int64_t step);
 /// `position`: the parameter's index in canonical order. Gradients are computed in reverse of it.
 ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage);

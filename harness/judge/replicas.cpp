@@ -7,7 +7,6 @@
 #include <set>
 
 #include "harness/judge/check_table.hpp"
-#include "harness/judge/checks/replica_comparison.hpp"
 #include "record/mesh.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"

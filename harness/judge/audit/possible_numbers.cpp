@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/expected/evaluation_rows.hpp"
 #include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/expected/loss_sum.hpp"
+#include "harness/judge/expected/losses.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::auditing {

@@ -30,11 +30,6 @@ std::string text(const Json& json) {
   return json.is_string() ? json.get<std::string>() : json_text(json);
 }
 
-Json value_or_null(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found == json.end() ? Json(nullptr) : *found;
-}
-
 std::string stage_words(const std::vector<StageEntry>& stages) {
   std::vector<std::string> parts;
   for (const auto& stage : stages) {
@@ -87,7 +82,7 @@ class AsAskedCheck::OfRecord {
     const Manifest& manifest = record_.manifest;
     demand("role", request_.role, manifest.role);
     demand("world_size", request_.world_size, ranks_of_run());
-    demand("model_digest", request_.model_digest, model_digest(value_or_null(manifest.json, "model")));
+    demand("model_digest", request_.model_digest, model_digest(manifest.json.value("model", Json())));
     if (request_.seed) demand_equal("seed", *request_.seed, manifest.seed);
     demand("dtype", request_.dtype, manifest.dtype);
     if (request_.steps)  // one in `every` steps is recorded
@@ -101,7 +96,7 @@ class AsAskedCheck::OfRecord {
     demand("data.microbatches", request_.microbatch_count, manifest.microbatches_of_step());
     demand("level", request_.level, to_text(manifest.level));
     demand("accumulation_digest", request_.accumulation_digest, manifest.accumulation_digest);
-    if (request_.clip_norm) demand_equal("clip_norm", *request_.clip_norm, value_or_null(manifest.json, "clip_norm"));
+    if (request_.clip_norm) demand_equal("clip_norm", *request_.clip_norm, manifest.json.value("clip_norm", Json()));
     demand_object("optimizer", request_.optimizer);
     if (manifest.json.contains("learning_rate_schedule"))
       demand_object("learning_rate_schedule", request_.learning_rate_schedule);
@@ -133,9 +128,9 @@ class AsAskedCheck::OfRecord {
 
   void demand_object(const char* key, const std::optional<Json>& asked) {
     if (!asked) return;
-    const Json ran = value_or_null(record_.manifest.json, key);
+    const Json ran = record_.manifest.json.value(key, Json());
     for (const auto& [name, value] : asked->items()) {
-      Json told = ran.is_object() ? value_or_null(ran, name.c_str()) : Json();
+      Json told = ran.is_object() ? ran.value(name, Json()) : Json();
       if (name == "decay" && told.is_null()) told = "all";  // the default of the manifest
       demand_equal(fmt::format("{}.{}", key, name), value, told);
     }

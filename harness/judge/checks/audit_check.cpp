@@ -28,10 +28,10 @@ ExecutionPoint point_of(const Finding& finding) {
   const std::int64_t step = finding.step, microbatch = finding.microbatch.value_or(0);
   if (part == auditing::part::structure) return at_structure(Structure::audit);
   if (part == auditing::part::data) return at_data(step, after_comparisons);
-  if (part == auditing::part::forward) return at_forward(step, microbatch, after_comparisons, BoundaryEnd::sent);
+  if (part == auditing::part::forward) return at_boundary(step, microbatch, part, after_comparisons);
   if (part == auditing::part::loss) return at_step_loss(step);
   // ordered from the last stage boundary to the first
-  if (part == auditing::part::backward) return at_backward(step, microbatch, -after_comparisons, BoundaryEnd::sent);
+  if (part == auditing::part::backward) return at_boundary(step, microbatch, part, -after_comparisons);
   if (part == auditing::part::gradient) return at_gradient(step, -after_comparisons, 0);
   if (part == auditing::part::norm) return behind(at_norm(step));
   if (part == auditing::part::learning_rate) return at_learning_rate(step);
@@ -54,20 +54,27 @@ std::string power_words(const auditing::Audit& audit) {
                      join(parts, ", "));
 }
 
+bool at_level_dump(const CellEvidence& evidence) {
+  return evidence.reference.manifest.level == RecordLevel::dump &&
+         evidence.candidate.manifest.level == RecordLevel::dump;
+}
+
+/// False if only tables are recomputed.
+bool has_values(const CellEvidence& evidence) {
+  return at_level_dump(evidence) && !dumps_were_removed(evidence.reference.path) &&
+         !dumps_were_removed(evidence.candidate.path);
+}
+
 class AuditCheck : public StepCheck {
  public:
   explicit AuditCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        at_level_dump_(evidence.reference.manifest.level == RecordLevel::dump &&
-                       evidence.candidate.manifest.level == RecordLevel::dump),
-        reference_removed_(dumps_were_removed(evidence.reference.path)),
-        candidate_removed_(dumps_were_removed(evidence.candidate.path)),
-        values_(at_level_dump_ && !reference_removed_ && !candidate_removed_),
-        builder_("audit", "audit",
-                 values_ ? "coefficients, rates, sums and counts exactly; updates within rounding"
-                         : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
-        reference_(evidence.reference, options(values_)),
-        candidate_(evidence.candidate, options(values_)) {}
+      : StepCheck(evidence,
+                  {"audit", "audit",
+                   has_values(evidence)
+                       ? "coefficients, rates, sums and counts exactly; updates within rounding"
+                       : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"}),
+        reference_(evidence.reference, {.values = has_values(evidence), .alone = false}),
+        candidate_(evidence.candidate, {.values = has_values(evidence), .alone = false}) {}
 
   void step(const StepEvidence& now) override {
     reference_.step(now.step, now.reference_before);
@@ -77,10 +84,10 @@ class AuditCheck : public StepCheck {
   LocatedResult conclude() override {
     const auditing::Audit theirs = take(reference_, "the reference: "), mine = take(candidate_, "");
     const Counts floors = {{"recomputed_numbers", 2 * evidence_.steps()}};
-    if (at_level_dump_ && !values_) {
-      const std::string whose = !candidate_removed_  ? "the reference"
-                                : reference_removed_ ? "both records"
-                                                     : "the candidate";
+    if (at_level_dump(evidence_) && !has_values(evidence_)) {
+      const std::string whose = !dumps_were_removed(evidence_.candidate.path)  ? "the reference"
+                                : dumps_were_removed(evidence_.reference.path) ? "both records"
+                                                                               : "the candidate";
       std::string why = "values are not recomputed again: the dumps of ";
       why.append(whose).append(" were removed (").append(removed_dumps_name);
       why.append(" says why); the tables of both records are consistent");
@@ -98,13 +105,6 @@ class AuditCheck : public StepCheck {
   }
 
  private:
-  static auditing::AuditOptions options(bool values) {
-    auditing::AuditOptions options;
-    options.values = values;
-    options.alone = false;
-    return options;
-  }
-
   auditing::Audit take(auditing::RecordAudit& record, const std::string& whose) {
     auditing::Audit audit = record.conclude();
     for (const auto& [what, count] : audit.recomputed) builder_.compare("recomputed_" + what, count);
@@ -120,9 +120,6 @@ class AuditCheck : public StepCheck {
     return audit;
   }
 
-  const CellEvidence& evidence_;
-  bool at_level_dump_, reference_removed_, candidate_removed_, values_;
-  CheckResultBuilder builder_;
   auditing::RecordAudit reference_, candidate_;
   std::set<std::string> said_;  ///< report only once what both records lack
 };
@@ -143,9 +140,7 @@ CheckDescriptor audit_check() {
           "tables are recomputed and values are *not run* (informational).",
       .cannot_see = "forward and backward pass of the model (goldens, cross-check).",
       .level = RecordLevel::full,
-      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-        return std::make_unique<AuditCheck>(evidence);
-      }};
+      .make = make_check<AuditCheck>};
 }
 
 }  // namespace plumbline::judging

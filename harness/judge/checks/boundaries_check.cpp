@@ -3,9 +3,13 @@
 // exactly what the list demands.
 #include <fmt/format.h>
 
-#include "harness/judge/checks/boundary_comparison.hpp"
+#include <algorithm>
+#include <set>
+
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
+#include "harness/judge/expected/zero_digests.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -38,13 +42,19 @@ std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
   return traffic;
 }
 
+bool lacks_traffic(const Record& record) {
+  return std::ranges::any_of(record.ranks, [](const RankRecord& rank) {
+    return std::ranges::find(rank.absent, "traffic.csv") != rank.absent.end();
+  });
+}
+
 /// Compares the candidate's traffic.csv with its lowered list.
 class TrafficComparison {
  public:
   TrafficComparison(const CellEvidence& evidence, CheckResultBuilder& builder)
       : evidence_(evidence),
         builder_(builder),
-        lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list || !evidence.model.llama ||
+        lacking_(lacks_traffic(evidence.candidate) || !evidence.lowered_list || !evidence.model.llama ||
                  !evidence.sizes_recorded()) {
     if (!evidence.sizes_recorded())
       builder_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
@@ -94,20 +104,281 @@ class TrafficComparison {
   std::vector<std::map<TrafficEdge, Moved>> expected_;  ///< by rank, for `bytes_`
 };
 
+/// For each stage boundary and microbatch in both directions: the required rows exist, have the expected form and the
+/// reference's digest. If the candidate records its inner boundaries, all of them are compared as well. Counts
+/// crossings, computed, tensors, elements, bytes.
+class BoundaryComparison {
+ public:
+  /// `compare_gradients` false: backward rows are compared only with each other.
+  BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, CheckResultBuilder& builder)
+      : evidence_(evidence),
+        compare_gradients_(compare_gradients),
+        builder_(builder),
+        reference_may_lack_(!evidence.reference.manifest.recorded({"sends", "receives", "boundaries"})) {}
+
+  void step(const StepEvidence& now) {
+    now_ = &now;
+    step_ = now.step;
+    seen_.clear();
+    const auto crossings = evidence_.stages.crossings.size();
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
+      for (std::size_t i = 0; i < crossings; ++i) crossing(m, "forward", i);
+      for (std::size_t i = crossings; i-- > 0;) crossing(m, "backward", i);
+    }
+    cuts();
+    rest();
+    reference_cuts();
+  }
+
+  /// True if both records have one rank and the candidate, with one stage, lists `computed` tensors at its boundaries,
+  /// as a reference or an external trainer does. Derived from the steps so far.
+  bool candidate_records_its_cuts() const { return records_its_cuts_; }
+
+ private:
+  /// If the candidate records its stage boundaries in any step, it does so in all.
+  void cuts() {
+    const auto& rows = now_->candidate_rows.all_boundaries();
+    const bool alone = evidence_.reference.manifest.world_size == 1 && evidence_.candidate.manifest.world_size == 1 &&
+                       evidence_.stages.crossings.empty();
+    const bool any = alone && std::any_of(rows.begin(), rows.end(),
+                                          [](const auto& placed) { return placed.row->side == "computed"; });
+    if (any && !records_its_cuts_) {
+      records_its_cuts_ = true;
+      for (step_ = evidence_.first_step(); step_ < now_->step; ++step_)
+        for_each_cut(evidence_.first_own(), evidence_.end_own(), [&] { report_absent(); });
+      step_ = now_->step;
+    }
+    if (records_its_cuts_) for_each_cut(evidence_.first_own(), evidence_.end_own(), [&] { computed(); });
+  }
+
+  /// Visits every boundary of the model's units, as the current one.
+  template <class Visit>
+  void for_each_cut(std::int64_t first_microbatch, std::int64_t end_microbatch, Visit visit) {
+    for (microbatch_ = first_microbatch; microbatch_ < end_microbatch; ++microbatch_) {
+      for (std::size_t unit = 1; unit < evidence_.model.units.size(); ++unit) {
+        for (const char* direction : {"forward", "backward"}) {
+          number_ = static_cast<std::int64_t>(unit);
+          direction_ = direction, cut_ = evidence_.model.units[unit];
+          from_stage_.reset(), to_stage_.reset();
+          visit();
+        }
+      }
+    }
+  }
+
+  void report_absent() {
+    if (may_lack("computed")) return;
+    report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this boundary");
+  }
+
+  void report_no_reference(std::optional<std::int64_t> rank) {
+    if (reference_may_lack_) return;
+    report(BoundaryEnd::sent, rank, "the reference's tensor", "no row",
+           "the reference records no tensor at this boundary");
+  }
+
+  /// True if the candidate's recorder could not see rows of this side. The receiver records tensors passed within a
+  /// rank.
+  bool may_lack(const std::string& side) const {
+    const Manifest& manifest = evidence_.candidate.manifest;
+    if (!manifest.recorded({"boundaries"})) return true;
+    if (side == "computed") return false;
+    return !manifest.recorded({side == "send" ? "sends" : "receives"});
+  }
+
+  void crossing(std::int64_t microbatch, const std::string& direction, std::size_t number) {
+    const Crossing& crossing = evidence_.stages.crossings[number];
+    const bool forward = direction == "forward";
+    microbatch_ = microbatch, number_ = static_cast<std::int64_t>(number);
+    direction_ = direction, cut_ = crossing.cut;
+    from_stage_ = forward ? crossing.from_stage : crossing.to_stage;
+    to_stage_ = forward ? crossing.to_stage : crossing.from_stage;
+    const std::int64_t from_rank = forward ? crossing.from_rank : crossing.to_rank;
+    const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
+
+    const BoundaryRow* computed = now_->reference_rows.boundary(microbatch, direction, cut_);
+    // If no trainable parameter needs a gradient, one device does not compute it, but a pipeline may send it.
+    const bool unneeded = !computed && !forward && all_frozen_before(cut_);
+    const bool alone = !computed && !unneeded && (evidence_.reference.manifest.world_size > 1 || reference_may_lack_);
+    if (!computed && !unneeded && !alone) return report_no_reference({});
+    builder_.inspect("crossings");
+    if (alone) builder_.inspect("crossings_of_the_candidate_alone");
+    if (unneeded && now_->candidate_rows.boundaries(microbatch, direction, cut_).empty()) return;
+    if (crossing.local()) return compare_end(find("local", to_rank, to_rank), computed, nullptr, to_rank);
+    const BoundaryRow* sent = find("send", from_rank, to_rank);
+    compare_end(sent, computed, nullptr, from_rank);
+    compare_end(find("receive", to_rank, from_rank), computed, sent, to_rank);
+  }
+
+  /// `computed`: null if the reference has none here; then only what was sent must arrive.
+  void compare_end(const BoundaryRow* row, const BoundaryRow* computed, const BoundaryRow* sent, std::int64_t rank) {
+    if (!row) return;
+    // Computed tensors may differ within limits, transferred ones may not.
+    const bool transferred = sent && !evidence_.values->exact();
+    if (computed && (direction_ == "forward" || compare_gradients_) && !transferred) {
+      compare(*row, *computed, rank, *evidence_.values);
+    } else if (sent) {
+      compare(*row, *sent, rank, in_bits());
+    }
+  }
+
+  /// The candidate's tensor at a stage boundary, in a record of one rank that calls it `computed`, as a reference does.
+  void computed() {
+    const BoundaryRow* mine = now_->candidate_rows.boundary(microbatch_, direction_, cut_);
+    if (!mine || mine->side != "computed") return report_absent();
+    seen_.insert(mine);
+    const auto* theirs = now_->reference_rows.boundary(microbatch_, direction_, cut_);
+    if (!theirs) return report_no_reference(0);
+    builder_.inspect("computed");
+    if (direction_ == "forward" || compare_gradients_) compare(*mine, *theirs, 0, *evidence_.values);
+  }
+
+  /// Rows of the candidate beyond the expected ones. `computed` ones are compared with the reference's.
+  void rest() {
+    for (const auto& placed : now_->candidate_rows.all_boundaries()) {
+      const BoundaryRow& row = *placed.row;
+      if (seen_.contains(&row)) continue;
+      microbatch_ = row.microbatch, number_ = 0;
+      direction_ = row.direction, cut_ = row.cut;
+      from_stage_ = row.from_stage, to_stage_ = row.to_stage;
+      if (row.side != "computed") {
+        report(BoundaryEnd::sent, placed.rank, "no row", "a row",
+               fmt::format("a {} that the partition does not imply, or a duplicate", row.side));
+        continue;
+      }
+      const auto* theirs = now_->reference_rows.boundary(microbatch_, direction_, cut_);
+      if (!theirs && evidence_.reference.manifest.world_size > 1)
+        continue;  // a stage boundary that only one of them has
+      if (!theirs) {
+        report_no_reference(placed.rank);
+        continue;
+      }
+      builder_.inspect("computed");
+      compare(row, *theirs, placed.rank, *evidence_.values);
+    }
+  }
+
+  /// A reference has a tensor at every boundary of its units, also where this candidate has none.
+  void reference_cuts() {
+    if (evidence_.reference.manifest.role != "reference") return;
+    for_each_cut(0, evidence_.microbatches(), [&] {
+      if (now_->reference_rows.boundary(microbatch_, direction_, cut_) == nullptr)
+        report(BoundaryEnd::sent, 0, "a tensor", "no row", "", "reference");
+    });
+    for (const auto& placed : now_->reference_rows.all_boundaries()) {
+      const BoundaryRow& row = *placed.row;
+      if (evidence_.model.unit_position(row.cut).value_or(0) != 0) continue;
+      microbatch_ = row.microbatch, number_ = 0;
+      direction_ = row.direction, cut_ = row.cut;
+      from_stage_.reset(), to_stage_.reset();
+      report(BoundaryEnd::sent, 0, "no such boundary in this model", "a row", "", "reference");
+    }
+  }
+
+  bool all_frozen_before(const std::string& cut) const {
+    const auto position = evidence_.model.unit_position(cut).value_or(0);
+    return std::ranges::all_of(evidence_.model.parameters, [&](const ExpectedParameter& parameter) {
+      return evidence_.model.unit_position(parameter.unit).value_or(0) >= position ||
+             is_frozen(evidence_.reference.manifest, parameter.name);
+    });
+  }
+
+  static BoundaryEnd end_of(const std::string& side) {
+    return side == "receive" ? BoundaryEnd::received : BoundaryEnd::sent;
+  }
+
+  /// The candidate's row of one end of a stage boundary; reports it if missing.
+  const BoundaryRow* find(const std::string& side, std::int64_t rank, std::int64_t peer) {
+    const BoundaryRow* found = nullptr;
+    for (const auto& placed : now_->candidate_rows.boundaries(microbatch_, direction_, cut_)) {
+      const BoundaryRow& row = *placed.row;
+      const bool fits = row.side == side && placed.rank == rank && row.from_stage == from_stage_ &&
+                        row.to_stage == to_stage_ && row.peer == peer;
+      if (!fits || found) continue;
+      found = &row;
+      seen_.insert(found);
+    }
+    if (!found && !may_lack(side)) {
+      report(end_of(side), rank, "a row", "none", fmt::format("no {} row with peer {}", side, peer));
+    }
+    return found;
+  }
+
+  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, ValueComparison& values) {
+    const BoundaryEnd side = end_of(row.side);
+    builder_.compare("tensors");
+    builder_.compare("elements", element_count(row.shape));
+    builder_.compare("bytes", row.bytes);
+    const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
+    if (row.dtype != theirs.dtype)
+      return report(side, rank, theirs.dtype, row.dtype, fmt::format("the dtype{} differs", end));
+    if (row.shape != theirs.shape) {
+      return report(side, rank, shape_text(theirs.shape), shape_text(row.shape),
+                    fmt::format("the shape{} differs", end));
+    }
+    if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) builder_.compare("nonzero_tensors");
+    if (const auto wrong = builder_.take(values.boundary(rank, theirs, row)))
+      report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row));
+  }
+
+  /// Finds where a wrong tensor would be right: another microbatch, or the previous step.
+  std::string find_owner(const BoundaryRow& row) const {
+    for (const auto& [rows, step] :
+         {std::pair(&now_->reference_rows, row.step), std::pair(&now_->reference_rows_before, row.step - 1)}) {
+      for (std::int64_t m = 0; step >= 0 && m < evidence_.microbatches(); ++m) {
+        const auto* other = rows->boundary(m, row.direction, row.cut);
+        if (other && other->digest == row.digest) return ": it is the tensor of " + step_words(step, m);
+      }
+    }
+    return "";
+  }
+
+  void report(BoundaryEnd side, std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
+              const std::string& why, const std::string& whose = "") {
+    const auto stage_text = [](std::optional<std::int64_t> stage) {
+      return stage ? std::to_string(*stage) : std::string("?");
+    };
+    const std::string stages =
+        from_stage_ || to_stage_ ? fmt::format(", stage {} -> {}", stage_text(from_stage_), stage_text(to_stage_)) : "";
+    builder_.diverge(at_boundary(step_, microbatch_, direction_, number_, side),
+                     {.step = step_,
+                      .microbatch = microbatch_,
+                      .stage = side == BoundaryEnd::received ? to_stage_ : from_stage_,
+                      .rank = rank,
+                      .direction = direction_,
+                      .source = whose,
+                      .item = cut_,
+                      .what = fmt::format("{} boundary {}{}", direction_, cut_, stages),
+                      .expected = expected,
+                      .got = got,
+                      .why = why});
+  }
+
+  const CellEvidence& evidence_;
+  bool compare_gradients_;
+  CheckResultBuilder& builder_;
+  bool reference_may_lack_;  ///< its recorder could not see all boundary tensors
+  const StepEvidence* now_ = nullptr;
+  bool records_its_cuts_ = false;
+  std::set<const BoundaryRow*> seen_;
+  ZeroDigests zeros_;
+  std::int64_t step_ = 0, microbatch_ = 0, number_ = 0;
+  std::string direction_, cut_;
+  std::optional<std::int64_t> from_stage_, to_stage_;
+};
+
 class BoundariesCheck : public StepCheck {
  public:
   explicit BoundariesCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("boundaries", "R2",
-                 value_limit(evidence) +
-                     ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"),
+      : StepCheck(evidence,
+                  {"boundaries", "R2",
+                   evidence.values->demand() +
+                       ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"}),
         comparable_gradients_(evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
                               evidence.reference.manifest.boundary_gradient_factor ==
                                   evidence.candidate.manifest.boundary_gradient_factor),
         tensors_(evidence, comparable_gradients_, builder_),
-        traffic_(evidence, builder_) {
-    builder_.not_recorded(evidence.not_recorded);
-  }
+        traffic_(evidence, builder_) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
@@ -151,12 +422,10 @@ class BoundariesCheck : public StepCheck {
     return builder_.conclude(
         fmt::format(
             "nothing crossed between stages; the tensors that both computed at the model's {} boundaries are {}", cuts,
-            agreement(evidence_)),
+            evidence_.values->agreement()),
         {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}}, {"nonzero_tensors"});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   bool comparable_gradients_;
   BoundaryComparison tensors_;
   TrafficComparison traffic_;
@@ -176,9 +445,7 @@ CheckDescriptor boundaries_check() {
           .same_start = true,
           .behind_norm = BehindNorm::gradients,
           .compares_without = {"sends", "receives", "boundaries"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<BoundariesCheck>(evidence);
-          }};
+          .make = make_check<BoundariesCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
@@ -18,8 +17,7 @@ namespace {
 class CensusCheck : public StepCheck {
  public:
   explicit CensusCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("census", "census", "exact: a disjoint cover of the model"),
+      : StepCheck(evidence, {"census", "census", "exact: a disjoint cover of the model"}),
         same_units_(!evidence.candidate.manifest.traits.own &&
                     units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
@@ -66,13 +64,8 @@ class CensusCheck : public StepCheck {
 
   void units(const StageMap& map, const Manifest& manifest, const std::string& whose) {
     std::vector<std::string> listed;
-    for (std::size_t i = 0; i < map.stages.size(); ++i) {
-      const auto& stage = map.stages[i];
+    for (const auto& stage : map.stages) {
       builder_.inspect("stages");
-      if (stage.stage != static_cast<std::int64_t>(i) || stage.rank < 0 || stage.rank >= manifest.world_size) {
-        report("stage " + std::to_string(stage.stage), i, stage.rank, "stages counted from 0, on ranks of the world",
-               fmt::format("stage {} on rank {}", stage.stage, stage.rank), whose + ": stages of the manifest");
-      }
       listed.insert(listed.end(), stage.units.begin(), stage.units.end());
     }
     const auto& model = evidence_.model.units;
@@ -80,20 +73,20 @@ class CensusCheck : public StepCheck {
       const auto times = std::count(listed.begin(), listed.end(), model[u]);
       builder_.compare_or_inspect(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0)
-        report(model[u], u, {}, "one stage", "none",
-               fmt::format("{}: {} is on no stage{}{}", whose, model[u], head_hint(model[u]), names_hint(manifest)));
+        report(whose, model[u], u, {}, "one stage", "none",
+               fmt::format("{} is on no stage{}{}", model[u], head_hint(model[u]), names_hint(manifest)));
       if (times > 1)
-        report(model[u], u, {}, "one stage", std::to_string(times),
-               fmt::format("{}: {} is on {} stages{}", whose, model[u], times, names_hint(manifest)));
+        report(whose, model[u], u, {}, "one stage", std::to_string(times),
+               fmt::format("{} is on {} stages{}", model[u], times, names_hint(manifest)));
     }
     for (const auto& unit : listed) {
       if (!evidence_.model.unit_position(unit))
-        report(unit, 0, {}, "a unit of the model", unit,
-               fmt::format("{}: {} is not a unit of this model{}", whose, unit, names_hint(manifest)));
+        report(whose, unit, 0, {}, "a unit of the model", unit,
+               unit + " is not a unit of this model" + names_hint(manifest));
     }
     if (!builder_.diverged() && listed != model) {
-      report("stages", 0, {}, join(model, ", "), join(listed, ", "),
-             fmt::format("{}: the units are not in the order of the model{}", whose,
+      report(whose, "stages", 0, {}, join(model, ", "), join(listed, ", "),
+             fmt::format("the units are not in the order of the model{}",
                          !manifest.traits.own
                              ? "; the recorder uses the order in which modules are registered: if they run "
                                "in another order, list them by units= of watch_model, watch_stage or watch_pipelining"
@@ -112,41 +105,40 @@ class CensusCheck : public StepCheck {
       const auto& found = rows.tensors("parameter", parameter.name);
       matched += static_cast<std::int64_t>(found.size());
       if (found.size() != 1) {
-        report(parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
-               fmt::format("{}: {} of {} is held {} times, not once{}{}", whose, parameter.name, parameter.unit,
-                           found.size(), found.empty() ? head_hint(parameter.name) : "", names_hint(manifest)));
+        report(whose, parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
+               fmt::format("{} of {} is held {} times, not once{}{}", parameter.name, parameter.unit, found.size(),
+                           found.empty() ? head_hint(parameter.name) : "", names_hint(manifest)));
         continue;
       }
       const auto& row = *found.front().row;
       builder_.compare_or_inspect(&manifest == &evidence_.candidate.manifest, "parameters");
       const auto rank = map.find(*stage)->rank;
       if (row.stage != *stage || found.front().rank != rank) {
-        report(parameter.unit, unit, found.front().rank, fmt::format("stage {}, rank {}", *stage, rank),
-               fmt::format("stage {}, rank {}", row.stage, found.front().rank),
-               fmt::format("{}: place of {}", whose, parameter.name));
+        report(whose, parameter.unit, unit, found.front().rank, fmt::format("stage {}, rank {}", *stage, rank),
+               fmt::format("stage {}, rank {}", row.stage, found.front().rank), "place of " + parameter.name);
       }
       const std::string dtype = parameter.dtype.empty() ? trained_dtype(manifest.dtype) : parameter.dtype;
       if (row.shape != parameter.shape || row.dtype != dtype) {
-        report(parameter.unit, unit, found.front().rank, fmt::format("{} {}", shape_text(parameter.shape), dtype),
-               fmt::format("{} {}", shape_text(row.shape), row.dtype),
-               fmt::format("{}: shape and dtype of {}", whose, parameter.name));
+        report(whose, parameter.unit, unit, found.front().rank,
+               fmt::format("{} {}", shape_text(parameter.shape), dtype),
+               fmt::format("{} {}", shape_text(row.shape), row.dtype), "shape and dtype of " + parameter.name);
       }
     }
     for (const auto& placed : rows.all_tensors()) {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
-      report(row.name, 0, placed.rank, "no such parameter", row.name,
-             fmt::format("{}: {} is not a parameter of this model{}", whose, row.name, names_hint(manifest)));
+      report(whose, row.name, 0, placed.rank, "no such parameter", row.name,
+             row.name + " is not a parameter of this model" + names_hint(manifest));
     }
     if (matched == 0)
-      report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
+      report(whose, "parameters", 0, {}, "initial parameters", "none", "no parameter is listed at step -1");
   }
 
   void frozen(const Manifest& manifest) {
     for (const auto& name : manifest.frozen) {
       if (!evidence_.model.parameter_position(name))
-        report(name, evidence_.model.units.size(), {}, "a parameter", name,
-               fmt::format("frozen in manifest.json: {} is not a parameter of this model", name));
+        report("frozen in manifest.json", name, evidence_.model.units.size(), {}, "a parameter", name,
+               name + " is not a parameter of this model");
     }
   }
 
@@ -160,8 +152,8 @@ class CensusCheck : public StepCheck {
     if (!evidence_.model.llama) {
       const Manifest& reference = evidence_.reference.manifest;
       if (groups(manifest) != groups(reference))
-        report("tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
-               fmt::format("{}: tied weights of the manifest{}", whose,
+        report(whose, "tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
+               fmt::format("tied weights of the manifest{}",
                            !manifest.traits.own ? "; a rank finds only its own: list all in both records by tied= of "
                                                   "plumbline.Record, with the whole model's names"
                                                 : ""));
@@ -172,12 +164,12 @@ class CensusCheck : public StepCheck {
              std::find(names.begin(), names.end(), "model.embed_tokens.weight") != names.end();
     });
     if (listed == evidence_.model.tied && manifest.tied.size() == (evidence_.model.tied ? 1U : 0U)) return;
-    report("tied", evidence_.model.units.size(), {},
+    report(whose, "tied", evidence_.model.units.size(), {},
            evidence_.model.tied ? "lm_head with embed_tokens" : "nothing tied", json_text(manifest.tied),
-           whose + ": tied weights of the manifest");
+           "tied weights of the manifest");
   }
 
-  void report(const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
+  void report(const std::string& whose, const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& words) {
     const auto at = static_cast<std::int64_t>(position);
     builder_.diverge(same_units_ ? off_path(-1, OffPath::whole_record, 0, at) : at_structure(Structure::census, at),
@@ -186,11 +178,9 @@ class CensusCheck : public StepCheck {
                       .item = item,
                       .expected = expected,
                       .got = got,
-                      .words = fmt::format("{} (expected {}, got {})", words, expected, got)});
+                      .words = fmt::format("{}: {} (expected {}, got {})", whose, words, expected, got)});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   bool same_units_;  ///< both records have the same units; if they are ordered or grouped differently, values are more
                      ///< specific
 };
@@ -207,9 +197,7 @@ CheckDescriptor census_check() {
           .cannot_see = "values.",
           .level = RecordLevel::full,
           .needs = {"parameters"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<CensusCheck>(evidence);
-          }};
+          .make = make_check<CensusCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -3,9 +3,11 @@
 // its own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (check_table.hpp).
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
@@ -18,12 +20,26 @@ namespace plumbline::judging {
 /// of what a record says, it fails.
 class StepCheck {
  public:
+  StepCheck(const CellEvidence& evidence, CheckResultBuilder builder)
+      : evidence_(evidence), builder_(std::move(builder)) {
+    builder_.not_recorded(evidence.not_recorded);
+  }
   virtual ~StepCheck() = default;
   /// The start (-1), then every step of the run in its order.
   virtual void step(const StepEvidence& now) = 0;
   /// After the last step.
   virtual LocatedResult conclude() = 0;
+
+ protected:
+  const CellEvidence& evidence_;
+  CheckResultBuilder builder_;
 };
+
+/// For CheckDescriptor::make.
+template <class Check>
+std::unique_ptr<StepCheck> make_check(const CellEvidence& evidence) {
+  return std::make_unique<Check>(evidence);
+}
 
 /// When a case that lacks the check does not hold.
 enum class Required {
@@ -68,9 +84,9 @@ struct CheckDescriptor {
 /// Inspects both records before anything is compared, by what was read of them. The reason quotes `launch` findings.
 LocatedResult check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 
-/// What a comparison of values demands: "0 ULP", or the rule of the comparison mode calibrated.
-std::string value_limit(const CellEvidence& evidence);
-/// "the same bits", or "within their limits".
-std::string agreement(const CellEvidence& evidence);
+/// The check `replicas` of all data parallel pipelines. `records`: one per replica, by number; all must be readable to
+/// the end. The start, the reduced gradients, and parameters and moments after each step must agree between replicas.
+/// The data must differ.
+LocatedResult compare_replicas(const std::vector<std::filesystem::path>& records);
 
 }  // namespace plumbline::judging

@@ -96,10 +96,10 @@ class Completion {
 
   std::string item_of(std::int64_t rank) const {
     if (rank < 0) return "run";
-    if (reading_.record()) {
-      for (const auto& record : reading_.record()->ranks) {
-        if (record.rank == rank && record.exit) return edge_or_rank(*reading_.record(), rank, record.exit->last_action);
-      }
+    const Record* record = reading_.record();
+    if (record && rank < std::ssize(record->ranks)) {
+      if (const auto& exit = record->ranks[static_cast<std::size_t>(rank)].exit)
+        return edge_or_rank(*record, rank, exit->last_action);
     }
     return "rank " + std::to_string(rank);
   }

@@ -4,17 +4,247 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
 
-#include "harness/judge/checks/causality.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/lowering.hpp"
-#include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
+
+struct Timed {
+  std::int64_t rank = 0;
+  const ActionRow* row = nullptr;
+  Action action;
+};
+
+/// A message: direction (forward or not), receiving stage, microbatch.
+using MessageKey = std::tuple<bool, std::int64_t, std::int64_t>;
+
+std::optional<MessageKey> key_of(const Action& action) {
+  const std::int64_t stage = action.stage, microbatch = action.microbatch;
+  switch (action.type) {
+    case ActionType::send_forward:
+      return MessageKey{true, stage + 1, microbatch};
+    case ActionType::receive_forward:
+    case ActionType::forward:
+      return MessageKey{true, stage, microbatch};
+    case ActionType::send_backward:
+      return MessageKey{false, stage - 1, microbatch};
+    case ActionType::receive_backward:
+    case ActionType::backward:
+    case ActionType::backward_input:
+      return MessageKey{false, stage, microbatch};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Demands for every step of a record: actions are issued in order, end no earlier than they start and wait no longer
+/// than they last; computations of a rank do not overlap; STEP is the last action, and no later step begins before it
+/// has ended; a receive does not end before its send began; no computation ends before its inputs have arrived, or
+/// begins before that without a wait; no STEP ends while another rank still computes (its gradient norm needs all
+/// gradients). If a message of an external record arrives before it was sent, the clocks are wrong, for example by late
+/// stamping, and not the trainer: this is reported and does not fail.
+///
+/// Not applied to runs on GPUs whose times are those of launches, nor between ranks whose clocks were not compared (no
+/// clock_skew_ns); both are reported as skipped. With times from the GPU, messages still have the host's times and are
+/// not compared with computations.
+class TimesComparison {
+ public:
+  TimesComparison(const Record& record, std::string whose, CheckResultBuilder& builder)
+      : record_(record),
+        whose_(std::move(whose)),
+        builder_(builder),
+        on_gpu_(record.manifest.device != "cpu"),
+        compared_(!on_gpu_ || record.manifest.action_times == "gpu"),
+        waits_recorded_(record.manifest.recorded({"waits"})),
+        last_step_end_(record.ranks.size(), 0) {
+    if (!compared_) {
+      builder.leave_out(fmt::format("the {}'s times (those of launches on a GPU)", whose_));
+      return;
+    }
+    const Json skew = record.manifest.json.value("clock_skew_ns", Json());
+    if (skew.is_number()) skew_ = skew.get<double>();
+    if (!waits_recorded_)
+      builder.leave_out(fmt::format(
+          "whether computations of the {} waited for their inputs (its recorder could not see waits)", whose_));
+    if (!skew_ && record.manifest.world_size > 1)
+      builder.leave_out(fmt::format("times of the {}'s ranks relative to each other (no clock_skew_ns)", whose_));
+  }
+
+  /// For an external record with contradictory times: "timestamps of ranks 1 and 2 contradict each other by 1.15 ms;
+  /// the order across ranks was not judged". Else empty.
+  std::string contradiction() const {
+    if (contradicting_.empty()) return "";
+    const double milliseconds = std::round(static_cast<double>(contradiction_) / 1e4) / 100;
+    const std::string by = milliseconds > 0 ? to_text(milliseconds) + " ms" : to_text(contradiction_) + " ns";
+    return fmt::format("{}: timestamps of {} contradict each other by {}; the order across ranks was not judged",
+                       whose_, contradicting_, by);
+  }
+
+  /// Judges the current rows.
+  void step(std::int64_t step) {
+    if (!compared_) return;
+    step_ = step;
+    timed_.clear();
+    for (std::size_t i = 0; i < record_.ranks.size(); ++i) own_order(record_.ranks[i], last_step_end_[i]);
+    messages();
+    if (skew_) updates();
+  }
+
+ private:
+  /// Demands on one rank's clock.
+  void own_order(const RankRecord& rank, std::int64_t& last_step_end) {
+    const auto rows = actions_in_order(rank);
+    const ActionRow *before = nullptr, *compute_before = nullptr, *update = nullptr;
+    builder_.inspect("times", std::ssize(rows));
+    for (const ActionRow* each : rows) {
+      const ActionRow& row = *each;
+      const auto action = parse_action(row.action);
+      const auto report_row = [&](const std::string& expected, const std::string& got) {
+        report(rank.rank, row, expected, got);
+      };
+      if (row.end_ns < row.start_ns) {
+        report_row("an end after its start", "ends before");
+      } else if (row.wait_ns > row.end_ns - row.start_ns) {
+        report_row("a wait within the action", "waits longer than it lasts");
+      }
+      // On a GPU a message is issued while earlier computations are still queued.
+      const bool of_host = on_gpu_ && action && is_communication(action->type);
+      const ActionRow* in_front = of_host ? nullptr : before;
+      if (row.start_ns < (in_front ? in_front->start_ns : last_step_end))
+        report_row(in_front ? "to be issued after " + in_front->action : "to be issued after the last step's STEP",
+                   "starts before");
+      if (update) report_row("no action after " + update->action, "comes after it");
+      if (!of_host) before = &row;
+      if (!action) continue;
+      if (action->type == ActionType::step) update = &row;
+      timed_.push_back({rank.rank, &row, *action});
+      if (!is_compute(action->type)) continue;
+      if (compute_before && row.start_ns < compute_before->end_ns)
+        report_row("compute one after the other", "overlaps " + compute_before->action);
+      compute_before = &row;
+    }
+    if (update) last_step_end = update->end_ns;
+    duration(rank);
+  }
+
+  /// A step lasts at least as long as its actions; half a microsecond is the rounding of seconds.
+  void duration(const RankRecord& rank) {
+    const auto& rows = rank.actions;
+    const auto& of_step = rank.steps;
+    if (rows.empty() || of_step.empty() || !of_step.front().seconds) return;
+    const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
+    const auto first = std::ranges::min_element(rows, {}, &ActionRow::start_ns);
+    const double span = static_cast<double>(last->end_ns - first->start_ns);
+    if (span == 0 && record_.manifest.traits.own_actions)
+      report_duration(rank.rank, "actions", "times that pass", "one time",
+                      fmt::format("all actions of the step begin and end at {} ns", first->start_ns));
+    if (*of_step.front().seconds * 1e9 + 500 >= span) return;
+    report_duration(rank.rank, "seconds", "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),
+                    "the step took less time than its actions");
+  }
+
+  void report_duration(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
+                       const std::string& why) {
+    report_at(off_path(step_, OffPath::duration, rank), rank, item, "", expected, got, why);
+  }
+
+  void messages() {
+    std::map<MessageKey, const Timed*> sends, receives;
+    for (const Timed& timed : timed_) {
+      if (!is_communication(timed.action.type)) continue;
+      const bool send = timed.action.type == ActionType::send_forward || timed.action.type == ActionType::send_backward;
+      (send ? sends : receives)[*key_of(timed.action)] = &timed;
+    }
+    for (const auto& [key, receive] : receives) {
+      const auto send = sends.find(key);
+      if (!skew_ || send == sends.end()) continue;
+      builder_.inspect("messages");
+      if (!before(receive->row->end_ns, send->second->row->start_ns)) continue;
+      if (!record_.manifest.traits.own_actions)
+        note_contradiction(*receive, *send->second);
+      else
+        report(receive->rank, *receive->row, "an end after the start of " + send->second->row->action, "ends before");
+    }
+    for (const Timed& timed : timed_) {
+      if (!is_compute(timed.action.type)) continue;
+      const auto key = key_of(timed.action);
+      const auto receive = key ? receives.find(*key) : receives.end();
+      if (receive == receives.end() || receive->second->rank != timed.rank || !waits_recorded_) continue;
+      const ActionRow &arrival = *receive->second->row, &row = *timed.row;
+      const bool waited = row.wait_ns > 0 && arrival.end_ns <= row.end_ns;
+      if (arrival.end_ns > row.start_ns && !waited)
+        report(timed.rank, row, fmt::format("to compute after {} has ended", arrival.action), "did not wait for it");
+    }
+  }
+
+  void updates() {
+    if (record_.manifest.role != "pipeline") return;
+    const Timed* latest = nullptr;
+    for (const Timed& timed : timed_)
+      if (is_compute(timed.action.type) && (!latest || timed.row->end_ns > latest->row->end_ns)) latest = &timed;
+    for (const Timed& timed : timed_) {
+      if (timed.action.type != ActionType::step || !latest) continue;
+      if (before(timed.row->end_ns, latest->row->end_ns))
+        report(
+            timed.rank, *timed.row,
+            fmt::format("an end after {} on rank {}, whose gradient its norm needs", latest->row->action, latest->rank),
+            "ends before");
+    }
+  }
+
+  void note_contradiction(const Timed& receive, const Timed& send) {
+    const std::int64_t by = send.row->start_ns - receive.row->end_ns;
+    if (by <= contradiction_) return;
+    contradiction_ = by;
+    const auto [one, other] = std::minmax(receive.rank, send.rank);
+    contradicting_ = fmt::format("ranks {} and {}", one, other);
+  }
+
+  /// True if the times differ by more than the clocks may.
+  bool before(std::int64_t one, std::int64_t other) const {
+    return static_cast<double>(one) + *skew_ < static_cast<double>(other);
+  }
+
+  void report(std::int64_t rank, const ActionRow& row, const std::string& expected, const std::string& got) {
+    report_at(off_path_action(step_, row.index, rank), rank, row.action,
+              fmt::format("action {}: {}", row.index, row.action), expected, got,
+              fmt::format("{} to {} ns, wait {} ns", row.start_ns, row.end_ns, row.wait_ns));
+  }
+
+  void report_at(const ExecutionPoint& point, std::int64_t rank, const std::string& item, const std::string& what,
+                 const std::string& expected, const std::string& got, const std::string& why) {
+    builder_.diverge(point, {.step = step_,
+                             .rank = rank,
+                             .source = whose_,
+                             .item = item,
+                             .what = what,
+                             .expected = expected,
+                             .got = got,
+                             .why = why});
+  }
+
+  const Record& record_;
+  std::string whose_;
+  CheckResultBuilder& builder_;
+  bool on_gpu_;
+  bool compared_;  ///< false: times are those of launches
+  bool waits_recorded_;
+  std::optional<double> skew_;  ///< nullopt: unknown
+  std::int64_t step_ = 0;
+  std::int64_t contradiction_ = 0;           ///< largest contradiction in nanoseconds
+  std::string contradicting_;                ///< its ranks
+  std::vector<std::int64_t> last_step_end_;  ///< by rank
+  std::vector<Timed> timed_;                 ///< of the step, ordered by rank
+};
 
 /// A rank's executed actions of the kinds that the list has.
 enum class Listed { all_actions, compute_alone };
@@ -30,12 +260,11 @@ struct ListedActions {
 class ConformanceCheck : public StepCheck {
  public:
   explicit ConformanceCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("conformance", "conformance",
-                 "exact: the executed actions are the list; by the clocks no action begins before its inputs exist"),
+      : StepCheck(evidence,
+                  {"conformance", "conformance",
+                   "exact: the executed actions are the list; by the clocks no action begins before its inputs exist"}),
         reference_times_(evidence.reference, "reference", builder_),
         candidate_times_(evidence.candidate, "candidate", builder_) {
-    builder_.not_recorded(evidence.not_recorded);
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
     asked_for();
@@ -113,11 +342,6 @@ class ConformanceCheck : public StepCheck {
   void asked_for() {
     const auto& manifest = evidence_.candidate.manifest;
     const Schedule& list = *evidence_.compute_list;
-    const auto digest = hash_hex(*evidence_.candidate.schedule_csv);
-    if (digest != manifest.schedule_digest) {
-      structure("schedule.digest", digest, manifest.schedule_digest,
-                "schedule.csv does not have the digest in the manifest");
-    }
     if (list.placement.ranks != manifest.world_size) {
       structure("schedule.csv", std::to_string(manifest.world_size) + " rows", std::to_string(list.placement.ranks),
                 "schedule.csv does not have one row per rank");
@@ -127,7 +351,7 @@ class ConformanceCheck : public StepCheck {
                 std::to_string(list.microbatches), "the schedule is for another number of microbatches than the data");
     }
     if (!evidence_.plan.schedule_csv.empty() && *evidence_.candidate.schedule_csv != evidence_.plan.schedule_csv) {
-      structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), digest,
+      structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), manifest.schedule_digest,
                 fmt::format("not the list of the file {}, by its digest", evidence_.plan.schedule));
     }
     order_of_summing(list);
@@ -180,12 +404,8 @@ class ConformanceCheck : public StepCheck {
   /// One device processes the microbatches one by one.
   void reference_list() {
     if (evidence_.reference.manifest.role != "reference") return;
-    ActionList expected;
+    ActionList expected = one_by_one(evidence_.microbatches());
     std::string text;
-    for (std::int32_t m = 0; m < static_cast<std::int32_t>(evidence_.microbatches()); ++m) {
-      expected.push_back({0, ActionType::forward, m});
-      expected.push_back({0, ActionType::backward, m});
-    }
     for (const Action& action : expected) text += (text.empty() ? "" : ",") + to_text(action);
     if (evidence_.reference.schedule_csv && *evidence_.reference.schedule_csv != text + "\n")
       structure("schedule.csv", text, "another list", "the reference's is not one microbatch after the other");
@@ -199,7 +419,9 @@ class ConformanceCheck : public StepCheck {
     const auto report = [&](std::size_t at, const std::string& wanted, const std::string& got) {
       action(whose, rank.rank, step, static_cast<std::int64_t>(at), wanted, wanted, got, "not executed as listed");
     };
-    for (const ActionRow* row : in_order_of_issue(rank, listed)) {
+    for (const ActionRow* row : actions_in_order(rank)) {
+      const auto written = parse_action(row->action);
+      if (listed == Listed::compute_alone && !(written && is_compute(written->type))) continue;
       builder_.compare("actions");
       const std::string& wanted = position < expected.texts.size() ? expected.texts[position] : the_end_;
       const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
@@ -208,19 +430,6 @@ class ConformanceCheck : public StepCheck {
       ++position;
     }
     if (position < expected.texts.size()) report(position, expected.texts[position], the_end_);
-  }
-
-  static std::vector<const ActionRow*> in_order_of_issue(const RankRecord& rank, Listed listed) {
-    std::vector<const ActionRow*> rows;
-    const auto is_listed = [&](const ActionRow& row) {
-      if (listed == Listed::all_actions) return true;
-      const auto action = parse_action(row.action);
-      return action && is_compute(action->type);
-    };
-    for (const auto& row : rank.actions)
-      if (is_listed(row)) rows.push_back(&row);
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->index < b->index; });
-    return rows;
   }
 
   static std::string text_of(const ActionList& list) {
@@ -251,8 +460,6 @@ class ConformanceCheck : public StepCheck {
                                                           .why = why});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   TimesComparison reference_times_, candidate_times_;
   std::optional<ListedActions> reference_list_;  ///< set if the record has one
   std::vector<ListedActions> lists_;             ///< the candidate's lists, by rank
@@ -273,9 +480,7 @@ CheckDescriptor conformance_check() {
           .cannot_see = "whether an action computed what its name says.",
           .external_may_lack = true,
           .compares_without = {"actions", "schedule"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<ConformanceCheck>(evidence);
-          }};
+          .make = make_check<ConformanceCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -111,13 +111,13 @@ class WholeDigest {
 class DataCheck : public StepCheck {
  public:
   explicit DataCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("data", "data", "0 bits: ids and labels of every microbatch"),
+      : StepCheck(evidence, {"data", "data", "0 bits: ids and labels of every microbatch"}),
         of_reference_(evidence.reference, "reference"),
         of_candidate_(evidence.candidate, "candidate") {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
+    step_ = now.step;
     std::set<std::string> distinct;
     for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) microbatch(now, m, distinct);
     builder_.inspect("distinct_microbatches", std::ssize(distinct));
@@ -137,63 +137,54 @@ class DataCheck : public StepCheck {
  private:
   /// `distinct`: digests of the step's microbatches with a valid label.
   void microbatch(const StepEvidence& now, std::int64_t number, std::set<std::string>& distinct) {
-    const std::int64_t step = now.step;
     const auto& theirs = now.reference_rows.microbatches(number);
     const auto& mine = now.candidate_rows.microbatches(number);
-    if (theirs.size() != evidence_.reference.ranks.size()) {
-      return report(step, number, {}, "a row a rank", std::to_string(theirs.size()), "rows of the reference");
-    }
-    if (mine.size() != evidence_.candidate.ranks.size()) {
-      return report(step, number, {}, "a row a rank", std::to_string(mine.size()), "rows of the candidate");
-    }
     const std::string expected = digest_of(theirs);
     of_reference_.microbatch(expected);
     of_candidate_.microbatch(digest_of(mine));
-    if (expected.empty()) return report(step, number, {}, "a digest", "none", "data digest of the reference");
-    if (digest_of(mine).empty()) return report(step, number, {}, "a digest", "none", "data digest of the candidate");
+    if (expected.empty()) return report(number, {}, "a digest", "none", "data digest of the reference");
+    if (digest_of(mine).empty()) return report(number, {}, "a digest", "none", "data digest of the candidate");
     builder_.inspect("microbatches");
     if (theirs.front().row->valid_tokens > 0) distinct.insert(expected);
     const Sizes sizes(*theirs.front().row);
     for (const auto* rows : {&theirs, &mine}) {
       for (const auto& placed : *rows) {
         const auto& row = *placed.row;
-        if (Sizes(row) != sizes) report(step, number, placed.rank, sizes.words(), Sizes(row).words(), "sizes");
+        if (Sizes(row) != sizes) report(number, placed.rank, sizes.words(), Sizes(row).words(), "sizes");
         if (row.data_digest.empty()) continue;
         builder_.compare_or_inspect(rows == &mine, "digests");
-        if (row.data_digest != expected) report(step, number, placed.rank, expected, row.data_digest, "ids or labels");
+        if (row.data_digest != expected) report(number, placed.rank, expected, row.data_digest, "ids or labels");
       }
     }
   }
 
   void totals(const StepEvidence& now) {
-    const std::int64_t step = now.step;
     const auto& theirs = now.reference_rows.steps();
     std::int64_t tokens = 0, valid = 0;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-      const auto& rows = now.reference_rows.microbatches(m);
-      if (rows.empty()) continue;
-      tokens += rows.front().row->tokens;
-      valid += rows.front().row->valid_tokens;
+      const MicrobatchRow* row = now.reference_rows.microbatch(m);
+      tokens += row ? row->tokens : 0;
+      valid += row ? row->valid_tokens : 0;
     }
     for (const auto* rows : {&theirs, &now.candidate_rows.steps()}) {
       for (const auto& placed : *rows) {
         const auto& row = *placed.row;
-        demand(step, placed.rank, "tokens of the step", tokens, row.tokens);
-        demand(step, placed.rank, "valid tokens of the step", valid, row.valid_tokens);
-        if (row.live_tokens) live_tokens(step, placed.rank, valid, *row.live_tokens);
+        demand(placed.rank, "tokens of the step", tokens, row.tokens);
+        demand(placed.rank, "valid tokens of the step", valid, row.valid_tokens);
+        if (row.live_tokens) live_tokens(placed.rank, valid, *row.live_tokens);
         if (row.live_tokens && theirs.front().row->live_tokens) {
-          demand(step, placed.rank, "live tokens of the step", *theirs.front().row->live_tokens, *row.live_tokens);
+          demand(placed.rank, "live tokens of the step", *theirs.front().row->live_tokens, *row.live_tokens);
         }
       }
     }
   }
 
   /// Distinct ids at or before a valid label: at least one if there is such a label, at most the number of ids.
-  void live_tokens(std::int64_t step, std::int64_t rank, std::int64_t valid, std::int64_t live) {
+  void live_tokens(std::int64_t rank, std::int64_t valid, std::int64_t live) {
     if (!evidence_.model.llama) return;
     const std::int64_t least = valid > 0 ? 1 : 0, most = valid > 0 ? evidence_.model.vocabulary : 0;
     if (live >= least && live <= most) return;
-    report(step, {}, rank, fmt::format("{} to {}", least, most), std::to_string(live),
+    report({}, rank, fmt::format("{} to {}", least, most), std::to_string(live),
            "live tokens of the step, which are distinct ids,");
   }
 
@@ -204,24 +195,23 @@ class DataCheck : public StepCheck {
     return "";
   }
 
-  void demand(std::int64_t step, std::int64_t rank, const std::string& what, std::int64_t expected, std::int64_t got) {
-    if (expected != got) report(step, {}, rank, std::to_string(expected), std::to_string(got), what);
+  void demand(std::int64_t rank, const std::string& what, std::int64_t expected, std::int64_t got) {
+    if (expected != got) report({}, rank, std::to_string(expected), std::to_string(got), what);
   }
 
-  void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
-              const std::string& expected, const std::string& got, const std::string& what) {
-    builder_.diverge(at_data(step, microbatch.value_or(0)), {.step = step,
-                                                             .microbatch = microbatch,
-                                                             .rank = rank,
-                                                             .item = "data",
-                                                             .expected = expected,
-                                                             .got = got,
-                                                             .why = what + " differ"});
+  void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,
+              const std::string& got, const std::string& what) {
+    builder_.diverge(at_data(step_, microbatch.value_or(0)), {.step = step_,
+                                                              .microbatch = microbatch,
+                                                              .rank = rank,
+                                                              .item = "data",
+                                                              .expected = expected,
+                                                              .got = got,
+                                                              .why = what + " differ"});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   WholeDigest of_reference_, of_candidate_;
+  std::int64_t step_ = 0;
 };
 
 }  // namespace
@@ -237,9 +227,7 @@ CheckDescriptor data_check() {
               "data that are wrong in both alike (`as_asked`). A key of the model that only one record of a Llama "
               "gives, with an unknown default, is listed as not covered.",
           .needs = {"inputs", "labels"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<DataCheck>(evidence);
-          }};
+          .make = make_check<DataCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -27,16 +27,23 @@ class EmptyStage {
   void step(const StepEvidence& now) {
     now_ = &now;
     tensors();
-    if (!stage_->units.empty() || now.step < 0) return;
+    if (!relays() || now.step < 0) return;
     for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       relay(now.step, m, "forward");
       relay(now.step, m, "backward");
     }
   }
 
+  /// A stage without units; but nothing is sent before the first unit or after the last.
+  bool relays() const {
+    return stage_->units.empty() && std::ranges::any_of(evidence_.stages.crossings, [&](const Crossing& crossing) {
+             return crossing.from_stage == stage_->stage;
+           });
+  }
+
   void conclude() {
     builder_.inspect("parameters", std::ssize(held_));
-    if (held_ != names_ && held_.size() < names_.size()) {
+    if (held_.size() < names_.size()) {
       report(at_structure(Structure::layerless_parameters), -1, {}, stage_->rank,
              "stage " + std::to_string(stage_->stage), std::to_string(names_.size()) + " parameters",
              std::to_string(held_.size()));
@@ -67,17 +74,13 @@ class EmptyStage {
   }
 
   void relay(std::int64_t step, std::int64_t microbatch, const std::string& direction) {
-    const bool between = std::any_of(evidence_.stages.crossings.begin(), evidence_.stages.crossings.end(),
-                                     [&](const auto& crossing) { return crossing.from_stage == stage_->stage; });
-    if (!between) return;  // nothing is sent before the first unit or after the last
     const auto *in = end(microbatch, direction, true), *out = end(microbatch, direction, false);
     const bool may_lack = !evidence_.candidate.manifest.recorded({"sends", "receives", "boundaries"});
     if (may_lack && (!in || !out)) return;
     builder_.compare("relays");
     if (in && out && in->digest == out->digest && in->shape == out->shape && in->dtype == out->dtype) return;
-    const auto point = direction == "forward" ? at_forward(step, microbatch, stage_->stage, BoundaryEnd::received)
-                                              : at_backward(step, microbatch, stage_->stage, BoundaryEnd::received);
-    report(point, step, microbatch, stage_->rank, fmt::format("{} relay of stage {}", direction, stage_->stage),
+    report(at_boundary(step, microbatch, direction, stage_->stage, BoundaryEnd::received), step, microbatch,
+           stage_->rank, fmt::format("{} relay of stage {}", direction, stage_->stage),
            in ? in->digest : "a tensor that came in", out ? out->digest : "none that went out", direction);
   }
 
@@ -149,16 +152,12 @@ class IdleRank {
 class EmptyPartitionsCheck : public StepCheck {
  public:
   explicit EmptyPartitionsCheck(const CellEvidence& evidence)
-      : builder_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
-    builder_.not_recorded(evidence.not_recorded);
+      : StepCheck(evidence,
+                  {"empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit"}) {
     for (const auto& stage : evidence.stages.stages) {
       if (!holds_no_layer(stage, evidence.stages.stages)) continue;
       stages_.emplace_back(evidence, stage, builder_);
-      const auto& crossings = evidence.stages.crossings;
-      const bool relaying =
-          stage.units.empty() && std::any_of(crossings.begin(), crossings.end(),
-                                             [&](const auto& crossing) { return crossing.from_stage == stage.stage; });
-      if (relaying) relays_ += 2 * evidence.steps() * evidence.own_microbatches();
+      if (stages_.back().relays()) relays_ += 2 * evidence.steps() * evidence.own_microbatches();
     }
     for (const auto& rank : evidence.candidate.ranks) {
       const auto held = evidence.stages.stages_on(rank.rank);
@@ -184,7 +183,6 @@ class EmptyPartitionsCheck : public StepCheck {
   }
 
  private:
-  CheckResultBuilder builder_;
   std::vector<EmptyStage> stages_;
   std::vector<IdleRank> idle_ranks_;
   std::int64_t relays_ = 0;
@@ -214,9 +212,7 @@ CheckDescriptor empty_partitions_check() {
           .needs_of_reference = {"inputs", "labels"},
           .compares_without = {"sends", "receives", "boundaries"},
           .not_applicable = no_empty_stage,
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<EmptyPartitionsCheck>(evidence);
-          }};
+          .make = make_check<EmptyPartitionsCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/expected/evaluation_rows.hpp"
-#include "harness/judge/expected/loss_sum.hpp"
+#include "harness/judge/expected/losses.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -18,7 +17,7 @@ namespace {
 class EvaluationCheck : public StepCheck {
  public:
   explicit EvaluationCheck(const CellEvidence& evidence)
-      : evidence_(evidence), builder_("evaluation", "R1", value_limit(evidence)) {
+      : StepCheck(evidence, {"evaluation", "R1", evidence.values->demand()}) {
     if (!compared()) return;
     const EvaluationPlan &theirs = *evidence.reference.manifest.evaluation,
                          &mine = *evidence.candidate.manifest.evaluation;
@@ -29,12 +28,13 @@ class EvaluationCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0 || !compared()) return;
     if (!evidence_.reference.manifest.evaluates_after(now.step)) return;
+    step_ = now.step;
     for (std::int64_t m = 0; m < microbatches(); ++m) {
       if (!compare(now, m)) break;  // later missing rows are consequences and may be arbitrarily many
     }
     compare(now, {});
-    demand_sum(now.step, now.reference_rows, "reference");
-    demand_sum(now.step, now.candidate_rows, "candidate");
+    demand_sum(now.reference_rows, "reference");
+    demand_sum(now.candidate_rows, "candidate");
   }
 
   LocatedResult conclude() override {
@@ -44,7 +44,7 @@ class EvaluationCheck : public StepCheck {
     }
     const std::int64_t all = evaluations() * microbatches();
     return builder_.conclude(fmt::format("the losses of {} of {} are {}, on the same data", quantity(all, "microbatch"),
-                                         quantity(evaluations(), "evaluation"), agreement(evidence_)),
+                                         quantity(evaluations(), "evaluation"), evidence_.values->agreement()),
                              {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}},
                              {"nonzero_losses"});
   }
@@ -86,41 +86,40 @@ class EvaluationCheck : public StepCheck {
 
   /// False if a record has no row of it.
   bool compare(const StepEvidence& now, std::optional<std::int64_t> microbatch) {
-    const std::int64_t step = now.step;
     const auto &theirs = now.reference_rows.evaluation(microbatch), &mine = now.candidate_rows.evaluation(microbatch);
     for (const auto& [rows, whose] :
          {std::pair{theirs.size(), "of the reference"}, {mine.size(), "of the candidate"}}) {
       if (rows == 1) continue;
-      report(step, microbatch, {}, "rows", "1", std::to_string(rows), whose);
+      report(microbatch, {}, "rows", "1", std::to_string(rows), whose);
       return false;
     }
     const EvaluationRow &want = *theirs.front().row, &have = *mine.front().row;
     const std::int64_t rank = mine.front().rank;
     builder_.compare(microbatch ? "evaluation_losses" : "evaluations");
     if (want.loss != 0) builder_.compare("nonzero_losses");
-    if (want.tokens != have.tokens)
-      report(step, microbatch, rank, "tokens", to_text(want.tokens), to_text(have.tokens), "");
+    if (want.tokens != have.tokens) report(microbatch, rank, "tokens", to_text(want.tokens), to_text(have.tokens), "");
     if (want.valid_tokens != have.valid_tokens)
-      report(step, microbatch, rank, "valid_tokens", to_text(want.valid_tokens), to_text(have.valid_tokens), "");
-    data(step, microbatch, rank, want, have);
-    if (microbatch) same_in_every_evaluation(step, *microbatch, want);
-    losses(step, microbatch, rank, want, have);
+      report(microbatch, rank, "valid_tokens", to_text(want.valid_tokens), to_text(have.valid_tokens), "");
+    data(microbatch, rank, want, have);
+    if (microbatch) same_in_every_evaluation(*microbatch, want);
+    losses(microbatch, rank, want, have);
     return true;
   }
 
-  void losses(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
+  void losses(std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
               const EvaluationRow& have) {
     if (!std::isfinite(want.loss))
-      return report(step, microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself");
+      return report(microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself");
     if (!std::isfinite(have.loss))
-      return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite");
+      return report(microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite");
     if (const auto impossible = evidence_.model.llama ? why_no_loss(want.loss, want.valid_tokens) : std::nullopt)
-      return report(step, microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself");
-    if (const auto wrong = builder_.take(evidence_.values->loss({step, evaluation_item(microbatch)}, want.loss, have.loss)))
-      report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why);
+      return report(microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself");
+    if (const auto wrong =
+            builder_.take(evidence_.values->loss({step_, evaluation_item(microbatch)}, want.loss, have.loss)))
+      report(microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why);
   }
 
-  void data(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
+  void data(std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
             const EvaluationRow& have) {
     if (!microbatch) return;
     if (want.data_digest.empty() || have.data_digest.empty()) {
@@ -130,21 +129,21 @@ class EvaluationCheck : public StepCheck {
     }
     builder_.compare("digests");
     if (want.data_digest != have.data_digest)
-      report(step, microbatch, rank, "data_digest", want.data_digest, have.data_digest, "");
+      report(microbatch, rank, "data_digest", want.data_digest, have.data_digest, "");
   }
 
   /// The microbatches are the same in every evaluation; the candidate's are compared with the reference's.
-  void same_in_every_evaluation(std::int64_t step, std::int64_t microbatch, const EvaluationRow& row) {
+  void same_in_every_evaluation(std::int64_t microbatch, const EvaluationRow& row) {
     const auto [found, fresh] = first_.try_emplace(microbatch, row);
     if (fresh) return;
     const std::string why =
         "the reference itself, which differs from the evaluation after step " + to_text(found->second.step);
     for (const CellDifference& cell : differences_of_data(found->second, row))
-      report(step, microbatch, {}, cell.column, cell.expected, cell.got, why);
+      report(microbatch, {}, cell.column, cell.expected, cell.got, why);
   }
 
   /// Sums of loss and tokens; the loss within the roundings of its sum.
-  void demand_sum(std::int64_t step, const RecordIndex& rows, const std::string& whose) {
+  void demand_sum(const RecordIndex& rows, const std::string& whose) {
     std::vector<const EvaluationRow*> parts;
     for (std::int64_t m = 0; m < microbatches(); ++m) {
       const auto& found = rows.evaluation(m);
@@ -155,14 +154,14 @@ class EvaluationCheck : public StepCheck {
     if (whole.size() != 1) return;
     builder_.compare_or_inspect(whose == "candidate", "sums");
     for (const CellDifference& cell : differences_from_sum(*whole.front().row, parts))
-      report(step, {}, whole.front().rank, cell.column, cell.expected, cell.got,
+      report({}, whole.front().rank, cell.column, cell.expected, cell.got,
              whose + ", not the sum over the microbatches");
   }
 
-  void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
-              const std::string& what, const std::string& expected, const std::string& got, const std::string& why) {
-    builder_.diverge(at_evaluation(step, microbatch.value_or(microbatches())),
-                     {.step = step,
+  void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& what,
+              const std::string& expected, const std::string& got, const std::string& why) {
+    builder_.diverge(at_evaluation(step_, microbatch.value_or(microbatches())),
+                     {.step = step_,
                       .microbatch = microbatch,
                       .stage = evidence_.stage_of_loss(),
                       .rank = rank,
@@ -173,10 +172,9 @@ class EvaluationCheck : public StepCheck {
                       .why = why});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   std::map<std::int64_t, EvaluationRow> first_;  ///< by microbatch: rows of the reference's first evaluation
   bool reported_without_data_ = false;
+  std::int64_t step_ = 0;
 };
 
 }  // namespace
@@ -194,9 +192,7 @@ CheckDescriptor evaluation_check() {
       .same_start = true,
       .of_evaluations = true,
       .behind_norm = BehindNorm::nothing,
-      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-        return std::make_unique<EvaluationCheck>(evidence);
-      }};
+      .make = make_check<EvaluationCheck>};
 }
 
 }  // namespace plumbline::judging

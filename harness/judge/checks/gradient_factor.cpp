@@ -22,8 +22,7 @@ bool near(double one, double other) {
 std::int64_t valid_tokens_of_step(const StepEvidence& now) {
   std::int64_t sum = 0;
   for (std::int64_t m = 0; m < now.cell.microbatches(); ++m) {
-    const auto& rows = now.reference_rows.microbatches(m);
-    if (!rows.empty()) sum += rows.front().row->valid_tokens;
+    if (const MicrobatchRow* row = now.reference_rows.microbatch(m)) sum += row->valid_tokens;
   }
   return sum;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "harness/judge/audit/clipping_form.hpp"
@@ -45,13 +44,12 @@ double limit_by_model(const Record& record, const ExpectedModel& model, bool wid
 class GradientNormCheck : public StepCheck {
  public:
   explicit GradientNormCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        by_rank_(auditing::summed_by_rank(evidence.reference.manifest) ||
-                 auditing::summed_by_rank(evidence.candidate.manifest)),
-        builder_("gradient_norm", "R4",
-                 by_rank_ ? "norms within the roundings of the sums of their gradients' l2 squared, coefficients "
-                            "exactly those of each record's own norm"
-                          : value_limit(evidence)) {}
+      : StepCheck(evidence,
+                  {"gradient_norm", "R4",
+                   evidence.norm_by_rank()
+                       ? "norms within the roundings of the sums of their gradients' l2 squared, coefficients "
+                         "exactly those of each record's own norm"
+                       : evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
@@ -69,7 +67,7 @@ class GradientNormCheck : public StepCheck {
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
-    if (by_rank_) {
+    if (evidence_.norm_by_rank()) {
       within_roundings(*expected, *own);
     } else if (const auto wrong = builder_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
       report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why);
@@ -93,10 +91,11 @@ class GradientNormCheck : public StepCheck {
       return builder_.conclude_as(Outcome::not_applicable, "nothing is clipped, and one of the records gives no norm");
     if (acting_ == 0) builder_.not_shown("a coefficient that is not applied: no step was clipped");
     return builder_.conclude(
-        by_rank_ ? fmt::format("the norms of {} are within the roundings of their sums, and each coefficient is that "
-                               "of its record's norm",
-                               steps_words())
-                 : fmt::format("norm and clip coefficient of {} are {}", steps_words(), agreement(evidence_)),
+        evidence_.norm_by_rank()
+            ? fmt::format("the norms of {} are within the roundings of their sums, and each coefficient is that "
+                          "of its record's norm",
+                          steps_words())
+            : fmt::format("norm and clip coefficient of {} are {}", steps_words(), evidence_.values->agreement()),
         {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
   }
 
@@ -181,9 +180,6 @@ class GradientNormCheck : public StepCheck {
                      {.step = step_, .rank = rank, .item = item, .expected = expected, .got = got, .why = why});
   }
 
-  const CellEvidence& evidence_;
-  bool by_rank_;  ///< one of the norms is summed rank by rank, with other rounding
-  CheckResultBuilder builder_;
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
   bool unrecorded_ = false;
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
@@ -206,9 +202,7 @@ CheckDescriptor gradient_norm_check() {
           .same_start = true,
           .behind_norm = BehindNorm::gradients,
           .needs = {"norm"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<GradientNormCheck>(evidence);
-          }};
+          .make = make_check<GradientNormCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -13,14 +13,11 @@ namespace {
 class GradientsCheck : public StepCheck {
  public:
   explicit GradientsCheck(const CellEvidence& evidence)
-      : evidence_(evidence), builder_("gradients", "R3", value_limit(evidence)) {
-    builder_.not_recorded(evidence.not_recorded);
-  }
+      : StepCheck(evidence, {"gradients", "R3", evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    if (!looked_) none_told_ = without_gradients(now);
-    looked_ = true;
+    if (now.step == evidence_.first_step()) none_told_ = without_gradients(now);
     if (none_told_ && without_gradients(now)) return;
     compare_tensors(now, "gradient", builder_);
   }
@@ -34,14 +31,12 @@ class GradientsCheck : public StepCheck {
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return builder_.conclude(fmt::format("the gradients of {} in {} are {}", quantity(parameters, "parameter"),
-                                         quantity(evidence_.compared_steps(), "step"), agreement(evidence_)),
+                                         quantity(evidence_.compared_steps(), "step"), evidence_.values->agreement()),
                              {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
   }
 
  private:
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
-  bool looked_ = false, none_told_ = false;  ///< in the first step; then a gradient in a later step is unexpected
+  bool none_told_ = false;  ///< in the first step; then a gradient in a later step is unexpected
 };
 
 }  // namespace
@@ -62,9 +57,7 @@ CheckDescriptor gradients_check() {
           .same_start = true,
           .behind_norm = BehindNorm::gradients,
           .compares_without = {"gradients"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<GradientsCheck>(evidence);
-          }};
+          .make = make_check<GradientsCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -4,10 +4,9 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/expected/loss_sum.hpp"
+#include "harness/judge/expected/losses.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -30,65 +29,60 @@ std::string factor_of_microbatches(double want, double have, std::int64_t microb
 
 class LossCheck : public StepCheck {
  public:
-  explicit LossCheck(const CellEvidence& evidence)
-      : evidence_(evidence), builder_("loss", "R1", value_limit(evidence)) {
-    builder_.not_recorded(evidence.not_recorded);
-  }
+  explicit LossCheck(const CellEvidence& evidence) : StepCheck(evidence, {"loss", "R1", evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
+    step_ = now.step;
     for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
-      compare(now.reference_rows.microbatches(m), now.candidate_rows.microbatches(m), at_loss(now.step, m), now.step,
-              m);
+      compare(now.reference_rows.microbatches(m), now.candidate_rows.microbatches(m), m);
     }
-    compare(now.reference_rows.steps(), now.candidate_rows.steps(), at_step_loss(now.step), now.step, {});
-    demand_sum(now.reference_rows, now.step, "reference");
-    demand_sum(now.candidate_rows, now.step, "candidate");
+    compare(now.reference_rows.steps(), now.candidate_rows.steps(), {});
+    demand_sum(now.reference_rows, "reference");
+    demand_sum(now.candidate_rows, "candidate");
   }
 
   LocatedResult conclude() override {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
     return builder_.conclude(fmt::format("{} and {} are {}", quantity(all, "microbatch loss"),
-                                         quantity(steps, "step loss"), agreement(evidence_)),
+                                         quantity(steps, "step loss"), evidence_.values->agreement()),
                              {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
  private:
   template <class Row>
   void compare(const std::vector<Located<Row>>& theirs, const std::vector<Located<Row>>& mine,
-               const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch) {
+               std::optional<std::int64_t> microbatch) {
     const auto expected = values(theirs, evidence_.reference), got = values(mine, evidence_.candidate);
     if ((expected.empty() && !evidence_.reference.manifest.recorded({"losses"})) ||
         (got.empty() && !evidence_.candidate.manifest.recorded({"losses"})))
       return;
     if (expected.size() != 1) {
-      return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(expected.size()),
-                    "of the reference");
+      return report(microbatch, {}, "one rank with the loss", std::to_string(expected.size()), "of the reference");
     }
     if (got.size() != 1) {
-      return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(got.size()),
-                    "of the candidate");
+      return report(microbatch, {}, "one rank with the loss", std::to_string(got.size()), "of the candidate");
     }
     builder_.compare(microbatch ? "microbatch_losses" : "step_losses");
     const float want = *expected.front().row->loss, have = *got.front().row->loss;
     const auto rank = got.front().rank;
     if (!std::isfinite(want)) {
-      return report(point, step, microbatch, {}, "a finite loss", to_text(want), "the reference itself");
+      return report(microbatch, {}, "a finite loss", to_text(want), "the reference itself");
     }
-    if (!std::isfinite(have)) return report(point, step, microbatch, rank, to_text(want), to_text(have), "not finite");
+    if (!std::isfinite(have)) return report(microbatch, rank, to_text(want), to_text(have), "not finite");
     const auto impossible = evidence_.model.llama && evidence_.sizes_recorded()
                                 ? why_no_loss(want, expected.front().row->valid_tokens)
                                 : std::nullopt;
-    if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself");
+    if (impossible) return report(microbatch, {}, *impossible, to_text(want), "the reference itself");
     if (want != 0) builder_.compare("nonzero_losses");
-    if (const auto wrong = builder_.take(evidence_.values->loss({step, loss_item(microbatch)}, want, have))) {
-      report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why,
+    if (const auto wrong = builder_.take(evidence_.values->loss({step_, loss_item(microbatch)}, want, have))) {
+      report(microbatch, rank, wrong->expected, wrong->got, wrong->why,
              factor_of_microbatches(want, have, evidence_.microbatches()));
     }
   }
 
   /// The step's loss is the sum over its microbatches.
-  void demand_sum(const RecordIndex& rows, std::int64_t step, const std::string& whose) {
+  void demand_sum(const RecordIndex& rows, const std::string& whose) {
     const Record& record = whose == "candidate" ? evidence_.candidate : evidence_.reference;
     LossSum sum;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
@@ -101,7 +95,7 @@ class LossCheck : public StepCheck {
     const float loss = *total.front().row->loss;
     builder_.compare_or_inspect(whose == "candidate", "sums");
     if (!sum.admits(loss)) {
-      report(at_step_loss(step), step, {}, total.front().rank, to_text(sum.sum()), to_text(static_cast<double>(loss)),
+      report({}, total.front().rank, to_text(sum.sum()), to_text(static_cast<double>(loss)),
              whose + ": not the sum over the microbatches, within rounding");
     }
   }
@@ -121,22 +115,21 @@ class LossCheck : public StepCheck {
     return result;
   }
 
-  void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch,
-              std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
-              const std::string& why, const std::string& size = "") {
-    builder_.diverge(point, {.step = step,
-                             .microbatch = microbatch,
-                             .stage = evidence_.stage_of_loss(),
-                             .rank = rank,
-                             .item = microbatch ? "loss of the microbatch" : "loss of the step",
-                             .expected = expected,
-                             .got = got,
-                             .why = why,
-                             .size = size});
+  void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,
+              const std::string& got, const std::string& why, const std::string& size = "") {
+    builder_.diverge(microbatch ? at_loss(step_, *microbatch) : at_step_loss(step_),
+                     {.step = step_,
+                      .microbatch = microbatch,
+                      .stage = evidence_.stage_of_loss(),
+                      .rank = rank,
+                      .item = microbatch ? "loss of the microbatch" : "loss of the step",
+                      .expected = expected,
+                      .got = got,
+                      .why = why,
+                      .size = size});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
+  std::int64_t step_ = 0;
 };
 
 }  // namespace
@@ -152,9 +145,7 @@ CheckDescriptor loss_check() {
           .same_start = true,
           .behind_norm = BehindNorm::gradients,
           .compares_without = {"losses"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<LossCheck>(evidence);
-          }};
+          .make = make_check<LossCheck>};
 }
 
 }  // namespace plumbline::judging

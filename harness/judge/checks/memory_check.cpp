@@ -24,11 +24,9 @@ std::string limit_words(const CellEvidence& evidence) {
 class MemoryCheck : public StepCheck {
  public:
   explicit MemoryCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("memory", "memory", limit_words(evidence)),
+      : StepCheck(evidence, {"memory", "memory", limit_words(evidence)}),
         reference_(evidence.reference, "reference"),
         candidate_(evidence.candidate, "candidate") {
-    builder_.not_recorded(evidence.not_recorded);
     for (const auto make : {model_state_part, saved_bytes_part, activations_part, step_ends_part, peak_bounds_part,
                             transport_buffers_part, owned_bytes_part, processes_part, gpu_memory_part})
       parts_.push_back(make(evidence));
@@ -58,8 +56,6 @@ class MemoryCheck : public StepCheck {
   }
 
  private:
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   MemorySteps reference_, candidate_;
   std::vector<std::unique_ptr<MemoryPart>> parts_;  ///< in the order of reporting
 };
@@ -83,9 +79,7 @@ CheckDescriptor memory_check() {
           .one_device_reference = true,
           .needs_of_reference = {"inputs", "labels"},
           .compares_without = {"actions", "schedule"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<MemoryCheck>(evidence);
-          }};
+          .make = make_check<MemoryCheck>};
 }
 
 }  // namespace plumbline::judging

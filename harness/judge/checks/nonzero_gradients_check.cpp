@@ -4,9 +4,6 @@
 // labels is all zero.
 #include <fmt/format.h>
 
-#include <vector>
-
-#include "harness/judge/checks/boundary_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/expected/zero_digests.hpp"
@@ -19,11 +16,16 @@ class NonzeroGradients {
   NonzeroGradients(const CellEvidence& evidence, const Record& record, std::string whose, CheckResultBuilder& builder)
       : evidence_(evidence), record_(record), whose_(std::move(whose)), builder_(builder) {}
 
-  void go_to(const StepEvidence& now) {
+  void step(const StepEvidence& now) {
     now_ = &now;
     rows_ = &record_ == &evidence_.candidate ? &now.candidate_rows : &now.reference_rows;
+    parameters();
+    boundaries();
   }
 
+  bool rows_rule_left_out() const { return rows_rule_left_out_; }
+
+ private:
   void parameters() {
     const std::int64_t step = now_->step;
     for (std::size_t i = 0; i < evidence_.model.parameters.size(); ++i) {
@@ -46,20 +48,17 @@ class NonzeroGradients {
     for (const auto& placed : rows_->all_boundaries()) {
       const BoundaryRow& row = *placed.row;
       if (row.direction != "backward") continue;
-      const auto& sizes = now_->reference_rows.microbatches(row.microbatch);
-      if (sizes.empty() || sizes.front().row->valid_tokens == 0) continue;
+      const MicrobatchRow* sizes = now_->reference_rows.microbatch(row.microbatch);
+      if (!sizes || sizes->valid_tokens == 0) continue;
       builder_.inspect("boundary_gradients");
       if (row.digest != zeros_.digest(row.dtype, row.shape) || as_in_the_reference(row)) continue;
       const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
-      report(at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent), row.step, placed.rank, row.cut,
+      report(at_boundary(row.step, row.microbatch, row.direction, cut), row.step, placed.rank, row.cut,
              "a gradient that is not all zero", "zeros at the boundary, microbatch " + std::to_string(row.microbatch),
              row.microbatch);
     }
   }
 
-  bool rows_rule_left_out() const { return rows_rule_left_out_; }
-
- private:
   void gradient(std::int64_t step, std::int64_t position, const Located<TensorRow>& placed) {
     const TensorRow& row = *placed.row;
     const auto point = at_gradient(step, position, row.stage);
@@ -99,8 +98,8 @@ class NonzeroGradients {
         name.find(".self_attn.q_proj.") != std::string::npos || name.find(".self_attn.k_proj.") != std::string::npos;
     if (!of_query_or_key) return false;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-      const auto& sizes = now_->reference_rows.microbatches(m);
-      if (!sizes.empty() && sizes.front().row->valid_tokens > 0 && sizes.front().row->sequence_length > 1) return false;
+      const MicrobatchRow* sizes = now_->reference_rows.microbatch(m);
+      if (sizes && sizes->valid_tokens > 0 && sizes->sequence_length > 1) return false;
     }
     builder_.inspect("gradients_rightly_zero");
     return true;
@@ -117,7 +116,7 @@ class NonzeroGradients {
   }
   bool as_in_the_reference(const BoundaryRow& row) {
     if (evidence_.model.llama) return false;
-    const auto* theirs = reference_boundary(now_->reference_rows, row.microbatch, row.direction, row.cut);
+    const auto* theirs = now_->reference_rows.boundary(row.microbatch, row.direction, row.cut);
     if (!theirs || theirs->digest != row.digest) return false;
     builder_.inspect("boundary_gradients_zero_in_both");
     return true;
@@ -150,21 +149,16 @@ class NonzeroGradients {
 class NonzeroGradientsCheck : public StepCheck {
  public:
   explicit NonzeroGradientsCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero"),
+      : StepCheck(evidence, {"nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero"}),
         reference_(evidence, evidence.reference, "reference", builder_),
         candidate_(evidence, evidence.candidate, "candidate", builder_) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    if (!looked_) none_told_ = without_gradients(now);
-    looked_ = true;
+    if (now.step == evidence_.first_step()) none_told_ = without_gradients(now);
     if (none_told_) return;
-    for (auto* record : {&reference_, &candidate_}) {
-      record->go_to(now);
-      record->parameters();
-    }
-    for (auto* record : {&reference_, &candidate_}) record->boundaries();
+    reference_.step(now);
+    candidate_.step(now);
   }
 
   LocatedResult conclude() override {
@@ -182,10 +176,8 @@ class NonzeroGradientsCheck : public StepCheck {
   }
 
  private:
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   NonzeroGradients reference_, candidate_;
-  bool looked_ = false, none_told_ = false;
+  bool none_told_ = false;
 };
 
 }  // namespace
@@ -202,9 +194,7 @@ CheckDescriptor nonzero_gradients_check() {
           .same_start = true,
           .needs = {"gradients"},
           .needs_of_reference = {"inputs", "labels"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<NonzeroGradientsCheck>(evidence);
-          }};
+          .make = make_check<NonzeroGradientsCheck>};
 }
 
 }  // namespace plumbline::judging

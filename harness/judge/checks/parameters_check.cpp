@@ -18,9 +18,7 @@ namespace {
 class ParametersCheck : public StepCheck {
  public:
   explicit ParametersCheck(const CellEvidence& evidence)
-      : evidence_(evidence), builder_("parameters", "R5", value_limit(evidence)) {
-    builder_.not_recorded(evidence.not_recorded);
-  }
+      : StepCheck(evidence, {"parameters", "R5", evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) {
@@ -28,11 +26,7 @@ class ParametersCheck : public StepCheck {
       other_start_ = builder_.diverged();
     }
     if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
-    if (kinds_.empty()) {
-      kinds_ = parameter_kinds(now);
-      const auto moments = moment_kinds(now);
-      kinds_.insert(kinds_.end(), moments.begin(), moments.end());
-    }
+    if (kinds_.empty()) kinds_ = state_kinds(now);
     compare_learning_rates(now);
     report_moments_that_the_optimiser_lacks(now, kinds_, builder_);
     for (const auto& kind : kinds_) compare_tensors(now, kind, builder_);
@@ -55,7 +49,7 @@ class ParametersCheck : public StepCheck {
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
     return builder_.conclude(fmt::format("{} and their optimiser state, at the start and after {}, are {}",
                                          quantity(parameters, "parameter"),
-                                         quantity(evidence_.compared_updates(), "step"), agreement(evidence_)),
+                                         quantity(evidence_.compared_updates(), "step"), evidence_.values->agreement()),
                              {{"tensors", parameters * (evidence_.compared_updates() + 1)},
                               {"learning_rates", ranks * evidence_.compared_updates()}});
   }
@@ -154,8 +148,6 @@ class ParametersCheck : public StepCheck {
                       .why = "it is frozen by manifest.json, but changes"});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   std::vector<std::string> kinds_;  ///< known from the first step on
   std::int64_t moved_ = 0;
   bool other_start_ = false;
@@ -174,9 +166,7 @@ CheckDescriptor parameters_check() {
           .level = RecordLevel::full,
           .behind_norm = BehindNorm::nothing,
           .compares_without = {"parameters", "moments", "rates"},
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<ParametersCheck>(evidence);
-          }};
+          .make = make_check<ParametersCheck>};
 }
 
 }  // namespace plumbline::judging

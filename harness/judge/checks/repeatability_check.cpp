@@ -41,9 +41,8 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
   for (const auto& row : rank.boundaries) {
     const auto cut = model.unit_position(row.cut).value_or(0);
     const auto side = row.side == "receive" ? BoundaryEnd::received : BoundaryEnd::sent;
-    const auto point = row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, side)
-                                                   : at_forward(row.step, row.microbatch, cut, side);
-    add(items, point, rank.rank, row.direction + " boundary " + row.cut + " " + row.side, row.digest);
+    add(items, at_boundary(row.step, row.microbatch, row.direction, cut, side), rank.rank,
+        row.direction + " boundary " + row.cut + " " + row.side, row.digest);
   }
   for (const auto& row : rank.tensors) {
     const auto position = model.parameter_position(row.name).value_or(0);
@@ -101,7 +100,7 @@ std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
 
 class RepeatabilityCheck : public StepCheck {
  public:
-  explicit RepeatabilityCheck(const CellEvidence& evidence) : evidence_(evidence), builder_(empty()) {
+  explicit RepeatabilityCheck(const CellEvidence& evidence) : StepCheck(evidence, empty()) {
     if (!evidence_.repeated || why_second_run_failed(evidence_)) return;
     for (const auto& words : why_the_same_run(evidence_.candidate, *evidence_.repeated->record())) differ(words);
   }
@@ -145,9 +144,6 @@ class RepeatabilityCheck : public StepCheck {
   static CheckResultBuilder empty() { return {"repeatability", "R0", "0 ULP between two runs of this case"}; }
 
   void differ(const std::string& words) { builder_.diverge(at_structure(), {.item = "run", .words = words}); }
-
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
 };
 
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
@@ -165,9 +161,7 @@ CheckDescriptor repeatability_check() {
           .cannot_see = "what is wrong every time. Times and memory may differ.",
           .beyond_the_run = true,
           .not_applicable = no_repeat_asked_for,
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<RepeatabilityCheck>(evidence);
-          }};
+          .make = make_check<RepeatabilityCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -2,8 +2,6 @@
 // resume (R6): a resumed run begins with the reference's state and position in the data.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
@@ -16,9 +14,7 @@ namespace {
 class ResumeCheck : public StepCheck {
  public:
   explicit ResumeCheck(const CellEvidence& evidence)
-      : evidence_(evidence), builder_("resume", "R6", "0 ULP: the resumed state is the state after the step before") {
-    builder_.not_recorded(evidence.not_recorded);
-  }
+      : StepCheck(evidence, {"resume", "R6", "0 ULP: the resumed state is the state after the step before"}) {}
 
   void step(const StepEvidence& now) override {
     if (evidence_.first_step() == 0) return;  // it should have resumed, and began anew
@@ -43,9 +39,7 @@ class ResumeCheck : public StepCheck {
 
  private:
   void start(const StepEvidence& now) {
-    auto kinds = parameter_kinds(now);
-    const auto moments = moment_kinds(now);
-    kinds.insert(kinds.end(), moments.begin(), moments.end());
+    const auto kinds = state_kinds(now);
     report_moments_that_the_optimiser_lacks(now, kinds, builder_);
     for (const auto& kind : kinds) {
       compare_tensors(now, kind, builder_);
@@ -91,8 +85,6 @@ class ResumeCheck : public StepCheck {
                              .why = "not that with which the reference continues"});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   std::int64_t kinds_ = 0;
 };
 
@@ -117,9 +109,7 @@ CheckDescriptor resume_check() {
           .needs = {"parameters", "moments"},
           .compares_without = {"inputs", "labels"},
           .not_applicable = not_resumed,
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<ResumeCheck>(evidence);
-          }};
+          .make = make_check<ResumeCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -280,6 +280,13 @@ std::vector<std::string> moment_kinds(const StepEvidence& now) {
   return kinds;
 }
 
+std::vector<std::string> state_kinds(const StepEvidence& now) {
+  auto kinds = parameter_kinds(now);
+  const auto moments = moment_kinds(now);
+  kinds.insert(kinds.end(), moments.begin(), moments.end());
+  return kinds;
+}
+
 void compare_tensors(const StepEvidence& now, const std::string& kind, CheckResultBuilder& builder) {
   RowComparison comparison(now, kind, builder);
   for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {

@@ -22,6 +22,8 @@ std::vector<std::string> parameter_kinds(const StepEvidence& now);
 /// The kinds of optimiser state: moment1 and moment2 for AdamW, moment1 for SGD with momentum. For an optimiser that
 /// the record format does not name: the kinds that the reference has in the step.
 std::vector<std::string> moment_kinds(const StepEvidence& now);
+/// Both.
+std::vector<std::string> state_kinds(const StepEvidence& now);
 
 /// Compares all rows of one kind in the step: each parameter is on the stage of its unit exactly once, finite in both
 /// records, of equal dtype, shape and digest (in the mode calibrated: within its limit), and of equal statistics if the

@@ -23,8 +23,7 @@ struct Place {
 class TiedWeightsCheck : public StepCheck {
  public:
   explicit TiedWeightsCheck(const CellEvidence& evidence)
-      : evidence_(evidence), builder_("tied_weights", "R5", "0 ULP between the copies") {
-    builder_.not_recorded(evidence.not_recorded);
+      : StepCheck(evidence, {"tied_weights", "R5", "0 ULP between the copies"}) {
     for (const auto& names : evidence.candidate.manifest.tied) {
       auto copies = places_of(names);
       if (copies.size() < 2) continue;
@@ -35,9 +34,9 @@ class TiedWeightsCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) {
-      at_start_ = kinds_of(now, evidence_.first_step() > 0);
+      at_start_ = evidence_.first_step() > 0 ? state_kinds(now) : parameter_kinds(now);
     } else if (in_step_.empty()) {
-      in_step_ = kinds_of(now, true);
+      in_step_ = state_kinds(now);
       in_step_.emplace_back("gradient");
     }
     for (const auto& copies : weights_) {
@@ -69,13 +68,6 @@ class TiedWeightsCheck : public StepCheck {
       }
     }
     return places;
-  }
-
-  static std::vector<std::string> kinds_of(const StepEvidence& now, bool with_moments) {
-    auto kinds = parameter_kinds(now);
-    const auto moments = with_moments ? moment_kinds(now) : std::vector<std::string>{};
-    kinds.insert(kinds.end(), moments.begin(), moments.end());
-    return kinds;
   }
 
   void compare(const StepEvidence& now, const std::vector<Place>& copies, const std::string& kind) {
@@ -118,8 +110,6 @@ class TiedWeightsCheck : public StepCheck {
                                          place_of_first.name, place_of_first.stage, place_of_first.rank)});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   std::vector<std::vector<Place>> weights_;      ///< of each its copies
   std::int64_t others_ = 0;                      ///< copies that are compared with the first of their weight
   std::vector<std::string> at_start_, in_step_;  ///< kinds of rows; known from the first step on
@@ -170,9 +160,7 @@ CheckDescriptor tied_weights_check() {
       .level = RecordLevel::full,
       .compares_without = {"parameters", "gradients", "moments"},
       .not_applicable = no_copies,
-      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-        return std::make_unique<TiedWeightsCheck>(evidence);
-      }};
+      .make = make_check<TiedWeightsCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -14,11 +14,8 @@ namespace {
 class VariableLengthsCheck : public StepCheck {
  public:
   explicit VariableLengthsCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        builder_("variable_lengths", "variable_lengths",
-                 "exact: batch x sequence length of the microbatch x hidden size, at every boundary") {
-    builder_.not_recorded(evidence.not_recorded);
-  }
+      : StepCheck(evidence, {"variable_lengths", "variable_lengths",
+                             "exact: batch x sequence length of the microbatch x hidden size, at every boundary"}) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0 || !evidence_.model.llama) return;
@@ -47,20 +44,18 @@ class VariableLengthsCheck : public StepCheck {
  private:
   void note_shapes(const StepEvidence& now) {
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-      const auto& rows = now.reference_rows.microbatches(m);
-      if (!rows.empty()) shapes_.emplace(rows.front().row->batch, rows.front().row->sequence_length);
+      if (const auto* row = now.reference_rows.microbatch(m)) shapes_.emplace(row->batch, row->sequence_length);
     }
   }
 
   void compare_shape(const StepEvidence& now, const BoundaryRow& row) {
-    const auto& sizes = now.reference_rows.microbatches(row.microbatch);
-    if (sizes.empty()) return;
+    const MicrobatchRow* sizes = now.reference_rows.microbatch(row.microbatch);
+    if (!sizes) return;
     builder_.compare("boundary_shapes");
-    const Shape expected = {sizes.front().row->batch, sizes.front().row->sequence_length, evidence_.model.hidden};
+    const Shape expected = {sizes->batch, sizes->sequence_length, evidence_.model.hidden};
     if (row.shape == expected) return;
     const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
-    builder_.diverge(row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent)
-                                                 : at_forward(row.step, row.microbatch, cut, BoundaryEnd::sent),
+    builder_.diverge(at_boundary(row.step, row.microbatch, row.direction, cut),
                      {.step = row.step,
                       .microbatch = row.microbatch,
                       .direction = row.direction,
@@ -71,8 +66,6 @@ class VariableLengthsCheck : public StepCheck {
                       .why = "not the shape of its microbatch"});
   }
 
-  const CellEvidence& evidence_;
-  CheckResultBuilder builder_;
   /// Number of distinct shapes among the microbatches: with one, another microbatch's shape looks correct.
   std::set<std::pair<std::int64_t, std::int64_t>> shapes_;
 };
@@ -102,9 +95,7 @@ CheckDescriptor variable_lengths_check() {
           .needs_of_reference = {"inputs", "labels"},
           .compares_without = {"sends", "receives", "boundaries"},
           .not_applicable = equal_lengths_asked_for,
-          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
-            return std::make_unique<VariableLengthsCheck>(evidence);
-          }};
+          .make = make_check<VariableLengthsCheck>};
 }
 
 }  // namespace plumbline::judging

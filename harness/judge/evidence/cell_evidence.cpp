@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/evidence/cell_evidence.hpp"
 
-#include <algorithm>
 #include <utility>
 
+#include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/evidence/model_of_records.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
@@ -41,6 +41,10 @@ std::int64_t CellEvidence::compared_updates() const {
   return norm_diverged_at ? *norm_diverged_at - first_step() : steps();
 }
 
+bool CellEvidence::norm_by_rank() const {
+  return auditing::summed_by_rank(reference.manifest) || auditing::summed_by_rank(candidate.manifest);
+}
+
 ActionList one_by_one(std::int64_t microbatches) {
   ActionList list;
   for (std::int32_t m = 0; m < static_cast<std::int32_t>(microbatches); ++m) {
@@ -57,14 +61,6 @@ Schedule counted_from(std::int64_t first, Schedule schedule) {
     }
   }
   return schedule;
-}
-
-bool lacks(const Record& record, const std::string& file) {
-  if (file == "schedule.csv") return !record.schedule_csv;
-  return std::any_of(record.ranks.begin(), record.ranks.end(), [&](const RankRecord& rank) {
-    return std::any_of(rank.absent.begin(), rank.absent.end(),
-                       [&](const std::string& absent) { return absent.find(file) != std::string::npos; });
-  });
 }
 
 }  // namespace plumbline::judging

@@ -62,6 +62,8 @@ struct CellEvidence {
     return model.units.empty() ? std::nullopt : stages.stage_of(model.units.back());
   }
   bool tied() const { return !candidate.manifest.tied.empty(); }
+  /// True if the gradient norm of one of them is summed rank by rank, with other roundings.
+  bool norm_by_rank() const;
 };
 
 /// The computations of one device, one microbatch after the other.
@@ -69,8 +71,5 @@ ActionList one_by_one(std::int64_t microbatches);
 
 /// The same list for microbatches counted from `first` on.
 Schedule counted_from(std::int64_t first, Schedule schedule);
-
-/// True if an external record lacks a table that only external records may lack.
-bool lacks(const Record& record, const std::string& file);
 
 }  // namespace plumbline::judging

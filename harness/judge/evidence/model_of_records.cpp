@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "harness/judge/evidence/record_reading.hpp"
-#include "support/error.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -48,10 +47,6 @@ std::string unit_by_place(const std::vector<TensorRow>& rows, const Manifest& ma
   return "";
 }
 
-bool lists(const std::vector<TensorRow>& rows, const std::string& name) {
-  return std::any_of(rows.begin(), rows.end(), [&](const TensorRow& row) { return row.name == name; });
-}
-
 }  // namespace
 
 ExpectedModel model_of_records(const Record& reference, const Record& candidate) {
@@ -60,7 +55,8 @@ ExpectedModel model_of_records(const Record& reference, const Record& candidate)
   const auto rows = start_of(reference);
   if (reference.manifest.traits.llama) {
     ExpectedModel llama = expected_model(config, cuts_layers(reference.manifest));
-    const bool its_names = rows.empty() || lists(rows, llama.parameters.front().name);
+    const bool its_names =
+        rows.empty() || std::ranges::find(rows, llama.parameters.front().name, &TensorRow::name) != rows.end();
     if (its_names && llama.units == units_of(reference.manifest)) return llama;
   }
   ExpectedModel model;

@@ -87,17 +87,5 @@ TEST(RecordReading, TheEarlierOfTwoStepsIsThatOfTheOneThatIsLeftWhereTheOtherHas
   EXPECT_EQ(earlier(std::nullopt, std::nullopt), std::nullopt);
 }
 
-TEST(CellEvidence, ATableThatAnyRankLacksIsLacking) {
-  Record record;
-  record.ranks.resize(2);
-  record.ranks[1].absent = {"rank-1/saved.csv", "rank-1/traffic.csv"};
-
-  EXPECT_TRUE(lacks(record, "traffic.csv"));
-  EXPECT_FALSE(lacks(record, "gpu_memory.csv"));
-  EXPECT_TRUE(lacks(record, "schedule.csv"));
-  record.schedule_csv = "0F0,0B0\n";
-  EXPECT_FALSE(lacks(record, "schedule.csv"));
-}
-
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/evaluation_rows.hpp"
+#include "harness/judge/expected/losses.hpp"
 
-#include "harness/judge/expected/loss_sum.hpp"
+#include <cmath>
+
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -12,6 +13,17 @@ void compare(const std::string& column, std::int64_t expected, std::int64_t got,
 }
 
 }  // namespace
+
+bool LossSum::admits(float whole) const {
+  const double rounding = static_cast<double>(2 * microbatches_ + 1) * std::ldexp(1.0, -24) * std::abs(sum_);
+  return std::abs(static_cast<double>(whole) - sum_) <= rounding;
+}
+
+std::optional<std::string> why_no_loss(float loss, std::int64_t valid_tokens) {
+  if (loss < 0) return "a cross-entropy, which is never below 0";
+  if (valid_tokens == 0 && loss != 0) return "0, without a valid token";
+  return std::nullopt;
+}
 
 std::vector<CellDifference> differences_from_sum(const EvaluationRow& whole,
                                                  const std::vector<const EvaluationRow*>& microbatches) {

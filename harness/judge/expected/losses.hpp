@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds of a loss: its distance from the sum of its microbatches' losses, and values that no cross-entropy has.
+// Bounds of a loss: its distance from the sum of its microbatches' losses, and values that no cross-entropy has. And
+// the consistency of the rows of an evaluation with each other and with an earlier evaluation of the same record.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "record/rows.hpp"
 
 namespace plumbline::judging {
 
@@ -25,5 +29,18 @@ class LossSum {
 
 /// The reason why `loss` cannot be a sum of cross-entropies over that many tokens; nullopt if it can.
 std::optional<std::string> why_no_loss(float loss, std::int64_t valid_tokens);
+
+/// A cell of evaluation.csv that contradicts other rows.
+struct CellDifference {
+  std::string column, expected, got;
+};
+
+/// Checks the total row against the sums over microbatches: tokens and labels exactly, the loss within the roundings of
+/// a sum.
+std::vector<CellDifference> differences_from_sum(const EvaluationRow& whole,
+                                                 const std::vector<const EvaluationRow*>& microbatches);
+
+/// Checks a microbatch's data against those of an earlier evaluation.
+std::vector<CellDifference> differences_of_data(const EvaluationRow& earlier, const EvaluationRow& now);
 
 }  // namespace plumbline::judging
