@@ -5,9 +5,9 @@
 namespace plumbline::testing {
 
 void expect_told(const Finding& found, const Told& told) {
-  const auto compare = [](const char* field, const auto& wanted, const auto& said) {
+  const auto compare = [&found](const char* field, const auto& wanted, const auto& said) {
     if (wanted) {
-      EXPECT_EQ(said, *wanted) << field;
+      EXPECT_EQ(said, *wanted) << field << " of: " << found.words;
     }
   };
   compare("level", told.level, found.level);

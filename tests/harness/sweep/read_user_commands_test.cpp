@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedFile{"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
         RefusedFile{
             "[[cell]]\nworld_size = 2\nhow = 1\nhoow = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{how}\"]\n",
-            "hoow is no key, and no command or variable has a placeholder of that name; did you mean how?"},
+            "hoow is no key, and no command or variable has a placeholder {hoow} for it; did you mean how?"},
         RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{schedule}\"]\n",
                     "there is no placeholder {schedule}"},
         RefusedFile{"run = [\"train.sh\"]\nworld_sizes = [2]\n", "keep one"},

@@ -205,6 +205,12 @@ TEST_F(RunVariant, FactsOfTheFileAsItIs) {
   EXPECT_EQ(facts.optimizer, "adamw");
 }
 
+TEST_F(RunVariant, RunFileWithoutAModelIsRefused) {
+  const auto empty = folder_.file("runs/empty.toml", "[data]\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { read_run_facts(empty, {}); }), HasSubstr("empty.toml, key model.config"));
+}
+
 TEST_F(RunVariant, CandidatesStartFromOtherWeightsAndDump) {
   RunChanges changes;
   changes.level = "dump";
