@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

@@ -10,6 +10,7 @@
 #include "record/record.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/memory_meter.hpp"
 

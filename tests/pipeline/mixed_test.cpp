@@ -9,6 +9,7 @@
 #include "harness/judge/audit/audit.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

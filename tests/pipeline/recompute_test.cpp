@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

@@ -27,6 +27,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"
+#include "tests/pipeline/references.hpp"
 #include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
 
