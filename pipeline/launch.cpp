@@ -62,6 +62,7 @@ int train_pipeline(const PipelineOptions& options) {
     return refuse(options, error);
   }
   apply_deterministic_settings();
+  keep_freed_memory();
   if (transport == "threads") return train_with_threads(options);
   return train_with_mpi(options, std::nullopt);
 }

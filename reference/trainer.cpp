@@ -233,6 +233,7 @@ void warn_of_equal_microbatches(const BatchPlan& plan) {
 void train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
+  keep_freed_memory();
   TrainingRun training = load_training_run(options.run_file, options.text);
   training.run.device = options.device;
   at::set_num_threads(static_cast<int>(training.run.train.threads));

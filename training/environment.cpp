@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <malloc.h>
 #include <torch/headeronly/version.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -158,6 +160,13 @@ void apply_deterministic_settings() {
   context.setSDPUseCuDNN(false);
   context.setSDPUseOverrideable(false);
   at::set_num_threads(1);
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
 }
 
 bool attends_by_flash(bool on_cpu, at::ScalarType dtype) {
