@@ -3,6 +3,7 @@
 
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <chrono>
