@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/comparability.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/judge/comparability.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::judging {
