@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings and machine properties that determine bits: applied once, and recorded.
+// Settings of the process, applied once; and those and the machine's properties that determine bits, recorded.
 #pragma once
 
 #include <c10/core/Device.h>

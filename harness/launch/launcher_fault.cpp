@@ -84,7 +84,7 @@ std::string nothing_started(const LauncherSight& sight) {
 }
 
 std::string another_mpi(const LauncherSight& sight) {
-  return " It belongs to another MPI than the one that " + sight.program +
+  return " " + sight.launcher + " belongs to another MPI than the one that " + sight.program +
          " was built with; give the path of that MPI's launcher in the key launcher of the sweep file";
 }
 

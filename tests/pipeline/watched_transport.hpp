@@ -21,8 +21,8 @@ struct Around {
   /// Before these calls, by their names, and as "ended_batch" after end_batch.
   std::function<void(int rank, const std::string& call)> call = [](int, const std::string&) {};
   std::function<void(int rank, const MessageHeader& header)> before_message = [](int, const MessageHeader&) {};
-  std::function<void(int rank, const MessageHeader& header)> before_wait = [](int, const MessageHeader&) {
-  };  ///< to receive
+  /// Of a message that is received.
+  std::function<void(int rank, const MessageHeader& header)> before_wait = [](int, const MessageHeader&) {};
   std::function<void(int rank, at::Tensor& tensor)> received_tensor = [](int, at::Tensor&) {};
 };
 

@@ -9,8 +9,18 @@ namespace plumbline::auditing {
 
 AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vector<RankRecord>& before,
                          const std::vector<RowsBefore>& rows_before)
-    : record_(record), step_(step), before_(before), rows_before_(rows_before) {
-  tensors_ = all(&RankRecord::tensors, &RowsBefore::tensors);
+    : record_(record), step_(step), before_(before) {
+  const auto place = [](std::int64_t rank, const auto& rows, std::size_t index, auto& placed) {
+    for (const auto& row : rows) placed.push_back({rank, index++, &row});
+  };
+  for (const RankRecord& rank : record.ranks) {
+    const RowsBefore& earlier = rows_before[static_cast<std::size_t>(rank.rank)];
+    place(rank.rank, rank.tensors, earlier.tensors, tensors_);
+    place(rank.rank, rank.boundaries, earlier.boundaries, boundaries_);
+    place(rank.rank, rank.microbatches, earlier.microbatches, microbatches_);
+    place(rank.rank, rank.steps, earlier.steps, steps_);
+    place(rank.rank, rank.evaluation, earlier.evaluation, evaluation_);
+  }
   for (const auto& [rank, index, row] : tensors_) by_key_.emplace(Key{rank, row->stage, row->kind, row->name}, row);
   for (const RankRecord& rank : before) {
     for (const TensorRow& row : rank.tensors)

@@ -38,14 +38,10 @@ class AuditedStep {
 
   // All ranks' rows.
   const std::vector<TensorPlace>& tensors() const { return tensors_; }
-  std::vector<Placed<BoundaryRow>> boundaries() const { return all(&RankRecord::boundaries, &RowsBefore::boundaries); }
-  std::vector<Placed<MicrobatchRow>> microbatches() const {
-    return all(&RankRecord::microbatches, &RowsBefore::microbatches);
-  }
-  std::vector<Placed<StepRow>> steps() const { return all(&RankRecord::steps, &RowsBefore::steps); }
-  std::vector<Placed<EvaluationRow>> evaluation() const {
-    return all(&RankRecord::evaluation, &RowsBefore::evaluation);
-  }
+  const std::vector<Placed<BoundaryRow>>& boundaries() const { return boundaries_; }
+  const std::vector<Placed<MicrobatchRow>>& microbatches() const { return microbatches_; }
+  const std::vector<Placed<StepRow>>& steps() const { return steps_; }
+  const std::vector<Placed<EvaluationRow>>& evaluation() const { return evaluation_; }
 
   /// The row of this kind with the name, rank and stage of `like`; null if there is none.
   const TensorRow* row_like(const std::string& kind, const TensorPlace& like) const;
@@ -57,21 +53,14 @@ class AuditedStep {
   using Rows = std::map<Key, const TensorRow*>;
   static const TensorRow* find(const Rows& rows, const std::string& kind, const TensorPlace& like);
 
-  template <class Row>
-  std::vector<Placed<Row>> all(std::vector<Row> RankRecord::*rows, std::size_t RowsBefore::*before) const {
-    std::vector<Placed<Row>> placed;
-    for (const RankRecord& rank : record_.ranks) {
-      std::size_t index = rows_before_[static_cast<std::size_t>(rank.rank)].*before;
-      for (const Row& row : rank.*rows) placed.push_back({rank.rank, index++, &row});
-    }
-    return placed;
-  }
-
   const Record& record_;
   std::int64_t step_;
   const std::vector<RankRecord>& before_;
-  const std::vector<RowsBefore>& rows_before_;
   std::vector<TensorPlace> tensors_;
+  std::vector<Placed<BoundaryRow>> boundaries_;
+  std::vector<Placed<MicrobatchRow>> microbatches_;
+  std::vector<Placed<StepRow>> steps_;
+  std::vector<Placed<EvaluationRow>> evaluation_;
   Rows by_key_, before_by_key_;
 };
 

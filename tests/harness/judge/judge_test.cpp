@@ -91,8 +91,8 @@ TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails),
               ElementsAre("boundaries", "gradients", "parameters", "tied_weights"));
   ASSERT_TRUE(verdict.first_divergence);
-  expect_told(*verdict.first_divergence,
-              {.level = "R3", .step = 0, .stage = 1, .item = "model.layers.1.mlp.up_proj.weight"});
+  expect_finding(*verdict.first_divergence,
+                 {.level = "R3", .step = 0, .stage = 1, .item = "model.layers.1.mlp.up_proj.weight"});
 }
 
 TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
@@ -105,7 +105,7 @@ TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
   const CellVerdict verdict = cell.judge();
 
   ASSERT_TRUE(verdict.first_divergence);
-  expect_told(*verdict.first_divergence, {.level = "R1", .microbatch = 2});
+  expect_finding(*verdict.first_divergence, {.level = "R1", .microbatch = 2});
 }
 
 TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
@@ -204,7 +204,7 @@ TEST(Judge, JudgesNothingAfterAnotherStart) {
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
               ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm"));
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
-  expect_told(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
+  expect_finding(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
 }
 
 TEST(Judge, NotApplicableFollowsFromPlanAndManifestAlone) {

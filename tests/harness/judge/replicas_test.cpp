@@ -106,7 +106,7 @@ TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
 
   const CellVerdict cell = verdict();
 
-  expect_told(*cell.first_divergence, {.step = 0, .replica = 2});
+  expect_finding(*cell.first_divergence, {.step = 0, .replica = 2});
   EXPECT_THAT(result_of(cell, "gradients").reason,
               AllOf(HasSubstr("replica 1: step 1, "), HasSubstr("; replica 2: step 0, ")));
 }
@@ -372,8 +372,8 @@ TEST_F(Replicas, OneStepOfTheSameDataInAnotherOrderIsSeenWithItsPlace) {
   const auto& place = result.first_divergence.value();
   EXPECT_EQ(place.step, 1);
   EXPECT_EQ(place.replica, 2);
-  expect_told(place,
-              {.item = "data", .got = "the same", .words = "replica 2 is fed the same microbatches as replica 1"});
+  expect_finding(place,
+                 {.item = "data", .got = "the same", .words = "replica 2 is fed the same microbatches as replica 1"});
   EXPECT_EQ(result.inspected.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
 }
 

@@ -82,7 +82,7 @@ TEST(Statistics, ACutThatNoStageOfTheCandidateEndsAtIsStillInTheReference) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("boundaries"));
-  expect_told(*verdict.first_divergence, {.microbatch = 2, .item = "lm_head"});
+  expect_finding(*verdict.first_divergence, {.microbatch = 2, .item = "lm_head"});
 }
 
 }  // namespace

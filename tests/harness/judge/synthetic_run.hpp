@@ -93,13 +93,13 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
 /// What a finding must say. What is left out is not compared; `words` are a part of its words.
-struct Told {
+struct ExpectedFinding {
   std::optional<std::string> level = {};
   std::optional<std::int64_t> step = {}, microbatch = {}, stage = {}, rank = {}, replica = {};
   std::optional<std::string> direction = {}, item = {}, what = {}, expected = {}, got = {};
   std::string words = {};
 };
-void expect_told(const Finding& found, const Told& told);
+void expect_finding(const Finding& found, const ExpectedFinding& expected);
 
 /// Judges, and expects exactly these checks to fail, with this item in this step as the first divergence of all.
 Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
@@ -107,11 +107,11 @@ Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, 
 /// The first divergence of the check, which fails.
 Finding expect_fails(SyntheticCell& cell, std::string_view check);
 
-/// A change of a case, by name, and what is told of it.
+/// A change of a case, by name, and its finding.
 struct Damage {
   const char* name;
   void (*change)(SyntheticCell&);
-  Told told = {};
+  ExpectedFinding expected = {};
 };
 /// Exactly these checks fail, and this is the first divergence of all.
 void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases,

@@ -97,8 +97,8 @@ TEST(AsAskedData, OneMicrobatchThatBothRunsFedOtherwiseIsRedThere) {
 
   const auto place = cell.told();
 
-  expect_told(place,
-              {.step = 1, .item = "ids and labels of microbatch 2", .got = other_digest, .words = "the reference"});
+  expect_finding(place,
+                 {.step = 1, .item = "ids and labels of microbatch 2", .got = other_digest, .words = "the reference"});
 }
 
 TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
@@ -107,7 +107,7 @@ TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
 
   const auto place = cell.told();
 
-  expect_told(place, {.step = 1, .item = "ids and labels of microbatch 1 of an evaluation"});
+  expect_finding(place, {.step = 1, .item = "ids and labels of microbatch 1 of an evaluation"});
 }
 
 TEST(AsAskedData, EvaluationsAreAsOftenAndOnAsManyMicrobatchesAsAskedFor) {
@@ -160,7 +160,7 @@ TEST(AsAskedData, OfARecordBesideOneThatCannotBeReadTheLaterStepsAreReadAgainToo
 
     const auto place = cell.told();
 
-    expect_told(place, {.step = 1, .got = other_digest});
+    expect_finding(place, {.step = 1, .got = other_digest});
   }
 }
 

@@ -39,7 +39,7 @@ TEST_P(AskedOtherwise, IsRedThereAndFirst) {
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::fails);
   ASSERT_TRUE(verdict.first_divergence);
-  expect_told(*verdict.first_divergence, {.level = "as_asked", .item = GetParam().item, .words = "the candidate"});
+  expect_finding(*verdict.first_divergence, {.level = "as_asked", .item = GetParam().item, .words = "the candidate"});
 }
 
 TEST(AsAsked, IsRedWhateverChecksWereAskedFor) {

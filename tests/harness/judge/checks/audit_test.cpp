@@ -154,10 +154,11 @@ TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
   const std::string of_embedding = std::exchange(head.digest, other_digest);
 
   const auto at_cut = expect_fails(crossing, "audit");
-  expect_told(at_cut, {.step = 1, .microbatch = 2, .rank = 1, .item = "forward boundary layers.1, side receive"});
-  expect_told(at_cut, {.expected = sent, .got = other_digest, .words = "rank-1/boundaries.csv:"});
+  expect_finding(at_cut, {.step = 1, .microbatch = 2, .rank = 1, .item = "forward boundary layers.1, side receive"});
+  expect_finding(at_cut, {.expected = sent, .got = other_digest, .words = "rank-1/boundaries.csv:"});
   const auto of_copy = expect_fails(tied, "audit");
-  expect_told(of_copy, {.step = 1, .stage = 1, .rank = 1, .item = "gradient lm_head.weight", .expected = of_embedding});
+  expect_finding(of_copy,
+                 {.step = 1, .stage = 1, .rank = 1, .item = "gradient lm_head.weight", .expected = of_embedding});
 }
 
 // Findings come table by table; what is told is the first in the order of computation.

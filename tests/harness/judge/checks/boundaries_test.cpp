@@ -21,7 +21,7 @@ void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t s
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
   EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/" + file + words));
   ASSERT_TRUE(verdict.first_divergence);
-  expect_told(*verdict.first_divergence, {.step = step, .rank = 0, .item = file});
+  expect_finding(*verdict.first_divergence, {.step = step, .rank = 0, .item = file});
 }
 
 TEST(Boundaries, EachWayInWhichOneIsWrongIsToldAtItsPlace) {
@@ -74,7 +74,7 @@ TEST(Boundaries, BackwardRunsFromTheLastCutToTheFirst) {
       boundary_row(cell.candidate, 0, 0, "backward", cut, side).digest = other_digest;
   }
 
-  expect_told(*cell.judge().first_divergence, {.direction = "backward", .item = "norm", .words = "as sent"});
+  expect_finding(*cell.judge().first_divergence, {.direction = "backward", .item = "norm", .words = "as sent"});
 }
 
 TEST(Boundaries, RowsBeyondThoseOfThePartitionAreTold) {
@@ -126,8 +126,8 @@ TEST(Boundaries, AtOneStageNothingCrosses) {
   row.side = "local", row.from_stage = 0, row.to_stage = 0, row.peer = 0;
   cell.candidate.ranks[0].boundaries.push_back(row);
 
-  expect_told(expect_red(cell, {"boundaries"}, "layers.1", 1),
-              {.microbatch = 2, .words = "a local that the partition does not imply"});
+  expect_finding(expect_red(cell, {"boundaries"}, "layers.1", 1),
+                 {.microbatch = 2, .words = "a local that the partition does not imply"});
 }
 
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
@@ -185,8 +185,9 @@ TEST(CutsOfOneDevice, OneThatDiffersIsToldWithItsPlace) {
     OneDeviceCell cell;
     cell.row(1, 2, direction, "norm").digest = other_digest;
 
-    expect_told(expect_fails(cell, "boundaries"),
-                {.step = 1, .microbatch = 2, .rank = 0, .direction = direction, .got = other_digest, .words = "norm"});
+    expect_finding(
+        expect_fails(cell, "boundaries"),
+        {.step = 1, .microbatch = 2, .rank = 0, .direction = direction, .got = other_digest, .words = "norm"});
   }
 }
 
@@ -197,10 +198,10 @@ TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
   });
   std::erase_if(step.candidate.ranks[0].boundaries, [](const BoundaryRow& row) { return row.step == 0; });
 
-  expect_told(expect_fails(cut, "boundaries"),
-              {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
+  expect_finding(expect_fails(cut, "boundaries"),
+                 {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
   const auto result = result_of(step.judge(), "boundaries");
-  expect_told(result.first_divergence.value(), {.step = 0, .microbatch = 0});
+  expect_finding(result.first_divergence.value(), {.step = 0, .microbatch = 0});
   EXPECT_THAT(result.reason, HasSubstr("(41 differences in all")) << "with the number of tensors";
 }
 
@@ -216,7 +217,7 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
 
     EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
     EXPECT_EQ(result.inspected.at("computed"), 1);
-    if (!right) expect_told(result.first_divergence.value(), {.step = 1, .microbatch = 2, .rank = 1});
+    if (!right) expect_finding(result.first_divergence.value(), {.step = 1, .microbatch = 2, .rank = 1});
   }
 }
 
@@ -237,12 +238,12 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
     for (TrafficRow& row : cell.candidate.ranks[each.rank].traffic) row.bytes += is_it(row) ? 4 : 0;
     std::erase_if(uncounted.candidate.ranks[each.rank].traffic, is_it);
 
-    expect_told(expect_red(cell, {"boundaries"}, each.item, 1),
-                {.rank = static_cast<std::int64_t>(each.rank),
-                 .direction = each.direction,
-                 .expected = "5 operations, 208 bytes",
-                 .got = "5 operations, 212 bytes",
-                 .words = ", " + each.side + ": not what the schedule implies"});
+    expect_finding(expect_red(cell, {"boundaries"}, each.item, 1),
+                   {.rank = static_cast<std::int64_t>(each.rank),
+                    .direction = each.direction,
+                    .expected = "5 operations, 208 bytes",
+                    .got = "5 operations, 212 bytes",
+                    .words = ", " + each.side + ": not what the schedule implies"});
     expect_red(uncounted, {"boundaries"}, each.item, 1);
   }
 }
@@ -283,7 +284,7 @@ TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
 
     EXPECT_EQ(boundaries.outcome, right ? Outcome::holds : Outcome::fails) << boundaries.reason;
     if (right) continue;
-    expect_told(*boundaries.first_divergence, {.step = 1, .expected = "5 operations, 224 bytes"});
+    expect_finding(*boundaries.first_divergence, {.step = 1, .expected = "5 operations, 224 bytes"});
   }
 }
 

@@ -31,7 +31,7 @@ TEST(Causality, AnEndBeforeItsStartIsToldOfItsRecordRankStepAndAction) {
 
     const auto found = expect_conformance_red(cell);
 
-    expect_told(found, {.step = 1, .rank = 0, .item = "0F3", .words = "ends before"});
+    expect_finding(found, {.step = 1, .rank = 0, .item = "0F3", .words = "ends before"});
     EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate: step 1, rank 0" : "reference: step 1, rank 0"));
   }
 }
@@ -263,8 +263,8 @@ TEST(Causality, AStepMayBeHalfAMicrosecondShorterThanItsActions) {
 
     EXPECT_EQ(conformance.outcome, shorter < 500 ? Outcome::holds : Outcome::fails) << conformance.reason;
     if (shorter < 500) continue;
-    expect_told(*conformance.first_divergence,
-                {.step = 1, .rank = 0, .expected = "at least " + to_text(static_cast<double>(span) * 1e-9)});
+    expect_finding(*conformance.first_divergence,
+                   {.step = 1, .rank = 0, .expected = "at least " + to_text(static_cast<double>(span) * 1e-9)});
   }
 }
 

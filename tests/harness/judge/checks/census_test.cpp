@@ -133,7 +133,7 @@ TEST(Census, AStageThatLiesOnAnotherRankIsNotEvenRead) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
   EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/rank-0/tensors.csv:12: column 'stage': "));
   ASSERT_TRUE(verdict.first_divergence);
-  expect_told(*verdict.first_divergence, {.rank = 0, .item = "rank-0/tensors.csv"});
+  expect_finding(*verdict.first_divergence, {.rank = 0, .item = "rank-0/tensors.csv"});
 }
 
 TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
@@ -144,7 +144,7 @@ TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
 
   const auto found = result_of(cell.judge(), "census").first_divergence.value();
 
-  expect_told(found, {.step = -1, .rank = 1, .item = "norm"});
+  expect_finding(found, {.step = -1, .rank = 1, .item = "norm"});
   EXPECT_THAT(found.expected, HasSubstr("4"));
   EXPECT_THAT(found.got, HasSubstr("2"));
 }

@@ -75,7 +75,7 @@ TEST(Completion, ARowMissingFromOneRecordIsToldOfThatRecordWithRankAndStep) {
     EXPECT_THAT(result_of(verdict, "completion").reason,
                 HasSubstr(whose + "/rank-0/microbatches.csv: step 1 has no row of microbatch 3"));
     EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(whose + ": "));
-    expect_told(*verdict.first_divergence, {.step = 1, .rank = 0, .item = "rank-0/microbatches.csv"});
+    expect_finding(*verdict.first_divergence, {.step = 1, .rank = 0, .item = "rank-0/microbatches.csv"});
   }
 }
 
@@ -158,7 +158,7 @@ TEST_P(EndsInAnAction, NamesTheEdgeInTheDirectionOfItsMessage) {
   const auto verdict = cell.judge();
 
   expect_only_completion_red(verdict);
-  expect_told(*verdict.first_divergence, {.rank = rank, .item = item, .expected = "ok", .got = "error"});
+  expect_finding(*verdict.first_divergence, {.rank = rank, .item = item, .expected = "ok", .got = "error"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Completion, EndsInAnAction,
@@ -192,9 +192,9 @@ TEST(Completion, ARankThatEndedWellDidSoBehindItsLastAction) {
   const auto verdict = cell.judge();
 
   expect_only_completion_red(verdict);
-  expect_told(*verdict.first_divergence, {.rank = 1, .item = "last_action"});
+  expect_finding(*verdict.first_divergence, {.rank = 1, .item = "last_action"});
   EXPECT_EQ(verdict.first_divergence->step, synthetic_steps - 1) << "the last: the run has no step behind it";
-  expect_told(*verdict.first_divergence, {.expected = "1STEP", .got = "1B4"});
+  expect_finding(*verdict.first_divergence, {.expected = "1STEP", .got = "1B4"});
 
   SyntheticCell silent;
   silent.candidate.ranks[1].exit->last_action.clear();
@@ -220,7 +220,7 @@ TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
       expect_only_completion_red(verdict);
       EXPECT_EQ(verdict.first_divergence->item, "run");
       EXPECT_EQ(verdict.first_divergence->rank, std::nullopt);
-      expect_told(*verdict.first_divergence, {.expected = "exit code 0", .got = got});
+      expect_finding(*verdict.first_divergence, {.expected = "exit code 0", .got = got});
       EXPECT_EQ(verdict.first_divergence->words, std::string(of_candidate ? "candidate: " : "reference: ") + words);
     }
   }
@@ -240,7 +240,7 @@ TEST(Completion, TheRankThatALauncherBlamesIsToldWithTheStepItWasIn) {
     const auto found = cell.judge().first_divergence.value();
 
     EXPECT_EQ(found.words, "candidate: a rank returned 1") << "the launcher's words come first";
-    expect_told(found, {.step = 1, .rank = rank, .item = rank == 0 ? "rank 1 -> rank 0" : "rank 0 -> rank 1"});
+    expect_finding(found, {.step = 1, .rank = rank, .item = rank == 0 ? "rank 1 -> rank 0" : "rank 0 -> rank 1"});
   }
 }
 
@@ -262,8 +262,8 @@ TEST(Completion, ABlamedRankThatTheRecordCannotShowIsToldAlone) {
       if (!readable) std::filesystem::remove(record / "manifest.json");
     });
     expect_only_completion_red(verdict);
-    expect_told(*verdict.first_divergence,
-                {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program did not end well"});
+    expect_finding(*verdict.first_divergence,
+                   {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program did not end well"});
   }
 }
 

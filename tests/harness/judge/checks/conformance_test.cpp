@@ -24,7 +24,7 @@ TEST(Conformance, TwoActionsInAnotherOrder) {
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
   const auto& found = *result_of(verdict, "conformance").first_divergence;
-  expect_told(found, {.step = 1, .rank = 0, .expected = "0F0"});
+  expect_finding(found, {.step = 1, .rank = 0, .expected = "0F0"});
 }
 
 TEST(Conformance, EachActionThatTheListDoesNotHaveIsTold) {
@@ -101,8 +101,8 @@ TEST(Conformance, AListOfAnotherNumberOfMicrobatchesOrRanks) {
 
   const auto fewer = result_of(microbatches.judge(), "conformance"), more = result_of(ranks.judge(), "conformance");
 
-  expect_told(fewer.first_divergence.value(), {.expected = "5 microbatches", .got = "4"});
-  expect_told(more.first_divergence.value(), {.expected = "2 rows", .got = "3"});
+  expect_finding(fewer.first_divergence.value(), {.expected = "5 microbatches", .got = "4"});
+  expect_finding(more.first_divergence.value(), {.expected = "2 rows", .got = "3"});
 }
 
 TEST(Conformance, AListThatCannotBeFollowed) {

@@ -32,7 +32,7 @@ TEST(Data, AnotherMicrobatchOnOneRankIsNamedBeforeWhatFollowsFromIt) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data", "boundaries"));
-  expect_told(*verdict.first_divergence, {.level = "data", .step = 1, .microbatch = 2, .rank = 1});
+  expect_finding(*verdict.first_divergence, {.level = "data", .step = 1, .microbatch = 2, .rank = 1});
 }
 
 TEST(Data, NumbersOfEveryRankAreHeld) {
@@ -44,7 +44,7 @@ TEST(Data, NumbersOfEveryRankAreHeld) {
     }
     SyntheticCell cell;
     cell.candidate.ranks[rank].steps[1].live_tokens = 5;
-    expect_told(
+    expect_finding(
         expect_fails(cell, "data"),
         {.step = 1, .rank = static_cast<std::int64_t>(rank), .expected = "6", .got = "5", .words = "live tokens"});
   }
@@ -60,8 +60,8 @@ TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
   fed_in_part.candidate.ranks[0].microbatches.at(2).data_digest.clear();
   digest_data_again(fed_in_part.candidate);
 
-  expect_told(expect_fails(cell, "data"),
-              {.item = "data", .expected = right, .got = other_digest, .words = "step 1, microbatch 2, rank 1"});
+  expect_finding(expect_fails(cell, "data"),
+                 {.item = "data", .expected = right, .got = other_digest, .words = "step 1, microbatch 2, rank 1"});
   EXPECT_THAT(expect_fails(fed_in_part, "data").words, HasSubstr("digests in microbatches.csv"));
 }
 
@@ -157,7 +157,7 @@ TEST(Data, ARankInTheMiddleThatWasFedSomeOfTheMicrobatches) {
 
   const auto found = expect_red(cell, {"data"}, "data_digest", 0);
 
-  expect_told(found, {.rank = 2, .expected = "10 digests", .got = "1"});
+  expect_finding(found, {.rank = 2, .expected = "10 digests", .got = "1"});
   EXPECT_THAT(found.words, ::testing::Not(HasSubstr("embed_tokens")));
 }
 
@@ -170,8 +170,8 @@ TEST(Data, WithoutADigestIsToldOfItsRecordInTheFirstMicrobatch) {
     }
     digest_data_again(run);
 
-    expect_told(expect_fails(cell, "data"),
-                {.microbatch = 0, .expected = "a digest", .got = "none", .words = "of the " + whose});
+    expect_finding(expect_fails(cell, "data"),
+                   {.microbatch = 0, .expected = "a digest", .got = "none", .words = "of the " + whose});
   }
 }
 

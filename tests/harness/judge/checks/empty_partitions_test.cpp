@@ -50,8 +50,8 @@ TEST(EmptyPartitions, ARelayThatChangesABitIsToldWithItsPlace) {
     const auto verdict = cell.judge();
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries", "empty_partitions"));
     const auto& found = result_of(verdict, "empty_partitions").first_divergence.value();
-    expect_told(found, {.step = 1, .microbatch = 2, .stage = 1, .rank = 1, .direction = direction});
-    expect_told(found, {.item = direction + " relay of stage 1", .expected = in->digest, .got = other_digest});
+    expect_finding(found, {.step = 1, .microbatch = 2, .stage = 1, .rank = 1, .direction = direction});
+    expect_finding(found, {.item = direction + " relay of stage 1", .expected = in->digest, .got = other_digest});
   }
 }
 

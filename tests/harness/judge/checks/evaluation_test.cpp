@@ -42,7 +42,7 @@ void expect_evaluation_red(SyntheticCell& cell, std::int64_t step, std::optional
   const auto& place = result_of(verdict, "evaluation").first_divergence;
   ASSERT_TRUE(place);
   EXPECT_EQ(place->microbatch, microbatch);
-  expect_told(*place, {.step = step, .item = item, .words = words});
+  expect_finding(*place, {.step = step, .item = item, .words = words});
 }
 
 TEST(EvaluationCheck, DoesNotApplyWhereNeitherRunWasToEvaluate) {
@@ -197,8 +197,8 @@ TEST(EvaluationCheck, OtherTokensAndSumsOfThemAreTold) {
       EvaluatedCell cell;
       cell.row(first + 1).*column -= 1;
       cell.row(first + 2).*column -= 1;  // so that they add up
-      expect_told(expect_fails(cell, "evaluation"),
-                  {.step = first == 0 ? 0 : 1, .microbatch = 1, .rank = 1, .item = item});
+      expect_finding(expect_fails(cell, "evaluation"),
+                     {.step = first == 0 ? 0 : 1, .microbatch = 1, .rank = 1, .item = item});
     }
   }
 }
@@ -220,7 +220,7 @@ TEST(EvaluationCheck, OneMicrobatchTwiceOrNotAtAllInEitherRecord) {
       const auto verdict = cell.judge();
 
       EXPECT_FALSE(verdict.holds);
-      expect_told(*verdict.first_divergence, {.step = 1, .words = of_candidate ? "candidate" : "reference"});
+      expect_finding(*verdict.first_divergence, {.step = 1, .words = of_candidate ? "candidate" : "reference"});
     }
   }
 }

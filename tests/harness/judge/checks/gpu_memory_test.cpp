@@ -101,9 +101,9 @@ TEST(GpuMemory, OneTensorThatTheRunDidNotCount) {
 
   const auto found = expect_memory_red(cell);
 
-  expect_told(found, {.step = 1, .rank = 1, .item = "requested_peak_bytes"});
+  expect_finding(found, {.step = 1, .rank = 1, .item = "requested_peak_bytes"});
   const std::int64_t counted = *cell.candidate.ranks[1].memory[1].peak_bytes;
-  expect_told(found, {.expected = std::to_string(counted), .got = std::to_string(counted + 64)});
+  expect_finding(found, {.expected = std::to_string(counted), .got = std::to_string(counted + 64)});
 }
 
 TEST(GpuMemory, ReservedBelowWhatWasAskedFor) {

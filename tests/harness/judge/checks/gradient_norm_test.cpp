@@ -215,7 +215,7 @@ TEST(GradientNorm, SummedRankByRankOfNothingIsEqual) {
 TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
   PerRankCell cell({1, 1.5});
 
-  expect_told(expect_fails(cell, "gradient_norm"), {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5 ("});
+  expect_finding(expect_fails(cell, "gradient_norm"), {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5 ("});
 }
 
 // The coefficient follows from the norm, on whatever ranks the two show.
@@ -224,7 +224,7 @@ TEST(GradientNorm, IsToldBeforeTheCoefficientOfAnotherRank) {
   cell.candidate.ranks[0].steps[0].clip_coefficient = 0.25;
   cell.candidate.ranks[1].steps[0].gradient_norm = 3;
 
-  expect_told(expect_fails(cell, "gradient_norm"), {.rank = 1, .item = "gradient_norm", .words = "ratio 1.5"});
+  expect_finding(expect_fails(cell, "gradient_norm"), {.rank = 1, .item = "gradient_norm", .words = "ratio 1.5"});
 }
 
 /// Both records without clipping; norms are taken away by the tests.

@@ -77,7 +77,7 @@ TEST_P(LongSchedule, IsRedWhereARateOfTheLastTenthIsATinyPartOff) {
 
   EXPECT_EQ(result.outcome, Outcome::fails);
   ASSERT_TRUE(result.first_divergence);
-  expect_told(*result.first_divergence, {.step = step, .item = "learning_rate"});
+  expect_finding(*result.first_divergence, {.step = step, .item = "learning_rate"});
 }
 
 TEST_P(LongSchedule, OfAnotherProgramMayHaveALibrarysOwnLastBitOfTheCosine) {

@@ -20,7 +20,7 @@ void expect_bound(const std::function<void(MemoryRow&)>& change, const std::stri
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("memory"));
     const auto& found = result_of(verdict, "memory").first_divergence;
     ASSERT_TRUE(found);
-    expect_told(*found, {.step = 1, .rank = of_candidate ? 1 : 0, .item = item});
+    expect_finding(*found, {.step = 1, .rank = of_candidate ? 1 : 0, .item = item});
     EXPECT_TRUE(found->words.find(of_candidate ? "candidate" : "reference") != std::string::npos) << found->words;
   }
 }

@@ -22,7 +22,7 @@ TEST(Memory, OneKeptTensorIsFoundAtItsAction) {
 
   const auto found = expect_memory_red(cell);
 
-  expect_told(found, {.step = 1, .rank = 0, .item = "0F2", .words = ", +64"});
+  expect_finding(found, {.step = 1, .rank = 0, .item = "0F2", .words = ", +64"});
   EXPECT_THAT(found.words, HasSubstr("layers.0"));
 }
 
@@ -230,7 +230,7 @@ TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
   *step.reference.ranks[0].memory[1].activation_peak_bytes -= 4;
 
   const auto found = expect_memory_red(action);
-  expect_told(found, {.step = 1, .item = "0B2"});
+  expect_finding(found, {.step = 1, .item = "0B2"});
   EXPECT_THAT(found.words, ::testing::StartsWith("reference: step 1, rank 0, action 0B2"));
   EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference: step 1, rank 0, activation_peak_bytes"));
 }
@@ -269,7 +269,7 @@ TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
     EXPECT_EQ(found.item == "layers.1", !right) << "else it is the actions, which were not made so";
     if (right) continue;
     EXPECT_EQ(found.expected, std::to_string(4 * 4 * 4));
-    expect_told(found, {.step = 0, .microbatch = 2, .got = std::to_string(4 * 4 * 4 + 4)});
+    expect_finding(found, {.step = 0, .microbatch = 2, .got = std::to_string(4 * 4 * 4 + 4)});
   }
 }
 

@@ -219,7 +219,7 @@ TEST(TotalPeak, OfAListedOrderHasTheGradientsOfAllMicrobatchesInTheReferenceAlon
     MemoryRow& row = (of_reference ? cell.reference : cell.candidate).ranks[0].memory[0];
     *row.peak_bytes += synthetic_microbatches * *row.gradient_bytes;
 
-    expect_told(expect_memory_red(cell), {.item = "peak_bytes", .words = "gradients that a listed order keeps"});
+    expect_finding(expect_memory_red(cell), {.item = "peak_bytes", .words = "gradients that a listed order keeps"});
   }
 }
 
@@ -229,13 +229,13 @@ TEST(TotalPeak, OfAListedOrderIsNoLessThanAllThatItKeeps) {
   row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes * (1 + synthetic_microbatches) + *row.optimizer_bytes +
                    *row.table_bytes - 1;
 
-  expect_told(expect_memory_red(cell), {.item = "peak_bytes", .words = "of each microbatch"});
+  expect_finding(expect_memory_red(cell), {.item = "peak_bytes", .words = "of each microbatch"});
 }
 
 /// The largest that the row's total peak may be in step 1 of the first rank, less the row's own columns.
 std::int64_t allowed_beside_the_columns(const CellVerdict& verdict, const MemoryRow& row) {
   const auto found = result_of(verdict, "memory").first_divergence.value();
-  expect_told(found, {.step = 1, .rank = 0, .item = "peak_bytes"});
+  expect_finding(found, {.step = 1, .rank = 0, .item = "peak_bytes"});
   const std::string at_most = "at most ";
   EXPECT_TRUE(found.expected.starts_with(at_most)) << found.expected;
   return std::stoll(found.expected.substr(at_most.size())) -
@@ -302,7 +302,7 @@ TEST(OwnedBytes, OfOneDeviceAreWhatItsOwnArithmeticNeeds) {
 
     const auto found = result_of(cell.judge(), "memory").first_divergence.value();
 
-    expect_told(found, {.step = 1, .item = each.item, .expected = each.expected, .words = "reference: step"});
+    expect_finding(found, {.step = 1, .item = each.item, .expected = each.expected, .words = "reference: step"});
   }
 }
 

@@ -54,7 +54,7 @@ TEST(ProcessMemory, GrowthOf64MebibytesAStepIsTheLimit) {
 
   EXPECT_EQ(result_of(at_limit.judge(), "memory").outcome, Outcome::holds);
   const auto found = expect_memory_red(beyond);
-  expect_told(found, {.step = 1, .rank = 1, .item = "private memory", .got = std::to_string(64 * mebibyte + 1)});
+  expect_finding(found, {.step = 1, .rank = 1, .item = "private memory", .got = std::to_string(64 * mebibyte + 1)});
 }
 
 TEST(ProcessMemory, WhatMallocHasFreeIsNoLeak) {

@@ -30,7 +30,7 @@ TEST_F(Repeatability, HoldsForASecondRunOfTheSameBits) {
 
 TEST_F(Repeatability, FailsForOneOtherMomentAndForAnotherFigureOfAStep) {
   tensor_row(*cell.repeated, 1, "moment1", "model.norm.weight").digest = other_digest;
-  expect_told(expect_red(cell, {"repeatability"}, "moment1 model.norm.weight", 1), {.level = "R0"});
+  expect_finding(expect_red(cell, {"repeatability"}, "moment1 model.norm.weight", 1), {.level = "R0"});
 
   SyntheticCell of_figures;
   of_figures.plan.repeat = true;
@@ -39,7 +39,7 @@ TEST_F(Repeatability, FailsForOneOtherMomentAndForAnotherFigureOfAStep) {
     for (auto& row : rank.actions) row.end_ns += 1;
     rank.steps.at(1).learning_rate = 0.25;
   }
-  expect_told(expect_red(of_figures, {"repeatability"}, "learning_rate", 1), {.got = "0.25"});
+  expect_finding(expect_red(of_figures, {"repeatability"}, "learning_rate", 1), {.got = "0.25"});
 }
 
 TEST_F(Repeatability, FailsForAnotherEvaluation) {
@@ -61,7 +61,7 @@ TEST_F(Repeatability, FailsForAnotherEvaluation) {
     const auto verdict = evaluated.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
-    expect_told(*verdict.first_divergence, {.step = 1, .item = item});
+    expect_finding(*verdict.first_divergence, {.step = 1, .item = item});
   };
   expect_red(2, 1.25F, std::string(32, 'a'), "loss of the evaluation's microbatch 0");
   expect_red(2, 1.5F, other_digest, "data of the evaluation's microbatch 0");

@@ -60,7 +60,7 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
   struct Case {
     void (*change)(SyntheticRun& candidate);
     std::vector<std::string> checks;
-    Told told = {};
+    ExpectedFinding expected = {};
   };
   const std::vector<Case> cases = {{[](auto& run) { tensor_row(run, -1, "moment2", weight).digest = other_digest; },
                                     {"resume"},
@@ -90,12 +90,12 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
                                     },
                                     {"parameters", "resume"},
                                     {.step = 1, .item = "learning_rate"}}};
-  for (const auto& [change, checks, told] : cases) {
+  for (const auto& [change, checks, expected] : cases) {
     GoneOnWith cell;
     change(cell.candidate);
     const auto verdict = cell.judge();
     EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
-    expect_told(*verdict.first_divergence, told);
+    expect_finding(*verdict.first_divergence, expected);
   }
 }
 

@@ -26,7 +26,7 @@ TEST(TiedWeights, ThatDifferInBothRecordsAlike) {
 
     const Finding found = expect_red(cell, {"tied_weights"}, head_weight, 1);
 
-    expect_told(found, {.stage = 1, .rank = 1, .what = kind + " " + head_weight});
+    expect_finding(found, {.stage = 1, .rank = 1, .what = kind + " " + head_weight});
     EXPECT_THAT(found.words, HasSubstr("the copies of the tied weight differ: model.embed_tokens.weight on stage 0, "
                                        "rank 0 has other bits"));
   }
@@ -66,7 +66,7 @@ TEST(TiedWeights, AreComparedAfterAnotherStart) {
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters", "tied_weights"));
     EXPECT_THAT(with_outcome(verdict, Outcome::not_run), Contains("gradients"));
     const Finding found = result_of(verdict, "tied_weights").first_divergence.value();
-    expect_told(found, {.step = 1, .what = kind + " " + head_weight});
+    expect_finding(found, {.step = 1, .what = kind + " " + head_weight});
   }
 }
 

@@ -20,12 +20,12 @@ TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
     const auto verdict = cell.judge();
 
     EXPECT_EQ(with_outcome(verdict, Outcome::fails), (std::vector<std::string>{"boundaries", "variable_lengths"}));
-    expect_told(result_of(verdict, "variable_lengths").first_divergence.value(),
-                {.microbatch = 2,
-                 .direction = direction,
-                 .words = "not the shape of its microbatch (expected 1x4x4, got 1x3x4)"});
-    expect_told(result_of(verdict, "boundaries").first_divergence.value(),
-                {.microbatch = 2, .words = "expected 1x4x4, got 1x3x4"});
+    expect_finding(result_of(verdict, "variable_lengths").first_divergence.value(),
+                   {.microbatch = 2,
+                    .direction = direction,
+                    .words = "not the shape of its microbatch (expected 1x4x4, got 1x3x4)"});
+    expect_finding(result_of(verdict, "boundaries").first_divergence.value(),
+                   {.microbatch = 2, .words = "expected 1x4x4, got 1x3x4"});
   }
 }
 

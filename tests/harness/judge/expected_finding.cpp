@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of a changed case (synthetic_run.hpp).
+// Findings at changed cases (synthetic_run.hpp).
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 
-void expect_told(const Finding& found, const Told& told) {
+void expect_finding(const Finding& found, const ExpectedFinding& expected) {
   const auto compare = [&found](const char* field, const auto& wanted, const auto& said) {
     if (wanted) {
       EXPECT_EQ(said, *wanted) << field << " of: " << found.words;
     }
   };
-  compare("level", told.level, found.level);
-  compare("step", told.step, found.step);
-  compare("microbatch", told.microbatch, found.microbatch);
-  compare("stage", told.stage, found.stage);
-  compare("rank", told.rank, found.rank);
-  compare("replica", told.replica, found.replica);
-  compare("direction", told.direction, found.direction);
-  compare("item", told.item, found.item);
-  compare("what", told.what, found.what);
-  compare("expected", told.expected, found.expected);
-  compare("got", told.got, found.got);
-  EXPECT_NE(found.words.find(told.words), std::string::npos) << found.words;
+  compare("level", expected.level, found.level);
+  compare("step", expected.step, found.step);
+  compare("microbatch", expected.microbatch, found.microbatch);
+  compare("stage", expected.stage, found.stage);
+  compare("rank", expected.rank, found.rank);
+  compare("replica", expected.replica, found.replica);
+  compare("direction", expected.direction, found.direction);
+  compare("item", expected.item, found.item);
+  compare("what", expected.what, found.what);
+  compare("expected", expected.expected, found.expected);
+  compare("got", expected.got, found.got);
+  EXPECT_NE(found.words.find(expected.words), std::string::npos) << found.words;
 }
 
 Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
@@ -29,7 +29,7 @@ Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, 
   const auto verdict = cell.judge();
   EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
   auto found = verdict.first_divergence.value_or(Finding{});
-  expect_told(found, {.step = step, .item = item});
+  expect_finding(found, {.step = step, .item = item});
   return found;
 }
 
@@ -47,7 +47,7 @@ void expect_each_red(const std::vector<std::string>& checks, const std::vector<D
     damage.change(cell);
     const auto verdict = cell.judge();
     EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
-    expect_told(verdict.first_divergence.value_or(Finding{}), damage.told);
+    expect_finding(verdict.first_divergence.value_or(Finding{}), damage.expected);
   }
 }
 
@@ -56,7 +56,7 @@ void expect_each_fails(std::string_view check, const std::vector<Damage>& cases,
     SCOPED_TRACE(damage.name);
     SyntheticCell cell(plan);
     damage.change(cell);
-    expect_told(expect_fails(cell, check), damage.told);
+    expect_finding(expect_fails(cell, check), damage.expected);
   }
 }
 
