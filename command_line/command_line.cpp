@@ -87,7 +87,7 @@ void choose_colours_by(const std::string& word) {
 void begin_command_line(CLI::App& app, const std::string& program, const std::string& usage) {
   app.name(program);
   app.formatter(std::make_shared<HelpFormatter>(usage));
-  app.failure_message(told_with_near_words);
+  app.failure_message(message_with_suggestions);
   app.add_option_function<std::string>(
          "--completion",
          [&app](const std::string& shell) {

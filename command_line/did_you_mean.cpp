@@ -49,11 +49,11 @@ std::vector<std::string> commands_as_options(const CLI::App* command) {
 
 }  // namespace
 
-std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
+std::string message_with_suggestions(const CLI::App* app, const CLI::Error& error) {
   const auto commands = commands_of(app);
   std::vector<std::string> called;
   for (const CLI::App* command : commands) called.push_back(command->get_name());
-  std::string told;
+  std::string hint;
   for (const std::string& word : app->remaining(true)) {
     const bool option = word.starts_with("-");
     const auto known = option ? options_of(commands.back()) : commands_below(commands.back());
@@ -64,14 +64,14 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
     auto nearest = nearest_word(name, candidates);
     if (option && name.size() == 2) nearest = first_with_letter(name[1], known);
     if (nearest && option && std::ranges::find(known, *nearest) == known.end()) nearest = nearest->substr(2);
-    told = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
+    hint = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
            (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
     break;
   }
   const std::string words = CLI::FailureMessage::simple(app, error);
   // CLI11's own sentence about an unexpected word adds nothing.
-  const bool said = !told.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  return told + (said ? words.substr(words.find('\n') + 1) : words);
+  const bool hinted = !hint.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  return hint + (hinted ? words.substr(words.find('\n') + 1) : words);
 }
 
 }  // namespace plumbline

@@ -9,6 +9,6 @@ namespace plumbline {
 
 /// The nearest subcommand or option for the first unknown word, followed by CLI11's message; for
 /// CLI::App::failure_message.
-std::string told_with_near_words(const CLI::App* app, const CLI::Error& error);
+std::string message_with_suggestions(const CLI::App* app, const CLI::Error& error);
 
 }  // namespace plumbline

@@ -37,10 +37,10 @@ bool chooses_no_kernel(const std::string& variable) {
 
 /// By rank; the manifest supplies what a rank lacks.
 std::vector<Values> recorded_by_ranks(const Record& record) {
-  std::vector<Values> told;
-  for (std::int64_t rank = 0; rank < record.manifest.world_size || told.empty(); ++rank) {
+  std::vector<Values> by_rank;
+  for (std::int64_t rank = 0; rank < record.manifest.world_size || by_rank.empty(); ++rank) {
     const Json own = own_of(record.path / rank_folder(rank) / rank_machine_name);
-    Values& values = told.emplace_back(Values{{"device", record.manifest.device}});
+    Values& values = by_rank.emplace_back(Values{{"device", record.manifest.device}});
     for (const std::string part : {"versions", "machine", "environment"}) {
       const Json object = own.contains(part) ? own.at(part) : record.manifest.json.value(part, Json());
       if (!object.is_object()) continue;
@@ -50,7 +50,7 @@ std::vector<Values> recorded_by_ranks(const Record& record) {
       }
     }
   }
-  return told;
+  return by_rank;
 }
 
 std::string value_of(const Values& values, const std::string& key) {

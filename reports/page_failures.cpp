@@ -154,11 +154,11 @@ struct Reason {
 
 std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   std::vector<Reason> all;
-  const std::string told = cell.first_divergence ? place_text(*cell.first_divergence) : "";
+  const std::string heading = cell.first_divergence ? place_text(*cell.first_divergence) : "";
   for (const auto& check : cell.checks) {
     if (!is_blocking(check)) continue;
     std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
-    if (place == told || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
+    if (place == heading || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
     if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
       reason.erase(0, cell.first_divergence->words.size());
     const bool same =

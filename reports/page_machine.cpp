@@ -52,13 +52,13 @@ PageData machine_blocks(const Json& machine) {
 void add_versions(PageData& blocks, const Verdict& verdict) {
   if (verdict.harness.is_object() && !verdict.harness.empty())
     blocks.push_back(block("this judge", entries_of(verdict.harness)));
-  std::vector<Json> told;
+  std::vector<Json> shown;
   for (const auto& cell : verdict.cells) {
     if (!cell.versions.is_object() || cell.versions.empty()) continue;
-    if (std::find(told.begin(), told.end(), cell.versions) != told.end()) continue;
-    told.push_back(cell.versions);
+    if (std::find(shown.begin(), shown.end(), cell.versions) != shown.end()) continue;
+    shown.push_back(cell.versions);
     blocks.push_back(
-        block(told.size() == 1 ? "the pipeline" : "the pipeline, in other cases", entries_of(cell.versions)));
+        block(shown.size() == 1 ? "the pipeline" : "the pipeline, in other cases", entries_of(cell.versions)));
   }
 }
 

@@ -414,10 +414,10 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
   if (device_kind(reference) != device_kind(candidate))
     return fmt::format("device {} against {}", reference.device, candidate.device);
   if (const auto torch = why_other_torch(reference, candidate)) return torch;
-  const std::vector<std::pair<std::string, std::vector<std::string>>> told = {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> deciding = {
       {"machine", {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "bf16_instructions", "gpus"}},
       {"environment", {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"}}};
-  for (const auto& [table, keys] : told) {
+  for (const auto& [table, keys] : deciding) {
     const Json one = value_or(reference.json, table, nullptr), other = value_or(candidate.json, table, nullptr);
     if (!one.is_object() || !other.is_object() || one.empty() || other.empty()) continue;  // unknown for one of them
     for (const auto& key : keys) {

@@ -64,9 +64,9 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
   const auto torch = why_other_torch(reference.manifest, candidate.manifest);
   if (torch) words.push_back(*torch);
   for (const auto& [key, theirs, mine] : machine_differences(reference, candidate)) {
-    const bool told = key == "versions/torch" || key == "versions/libtorch" || key == "versions/onednn";
+    const bool of_torch = key == "versions/torch" || key == "versions/libtorch" || key == "versions/onednn";
     const std::string name = key.substr(key.find('/') + 1);
-    if (!torch || !told) words.push_back(fmt::format("{} {} against {}", name, theirs, mine));
+    if (!torch || !of_torch) words.push_back(fmt::format("{} {} against {}", name, theirs, mine));
   }
   return join(words, "; ");
 }

@@ -67,7 +67,7 @@ void BoundedOutput::started() {
 void BoundedOutput::finish() {
   if (reader_.joinable()) {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto told = write(stop_, &one, sizeof one);
+    [[maybe_unused]] const auto ignored = write(stop_, &one, sizeof one);
     reader_.join();
     write_last();
   }

@@ -95,16 +95,16 @@ const RankSight* hanging_in_its_wait(const std::vector<RankSight>& ranks) {
 }
 
 Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::string& prefix) {
-  const auto told = [&](Diagnosis diagnosis) {
+  const auto prefixed = [&](Diagnosis diagnosis) {
     diagnosis.words = prefix + diagnosis.words;
     return diagnosis;
   };
   for (const auto& rank : ranks) {
     if (rank.stopped)
-      return told(blame(ranks, rank, rank.traced ? "was stopped by a tracer" : "was stopped (SIGSTOP)"));
+      return prefixed(blame(ranks, rank, rank.traced ? "was stopped by a tracer" : "was stopped (SIGSTOP)"));
   }
   if (const RankSight* hanging = hanging_in_its_wait(ranks)) {
-    return told(
+    return prefixed(
         blame(ranks, *hanging, "hangs: it no longer polls for what it awaits from " + rank_text(hanging->peer) + ","));
   }
   for (const auto& rank : ranks) {
@@ -133,7 +133,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
     }
   }
   if (culprit == nullptr) return {std::nullopt, prefix + "no rank was found that the others waited for"};
-  return told(blame(ranks, *culprit, "made no progress; it was last seen"));
+  return prefixed(blame(ranks, *culprit, "made no progress; it was last seen"));
 }
 
 /// The first match of `pattern` after `begin`, limited to the length of a launcher's message: std::regex recurses per

@@ -79,9 +79,9 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
     return {SecondRun::Outcome::holds, where + join(in_the_way(verdict), ", ") + " did not fail in the second run"};
   }
   if (dump) localise(second, one, other, verdict);
-  const bool told = second.first_divergence && !second.first_divergence->words.empty();
+  const bool located = second.first_divergence && !second.first_divergence->words.empty();
   std::string words = where + join(both, ", ");
-  if (told) words += ". First divergence: " + second.first_divergence->words;
+  if (located) words += ". First divergence: " + second.first_divergence->words;
   if (dump && verdict.first_divergence && !verdict.first_divergence->size.empty())
     words += "; " + verdict.first_divergence->size;
   return {SecondRun::Outcome::fails_again, words};

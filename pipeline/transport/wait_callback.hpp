@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callback that is told which rank is waited for.
+// Called with the rank that is waited for.
 #pragma once
 
 #include <functional>

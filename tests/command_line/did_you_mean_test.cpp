@@ -31,7 +31,7 @@ class DidYouMean : public ::testing::Test {
     try {
       program_.parse(line, false);
     } catch (const CLI::ParseError& error) {
-      return told_with_near_words(&program_, error);
+      return message_with_suggestions(&program_, error);
     }
     ADD_FAILURE() << line << " was taken";
     return "";

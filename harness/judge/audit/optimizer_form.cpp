@@ -38,11 +38,11 @@ std::string why_not_recomputed(const Manifest& manifest) {
   if (const std::string why = why_no_form(optimizer); !why.empty()) return why;
   const std::string name = optimizer.value("name", "");
   if (manifest.dtype != "bfloat16") return "";
-  const bool told = optimizer.contains("implementation");
-  if (!manifest.traits.own_formulas && name == "adamw" && !told)
+  const bool declared = optimizer.contains("implementation");
+  if (!manifest.traits.own_formulas && name == "adamw" && !declared)
     return "the manifest does not say which form of adamw ran (optimizer.implementation: single_tensor, foreach, "
            "fused), and each rounds to bfloat16 at other places";
-  if (name == "sgd" && told && optimizer.at("implementation") == "fused")
+  if (name == "sgd" && declared && optimizer.at("implementation") == "fused")
     return "no formula is known for fused sgd in bfloat16";
   return "";
 }

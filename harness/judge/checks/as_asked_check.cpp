@@ -130,9 +130,9 @@ class AsAskedCheck::OfRecord {
     if (!asked) return;
     const Json ran = record_.manifest.json.value(key, Json());
     for (const auto& [name, value] : asked->items()) {
-      Json told = ran.is_object() ? ran.value(name, Json()) : Json();
-      if (name == "decay" && told.is_null()) told = "all";  // the default of the manifest
-      demand_equal(fmt::format("{}.{}", key, name), value, told);
+      Json recorded = ran.is_object() ? ran.value(name, Json()) : Json();
+      if (name == "decay" && recorded.is_null()) recorded = "all";  // the default of the manifest
+      demand_equal(fmt::format("{}.{}", key, name), value, recorded);
     }
   }
 

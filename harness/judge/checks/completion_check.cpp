@@ -79,11 +79,12 @@ class Completion {
 
   /// A rank that ended well ended after its last action.
   void inspect_last_action(const RankRecord& rank) {
-    const std::string& told = rank.exit->last_action;
+    const std::string& reported = rank.exit->last_action;
     const std::string& last = progress(rank.rank).last_action;
-    if (told.empty() || last.empty() || told == last) return;
-    report(rank.rank, "last_action", last, told,
-           fmt::format("rank {}: last_action in exit.json is {}, the last of actions.csv {}", rank.rank, told, last));
+    if (reported.empty() || last.empty() || reported == last) return;
+    report(
+        rank.rank, "last_action", last, reported,
+        fmt::format("rank {}: last_action in exit.json is {}, the last of actions.csv {}", rank.rank, reported, last));
   }
 
   /// The step in which a failed rank ended: its table has only whole steps.

@@ -374,9 +374,9 @@ class ConformanceCheck : public StepCheck {
     const std::string order = accumulation_csv(counted_from(-evidence_.first_own(), list), units, replicas);
     const std::string expected = order.empty() ? "ascending" : "listed, " + hash_hex(order);
     const bool listed = manifest.accumulation == "listed";  // for other orders the digest is optional
-    const std::string told = manifest.accumulation + (listed ? ", " + manifest.accumulation_digest : "");
-    if (expected != told)
-      structure("schedule.accumulation", expected, told,
+    const std::string recorded = manifest.accumulation + (listed ? ", " + manifest.accumulation_digest : "");
+    if (expected != recorded)
+      structure("schedule.accumulation", expected, recorded,
                 "the accumulation order is not that of the list's backward passes");
   }
 

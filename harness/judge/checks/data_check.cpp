@@ -73,11 +73,11 @@ class WholeDigest {
                          must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
     }
     if (record_.in_part()) return;  // exit.json has the digest of all steps, but not all were read
-    const auto& told = rank.exit->data_digest;
+    const auto& recorded = rank.exit->data_digest;
     const auto computed = fed.fed > 0 ? std::optional(fed.digests.hex()) : std::nullopt;
     builder.compare("whole_digests");
-    if (record_.manifest.schema > 1 && told != computed) {
-      report(builder, rank.rank, "data_digest", computed.value_or("null"), told.value_or("null"),
+    if (record_.manifest.schema > 1 && recorded != computed) {
+      report(builder, rank.rank, "data_digest", computed.value_or("null"), recorded.value_or("null"),
              name + ": data_digest in exit.json, against the digests in microbatches.csv");
     }
   }

@@ -39,7 +39,7 @@ class EvaluationCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (!compared()) {
-      differ_in_plan("evaluation", told(evidence_.reference), told(evidence_.candidate));
+      differ_in_plan("evaluation", plan_text(evidence_.reference), plan_text(evidence_.candidate));
       return builder_.conclude_as(Outcome::fails, "");
     }
     const std::int64_t all = evaluations() * microbatches();
@@ -52,7 +52,7 @@ class EvaluationCheck : public StepCheck {
  private:
   bool compared() const { return evidence_.reference.manifest.evaluation && evidence_.candidate.manifest.evaluation; }
   std::int64_t microbatches() const { return evidence_.reference.manifest.evaluation->microbatches; }
-  static std::string told(const Record& record) {
+  static std::string plan_text(const Record& record) {
     return record.manifest.evaluation ? "every " + to_text(record.manifest.evaluation->every) : "absent";
   }
 
