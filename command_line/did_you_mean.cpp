@@ -2,11 +2,13 @@
 #include "command_line/did_you_mean.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <vector>
 
 #include "command_line/options.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -47,31 +49,44 @@ std::vector<std::string> commands_as_options(const CLI::App* command) {
   return names;
 }
 
+/// What is wrong with `word`, which `command` of the program `called` does not take; empty if that cannot be said.
+std::string suggestion(const std::string& word, const CLI::App* command, const std::string& called,
+                       const CLI::App* innermost) {
+  const bool option = word.starts_with("-");
+  const std::string name = word.substr(0, word.find('='));
+  if (option && command != innermost && std::ranges::count(options_of(innermost), name) > 0)
+    return name + " goes after " + innermost->get_name() + "\n";
+  const auto known = option ? options_of(command) : commands_below(command);
+  if (known.empty()) return "";
+  auto candidates = known;  // and subcommands written as options
+  if (option) std::ranges::copy(commands_as_options(command), std::back_inserter(candidates));
+  auto nearest = nearest_word(name, candidates);
+  if (option && name.size() == 2) nearest = first_with_letter(name[1], known);
+  if (nearest && option && std::ranges::find(known, *nearest) == known.end()) nearest = nearest->substr(2);
+  return name + " is not " + (option ? "an option" : "a command") + " of " + called +
+         (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
+}
+
 }  // namespace
 
 std::string message_with_suggestions(const CLI::App* app, const CLI::Error& error) {
   const auto commands = commands_of(app);
-  std::vector<std::string> called;
-  for (const CLI::App* command : commands) called.push_back(command->get_name());
-  std::string hint;
-  for (const std::string& word : app->remaining(true)) {
-    const bool option = word.starts_with("-");
-    const auto known = option ? options_of(commands.back()) : commands_below(commands.back());
-    if (known.empty()) continue;
-    const std::string name = word.substr(0, word.find('='));
-    auto candidates = known;  // and subcommands written as options
-    if (option) std::ranges::copy(commands_as_options(commands.back()), std::back_inserter(candidates));
-    auto nearest = nearest_word(name, candidates);
-    if (option && name.size() == 2) nearest = first_with_letter(name[1], known);
-    if (nearest && option && std::ranges::find(known, *nearest) == known.end()) nearest = nearest->substr(2);
-    hint = name + " is not " + (option ? "an option" : "a command") + " of " + join(called, " ") +
-           (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
-    break;
+  std::string called, hint;
+  bool of_command = false;
+  for (const CLI::App* command : commands) {
+    called += (called.empty() ? "" : " ") + command->get_name();
+    for (const std::string& word : command->remaining()) {
+      if (!hint.empty()) break;
+      hint = suggestion(word, command, called, commands.back());
+      of_command = !word.starts_with("-");
+    }
   }
   const std::string words = CLI::FailureMessage::simple(app, error);
-  // CLI11's own sentence about an unexpected word adds nothing.
-  const bool hinted = !hint.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  return hint + (hinted ? words.substr(words.find('\n') + 1) : words);
+  // CLI11's own sentence about an unexpected word, or a command that is missing because of it, adds nothing.
+  const int code = error.get_exit_code();
+  const bool said = !hint.empty() && (code == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                                      (of_command && code == static_cast<int>(CLI::ExitCodes::RequiredError)));
+  return wrapped(hint + (said ? words.substr(words.find('\n') + 1) : words), line_width(stderr));
 }
 
 }  // namespace plumbline

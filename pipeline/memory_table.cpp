@@ -18,7 +18,7 @@ constexpr int most_ranks = 8;
 
 std::string line(const std::array<std::string, 7>& cells) {
   std::array<char, 160> text{};
-  std::snprintf(text.data(), text.size(), "%-11s %12s %12s %12s %12s %12s %12s\n", cells[0].c_str(), cells[1].c_str(),
+  std::snprintf(text.data(), text.size(), "%-11s %9s %10s %9s %9s %11s %9s\n", cells[0].c_str(), cells[1].c_str(),
                 cells[2].c_str(), cells[3].c_str(), cells[4].c_str(), cells[5].c_str(), cells[6].c_str());
   return text.data();
 }

@@ -15,6 +15,7 @@
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_capabilities.hpp"
@@ -96,7 +97,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   if (capabilities) return print_capabilities();
   if (plan) {
     if (options.run_file.empty()) return refuse(options, InputError("--plan: give a run file; see --help"));
-    std::cout << memory_table(load_for_plan(options));
+    print_text(memory_table(load_for_plan(options)));
     return 0;
   }
   if (check) {

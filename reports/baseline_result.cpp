@@ -15,8 +15,7 @@ namespace fs = std::filesystem;
 std::string compared_text(const Json& counts) {
   std::vector<std::string> parts;
   for (const auto& [what, count] : counts.items()) {
-    if (count.get<std::int64_t>() > 0)
-      parts.push_back(fmt::format("{} {}", grouped(count.get<std::int64_t>()), spaced(what)));
+    if (count.get<std::int64_t>() > 0) parts.push_back(counts_text({{what, count.get<std::int64_t>()}}));
   }
   return join(parts, ", ");
 }
@@ -38,6 +37,7 @@ BaselineResult baseline_result_from(const Json& json) {
     result.environment.push_back({text(difference, "key"), text(difference, "before"), text(difference, "now")});
   }
   result.not_compared = json.at("not_compared").get<std::vector<std::string>>();
+  result.red = json.value("red", std::vector<std::string>());  // not in files of version 0.1
   result.allowed = json.at("allowed").get<std::vector<std::string>>();
   result.reason = text(json, "reason");
   return result;

@@ -24,7 +24,8 @@ struct BaselineResult {
   std::vector<Change> changes = {};          ///< in the file's order
   std::vector<Difference> environment = {};  ///< possible causes of changes other than the source
   std::vector<std::string> not_compared = {}, allowed = {};
-  std::string reason = {};  ///< why the kinds in `allowed` may change
+  std::vector<std::string> red = {};  ///< cases that do not hold now, and why
+  std::string reason = {};            ///< why the kinds in `allowed` may change
 };
 
 /// As `plumbline baseline compare --json` prints it. Throws nlohmann's exceptions for anything else.

@@ -31,22 +31,24 @@ std::vector<Rounds> rounds_of(const Json& benchmarks) {
 
 }  // namespace
 
-std::vector<BenchRow> read_bench_rows(const std::filesystem::path& folder) {
+BenchRows read_bench_rows(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "bench.json";
   std::error_code missing;
-  std::vector<BenchRow> rows;
-  if (!std::filesystem::exists(file, missing)) return rows;
+  BenchRows bench;
+  if (!std::filesystem::exists(file, missing)) return bench;
   const Json json = read_json(file);
   try {
     for (const Rounds& each : rounds_of(json.at("benchmarks"))) {
       const auto [low, high] = std::ranges::minmax(each.milliseconds);
-      rows.push_back(
+      bench.rows.push_back(
           {each.name, std::ssize(each.milliseconds), *median_of(each.milliseconds), low, high, median_of(each.speeds)});
     }
+    const Json context = json.value("context", Json::object());
+    if (!context.value("quiet", true)) bench.noise = context.at("noise").get<double>();
   } catch (const nlohmann::json::exception& error) {
     throw InputError(fmt::format("{}: not as plumbline bench --json writes it: {}", file.string(), error.what()));
   }
-  return rows;
+  return bench;
 }
 
 }  // namespace plumbline

@@ -18,7 +18,12 @@ struct BenchRow {
   std::optional<double> speed = {};               ///< median of tokens/s over the reference's
 };
 
+struct BenchRows {
+  std::vector<BenchRow> rows;
+  std::optional<double> noise;  ///< of two runs of the same reference, as a share; only if the machine was not quiet
+};
+
 /// Reads <folder>/bench.json; nothing if there is none. Throws InputError naming the file.
-std::vector<BenchRow> read_bench_rows(const std::filesystem::path& folder);
+BenchRows read_bench_rows(const std::filesystem::path& folder);
 
 }  // namespace plumbline

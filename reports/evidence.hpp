@@ -55,7 +55,7 @@ struct Evidence {
   std::optional<SlowestCase> slowest;               ///< of those whose ranks executed their schedule.csv
   LaunchEvidences launches;
   std::optional<BaselineResult> baseline;
-  std::vector<BenchRow> bench;       ///< of the benchmark next to the verdict
+  BenchRows bench;                   ///< of the benchmark next to the verdict
   std::vector<std::string> missing;  ///< unreadable records, with the reason
 };
 

@@ -34,7 +34,9 @@ std::string complaint(const CellVerdict& cell) {
 }
 
 std::string looks_like(const CellVerdict& cell) {
-  return cell.values ? without_digests(to_text(*cell.values)) : "";
+  if (!cell.values) return "";
+  const ValueFindings& values = *cell.values;
+  return without_digests(values.fault_signatures.empty() ? values.otherwise : values.fault_signatures.front().words);
 }
 
 std::string failing_cells(const Verdict& verdict, std::size_t width) {

@@ -12,7 +12,7 @@ namespace plumbline {
 /// What is wrong and where: the first divergence, else the first blocking check. Without digests.
 std::string complaint(const CellVerdict& cell);
 
-/// "the activation differs in a single bit (1 of 4224 elements): a flipped bit ..."; empty if it was not searched for.
+/// "the activation differs in a single bit"; evidence and other signatures are on the page. Empty if not searched for.
 std::string looks_like(const CellVerdict& cell);
 
 /// The failing cases, grouped by equal text, and the command that runs one of them again. Empty

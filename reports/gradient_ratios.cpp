@@ -98,7 +98,7 @@ std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std
   }
   const auto count = static_cast<double>(std::max<std::size_t>(places.size(), 1));
   const DeviationScale scale(runs);
-  const plot::Panel panel({70, 16, 960, 216},
+  const plot::Panel panel({84, 16, 960, 216},
                           {-0.5, count - 0.5, plot::whole_ticks(0, count - 1, 12), "parameter, in the records' order"},
                           scale.axis());
   const auto height = [&](double ratio) { return panel.y(scale.place(ratio - 1)); };
@@ -116,7 +116,7 @@ std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std
     body += plot::draw_points(i, points);
     legend.push_back({plot::draw_points(i, {{12, 6}}), runs[i].label});
   }
-  body += plot::draw_legend(70, 266, 890, legend);
+  body += plot::draw_legend(84, 266, 890, legend);
   return plot::picture(980, 290 + 18 * static_cast<double>(runs.size() / 4), title, body);
 }
 

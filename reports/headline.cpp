@@ -105,14 +105,25 @@ std::string headline(const Verdict& verdict) {
     asked = std::max<std::int64_t>(
         asked, std::ranges::count_if(cell.checks, [&](const auto& check) { return asked_for(verdict, check); }));
   }
-  const auto cells = std::max(verdict.selection.of_cells, std::ssize(verdict.cells));
+  const Selection& selection = verdict.selection;
+  const auto all = std::max(selection.of_cells, std::ssize(verdict.cells));
+  const auto cells = !verdict.holds && selection.cells < all ? selection.cells : all;
   std::string text = fmt::format("{}: {} of {}", verdict_word(verdict), grouped(holding), count_text(cells, "case"));
   if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // failing cases are not counted here
+  if (cells < all) text += fmt::format(", of {} in the sweep", grouped(all));
   if (!verdict.selection.checks.empty()) text += fmt::format(", {} of {}", grouped(asked), count_text(checks, "check"));
   if (unstable > 0) text += fmt::format(", {} unstable", grouped(unstable));
   if (!verdict.not_run.empty()) text += fmt::format(", {} not run", grouped(std::ssize(verdict.not_run)));
   if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
   return text;
+}
+
+std::string selection_words(const Verdict& verdict) {
+  const Selection& selection = verdict.selection;
+  const auto cells = std::max(selection.of_cells, std::ssize(verdict.cells));
+  return fmt::format("{} of {}, {}", grouped(selection.cells < selection.of_cells ? selection.cells : cells),
+                     count_text(cells, "case"),
+                     selection.checks.empty() ? "all checks" : "checks " + join(selection.checks, ", "));
 }
 
 std::string claim(const Verdict& verdict) {

@@ -20,8 +20,12 @@ std::string not_recorded_words(const Verdict& verdict);
 std::string verdict_word(const Verdict& verdict);
 
 /// "Holds: 123 of 123 cases", "Holds in part: 3 of 123 cases", "Does not hold: 2 of 4 cases hold, 1 unstable, 1 not
-/// run", "Holds in part: 6 of 6 cases, 2 of 15 checks", and "(within calibrated limits, not in bits)" if it applies.
+/// run", "Does not hold: 0 of 1 case hold, of 6 in the sweep", "Holds in part: 6 of 6 cases, 2 of 15 checks", and
+/// "(within calibrated limits, not in bits)" if it applies.
 std::string headline(const Verdict& verdict);
+
+/// "3 of 123 cases, all checks": what was requested.
+std::string selection_words(const Verdict& verdict);
 
 /// The claim in one or two sentences. It states that bits are the same only if every comparison of values was requested
 /// and holds in every case.

@@ -56,25 +56,20 @@ std::string device_fact(const Verdict& verdict) {
   return parts.empty() ? "not known" : join(parts, ", ");
 }
 
-std::string selection_fact(const Verdict& verdict) {
-  const Selection& selection = verdict.selection;
-  const auto cells = std::max(selection.of_cells, std::ssize(verdict.cells));
-  return fmt::format("{} of {}, {}", grouped(selection.cells < selection.of_cells ? selection.cells : cells),
-                     count_text(cells, "case"),
-                     selection.checks.empty() ? "all checks" : "checks " + join(selection.checks, ", "));
-}
-
 std::string baseline_fact(const std::optional<BaselineResult>& baseline) {
   if (!baseline) return "only the references of this sweep: no baseline";
   std::string text = "baseline " + baseline->name;
   if (!baseline->commit_before.empty()) text += fmt::format(" (commit {})", baseline->commit_before);
   if (baseline->compared.empty()) return text + ": nothing was comparable";
-  if (baseline->changes.empty()) return text + ": equal in " + baseline->compared;
+  const std::string red = baseline->red.empty() ? ""
+                                                : "; " + count_text(std::ssize(baseline->red), "case") +
+                                                      (baseline->red.size() == 1 ? " does" : " do") + " not hold";
+  if (baseline->changes.empty()) return text + ": equal in " + baseline->compared + red;
   std::map<std::string, std::int64_t> kinds;
   for (const auto& change : baseline->changes) ++kinds[change.kind];
   std::vector<std::string> counts;
   for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("{} of {}", grouped(count), kind));
-  return fmt::format("{}: {} ({})", text, baseline->holds ? "changed as allowed" : "CHANGED", join(counts, ", "));
+  return fmt::format("{}: {} ({})", text, baseline->holds ? "changed as allowed" : "CHANGED", join(counts, ", ")) + red;
 }
 
 }  // namespace
@@ -90,7 +85,7 @@ void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence
   add("Machine", device_fact(verdict));
   add("Mode", verdict.comparison_mode == ComparisonMode::bits ? "bits: equal bit for bit"
                                                               : "calibrated: within measured limits, not in bits");
-  add("Selection", selection_fact(verdict));
+  add("Selection", selection_words(verdict));
   add("Compared with", baseline_fact(evidence.baseline));
   page.set("facts", facts);
 }

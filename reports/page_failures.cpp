@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
+#include "reports/failing_cells.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/terminal.hpp"
@@ -14,8 +16,9 @@
 namespace plumbline {
 namespace {
 
-/// Numbers of lines that are not folded: of all, and of one cause.
-constexpr std::size_t most_open_lines = 12, most_alike = 3;
+constexpr std::size_t most_open_lines = 12;
+/// With more failing cases than this, one line of each cause is open, so that the grid stays on the first screen.
+constexpr std::size_t few_failing = 5;
 
 const CheckResult* first_blocking(const CellVerdict& cell) {
   const auto found = std::ranges::find_if(cell.checks, is_blocking);
@@ -59,17 +62,34 @@ std::vector<Alike> causes_of(const Verdict& verdict) {
   return causes;
 }
 
-std::string look_in_short(const CellVerdict& cell) {
-  if (!cell.values) return "";
-  const ValueFindings& values = *cell.values;
-  return values.fault_signatures.empty() ? values.otherwise : values.fault_signatures.front().words;
+/// The item with what it is: "gradient model.norm.weight", "boundary layers.3 forward".
+std::string item_words(const Finding& divergence) {
+  const std::map<std::string, const char*> kinds = {{"R2", "boundary "}, {"R3", "gradient "}, {"R5", "parameter "}};
+  const auto kind = kinds.find(divergence.level);
+  return (kind == kinds.end() ? "" : kind->second) + divergence.item +
+         (divergence.direction.empty() ? "" : " " + divergence.direction);
 }
 
-/// The fault signature, else the words of the divergence.
+std::string place_in_run(const Finding& divergence) {
+  Finding place = divergence;
+  place.direction = place.item = "";
+  return place_text(place);
+}
+
+/// "the bits differ": what a divergence adds to its place.
+std::string without_place(const Finding& divergence) {
+  const std::string place = place_in_run(divergence) + ", ";
+  const std::size_t begin = divergence.words.find(place);
+  if (begin == std::string::npos) return divergence.words;
+  const std::size_t why = divergence.words.find(": ", begin);
+  return divergence.words.substr(why == std::string::npos ? begin + place.size() : why + 2);
+}
+
+/// The fault signature, else what the divergence adds to its place.
 std::string in_short(const CellVerdict& cell) {
-  std::string text = look_in_short(cell);
+  std::string text = looks_like(cell);
   const CheckResult* check = first_blocking(cell);
-  if (text.empty() && cell.first_divergence) text = cell.first_divergence->words;
+  if (text.empty() && cell.first_divergence) text = without_place(*cell.first_divergence);
   if (text.empty() && check != nullptr) text = fmt::format("{}: {}", lack_of(cell), check->reason);
   if (text.empty()) text = lack_of(cell);
   return (cell.unstable() ? "unstable: " : "") + without_digests(text);
@@ -80,14 +100,15 @@ PageData fault_line(const CellVerdict& cell, std::size_t index) {
     return number ? fmt::format("{} {}", what, *number) : "";
   };
   const Finding at = cell.first_divergence.value_or(Finding{});
+  const std::string stage = at.stage ? numbered("stage", at.stage) : numbered("rank", at.rank);
   return page_row({{"anchor", cell_anchor(index)},
                    {"title", cell_title(cell)},
                    {"step", !cell.first_divergence ? ""
                             : at.step < 0          ? "start"
                                                    : numbered("step", at.step)},
                    {"microbatch", numbered("microbatch", at.microbatch)},
-                   {"stage", at.stage ? numbered("stage", at.stage) : numbered("rank", at.rank)},
-                   {"item", at.item + (at.direction.empty() ? "" : " " + at.direction)},
+                   {"stage", stage},
+                   {"item", at.item == stage ? "" : item_words(at)},
                    {"looks", in_short(cell)}});
 }
 
@@ -101,20 +122,17 @@ std::string when(std::int64_t step) {
   return step < 0 ? "before the first step" : fmt::format("step {}", step);
 }
 
-std::string cause_words(const Cause& cause) {
-  const auto& [kind, item, step] = cause;
-  if (item.empty()) return kind;
-  return fmt::format("{}, {}, {}", kind, when(step), item);
+std::string cause_words(const CellVerdict& cell) {
+  if (!cell.first_divergence || cell.first_divergence->item.empty()) return std::get<0>(beginning_of(cell));
+  return fmt::format("{}, {}", when(cell.first_divergence->step), item_words(*cell.first_divergence));
 }
 
-PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room) {
-  const std::size_t shown = std::min({cells.size(), most_alike, room});
+PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t shown) {
   PageData data;
-  data.set("alike",
-           page_section(cells.size() == 1 ? ""
-                                          : fmt::format("{} with the same first divergence: {}",
-                                                        count_text(std::ssize(cells), "case"),
-                                                        cause_words(beginning_of(verdict.cells[cells.front()])))));
+  data.set("alike", page_section(cells.size() == 1 ? ""
+                                                   : fmt::format("{} with the same first divergence: {}",
+                                                                 count_text(std::ssize(cells), "case"),
+                                                                 cause_words(verdict.cells[cells.front()]))));
   data.set("lines", fault_lines(verdict, cells, 0, shown));
   PageData more(false);
   if (shown < cells.size()) {
@@ -135,8 +153,10 @@ PageData value_data(const std::string& value) {
 }
 
 PageData divergence_data(const Finding& divergence) {
-  PageData data = page_row(
-      {{"words", without_digests(divergence.words)}, {"place", place_text(divergence)}, {"rung", divergence.level}});
+  std::string words = without_place(divergence);
+  const std::string values = fmt::format(" (expected {}, got {})", divergence.expected, divergence.got);  // own lines
+  if (const std::size_t at = words.find(values); at != std::string::npos) words.erase(at, values.size());
+  PageData data = page_row({{"words", without_digests(words)}});
   data.set("expected", value_data(divergence.expected));
   data.set("got", value_data(divergence.got));
   data.set("values", PageData(!divergence.expected.empty() || !divergence.got.empty()));
@@ -158,7 +178,7 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   for (const auto& check : cell.checks) {
     if (!is_blocking(check)) continue;
     std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
-    if (place == heading || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
+    if (place == heading || reason.find("step ") != std::string::npos) place.clear();  // the reason has it
     if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
       reason.erase(0, cell.first_divergence->words.size());
     const bool same =
@@ -243,7 +263,9 @@ PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence
                             {"state", cell.unstable()   ? "unstable"
                                       : broke_off(cell) ? "did not end well"
                                                         : "does not hold"},
-                            {"short", cell.first_divergence ? place_text(*cell.first_divergence) : lack_of(cell)},
+                            {"short", cell.first_divergence ? place_in_run(*cell.first_divergence) + ", " +
+                                                                  item_words(*cell.first_divergence)
+                                                            : lack_of(cell)},
                             {"id", cell.id}});
   add_evidence(card, cell, evidence);
   card.set("values", values_data(cell));
@@ -260,10 +282,13 @@ PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence
 void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
   const std::vector<Alike> causes = causes_of(verdict);
   PageData groups = page_list(), cards = page_list();
+  const auto all = static_cast<std::size_t>(std::ranges::count(verdict.cells, false, &CellVerdict::holds));
+  const std::size_t most_alike = all > few_failing ? 1 : few_failing;
   std::size_t failing = 0, lines = 0;
   for (const Alike& cells : causes) {
-    groups.push_back(cause_data(verdict, cells, most_open_lines - std::min(lines, most_open_lines)));
-    lines += std::min(cells.size(), most_alike);
+    const std::size_t shown = std::min({cells.size(), most_alike, most_open_lines - lines});
+    groups.push_back(cause_data(verdict, cells, shown));
+    lines += shown;
     for (const std::size_t index : cells) {
       PageData card = failure_card(verdict.cells[index], index, evidence, usual);
       card.set("open", PageData(failing++ == 0));

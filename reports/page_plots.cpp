@@ -222,7 +222,11 @@ void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence
   page.set("sentences", page_texts(sentences));
   page.set("comparisons", comparisons.pictures());
   page.set("memory", memory_pictures(std::move(figures)));
-  set_list(page, "bench", bench_data(evidence.bench));
+  set_text(page, "bench_noise",
+           evidence.bench.noise
+               ? fmt::format("two runs of the same reference differ by {}", percent_of(*evidence.bench.noise))
+               : "");
+  set_list(page, "bench", bench_data(evidence.bench.rows));
 }
 
 }  // namespace plumbline

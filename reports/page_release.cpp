@@ -21,6 +21,7 @@ PageData baseline_data(const BaselineResult& baseline) {
                             {"reason", baseline.reason}});
   set_values_compared(data, baseline);
   data.set("equal", PageData(baseline.changes.empty() && !baseline.compared.empty()));
+  set_list(data, "red", page_texts(baseline.red));
   set_list(data, "environment", environment);
   set_text(data, "allowed", join(baseline.allowed, ", "));
   return data;

@@ -109,7 +109,7 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("all_run", PageData(verdict.not_run.empty() && !verdict.selection.partial() && !verdict.cells.empty() &&
                                tally.of(Outcome::not_run) == 0));
   page.set("partial", PageData(verdict.selection.partial()));
-  page.set("selected", page_text(headline(verdict)));
+  page.set("selected", page_text(selection_words(verdict)));
   const auto& not_run = verdict.not_run;
   const std::size_t shown = std::min(not_run.size(), most_in_first_screen);
   set_list(page, "not_run", page_texts(not_run));

@@ -128,7 +128,7 @@ std::string word_of(const ChangeCounts& counts, std::int64_t changed, std::int64
   add(counts.gone, "case", " was not run any more", " were not run any more");
   add(counts.better, "case", " holds now", " hold now");
   add(counts.fresh - counts.new_red, "new case", " holds", " hold");
-  add(values, "value", " changed", " changed");
+  add(values, "run", " has other bits or bytes", " have other bits or bytes");
   if (!parts.empty()) return join(parts, ", ");
   return changed == 0 ? "The same verdict in every case" : "Other outcomes of checks in " + count_text(changed, "case");
 }
@@ -142,6 +142,16 @@ PageData count_tiles(const ChangeCounts& counts) {
                                      {counts.gone, "were not run any more"}})
     tiles.push_back(page_row({{"value", grouped(count)}, {"label", label}}));
   return tiles;
+}
+
+/// Cases by their titles, as in the table of cases.
+ValuesCompared with_titles(ValuesCompared values, const Verdict& now) {
+  if (!values.result) return values;
+  for (BaselineResult::Change& change : values.result->changes) {
+    const auto cell = std::ranges::find(now.cells, change.where, &CellVerdict::id);
+    if (cell != now.cells.end()) change.where = cell_title(*cell);
+  }
+  return values;
 }
 
 void fill_values(PageData& page, const ValuesCompared& values) {
@@ -187,7 +197,10 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   if (!page.is_valid()) throw std::logic_error("comparison template: " + page.error_message());
   const auto changes = cell_changes(before, now);
   const ChangeCounts counts = counts_of(changes, now);
-  const std::int64_t moved = values.result ? std::ssize(values.result->changes) : 0;
+  std::set<std::string> moved_runs;
+  if (values.result)
+    for (const BaselineResult::Change& change : values.result->changes) moved_runs.insert(change.where);
+  const std::int64_t moved = std::ssize(moved_runs);
   const std::string word = word_of(counts, std::ssize(changes), moved);
   const bool bad = !now.holds || counts.worse + counts.gone + moved > 0;
   PageData data, sides = page_list();
@@ -202,7 +215,7 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   data.set("sides", sides);
   set_list(data, "cells", change_rows(changes, pages.now));
   set_list(data, "environment", environment_rows(before, now));
-  fill_values(data, values);
+  fill_values(data, with_titles(values, now));
   return page.render(data);
 }
 

@@ -77,11 +77,12 @@ bool is_word(char c) {
 
 constexpr const char *red = "31", *green = "32", *yellow = "33";
 /// Longer words come before their prefixes. For words with blanks around them the blanks are not coloured.
-constexpr std::array<std::pair<std::string_view, const char*>, 14> words = {{{"DOES NOT HOLD", red},
+constexpr std::array<std::pair<std::string_view, const char*>, 15> words = {{{"DOES NOT HOLD", red},
                                                                              {"NOT USABLE", red},
                                                                              {"FAILED", red},
                                                                              {"UNSTABLE", yellow},
                                                                              {"NOTHING COMPARABLE", yellow},
+                                                                             {"CHANGED AS ALLOWED", yellow},
                                                                              {"CHANGED", red},
                                                                              {"HOLDS IN PART", green},
                                                                              {"HOLDS", green},

@@ -7,6 +7,7 @@
 #include "model/load_weights.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "training/run_summary.hpp"
 
@@ -27,7 +28,7 @@ int answer_check(const std::string& program, const std::filesystem::path& run_fi
   if (as_json) {
     std::cout << json_text(answer.json, 2) << '\n';
   } else if (!failure) {
-    std::cout << run_file.string() << ": can run\n" << answer.text;
+    print_text(run_file.string() + ": can run\n" + answer.text);
   }
   return answer.json["exit_code"];
 }

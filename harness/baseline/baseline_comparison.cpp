@@ -24,7 +24,7 @@ Runs by_id(const std::vector<RunBaseline>& runs) {
 std::optional<std::string> first_other(const char* what, const std::vector<std::string>& before,
                                        const std::vector<std::string>& now) {
   if (before.size() != now.size())
-    return std::to_string(before.size()) + " steps have a " + what + " before, " + std::to_string(now.size()) + " now";
+    return quantity(std::ssize(before), "step") + " with a " + what + " before, " + std::to_string(now.size()) + " now";
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] == now[i]) continue;
     std::string words = std::string(what) + " of step " + std::to_string(i) + ": " + before[i] + " before, ";

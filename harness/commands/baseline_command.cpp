@@ -9,12 +9,14 @@
 #include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/take_baseline.hpp"
 #include "harness/commands/commands.hpp"
+#include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
 #include "support/terminal.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -51,8 +53,9 @@ Baseline kept(const BaselineOptions& options) {
 void keep(const BaselineOptions& options, const Baseline& baseline) {
   make_folder(options.folder);
   write_json(file_of(options), to_json(baseline));
-  std::cout << "baseline " << baseline.name << ": " << baseline.references.size() << " references and "
-            << baseline.cells.size() << " cases of sweep " << baseline.sweep << ", commit " << baseline.commit << "\n"
+  std::cout << "baseline " << baseline.name << ": " << quantity(std::ssize(baseline.references), "reference") << " and "
+            << quantity(std::ssize(baseline.cells), "case") << " of sweep " << baseline.sweep << ", commit "
+            << baseline.commit << "\n"
             << file_of(options).string() << "\n";
 }
 
@@ -73,11 +76,11 @@ int list(const BaselineOptions& options) {
   if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
   for (const fs::path& file : files) {
     const Baseline baseline = read_baseline(file);
-    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << baseline.cells.size() << " cases, "
-              << baseline.taken << ", commit " << baseline.commit << "\n";
+    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << quantity(std::ssize(baseline.cells), "case")
+              << ", " << baseline.taken << ", commit " << baseline.commit << "\n";
     for (const AcceptedChange& change : baseline.accepted)
-      std::cout << "  accepted at " << change.commit << ": " << change.reason << " (" << change.changes.size()
-                << " changes)\n";
+      std::cout << "  accepted at " << change.commit << ": " << change.reason << " ("
+                << quantity(std::ssize(change.changes), "change") << ")\n";
   }
   return static_cast<int>(ExitCode::holds);
 }
@@ -91,6 +94,7 @@ int compare(const BaselineOptions& options) {
   comparison.allowed = std::move(allowed);
   comparison.reason = options.reason;
   write_json(options.sweep / "baseline.json", to_json(comparison));
+  if (path_exists(options.sweep / "report.html")) write_reports(options.sweep);  // its page says how they compare
   if (options.json)
     std::cout << json_text(to_json(comparison), 2) << "\n";
   else
@@ -120,7 +124,9 @@ std::function<int()> add_baseline_command(CLI::App& app) {
   command->require_subcommand(1);
   command->footer(
       help_end({"plumbline baseline save release-1 reports/runs/latest", "plumbline baseline compare release-1"},
-               {.zero = "done; equal, or changed as allowed", .one = "changed", .three = "nothing comparable"}));
+               {.zero = "done; equal, or changed as allowed",
+                .one = "changed, or a case does not hold",
+                .three = "nothing comparable"}));
   const auto add = [&](const char* name, const char* what) {
     auto* sub = command->add_subcommand(name, what);
     sub->add_option("--baselines", options->folder, "Folder of the baselines, to be committed")
@@ -140,11 +146,12 @@ std::function<int()> add_baseline_command(CLI::App& app) {
   const ExitWords takes = {.two = "no such sweep, or it does not hold; or the command line is wrong"};
   save_command->footer(help_end({"plumbline baseline save release-1 reports/runs/latest"}, takes));
   list_command->footer(help_end({"plumbline baseline list"}));
-  compare_command->footer(
-      help_end({"plumbline baseline compare release-1",
-                "plumbline baseline compare release-1 reports/runs/latest --allow bytes --reason "
-                "'the norm takes less memory'"},
-               {.zero = "equal, or changed as allowed", .one = "changed", .three = "nothing comparable"}));
+  compare_command->footer(help_end({"plumbline baseline compare release-1",
+                                    "plumbline baseline compare release-1 reports/runs/latest --allow bytes --reason "
+                                    "'the norm takes less memory'"},
+                                   {.zero = "equal, or changed as allowed",
+                                    .one = "changed, or a case does not hold",
+                                    .three = "nothing comparable"}));
   compare_command->add_option("--allow", options->allowed, "A kind of change that is allowed")
       ->check(CLI::IsMember({"bits", "bytes", "coverage"}))
       ->allow_extra_args(false);

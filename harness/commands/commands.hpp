@@ -19,7 +19,7 @@ namespace plumbline {
 /// this program.
 std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
                                        const Json& harness);
-std::function<int()> add_compare_command(CLI::App& app);
+std::function<int()> add_compare_command(CLI::App& app, const Json& harness);
 std::function<int()> add_judge_command(CLI::App& app, const Json& harness);
 std::function<int()> add_merge_command(CLI::App& app, const Json& harness);
 std::function<int()> add_report_command(CLI::App& app);

@@ -123,7 +123,7 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   verdict.started = now_text();
   verdict.holds = cell.holds;
   verdict.comparison_mode = calibration ? ComparisonMode::calibrated : ComparisonMode::bits;
-  verdict.machine = Json::object();
+  verdict.machine = machine_of(reference);
   verdict.selection.cells = verdict.selection.of_cells = 1;
   judging::DataCoverageRequest bench;
   if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
@@ -194,8 +194,9 @@ void write_comparison(const fs::path& folder, const fs::path& reference, const f
 }
 
 int compare(const fs::path& reference, const fs::path& candidate, bool json, const std::optional<fs::path>& calibration,
-            const std::optional<fs::path>& request, const std::optional<fs::path>& page) {
-  const Verdict verdict = comparison(reference, candidate, calibration, request);
+            const std::optional<fs::path>& request, const std::optional<fs::path>& page, const Json& harness) {
+  Verdict verdict = comparison(reference, candidate, calibration, request);
+  verdict.harness = harness;
   if (page) write_comparison(*page, reference, candidate, verdict);
   if (json)
     std::cout << json_text(to_json(verdict), 2) << std::endl;
@@ -204,7 +205,7 @@ int compare(const fs::path& reference, const fs::path& candidate, bool json, con
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
-std::function<int()> add_compare_command(CLI::App& app) {
+std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
   struct Given {
     fs::path reference, candidate;
     std::optional<fs::path> calibration, request, page;
@@ -231,12 +232,12 @@ std::function<int()> add_compare_command(CLI::App& app) {
   command->add_option("--page", given->page, "Folder to create, with a report of the comparison")->type_name("DIR");
   command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
                            {.zero = "holds", .one = "does not hold"}));
-  return [given] {
+  return [given, harness] {
     const auto chosen = [&](const fs::path& folder) {
       return given->replica ? replica_folder(folder, given->replica) : folder;
     };
     return compare(chosen(given->reference), chosen(given->candidate), given->json, given->calibration, given->request,
-                   given->page);
+                   given->page, harness);
   };
 }
 

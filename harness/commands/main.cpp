@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
 
   const std::map<std::string, std::function<int()>> commands = {
       {"sweep", add_sweep_command(app, argv[0], program_folder(), harness_json())},
-      {"compare", add_compare_command(app)},
+      {"compare", add_compare_command(app, harness_json())},
       {"judge", add_judge_command(app, harness_json())},
       {"merge", add_merge_command(app, harness_json())},
       {"report", add_report_command(app)},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
@@ -45,12 +45,11 @@ std::string link_to(const fs::path& sweep, const fs::path& out) {
 int make_report(const ReportOptions& options) {
   if (options.compare) {
     write_file(options.out, comparison_page(options.folder, *options.compare, options.out));
-    std::printf("comparison: %s\n", options.out.c_str());
+    print_text("comparison: " + options.out.string() + "\n");
   } else {
     write_reports(options.folder);
-    std::printf(
-        "written again from verdict.json; the records were not rejudged (plumbline judge does that)\nreport: %s\n",
-        (options.folder / "report.html").c_str());
+    print_text("written again from verdict.json; the records were not rejudged (plumbline judge does that)\nreport: " +
+               (options.folder / "report.html").string() + "\n");
   }
   return static_cast<int>(ExitCode::holds);
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -164,9 +166,12 @@ int show(const Options& options) {
   if (!options.record.empty()) {
     const MeasuredTimeline timeline = measure_timeline(read_record(options.record), options.step);
     draw(options, timelines_of(timeline));
-    std::cerr << "step " << timeline.step << ": measured " << timeline.measured.makespan << " ms, bubble rate "
-              << timeline.measured.bubble_rate << "; planned " << timeline.planned.makespan << " ms, bubble rate "
-              << timeline.planned.bubble_rate << " (with the medians over " << timeline.steps_timed << " steps)\n";
+    print_text(fmt::format("step {}: measured {:.3g} ms, bubble {:.1f} %; planned {:.3g} ms, bubble {:.1f} % (with the "
+                           "medians over {})\n",
+                           timeline.step, timeline.measured.makespan, 100 * timeline.measured.bubble_rate,
+                           timeline.planned.makespan, 100 * timeline.planned.bubble_rate,
+                           quantity(timeline.steps_timed, "step")),
+               stderr);
     return 0;
   }
   const Schedule schedule = load(options);

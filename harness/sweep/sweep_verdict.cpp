@@ -123,6 +123,10 @@ std::vector<CheckResult> judge_reference(const fs::path& record, const judging::
   return {judging::judge_data_coverage(judging::RecordReading(record_of_replica(record, {})), request)};
 }
 
+Json machine_of(const fs::path& record) {
+  return part_of(manifest_of(record), {"device", "machine", "versions", "environment"});
+}
+
 CellVerdict judge_case(const CellPlan& plan, const SweepFolder& folder, const SweepServices& services) {
   const auto repeated = plan.repeat_launch ? std::optional(folder.repeat(plan.id)) : std::nullopt;
   CellVerdict verdict = services.judge(plan, folder.reference(plan.reference), folder.cell(plan.id), repeated);
@@ -154,8 +158,7 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
     references_hold = references_hold && std::ranges::none_of(reference.checks, is_blocking);
     if (kept && verdict.machine.empty()) verdict.machine = kept->machine;
     if (reference.finished && verdict.machine.empty()) {
-      verdict.machine =
-          part_of(manifest_of(folder.reference(reference.id)), {"device", "machine", "versions", "environment"});
+      verdict.machine = machine_of(folder.reference(reference.id));
     }
   }
   for (const auto& plan : sweep.cells) {

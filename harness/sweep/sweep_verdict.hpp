@@ -24,6 +24,9 @@ using ReferenceJudge = std::function<std::vector<CheckResult>(const std::filesys
 std::vector<CheckResult> judge_reference(const std::filesystem::path& record,
                                          const judging::DataCoverageRequest& request);
 
+/// Device, machine, versions and environment of a run, from its manifest; empty if that cannot be read.
+Json machine_of(const std::filesystem::path& record);
+
 struct SweepFindings {
   std::vector<std::optional<LaunchFinding>> references;  ///< in the plan's order; nullopt if not run
   std::vector<CellVerdict> cells;                        ///< of finished cases

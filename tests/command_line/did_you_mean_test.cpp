@@ -71,7 +71,12 @@ TEST_F(DidYouMean, OfSeveralWordsTheFirstThatCouldBeMeantOtherwiseIsTold) {
 
 TEST_F(DidYouMean, TheLibrarysOwnWordsFollow) {
   EXPECT_THAT(told(""), StartsWith("A subcommand is required"));
-  EXPECT_THAT(told("schedule shwo"), HasSubstr("show?\nA subcommand is required"));
+  EXPECT_THAT(told("schedule shwo"), AllOf(HasSubstr("show?\n"), Not(HasSubstr("A subcommand is required"))));
+}
+
+TEST_F(DidYouMean, AWordBeforeACommandIsNotOneOfThatCommand) {
+  EXPECT_THAT(told("shwedule sweep"), StartsWith("shwedule is not a command of plumbline; did you mean schedule?\n"));
+  EXPECT_THAT(told("--list sweep"), StartsWith("--list goes after sweep\n"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(BaselineResult, EachFieldIsReadFromItsKey) {
   EXPECT_TRUE(result.holds);
   EXPECT_EQ(result.commit_before, "aaa");
   EXPECT_EQ(result.commit_now, "bbb");
-  EXPECT_EQ(result.compared, "1,300 runs, 12 step losses") << "what was not compared is not named";
+  EXPECT_EQ(result.compared, "1,300\u00A0runs, 12\u00A0step losses") << "what was not compared is not named";
   ASSERT_EQ(result.changes.size(), 1U);
   EXPECT_EQ(result.changes[0].kind, "bits");
   EXPECT_EQ(result.changes[0].where, "cell-1");

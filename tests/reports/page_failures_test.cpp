@@ -53,8 +53,9 @@ TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
   EXPECT_THAT(
       list_of(verdict),
       AllOf(HasSubstr("2 cases, 2 causes"),
-            HasSubstr("<li><a>stories260k, adamw, 1f1b, P = 1</a><span>step 1</span><span>microbatch 3</span>"
-                      "<span>stage 2</span><span>layers.3 backward</span><span>all 8 times as large</span></li>"),
+            HasSubstr(
+                "<li><a>stories260k, adamw, 1f1b, P = 1</a><span>step 1</span><span>microbatch 3</span>"
+                "<span>stage 2</span><span>boundary layers.3 backward</span><span>all 8 times as large</span></li>"),
             HasSubstr("<a>stories260k, sgd, afab, P = 1</a><span></span><span></span><span></span><span></span>"
                       "<span>gradient_norm not triggered: no step&apos;s norm passed the limit</span></li>")));
 }
@@ -68,8 +69,8 @@ TEST(FailureList, CasesOfOneCauseStandTogetherTheWorstFirst) {
   const std::string text = list_of(verdict);
 
   EXPECT_THAT(text, HasSubstr("7 cases, 3 causes"));
-  EXPECT_THAT(text, HasSubstr("<p>5 cases with the same first divergence: R2, step 1, layers.3</p>"));
-  EXPECT_THAT(text, HasSubstr("<summary>2 more like these</summary>"));
+  EXPECT_THAT(text, HasSubstr("<p>5 cases with the same first divergence: step 1, boundary layers.3 backward</p>"));
+  EXPECT_THAT(text, HasSubstr("<summary>4 more like these</summary>"));
   const auto crashed = text.find(cell_title(verdict.cells[6])),
              alike = text.find("5 cases with the same first divergence");
   EXPECT_LT(crashed, alike) << "what broke off is first";
@@ -83,15 +84,19 @@ TEST(FailureCard, AFirstDivergenceIsToldOnceWithItsDigestsShortenedAndWholeOnDem
 
   const std::string cards = cards_of(verdict);
 
-  EXPECT_THAT(testing::bare(cards),
-              AllOf(HasSubstr("<dt>first divergence</dt><dd>R2, step 1, microbatch 3, stage 2, rank 2, backward, "
-                              "layers.3: the gradient that rank 2 received for microbatch 3 is not the one"),
-                    HasSubstr("<dt>expected</dt><dd><details><summary><code>e9ae472f...</code></summary><code>"
-                              "e9ae472f8e0534b67486a13c09695146</code></details>"),
-                    HasSubstr("<dt>got</dt><dd><details><summary><code>77b3d71d...</code>"),
-                    HasSubstr("<dt>size</dt><dd>l2 4 times</dd>"),
-                    HasSubstr("<li><b>boundaries</b> fails: 12 of 640 tensors differ from the reference&apos;s</li>")));
+  EXPECT_THAT(
+      testing::bare(cards),
+      AllOf(HasSubstr("<span>step 1, microbatch 3, stage 2, rank 2, boundary layers.3 backward</span>"),
+            HasSubstr("<dt>first divergence</dt><dd>the gradient that rank 2 received for microbatch 3 is not the one"),
+            HasSubstr("<dt>expected</dt><dd><details><summary><code>e9ae472f...</code></summary><code>"
+                      "e9ae472f8e0534b67486a13c09695146</code></details>"),
+            HasSubstr("<dt>got</dt><dd><details><summary><code>77b3d71d...</code>"),
+            HasSubstr("<dt>size</dt><dd>l2 4 times</dd>"),
+            HasSubstr("<li><b>boundaries</b> fails: 12 of 640 tensors differ from the reference&apos;s</li>")));
   EXPECT_EQ(cards.find("the gradient that rank 2"), cards.rfind("the gradient that rank 2"));
+  verdict.cells[3].first_divergence->words =
+      "step 1, microbatch 3, stage 2, rank 2, boundary layers.3: the bits differ";
+  EXPECT_THAT(testing::bare(cards_of(verdict)), HasSubstr("<dt>first divergence</dt><dd>the bits differ</dd>"));
   EXPECT_THAT(cards, AllOf(HasSubstr("<details class=\"failure\" open=\"\">"), HasSubstr("<div id=\"c3\">"),
                            HasSubstr("<pre>" + verdict.cells[3].command + "</pre>")));
 }

@@ -338,7 +338,7 @@ TEST_F(Report, ABaselineBesideTheVerdictIsShown) {
 
   write_reports(folder.path());
 
-  EXPECT_THAT(page(), HasSubstr("baseline b (commit a): equal in 3 runs, 12 losses"));
+  EXPECT_THAT(page(), HasSubstr("baseline b (commit a): equal in 3\u00A0runs, 12\u00A0losses"));
 }
 
 TEST_F(Report, ACellWithAnotherModelHasNoReference) {

@@ -148,7 +148,7 @@ TEST(ComparisonPage, OtherValuesAreNeverTheSame) {
 
   const std::string page = make_comparison_page(verdict, verdict, {values, ""});
 
-  EXPECT_THAT(page, HasSubstr("</span>1 value changed</h1>"));
+  EXPECT_THAT(page, HasSubstr("</span>1 run has other bits or bytes</h1>"));
   EXPECT_THAT(page, HasSubstr("<header class=\"band bad\">"));
   EXPECT_THAT(page, HasSubstr("<td>bits</td><td>cell-1</td><td>loss of step 2</td>"));
   EXPECT_THAT(page, Not(HasSubstr("All equal")));

@@ -148,7 +148,7 @@ class RepeatabilityCheck : public StepCheck {
 
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
   if (plan.repeat) return std::nullopt;
-  return "the sweep repeats other cases, not this one";
+  return "this case was not run twice";
 }
 
 }  // namespace
