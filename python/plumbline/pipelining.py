@@ -13,9 +13,11 @@ import torch
 
 from . import waits
 from .hooks import argument, first_argument, hook, missing
-from .modules import Names, as_one, tensors_in, watch_stage
+from .modules import ALL_KINDS, Names, as_one, tensors_in, watch_stage
 from .record import Record
 from .schedules import compute_rows, declare_accumulation
+
+OF_A_STAGE = ("stage_index", "submod", "num_stages", "group_size", "is_first", "is_last")
 
 
 def watch_pipelining(
@@ -44,15 +46,19 @@ def watch_pipelining(
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
         record.loss_scaling = "after"
     stages = stages_of(schedule)
-    if not stages:
-        all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
-        record._not_recorded.add(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
+    lacking = [missing(stage, name) for stage in stages for name in OF_A_STAGE if not hasattr(stage, name)]
+    if not stages or lacking:
+        record._not_recorded.add(ALL_KINDS, lacking[0] if lacking else f"{missing(schedule, '_stages')} and no _stage")
         return
-    record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
-    record.schedule_rows = record._not_recorded.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     for stage in stages:
         number = stage.stage_index
         watch_stage(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
+    record._not_recorded.attempt(ALL_KINDS, _watch_schedule, record, schedule, stages)
+
+
+def _watch_schedule(record: Record, schedule: Any, stages: list[Any]) -> None:
+    record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
+    record.schedule_rows = record._not_recorded.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     loss = WatchedLoss(record, schedule)
     here = {stage.stage_index for stage in stages}
     for stage in stages:
