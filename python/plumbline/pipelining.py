@@ -17,7 +17,8 @@ from .modules import ALL_KINDS, Names, as_one, tensors_in, watch_stage
 from .record import Record
 from .schedules import compute_rows, declare_accumulation
 
-OF_A_STAGE = ("stage_index", "submod", "num_stages", "group_size", "is_first", "is_last")
+# By hooks; parameters, gradients and moments are a stage's own.
+HOOKED = tuple(kind for kind in ALL_KINDS if kind not in ("parameters", "gradients", "moments"))
 
 
 def watch_pipelining(
@@ -46,14 +47,23 @@ def watch_pipelining(
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
         record.loss_scaling = "after"
     stages = stages_of(schedule)
-    lacking = [missing(stage, name) for stage in stages for name in OF_A_STAGE if not hasattr(stage, name)]
-    if not stages or lacking:
-        record._not_recorded.add(ALL_KINDS, lacking[0] if lacking else f"{missing(schedule, '_stages')} and no _stage")
+    unknown = _lacking(stages, "stage_index", "submod") if stages else f"{missing(schedule, '_stages')} and no _stage"
+    if unknown:
+        record._not_recorded.add(ALL_KINDS, unknown)
         return
     for stage in stages:
         number = stage.stage_index
         watch_stage(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
-    record._not_recorded.attempt(ALL_KINDS, _watch_schedule, record, schedule, stages)
+    unplaced = _lacking(stages, "num_stages", "group_size", "is_first", "is_last")
+    if unplaced:
+        record._not_recorded.add(HOOKED, unplaced)
+    else:
+        record._not_recorded.attempt(HOOKED, _watch_schedule, record, schedule, stages)
+
+
+def _lacking(stages: list[Any], *names: str) -> str | None:
+    """The first of these attributes that a stage does not have, in words."""
+    return next((missing(stage, name) for stage in stages for name in names if not hasattr(stage, name)), None)
 
 
 def _watch_schedule(record: Record, schedule: Any, stages: list[Any]) -> None:
