@@ -58,10 +58,10 @@ int train_pipeline(const PipelineOptions& options) {
   try {
     transport = chosen_transport(options);
     if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
+    apply_deterministic_settings();
   } catch (const Error& error) {
     return refuse(options, error);
   }
-  apply_deterministic_settings();
   keep_freed_memory();
   if (transport == "threads") return train_with_threads(options);
   return train_with_mpi(options, std::nullopt);

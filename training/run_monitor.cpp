@@ -20,7 +20,11 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       observers_{&log_, &ranges_, &heartbeat_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
-  if (timed_) write_json(writer_.folder() / rank_machine_name, rank_machine_json());
+  if (timed_) {
+    Json machine = rank_machine_json();
+    if (const std::string gpu = gpu_memory_.uuid(); !gpu.empty()) machine["gpu"] = gpu;
+    write_json(writer_.folder() / rank_machine_name, machine);
+  }
   recorder_.start(state);
   recorder_.step_ended(initial_step);
   writer_.flush();

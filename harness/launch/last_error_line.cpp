@@ -1,10 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/last_error_line.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <sstream>
+#include <system_error>
 
 namespace plumbline {
+namespace {
+
+std::string loaded_libtorch() {
+  const char* searched = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(searched == nullptr ? "" : searched);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code unreadable;
+    if (std::filesystem::exists(folder + "/libtorch_cpu.so", unreadable)) return "the LibTorch in " + folder;
+  }
+  return "another LibTorch";
+}
+
+/// The loader's line about a program that was started with another LibTorch than its own, in words; other lines
+/// unchanged. Such a program ends before it can say so itself.
+std::string in_words(const std::string& line) {
+  static const std::regex lookup(
+      R"((?:.*/)?([^/:]+): symbol lookup error: .*undefined symbol: (_Z\w*N\w?(?:5torch|3c10|2at)\d\w*).*)");
+  std::smatch match;
+  if (!std::regex_match(line, match, lookup)) return line;
+  return fmt::format(
+      "{}: {} is loaded, which lacks {}: this program was compiled for another version; remove the other LibTorch from "
+      "LD_LIBRARY_PATH and LD_PRELOAD",
+      match.str(1), loaded_libtorch(), match.str(2));
+}
+
+}  // namespace
 
 bool is_own_line(const std::string& line, const std::string& program) {
   static const std::regex of_a_rank(R"(rank \d+ ended the run: .*)");
@@ -20,6 +51,7 @@ std::string last_error_line(const std::filesystem::path& output, const std::stri
   for (std::string line; begin < most_bytes && std::getline(in, line);) {
     begin += line.size() + 1;
     if (const auto returned = line.rfind('\r'); returned != std::string::npos) line.erase(0, returned + 1);
+    line = in_words(line);
     if (line.size() <= most_characters && is_own_line(line, program)) own = line;
     if (line.find_first_not_of(" \t-*=") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));
   }

@@ -11,7 +11,8 @@ namespace plumbline {
 
 /// The last line of `output` that the program itself wrote ("<program>: ...", or a rank's "rank 2 ended the run: ..."),
 /// else the last one that is neither blank nor a line of dashes, because launchers print banners after the ranks'
-/// output; empty if there is none. An empty `program` is unknown. `most_bytes`: later output is ignored.
+/// output; empty if there is none. An empty `program` is unknown. `most_bytes`: later output is ignored. A loader's
+/// line about a LibTorch that is not the program's is put in words.
 std::string last_error_line(const std::filesystem::path& output, const std::string& program,
                             std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
 

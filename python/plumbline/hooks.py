@@ -12,6 +12,8 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
+from .not_recorded import words_of
+
 if TYPE_CHECKING:
     from .settings import Settings
 
@@ -36,6 +38,16 @@ def argument(args: Any, kwargs: Any, place: int, name: str) -> Any:
 
 def first_argument(args: Any, kwargs: Any) -> Any:
     return args[0] if args else next(iter(kwargs.values()))
+
+
+def if_offered(record: Settings, what: str | Iterable[str], work: Function, *args: Any) -> Any:
+    """Returns work(*args), which calls no function of the trainer's own. If torch lacks an attribute that it uses, `what` is not recorded, and
+    the result is None. Other errors are passed on: they are of the caller's making."""
+    try:
+        return work(*args)
+    except AttributeError as error:
+        record._not_recorded.add(what, f"torch {torch_version()}: {words_of(error)}")
+        return None
 
 
 class Unshared:

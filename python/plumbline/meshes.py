@@ -52,11 +52,14 @@ def tensor_parallel_size(pipeline_ranks: int) -> int | None:
     state = sys.modules.get("megatron.core.parallel_state")
     if state is not None and state.model_parallel_is_initialized():
         return int(state.get_tensor_model_parallel_world_size())
-    torch = sys.modules.get("torch")
-    distributed = torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized()
-    if not distributed or torch.distributed.get_world_size() == pipeline_ranks:
-        return 1
-    return None
+    distributed = initialised()
+    return 1 if distributed is None or distributed.get_world_size() == pipeline_ranks else None
+
+
+def initialised() -> Any:
+    """torch.distributed, if torch was built with it and the trainer has initialised it; otherwise None."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    return distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
 
 
 def local(tensor: Any) -> Any:

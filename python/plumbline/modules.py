@@ -15,10 +15,12 @@ from typing import Any, Callable, Iterable, Sequence
 
 import torch
 
-from .hooks import Unshared
+from .hooks import Unshared, if_offered, torch_version
 from .meshes import local
+from .not_recorded import words_of
 from .record import Record
 
+ALL_KINDS = ("sends", "receives", "boundaries", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients", "moments")  # of a stage
 LISTS = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
 WRAPPED = ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module")  # by torch.compile, checkpoint_wrapper, FSDP
 MODULE_WRAPPERS = {"DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "Float16Module", "DeepSpeedEngine"}  # as `module`
@@ -146,14 +148,17 @@ def watch_stage(
         pairs, _ = named_parameters_of(module)
         return [(renamed(names, number, name), parameter) for name, parameter in pairs]
 
-    pairs, stripped = named_parameters_of(module)
+    found = if_offered(record, ALL_KINDS, unit_modules, module)
+    parameters = if_offered(record, ALL_KINDS, named_parameters_of, module)
+    if found is None or parameters is None:
+        return {}
+    pairs, stripped = parameters
     record.names_stripped |= stripped
     again = named()
     own: dict[str, str] = {}
     for (name, _), (new, _) in zip(pairs, again):
         if own.setdefault(new, name) != name:
             raise ValueError(f"names= gives {new} to both {own[new]} and {name}")
-    found = unit_modules(module)
     if units is None:
         found = {_renamed_unit(names, number, unit, [name for name, _ in pairs]): inner for unit, inner in found.items()}
     else:
@@ -206,9 +211,12 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
         while handles:
             handles.pop().remove()
 
-    for unit, module in units.items():
-        if getattr(module, "_compiled_call_impl", None) is None:  # a module compiled in place would trace the hook
-            handles.append(module.register_forward_pre_hook(in_turn(unit)))
+    try:
+        for unit, module in units.items():
+            if getattr(module, "_compiled_call_impl", None) is None:  # a module compiled in place would trace the hook
+                handles.append(module.register_forward_pre_hook(in_turn(unit)))
+    except AttributeError as error:
+        record._not_recorded.note(f"torch {torch_version()}: {words_of(error)}: the order of the units of stage {stage} is not checked")
     record._undo.append(stop)
 
 

@@ -13,9 +13,12 @@ import torch
 
 from . import waits
 from .hooks import argument, first_argument, hook, missing
-from .modules import Names, as_one, tensors_in, watch_stage
+from .modules import ALL_KINDS, Names, as_one, tensors_in, watch_stage
 from .record import Record
 from .schedules import compute_rows, declare_accumulation
+
+# By hooks; parameters, gradients and moments are a stage's own.
+HOOKED = tuple(kind for kind in ALL_KINDS if kind not in ("parameters", "gradients", "moments"))
 
 
 def watch_pipelining(
@@ -44,15 +47,28 @@ def watch_pipelining(
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
         record.loss_scaling = "after"
     stages = stages_of(schedule)
-    if not stages:
-        all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
-        record._not_recorded.add(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
+    unknown = _lacking(stages, "stage_index", "submod") if stages else f"{missing(schedule, '_stages')} and no _stage"
+    if unknown:
+        record._not_recorded.add(ALL_KINDS, unknown)
         return
-    record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
-    record.schedule_rows = record._not_recorded.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     for stage in stages:
         number = stage.stage_index
         watch_stage(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
+    unplaced = _lacking(stages, "num_stages", "group_size", "is_first", "is_last")
+    if unplaced:
+        record._not_recorded.add(HOOKED, unplaced)
+    else:
+        record._not_recorded.attempt(HOOKED, _watch_schedule, record, schedule, stages)
+
+
+def _lacking(stages: list[Any], *names: str) -> str | None:
+    """The first of these attributes that a stage does not have, in words."""
+    return next((missing(stage, name) for stage in stages for name in names if not hasattr(stage, name)), None)
+
+
+def _watch_schedule(record: Record, schedule: Any, stages: list[Any]) -> None:
+    record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
+    record.schedule_rows = record._not_recorded.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     loss = WatchedLoss(record, schedule)
     here = {stage.stage_index for stage in stages}
     for stage in stages:

@@ -8,6 +8,7 @@ from typing import Any, Callable, Sequence
 from . import meshes
 from .blocks import ActionBlock, StepBlock, WaitingBlock
 from .events import recording
+from .hooks import if_offered
 from .stages import Named, Stage
 from .steps import Steps
 
@@ -45,7 +46,7 @@ class Record(Steps):
             raise RuntimeError("record.stage() must be called before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
         meshes.refuse_marked(named, self.world_size)
-        self.shards.add(named)
+        if_offered(self, ("parameters", "gradients", "moments"), self.shards.add, named)
         self.stages.append(Stage(number, list(units), named, gradient_of, master_of, again))
 
     def step(self, inputs: Any, targets: Any = None) -> StepBlock:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pathlib
-import sys
 from typing import Any, Callable, Sequence
 
 from . import meshes, training
@@ -108,9 +107,9 @@ class Settings:
     def _place(self, rank: int | None, world_size: int | None) -> tuple[int, int]:
         if rank is not None and world_size is not None:
             return rank, world_size
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
-            return torch.distributed.get_rank(self._group), torch.distributed.get_world_size(self._group)
+        distributed = meshes.initialised()
+        if distributed is not None:
+            return distributed.get_rank(self._group), distributed.get_world_size(self._group)
         return rank or 0, world_size or 1
 
     def _of_all_ranks(self, local: Any) -> list[Any]:
@@ -118,10 +117,9 @@ class Settings:
             return [local]
         if self._gather is not None:
             return self._gather(local)
-        import torch
-
-        if not torch.distributed.is_initialized():
+        distributed = meshes.initialised()
+        if distributed is None:
             raise RuntimeError("ranks must exchange their stages: give gather=, or initialise torch.distributed")
         everyone: list[Any] = [None] * self.world_size
-        torch.distributed.all_gather_object(everyone, local, group=self._group)
+        distributed.all_gather_object(everyone, local, group=self._group)
         return everyone

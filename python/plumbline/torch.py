@@ -8,7 +8,7 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from .hooks import guarded
+from .hooks import guarded, if_offered
 from .modules import Names, as_one, module_at, tensors_in, units_of, watch_stage
 from .pipelining import watch_pipelining
 from .record import Record
@@ -47,14 +47,16 @@ def watch_model(
         module_at(model, unit)  # raises for a unit that the model does not have
     found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
     calls = _Calls(record, crossing)
-    handles = [
-        model.register_forward_pre_hook(guarded(record, ("actions", "boundaries"), calls.begin)),
-        model.register_forward_hook(guarded(record, ("actions", "boundaries"), calls.end)),
-    ]
-    for unit, module in list(found.items())[1:]:
-        at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, unit))
-        handles.append(module.register_forward_pre_hook(at_cut, with_kwargs=True))
-    record._undo += [handle.remove for handle in handles]
+    kinds = ("actions", "boundaries")
+
+    def add_hooks() -> None:
+        record._undo.append(model.register_forward_pre_hook(guarded(record, kinds, calls.begin)).remove)
+        record._undo.append(model.register_forward_hook(guarded(record, kinds, calls.end)).remove)
+        for unit, module in list(found.items())[1:]:
+            at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, unit))
+            record._undo.append(module.register_forward_pre_hook(at_cut, with_kwargs=True).remove)
+
+    if_offered(record, kinds, add_hooks)
 
 
 class _Calls:

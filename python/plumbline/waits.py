@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from .hooks import first_argument, hook
+from .hooks import first_argument, hook, torch_version
 from .record import Record
 
 
 def watch(record: Record, group: Any = None) -> None:
     """`group`: of the pipeline's ranks, which number the peers."""
-    from torch.distributed.pipelining import schedules
-
+    try:
+        from torch.distributed.pipelining import schedules
+    except ImportError:
+        record._not_recorded.add("waits", f"torch {torch_version()} has no torch.distributed.pipelining.schedules")
+        return
     peers: dict[int, int] = {}  # of pending transfers, by the id of their work object
 
     def begun(started: Any, works: list[Any], args: Any, kwargs: Any) -> None:

@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import sys
 import tempfile
 import traceback
 import unittest
@@ -20,6 +21,8 @@ if importlib.util.find_spec("torch") is None:
     raise unittest.SkipTest("torch is not here")
 import torch
 from plumbline import pipelining, waits
+from plumbline.hooks import torch_version
+from plumbline.modules import ALL_KINDS
 from test_package_pipelining import MICROBATCHES, UNITS, Part, batches, model, record_of
 from torch.distributed.pipelining import PipelineStage, schedules
 
@@ -42,6 +45,9 @@ MISSING = [
     ("schedule", "_stages", [set(), set()]),  # they are found by what they have
     ("schedules", "_batch_p2p", [{"waits"}, {"waits"}]),
     ("schedules", "_wait_batch_p2p", [{"waits"}, {"waits"}]),
+    ("torch", "schedules", [{"waits"}, {"waits"}]),
+    *(("stage", name, [set(ALL_KINDS)] * 2) for name in ("stage_index", "submod")),
+    *(("stage", name, [set(pipelining.HOOKED)] * 2) for name in ("num_stages", "group_size", "is_first", "is_last")),
 ]
 
 # What fails when it is called: of whom, its name, what each rank's record lacks.
@@ -56,13 +62,14 @@ FAILING = [
     ("record", "_parameters", [{"parameters"}, {"parameters"}]),
     ("record", "_moments", [{"moments"}, {"moments"}]),
     ("pipelining", "compute_rows", [{"schedule"}, {"schedule"}]),
+    ("pipelining", "WatchedStage", [set(pipelining.HOOKED)] * 2),
     ("pipelining", "as_one", [{"sends", "receives"}, {"sends", "receives"}]),
     ("pipelining", "microbatch_of", [{"actions", "sends", "receives", "inputs", "labels", "losses"}, {"actions", "sends", "receives"}]),
     ("waits", "rank_of", [{"waits", "sends", "receives"}, {"waits", "sends", "receives"}]),
 ]
 # What torch has and never calls.
 BYPASSED = [case for case in MISSING if case[1].startswith(("get_", "set_local_"))]
-NOTHING = [("pipelining", "stages_of", [{"sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients"}] * 2)]
+NOTHING = [("pipelining", "stages_of", [set(ALL_KINDS)] * 2)]
 
 
 def hiding(kind, hidden):
@@ -109,7 +116,10 @@ def trained(rank, folder, way=None, whom=None, name=None):
             if way == "failing":
                 owner = {"record": record, "pipelining": pipelining, "waits": waits}[whom]
                 stack.enter_context(mock.patch.object(owner, name, (lambda schedule: []) if name == "stages_of" else raising))
-            with without(schedules, name) if whom == "schedules" else contextlib.nullcontext():
+            if whom == "torch":  # no module of this name
+                stack.enter_context(mock.patch.dict(sys.modules, {schedules.__name__: None}))
+            owners = {"schedules": schedules, "torch": torch.distributed.pipelining}
+            with without(owners[whom], name) if whom in owners else contextlib.nullcontext():
                 hidden |= {name} if way == "missing" and whom in ("stage", "schedule") else set()
                 plumbline.torch.watch_pipelining(record, schedule)
                 hidden.clear()
@@ -201,15 +211,18 @@ class CrippledPipelinesTest(unittest.TestCase):
 
 
 class CrippledModelsTest(unittest.TestCase):
-    def trained(self, folder=None, name=None, crossing=None):
-        whole = Part(model())
+    def trained(self, folder=None, name=None, crossing=None, hidden=None):
+        names = set()
+        whole = hiding(Part, names)(model())
         optimizer = torch.optim.SGD(whole.parameters(), lr=0.5, momentum=0.5)
         record, found = None, []
         if folder is not None:
             record = record_of(folder, optimizer, clip_norm=0.5)
             if name is not None:
                 setattr(record, name, raising)
+            names |= {hidden}
             plumbline.torch.watch_model(record, whole, **({"crossing": crossing} if crossing else {}))
+            names.clear()
         for inputs, targets in batches():
             with record.step(inputs, targets) if record else contextlib.nullcontext():
                 for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
@@ -235,6 +248,53 @@ class CrippledModelsTest(unittest.TestCase):
                 self.assertEqual(self.trained(folder, name, crossing), plain)
                 ended = json.loads((folder / "rank-0" / "exit.json").read_text())
                 self.assertEqual(({entry["what"] for entry in ended.get("not_recorded", [])}, ended["status"]), (lacking, "ok"))
+
+    def test_what_torch_does_not_offer_a_watched_model_is_not_recorded(self):
+        plain = self.trained()
+        for name, lacking in (
+            ("named_parameters", {*ALL_KINDS, "norm"}), ("named_children", {*ALL_KINDS, "norm"}),
+            ("register_forward_hook", {"actions", "boundaries"}), ("register_forward_pre_hook", {"actions", "boundaries"}),
+        ):
+            with self.subTest(name=name), tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stderr(io.StringIO()) as said:
+                folder = pathlib.Path(scratch) / "one"
+                self.assertEqual(self.trained(folder, hidden=name), plain)
+                ended = json.loads((folder / "rank-0" / "exit.json").read_text())
+                self.assertEqual(({entry["what"] for entry in ended["not_recorded"]}, ended["status"]), (lacking, "ok"))
+                self.assertIn(f"torch {torch_version()}: AttributeError: 'Part' object has no attribute '{name}'", said.getvalue())
+
+    def test_units_whose_order_torch_does_not_show_are_watched(self):
+        unit = hiding(torch.nn.Linear, {"register_forward_pre_hook"})(3, 3)
+        with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stderr(io.StringIO()) as said:
+            record = plumbline.Record(pathlib.Path(scratch) / "one", model={}, steps=1, microbatches=1, optimizer=None)
+            self.assertEqual(list(plumbline.torch.watch_stage(record, 0, torch.nn.ModuleDict({"unit": unit}))), ["unit"])
+        self.assertIn("the order of the units of stage 0 is not checked", said.getvalue())
+        self.assertFalse(record._not_recorded.entries)
+
+    def test_a_shard_of_which_torch_does_not_say_where_it_lies_is_not_recorded(self):
+        parameter = torch.nn.Parameter(torch.ones(2))
+        parameter.placements = [object()]  # has no is_replicate
+        with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stderr(io.StringIO()):
+            folder = pathlib.Path(scratch) / "one"
+            optimizer = torch.optim.SGD([parameter], lr=0.5)
+            record = plumbline.Record(folder, model={}, steps=1, microbatches=1, optimizer=optimizer)
+            record.stage(0, ["unit"], {"unit.weight": parameter})
+            with record.step(torch.ones(1, 2)):
+                parameter.sum().backward()
+                optimizer.step()
+            ended = json.loads((folder / "rank-0" / "exit.json").read_text())
+            self.assertLessEqual({"parameters", "gradients", "moments"}, {entry["what"] for entry in ended["not_recorded"]})
+            self.assertEqual(ended["status"], "ok")
+
+    def test_wrong_use_stays_an_error(self):
+        def of_the_caller(name):
+            return name.no_such_attribute
+
+        with tempfile.TemporaryDirectory() as scratch:
+            record = plumbline.Record(pathlib.Path(scratch) / "one", model={}, steps=1, microbatches=1, optimizer=None)
+            with self.assertRaisesRegex(AttributeError, "no_such_attribute"):
+                plumbline.torch.watch_stage(record, 0, Part(model()), names=of_the_caller)
+            with self.assertRaisesRegex(ValueError, "names= gives"):
+                plumbline.torch.watch_stage(record, 0, Part(model()), names=lambda name: "one")
 
 
 if __name__ == "__main__":

@@ -290,6 +290,14 @@ class RulesTest(unittest.TestCase):
                 with record.step(numpy.ones(1)):
                     pass
 
+    def test_a_torch_without_distributed_needs_gather(self):
+        with mock.patch.dict("sys.modules", {"torch": types.SimpleNamespace(distributed=types.SimpleNamespace(is_available=lambda: False))}):
+            record = plumbline.Record(self.folder / "none", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER, rank=1, world_size=2)
+            record.stage(1, ["first"], {})
+            with self.assertRaisesRegex(RuntimeError, "give gather="):
+                with record.step(numpy.ones(1)):
+                    pass
+
     def test_ranks_that_record_otherwise_are_refused(self):
         for key, value in (("every", 2), ("microbatches", 8), ("level", "summary")):
             pipeline = Pipeline(self.folder / key, 2)

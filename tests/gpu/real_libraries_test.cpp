@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The real CUDA runtime and libnccl behind the interfaces, on a machine without a driver: every call reports the error,
 // and none hangs.
+#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
+
+#include <cstdlib>
 
 #include "pipeline/transport/nccl/gpu_api.hpp"
 #include "training/gpu/gpu_module.hpp"
@@ -14,6 +17,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+/// Read before the module is loaded.
+const char* const queues_of_the_user = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 
 class RealLibraries : public ::testing::Test {
  protected:
@@ -45,7 +51,12 @@ TEST_F(RealLibraries, OneNcclIsInTheProcess) {
   EXPECT_THAT(loaded_libraries("libnccl.so"), SizeIs(1));
   EXPECT_GE(support_.versions().nccl_built_with, 21700);
   EXPECT_EQ(nccl_.version(), support_.versions().nccl);
-  EXPECT_EQ(support_.versions().runtime / 1000, 13);
+  EXPECT_EQ(support_.versions().runtime / 1000, CUDART_VERSION / 1000);
+}
+
+TEST_F(RealLibraries, EachStreamHasAHardwareQueue) {
+  if (queues_of_the_user != nullptr) GTEST_SKIP() << "skipped because CUDA_DEVICE_MAX_CONNECTIONS is set";
+  EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
 }
 
 TEST_F(RealLibraries, IdsNeedNoGpuAndDiffer) {

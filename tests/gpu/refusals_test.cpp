@@ -94,6 +94,12 @@ TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
   EXPECT_THAT(ended.said, Not(HasSubstr("plumbline-gpu.so")));
 }
 
+TEST_F(GpuRefusals, OneHardwareQueueIsWarnedOf) {
+  const std::string warning = "warning: CUDA_DEVICE_MAX_CONNECTIONS=1 makes messages wait";
+  EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=1 " + pipeline + " --capabilities").said, HasSubstr(warning));
+  EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=8 " + pipeline + " --capabilities").said, Not(HasSubstr("warning")));
+}
+
 TEST_F(GpuRefusals, CapabilitiesWorkWithoutAGpu) {
   const Ended ended = end_of(pipeline + " --capabilities");
 

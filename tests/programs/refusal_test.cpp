@@ -40,6 +40,8 @@ class Refusal : public ::testing::Test {
     return path.string();
   }
 
+  testing::TemporaryFolder folder_;
+
   Ended on_three_ranks(const std::string& arguments) {
     return end_of(PLUMBLINE_MPI_COMMAND " " + bin() + "/plumbline-pipeline " + arguments);
   }
@@ -50,9 +52,6 @@ class Refusal : public ::testing::Test {
     return !std::filesystem::exists(path) || std::filesystem::is_empty(path);
   }
 
-  testing::TemporaryFolder folder_;
-
- private:
   Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
 };
 
@@ -232,6 +231,35 @@ TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
     EXPECT_EQ(ended.code, 3);
     EXPECT_THAT(ended.said, SaysOnce("/proc/record"));
   }
+}
+
+TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
+  const std::string other = "env LD_PRELOAD=" PLUMBLINE_OTHER_LIBTORCH " ASAN_OPTIONS=verify_asan_link_order=0 ";
+  const std::string options = " " + run_file({}) + record();
+
+  for (const std::string& command :
+       {other + bin() + "/plumbline-reference", PLUMBLINE_MPI_COMMAND " " + other + bin() + "/plumbline-pipeline"}) {
+    const Ended ended = end_of(command + options);
+
+    EXPECT_EQ(ended.code, 3);
+    EXPECT_THAT(ended.said, SaysOnce("LibTorch 2.9.1 is loaded, but this program was compiled for "));
+    EXPECT_TRUE(record_is_free());
+  }
+}
+
+// Its loader ends such a program before it can say anything itself.
+TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndSweeps) {
+  const std::string other = "LD_LIBRARY_PATH=" PLUMBLINE_EMPTY_LIBTORCH " " + bin() + "/plumbline ";
+  const std::string words = "the LibTorch in " PLUMBLINE_EMPTY_LIBTORCH " is loaded, which lacks _Z";
+
+  const Ended doctor = end_of(other + "doctor"),
+              sweep = end_of(other + "sweep " PLUMBLINE_FIXTURES "/sweeps/quick.toml --out " +
+                             (folder_ / "sweep").string());
+  EXPECT_EQ(doctor.code, 3);
+  EXPECT_THAT(doctor.said, ::testing::HasSubstr(words));
+  EXPECT_THAT(doctor.said, ::testing::HasSubstr("remove the other LibTorch from LD_LIBRARY_PATH"));
+  EXPECT_EQ(sweep.code, 1);  // no case was run
+  EXPECT_THAT(sweep.said, ::testing::HasSubstr(words));
 }
 
 // The CUDA build's own refusals are in tests/gpu.

@@ -22,6 +22,12 @@ std::string visible_devices() {
   return value == nullptr ? "is not set" : "is \"" + std::string(value) + "\"";
 }
 
+/// The oldest driver of a CUDA version's major version, which runs all of them. Empty for one that is newer than this.
+std::string driver_text(int runtime) {
+  const int major = runtime / 1000;
+  return major == 12 ? " (driver 525 or newer)" : major == 13 ? " (driver 580 or newer)" : "";
+}
+
 }  // namespace
 
 void check_nccl_library(const GpuVersions& versions, const std::vector<std::string>& nccl_libraries) {
@@ -47,7 +53,8 @@ void check_driver(GpuSupport& support) {
   const GpuVersions versions = support.versions();
   std::string why;
   const int count = support.device_count(why);
-  const std::string need = "CUDA " + std::to_string(versions.runtime / 1000) + ".0 or newer (driver 580 or newer)";
+  const std::string need =
+      "CUDA " + std::to_string(versions.runtime / 1000) + ".0 or newer" + driver_text(versions.runtime);
   if (versions.driver == 0) {
     throw SystemError("--device cuda: there is no NVIDIA driver on this machine (CUDA says: " + why +
                       "); install one for " + need +

@@ -15,4 +15,8 @@ void GpuMemoryLog::step_ended(std::int64_t step) {
                            memory.free_bytes, memory.total_bytes});
 }
 
+std::string GpuMemoryLog::uuid() const {
+  return gpu_ == nullptr ? "" : gpu_->device(index_).uuid;
+}
+
 }  // namespace plumbline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "record/writer.hpp"
 #include "training/gpu/gpu_support.hpp"
@@ -24,6 +25,8 @@ class GpuMemoryLog : public StepObserver {
   void step_began(std::int64_t step) override;
   /// Adds a row.
   void step_ended(std::int64_t step) override;
+  /// The GPU's, by which ranks that share one are known; empty without a GPU.
+  std::string uuid() const;
 
  private:
   RecordWriter& writer_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -29,6 +30,24 @@ TEST(LastWords, ElseTheLastLineThatSaysSomething) {
 
 TEST(LastWords, OfALineThatWasWrittenOverItsLastStateIsTold) {
   EXPECT_EQ(words_of("loading 50%\rloading 100%\rtrainer: no data\n"), "trainer: no data");
+}
+
+TEST(LastWords, TheLoadersOfAnotherLibTorchArePutInWords) {
+  const TemporaryFolder folder;
+  const std::string line = "/my bin/trainer: symbol lookup error: /my bin/trainer: undefined symbol: ";
+  const std::string advice =
+      ": this program was compiled for another version; remove the other LibTorch from LD_LIBRARY_PATH and LD_PRELOAD";
+  {
+    const EnvironmentVariable variable("LD_LIBRARY_PATH",
+                                       (folder.path().string() + "/none::" + folder.path().string()).c_str());
+    EXPECT_EQ(words_of(line + "_ZNK3c1010TensorImpl4dataEv\nbanner\n"),
+              "trainer: another LibTorch is loaded, which lacks _ZNK3c1010TensorImpl4dataEv" + advice);
+    folder.file("libtorch_cpu.so", "");
+    EXPECT_EQ(words_of(line + "_ZTIN5torch8autograd4NodeE\n"),
+              "trainer: the LibTorch in " + folder.path().string() +
+                  " is loaded, which lacks _ZTIN5torch8autograd4NodeE" + advice);
+  }
+  EXPECT_EQ(words_of(line + "MPI_Init\n"), line + "MPI_Init") << "no LibTorch's";
 }
 
 TEST(LastWords, LongLinesAreCutOff) {

@@ -57,6 +57,17 @@ TEST(GpuCheck, DistinguishesNoDriverFromAnOldOne) {
   EXPECT_THAT(refusal(gpus), AllOf(HasSubstr("runs CUDA up to 12.4"), HasSubstr("CUDA 13.0 or newer")));
 }
 
+TEST(GpuCheck, NamesTheDriverOfTheRuntimesMajorVersion) {
+  testing::FakeGpus gpus;
+  gpus.installed.runtime = 12080;
+  gpus.installed.driver = 11080;
+  EXPECT_THAT(refusal(gpus), HasSubstr("needs a driver for CUDA 12.0 or newer (driver 525 or newer);"));
+  gpus.installed.runtime = 14000;
+  EXPECT_THAT(refusal(gpus), HasSubstr("needs a driver for CUDA 14.0 or newer;"));
+  gpus.installed = {12020, 12080, 22809, 22809};
+  EXPECT_EQ(refusal(gpus), "");
+}
+
 // Within a major version a driver supports newer runtimes.
 TEST(GpuCheck, AcceptsADriverOfTheSameMajorVersion) {
   testing::FakeGpus gpus;

@@ -28,6 +28,7 @@ TEST(GpuMemoryLog, WritesOneRowPerStep) {
             "step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n"
             "0,1,3,2,300,1000\n1,1,3,2,250,1000\n");
   EXPECT_EQ(gpus.resets, 2);
+  EXPECT_EQ(log.uuid(), "GPU-0");
 }
 
 TEST(GpuMemoryLog, DoesNotResetSharedPeaks) {
@@ -51,6 +52,7 @@ TEST(GpuMemoryLog, WritesNothingWithoutAGpu) {
   log.step_ended(0);
 
   EXPECT_FALSE(std::filesystem::exists(writer.folder() / "gpu_memory.csv"));
+  EXPECT_EQ(log.uuid(), "");
 }
 
 }  // namespace
