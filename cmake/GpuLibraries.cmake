@@ -6,7 +6,8 @@
 #   3. the nvidia wheels beside the torch wheel: nvidia/cu13, nvidia/cuda_runtime and its siblings (CUDA 12), nvidia/nccl
 #   4. conda: the prefix that LibTorch lies in, $CONDA_PREFIX
 #   5. the CUDA toolkit: $CUDA_HOME, $CUDA_PATH, that of nvcc on PATH, /usr/local/cuda-MAJOR.MINOR, /usr/local/cuda, /usr
-#   6. NCCL alone: $NCCL_HOME before 3, and behind 5 the system's folders (NVIDIA's images, libnccl-dev)
+#   6. NCCL alone: $NCCL_HOME before 5 (LibTorch's own stands before that of a cluster's module), and behind 5 the system's folders (NVIDIA's
+#      images, libnccl-dev). One older than the wheel's is refused: LibTorch was linked against its own, and calls what an older one lacks.
 # Where no place has both, the first headers and the first library of the same major version are taken: the summary names both paths.
 # GpuLibraries_SYSTEM stands before the places of the system, for tests.
 
@@ -73,7 +74,14 @@ function(plumbline_find_gpu_libraries)
       list(APPEND conda "${prefix}")
     endif()
   endforeach()
-  string(REGEX REPLACE "[.].*" "" major "${LibTorch_CUDA_VERSION}")
+  set(cuda "${LibTorch_CUDA_VERSION}")
+  if(NOT cuda) # conda's package libtorch, which has no file that says it
+    _gpu_library(library "libcudart*.so" "${LibTorch_LIBRARY_DIR}")
+    if(library MATCHES "[.]so[.]([0-9]+)$")
+      set(cuda "${CMAKE_MATCH_1}")
+    endif()
+  endif()
+  string(REGEX REPLACE "[.].*" "" major "${cuda}")
   set(missing "")
 
   # The CUDA runtime.
@@ -89,7 +97,7 @@ function(plumbline_find_gpu_libraries)
       list(APPEND places "${nvcc}")
     endif()
     if(major)
-      list(APPEND places "${GpuLibraries_SYSTEM}/usr/local/cuda-${LibTorch_CUDA_VERSION}")
+      list(APPEND places "${GpuLibraries_SYSTEM}/usr/local/cuda-${cuda}")
     endif()
     list(APPEND places "${GpuLibraries_SYSTEM}/usr/local/cuda" "${GpuLibraries_SYSTEM}/usr")
   endif()
@@ -158,7 +166,7 @@ function(plumbline_find_gpu_libraries)
     set(lacking " (${lacking})")
   endif()
   if(NOT found_headers)
-    list(APPEND missing "the headers of CUDA ${LibTorch_CUDA_VERSION} in ${looked}${lacking}. -DCUDAToolkit_ROOT=DIR names another place")
+    list(APPEND missing "the headers of CUDA ${cuda} in ${looked}${lacking}. -DCUDAToolkit_ROOT=DIR names another place")
   endif()
   if(NOT found_library)
     list(APPEND missing "libcudart.so.${major} in ${looked}. -DCUDAToolkit_ROOT=DIR names another place")
@@ -167,7 +175,7 @@ function(plumbline_find_gpu_libraries)
   # NCCL.
   set(places ${NCCL_ROOT} $ENV{NCCL_ROOT})
   if(NOT places)
-    set(places $ENV{NCCL_HOME} "${site}/nvidia/nccl" "${library_prefix}" ${conda} $ENV{CUDA_HOME} $ENV{CUDA_PATH}
+    set(places "${site}/nvidia/nccl" "${library_prefix}" ${conda} $ENV{NCCL_HOME} $ENV{CUDA_HOME} $ENV{CUDA_PATH}
                "${GpuLibraries_SYSTEM}/usr/local/cuda" "${GpuLibraries_SYSTEM}/usr/local" "${GpuLibraries_SYSTEM}/usr")
   endif()
   set(nccl_include "")
@@ -196,9 +204,13 @@ function(plumbline_find_gpu_libraries)
   endif()
   # LibTorch loads the one beside it; a process has only one, the first that is loaded.
   _gpu_nccl(version library "${site}/nvidia/nccl")
-  if(nccl_version AND library AND version AND NOT version STREQUAL nccl_version)
+  if(nccl_version AND library AND version AND nccl_version VERSION_LESS version)
+    string(CONCAT text "an NCCL that LibTorch can load: ${nccl_version} (${nccl_library}) is older than ${version}, which LibTorch brings (${library}). "
+                       "Leave out NCCL_ROOT, or name a newer one")
+    list(APPEND missing "${text}")
+  elseif(nccl_version AND library AND version AND nccl_version VERSION_GREATER version)
     message(WARNING "Two NCCLs: ${nccl_version} in ${nccl_include} is compiled against, and LibTorch brings ${version} (${library}). A process loads one of "
-                    "them: put ${nccl_library} first in LD_LIBRARY_PATH, or leave out NCCL_ROOT and NCCL_HOME.")
+                    "them: put ${nccl_library} first in LD_LIBRARY_PATH, or leave out NCCL_ROOT.")
   endif()
 
   set(CudaRuntime_INCLUDE_DIRS "${found_headers}" PARENT_SCOPE)

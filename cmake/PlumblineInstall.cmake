@@ -5,19 +5,20 @@ include(CMakePackageConfigHelpers)
 install(TARGETS plumbline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 if(PLUMBLINE_TRAINERS)
   # LibTorch stays where it is; where that is below the project, CMake's own INSTALL_RPATH_USE_LINK_PATH leaves it out.
-  # The same goes for an MPI of scripts/dependencies.
+  # The same goes for an MPI of scripts/dependencies, and for the CUDA runtime and NCCL beside LibTorch.
   set(rpath "${LibTorch_LIBRARY_DIR}")
-  foreach(library IN LISTS MPI_C_LIBRARIES)
+  foreach(library IN LISTS MPI_C_LIBRARIES CudaRuntime_LIBRARY NCCL_LIBRARY)
     cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${library}" ours)
     if(ours)
       cmake_path(GET library PARENT_PATH folder)
       list(APPEND rpath "${folder}")
     endif()
   endforeach()
+  list(REMOVE_DUPLICATES rpath)
   set_target_properties(plumbline-reference plumbline-pipeline PROPERTIES INSTALL_RPATH "${rpath}" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS plumbline-reference plumbline-pipeline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   if(TARGET plumbline_gpu_module)
-    set_target_properties(plumbline_gpu_module PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIR}" INSTALL_RPATH_USE_LINK_PATH ON)
+    set_target_properties(plumbline_gpu_module PROPERTIES INSTALL_RPATH "${rpath}" INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS plumbline_gpu_module LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # programs look beside themselves
   endif()
 endif()

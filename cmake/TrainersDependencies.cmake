@@ -62,8 +62,13 @@ endif()
 
 # What was taken from where.
 message(STATUS "LibTorch ${LibTorch_VERSION}: ${LibTorch_LIBRARY_DIR}")
-list(GET MPI_C_LIBRARIES 0 _mpi)
-message(STATUS "MPI ${MPI_C_VERSION}: ${MPI_C_COMPILER}, ${_mpi}")
+set(_mpi ${MPI_C_COMPILER})
+if(MPI_C_LIBRARIES) # not where the compiler is MPI's wrapper, which adds them
+  list(GET MPI_C_LIBRARIES 0 _library)
+  list(APPEND _mpi ${_library})
+endif()
+list(JOIN _mpi ", " _mpi)
+message(STATUS "MPI ${MPI_C_VERSION}: ${_mpi}")
 if(PLUMBLINE_HAS_CUDA)
   list(GET CudaRuntime_INCLUDE_DIRS 0 _headers)
   message(STATUS "CUDA ${CudaRuntime_VERSION}: ${_headers}, ${CudaRuntime_LIBRARY}")

@@ -34,6 +34,35 @@ logged() {
   return 1
 }
 
+# pypi LOG PYTHON OPTION...: pip install of that Python; what PyPI does not give ends the script, with what to do ($instead: another way).
+pypi() {
+  local log=$1 python=$2 option
+  local -a asked=()
+  shift 2
+  logged "$log" "$python" -m pip install --no-input --no-cache-dir --disable-pip-version-check --root-user-action=ignore "$@" && return 0
+  for option in "$@"; do [[ $option == -[!r]* ]] || asked+=("$option"); done
+  fail 3 "PyPI did not give ${asked[*]}" "Where it cannot be reached: name a mirror (PIP_INDEX_URL)${instead:+, or $instead}." \
+    "Then call this again: it goes on where it stopped."
+}
+
+# cached BUILD NAME: an entry of CMake's cache there; nothing where there is none.
+cached() { sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt" 2>/dev/null || true; }
+
+# follow BUILD: LibTorch_ROOT, MPI_HOME, CC and CXX, where the environment does not set them, are those that BUILD was configured with.
+follow() {
+  local name value
+  local -A entries=([LibTorch_ROOT]=LibTorch_ROOT [MPI_HOME]=MPI_HOME [CC]=CMAKE_C_COMPILER [CXX]=CMAKE_CXX_COMPILER)
+  for name in "${!entries[@]}"; do
+    value=${!name:-$(cached "$1" "${entries[$name]}")}
+    if [[ -z $value || $name == MPI_HOME && $value == "$PWD/$state/tools" ]]; then # scripts/dependencies knows it
+      unset "$name"
+      continue
+    fi
+    [[ $name == C* ]] || value=$(realpath -ms "$value")
+    export "$name=$value"
+  done
+}
+
 # nproc would take OMP_NUM_THREADS for the number of cores.
 cores() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced before anything starts mpirun: what a container needs, and one compute thread a rank.
+# Sourced before anything starts mpirun: the MPI of the build ($preset, else cpu), what a container needs, and one compute thread a rank.
+mpi_home=${MPI_HOME:-$(cached "build/${preset:-cpu}" MPI_HOME)}
+[[ -z $mpi_home || ! -x $mpi_home/bin/mpirun || $(type -P mpirun) == "$mpi_home/bin/mpirun" ]] || PATH=$mpi_home/bin:$PATH
 export OMP_NUM_THREADS=1
 # Open MPI refuses to run as root unless told twice; in a container root is all there is.
 ((EUID != 0)) || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

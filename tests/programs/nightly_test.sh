@@ -12,7 +12,20 @@ printf '#!/bin/bash\ntrue\n' >scripts/build
 printf '#!/bin/bash\necho fuzz >>calls\n' >scripts/fuzz
 printf '#!/bin/bash\necho witness >>calls\n[[ ! -e broken ]]\n' >scripts/witness
 chmod +x scripts/*
-printf 'build\ncalls\nbroken\n' >.gitignore
+# Of versions: any torch is here, and any LibTorch compiles.
+printf '#!/bin/bash\necho examples >>calls\n' >scripts/examples
+printf '#!/bin/bash\necho debian >>calls\n[[ ! -e broken ]]\n' >scripts/bare-debian
+cat >scripts/torch-python <<'END'
+#!/bin/bash
+mkdir -p .deps/torch-$1/{bin,lib/python3.11/site-packages/torch} build/libtorch-$1/bin
+ln -sf "$(type -P true)" .deps/torch-$1/bin/python
+ln -sf "$(type -P true)" build/libtorch-$1/bin/plumbline
+END
+mkdir bin
+printf '#!/bin/bash\n[[ $* != *index* ]] || echo "torch (2.15.0)"\n[[ $* != *libtorch-2* ]] || echo "read" >>calls\n' >bin/python3
+ln -s "$(type -P true)" bin/cmake
+chmod +x scripts/* bin/python3
+printf 'build\n.deps\ncalls\nbroken\n' >.gitignore
 git init -q .
 commit() { git add -A && git -c user.name=n -c user.email=e commit -q --allow-empty -m "$1"; }
 commit first
@@ -39,4 +52,12 @@ expect 1 "witness fuzz " "these parts failed: witness" scripts/nightly witness f
 expect 1 "witness " "fuzz held" scripts/nightly fuzz witness # the one that failed again, the other not
 rm broken
 expect 0 "witness " "all of it holds" scripts/nightly fuzz witness
+# Steps of a part that held are not done again, unless all are to be.
+PATH=$tree/bin:$PATH
+before="examples examples examples read read read " # read: what is between the oldest LibTorch and the newest
+touch broken
+expect 1 "${before}debian debian " "  Debian trixie" scripts/nightly versions
+rm broken
+expect 0 "debian debian " "the headers of LibTorch 2.13.0: held" scripts/nightly versions
+expect 0 "${before}debian debian " "versions holds" env AGAIN=1 scripts/nightly versions
 grep -q . build/nightly/witness.held || { echo "no time was kept" && exit 1; }
