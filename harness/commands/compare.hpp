@@ -7,6 +7,7 @@
 #include <string>
 
 #include "record/verdict.hpp"
+#include "support/json.hpp"
 
 namespace plumbline {
 
@@ -34,7 +35,7 @@ std::string comparison_text(const CellVerdict& cell);
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
             const std::optional<std::filesystem::path>& calibration = std::nullopt,
             const std::optional<std::filesystem::path>& request = std::nullopt,
-            const std::optional<std::filesystem::path>& page = std::nullopt);
+            const std::optional<std::filesystem::path>& page = std::nullopt, const Json& harness = {});
 
 /// The comparison as a sweep's folder of one case, with its report: `plumbline report` rewrites it. The two records
 /// are linked to, not copied. Throws InputError if the folder exists and is not empty.
