@@ -25,14 +25,19 @@ std::string loaded_libtorch() {
 /// The loader's line about a program that was started with another LibTorch than its own, in words; other lines
 /// unchanged. Such a program ends before it can say so itself.
 std::string in_words(const std::string& line) {
-  static const std::regex lookup(
-      R"((?:.*/)?([^/:]+): symbol lookup error: .*undefined symbol: (_Z\w*N\w?(?:5torch|3c10|2at)\d\w*).*)");
-  std::smatch match;
-  if (!std::regex_match(line, match, lookup)) return line;
+  // No std::regex: it recurses once per character, and a line may have any length.
+  constexpr std::string_view lookup = ": symbol lookup error: ", undefined = "undefined symbol: ";
+  const std::size_t end = line.find(lookup), name = line.find(undefined, end);
+  if (end == std::string::npos || name == std::string::npos) return line;
+  const std::string program = line.substr(0, end), symbol = line.substr(name + undefined.size());
+  const auto is_of = [&](const char* scope) { return symbol.find(scope) != std::string::npos; };
+  if (!symbol.starts_with("_Z") ||
+      !(is_of("N5torch") || is_of("NK5torch") || is_of("N3c10") || is_of("NK3c10") || is_of("N2at") || is_of("NK2at")))
+    return line;
   return fmt::format(
       "{}: {} is loaded, which lacks {}: this program was compiled for another version; remove the other LibTorch from "
       "LD_LIBRARY_PATH and LD_PRELOAD",
-      match.str(1), loaded_libtorch(), match.str(2));
+      program.substr(program.rfind('/') + 1), loaded_libtorch(), symbol.substr(0, symbol.find_first_of(" ,")));
 }
 
 }  // namespace

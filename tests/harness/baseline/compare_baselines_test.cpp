@@ -228,7 +228,7 @@ TEST(CompareBaselines, EveryRunIsCompared) {
 TEST(CompareBaselines, StepsThatAreNotThereAnyMoreAreAChange) {
   const BaselineComparison found = after([](Baseline& now) { now.references[0].losses.pop_back(); });
 
-  EXPECT_THAT(told(found), Contains("bits tiny-sgd: 2 steps have a loss before, 1 now"));
+  EXPECT_THAT(told(found), Contains("bits tiny-sgd: 2 steps with a loss before, 1 now"));
 }
 
 struct OtherLoss {

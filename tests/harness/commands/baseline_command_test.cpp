@@ -64,12 +64,12 @@ TEST_F(BaselineCommand, IsKeptOnceAndListed) {
   EXPECT_THAT(run("list").said, HasSubstr("no baseline in "));
   const Result saved = of_release("save");
   EXPECT_EQ(saved.code, 0) << saved.said;
-  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 references and 1 cases of sweep kept"));
+  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 reference and 1 case of sweep kept"));
 
   const Result again = of_release("save");
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.said, HasSubstr("exists; plumbline baseline accept release "));
-  EXPECT_THAT(run("list").said, HasSubstr("release: sweep kept, 1 cases, "));
+  EXPECT_THAT(run("list").said, HasSubstr("release: sweep kept, 1 case, "));
 }
 
 TEST_F(BaselineCommand, AnEqualSweepHoldsAndLeavesTheComparisonForThePage) {
@@ -135,7 +135,7 @@ TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
 
 TEST_F(BaselineCommand, CellsAndReferencesAreCountedAndAllBaselinesListedByName) {
   add_cell();
-  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 references and 2 cases of sweep kept, "));
+  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 reference and 2 cases of sweep kept, "));
   run("save before " + out_.string());
   folder_.file("kept/README.md", "what these are");
 

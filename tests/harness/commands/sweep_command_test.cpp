@@ -41,8 +41,10 @@ TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
   const Result red = judge();
 
   EXPECT_EQ(red.code, 1);
-  EXPECT_THAT(red.said, HasSubstr("\nDOES NOT HOLD: 0 of 3 cases hold\n1 case of 1 does not hold; the first divergence "
-                                  "of each is below.\n"));
+  EXPECT_THAT(
+      red.said,
+      HasSubstr("\nDOES NOT HOLD: 0 of 1 case hold, of 3 in the sweep\n1 case of 1 does not hold; the first divergence "
+                "of each is below.\n"));
 }
 
 TEST_F(JudgeCommand, AReferenceThatShowsNothingIsNamedWithItsCheck) {
