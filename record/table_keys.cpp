@@ -15,7 +15,10 @@ std::int64_t units(const Manifest& manifest) {
 }  // namespace
 
 TableKeys::TableKeys(const Manifest& manifest, Complete demand, bool complete)
-    : manifest_(manifest), demand_(demand), complete_(complete) {}
+    : manifest_(manifest),
+      demand_(demand),
+      // A recorder that could not see actions any more has rows of the steps before.
+      complete_(complete && (demand != Complete::each_index || manifest.recorded({"actions"}))) {}
 
 bool TableKeys::Numbers::insert(std::int64_t number) {
   if (number < first_missing_) return false;

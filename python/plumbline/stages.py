@@ -13,6 +13,10 @@ Named = list[tuple[str, Any]]
 TensorRow = tuple[str, str, int, Any, float | None]  # kind, name, stage, tensor, learning rate
 
 
+def identities(parameters: Named) -> list[tuple[str, int]]:
+    return [(name, id(one)) for name, one in parameters]
+
+
 @dataclass
 class Stage:
     """A stage of this rank."""
@@ -23,6 +27,9 @@ class Stage:
     gradient_of: Callable[[Any], Any] | None = None
     master_of: Callable[[Any], Any] | None = None
     again: Callable[[], Named] | None = None  # returns the current parameters
+
+    def __post_init__(self) -> None:
+        self.known = identities(self.parameters)
 
     @property
     def trained(self) -> list[Any]:
@@ -46,10 +53,10 @@ class Stage:
 
     def replaced(self) -> bool:
         """Whether the trainer has replaced parameters by other objects, which are recorded from then on."""
-        now = self.again() if self.again else self.parameters
-        if [(name, id(one)) for name, one in now] == [(name, id(one)) for name, one in self.parameters]:
+        now = self.again() if self.again else []
+        if not self.again or identities(now) == self.known:  # a list that the trainer has set itself stays
             return False
-        self.parameters = now
+        self.parameters, self.known = now, identities(now)
         return True
 
     def parameter_rows(self, rates: dict[int, float]) -> Iterator[TensorRow]:

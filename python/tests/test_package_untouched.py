@@ -226,6 +226,13 @@ class UntouchedTest(unittest.TestCase):
         (note,) = self.ended()["notes"]
         self.assertRegex(note, r"the parameter objects changed in step 1 \(as load_state_dict\(assign=True\) does\)")
 
+    def test_parameters_that_the_trainer_set_itself_stay(self):
+        trainer = Trainer().recorded(self.folder / "one")
+        masters = [(name, parameter.detach().clone()) for name, parameter in trainer.record.stages[0].parameters]
+        trainer.record.stages[0].parameters = masters
+        self.assertFalse(trainer.record.stages[0].replaced())
+        self.assertIs(trainer.record.stages[0].parameters, masters)
+
     def test_copies_and_pickles_of_the_model_are_not_watched(self):
         def copied(step, trainer):
             torch.save(trainer.model, io.BytesIO())

@@ -76,7 +76,9 @@ class ParametersCheck : public StepCheck {
         return found == rates.end() ? std::string("absent") : to_text(found->second);
       };
       const std::string expected = text(theirs), got = text(mine);
-      if (expected != got) report_rate(now.step, placed.rank, placed.row->name, expected, got);
+      const auto rate = theirs.find(placed.row->name);
+      const bool finite = rate == theirs.end() || std::isfinite(rate->second);
+      if (expected != got || !finite) report_rate(now.step, placed.rank, placed.row->name, expected, got);
     }
   }
 
