@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS plumbline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 if(PLUMBLINE_TRAINERS)
   # LibTorch stays where it is; where that is below the project, CMake's own INSTALL_RPATH_USE_LINK_PATH leaves it out.
-  # The same goes for an MPI of scripts/dependencies, and for the CUDA runtime and NCCL beside LibTorch.
+  # The same goes for an MPI of scripts/dependencies, and for the CUDA runtime and NCCL of its wheels.
   set(rpath "${LibTorch_LIBRARY_DIR}")
   foreach(library IN LISTS MPI_C_LIBRARIES CudaRuntime_LIBRARY NCCL_LIBRARY)
     cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${library}" ours)

@@ -29,6 +29,9 @@ struct Finding {
 /// "step 2, microbatch 3", "the start" for step -1.
 std::string step_words(std::int64_t step, std::optional<std::int64_t> microbatch = std::nullopt);
 
+/// "step 1, microbatch 3, stage 2, rank 2": the parts that are known.
+std::string place_in_run(const Finding& finding);
+
 /// "step 1, microbatch 3, stage 2, rank 2, forward, layers.3": the parts that are known.
 std::string place_text(const Finding& finding);
 

@@ -109,7 +109,7 @@ std::string headline(const Verdict& verdict) {
   const auto all = std::max(selection.of_cells, std::ssize(verdict.cells));
   const auto cells = !verdict.holds && selection.cells < all ? selection.cells : all;
   std::string text = fmt::format("{}: {} of {}", verdict_word(verdict), grouped(holding), count_text(cells, "case"));
-  if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // failing cases are not counted here
+  if (!verdict.holds) text += holding == 1 || cells == 1 ? " holds" : " hold";  // failing cases are not counted here
   if (cells < all) text += fmt::format(", of {} in the sweep", grouped(all));
   if (!verdict.selection.checks.empty()) text += fmt::format(", {} of {}", grouped(asked), count_text(checks, "check"));
   if (unstable > 0) text += fmt::format(", {} unstable", grouped(unstable));

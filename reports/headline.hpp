@@ -20,7 +20,7 @@ std::string not_recorded_words(const Verdict& verdict);
 std::string verdict_word(const Verdict& verdict);
 
 /// "Holds: 123 of 123 cases", "Holds in part: 3 of 123 cases", "Does not hold: 2 of 4 cases hold, 1 unstable, 1 not
-/// run", "Does not hold: 0 of 1 case hold, of 6 in the sweep", "Holds in part: 6 of 6 cases, 2 of 15 checks", and
+/// run", "Does not hold: 0 of 1 case holds, of 6 in the sweep", "Holds in part: 6 of 6 cases, 2 of 15 checks", and
 /// "(within calibrated limits, not in bits)" if it applies.
 std::string headline(const Verdict& verdict);
 

@@ -70,12 +70,6 @@ std::string item_words(const Finding& divergence) {
          (divergence.direction.empty() ? "" : " " + divergence.direction);
 }
 
-std::string place_in_run(const Finding& divergence) {
-  Finding place = divergence;
-  place.direction = place.item = "";
-  return place_text(place);
-}
-
 /// "the bits differ": what a divergence adds to its place.
 std::string without_place(const Finding& divergence) {
   const std::string place = place_in_run(divergence) + ", ";
@@ -178,7 +172,8 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   for (const auto& check : cell.checks) {
     if (!is_blocking(check)) continue;
     std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
-    if (place == heading || reason.find("step ") != std::string::npos) place.clear();  // the reason has it
+    const bool begins = check.first_divergence && reason.starts_with(place_in_run(*check.first_divergence));
+    if (place == heading || begins || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
     if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
       reason.erase(0, cell.first_divergence->words.size());
     const bool same =

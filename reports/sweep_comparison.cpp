@@ -197,12 +197,12 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   if (!page.is_valid()) throw std::logic_error("comparison template: " + page.error_message());
   const auto changes = cell_changes(before, now);
   const ChangeCounts counts = counts_of(changes, now);
-  std::set<std::string> moved_runs;
-  if (values.result)
-    for (const BaselineResult::Change& change : values.result->changes) moved_runs.insert(change.where);
-  const std::int64_t moved = std::ssize(moved_runs);
-  const std::string word = word_of(counts, std::ssize(changes), moved);
-  const bool bad = !now.holds || counts.worse + counts.gone + moved > 0;
+  const auto value_changes = values.result ? values.result->changes : std::vector<BaselineResult::Change>{};
+  std::set<std::string> moved;  // runs
+  for (const auto& [kind, where, words] : value_changes)
+    if (kind != "coverage") moved.insert(where);
+  const std::string word = word_of(counts, std::ssize(changes), std::ssize(moved));
+  const bool bad = !now.holds || counts.worse + counts.gone > 0 || !value_changes.empty();
   PageData data, sides = page_list();
   sides.push_back(side("before", before, pages.before));
   sides.push_back(side("now", now, pages.now));

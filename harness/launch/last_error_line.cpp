@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 namespace plumbline {
@@ -30,10 +33,10 @@ std::string in_words(const std::string& line) {
   const std::size_t end = line.find(lookup), name = line.find(undefined, end);
   if (end == std::string::npos || name == std::string::npos) return line;
   const std::string program = line.substr(0, end), symbol = line.substr(name + undefined.size());
-  const auto is_of = [&](const char* scope) { return symbol.find(scope) != std::string::npos; };
-  if (!symbol.starts_with("_Z") ||
-      !(is_of("N5torch") || is_of("NK5torch") || is_of("N3c10") || is_of("NK3c10") || is_of("N2at") || is_of("NK2at")))
-    return line;
+  constexpr std::array scopes = {"N5torch", "NK5torch", "N3c10", "NK3c10", "N2at", "NK2at"};
+  const bool of_libtorch =
+      std::ranges::any_of(scopes, [&](const char* scope) { return symbol.find(scope) != std::string::npos; });
+  if (!symbol.starts_with("_Z") || !of_libtorch) return line;
   return fmt::format(
       "{}: {} is loaded, which lacks {}: this program was compiled for another version; remove the other LibTorch from "
       "LD_LIBRARY_PATH and LD_PRELOAD",

@@ -53,8 +53,10 @@ class Stage:
 
     def replaced(self) -> bool:
         """Whether the trainer has replaced parameters by other objects, which are recorded from then on."""
-        now = self.again() if self.again else []
-        if not self.again or identities(now) == self.known:  # a list that the trainer has set itself stays
+        if not self.again:
+            return False
+        now = self.again()
+        if identities(now) == self.known:  # a list that the trainer has set itself stays
             return False
         self.parameters, self.known = now, identities(now)
         return True

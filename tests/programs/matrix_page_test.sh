@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# matrix_page_test.sh SOURCE: scripts/matrix-page on made rows: shares with their intervals, red rows, escaped texts.
+# matrix_page_test.sh SOURCE: scripts/matrix-page on made rows: shares with their intervals, red rows, escaped texts; and scripts/artefacts on its page.
 set -euo pipefail
 source=$1
 work=$(mktemp -d)
@@ -63,3 +63,12 @@ has "$rows_of_page" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4<
 has "$said" 'not as expected: hangs end rank 1 of 2'
 echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
 has "$(cat "$work/error")" 'has no rows'
+
+# The index of pages: red where one of them is.
+mkdir "$work/pages" && mv "$work/page.html" "$work/pages"
+list=$("$source/scripts/artefacts" "$work/pages" --index "$work/index.html")
+index=$(<"$work/index.html")
+has "$list" "| $work/pages/page.html | "
+has "$index" '1 page, the newest first.'
+has "$index" '<header class="band bad">'
+has "$index" '<td class="fail">'

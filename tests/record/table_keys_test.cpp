@@ -150,6 +150,21 @@ std::string wrong_in(const std::vector<std::int64_t>& numbers, Complete demand) 
   return keys.finish().value_or("");
 }
 
+TEST(TableKeys, OfActionsThatTheRecorderLostInMidRunNothingIsMissing) {
+  for (const bool lost : {false, true}) {
+    Manifest manifest;
+    manifest.steps = 3;
+    if (lost) manifest.not_recorded = {{"actions", "torch has none"}};
+    TableKeys actions(manifest, Complete::each_index, true), steps(manifest, Complete::each_step, true);
+    for (TableKeys* keys : {&actions, &steps})
+      for (const std::int64_t step : {0, 1})
+        EXPECT_EQ(keys->accept(step, 0, [] { return std::string(); }), std::nullopt);
+
+    EXPECT_EQ(actions.finish().value_or("").find("no row of step 2") == 0, !lost);
+    EXPECT_THAT(steps.finish().value_or(""), ::testing::StartsWith("no row of step 2"));
+  }
+}
+
 TEST(TableKeys, NumbersOfAStepMayComeInAnyOrderEachOnce) {
   for (const auto demand : {Complete::each_microbatch, Complete::each_index}) {
     EXPECT_EQ(wrong_in({0, 1, 2, 3}, demand), "");

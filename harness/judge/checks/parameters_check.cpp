@@ -63,6 +63,7 @@ class ParametersCheck : public StepCheck {
   /// Compares the rate applied in a step: of each parameter if a record has several and both assign them to parameters,
   /// else of each rank, including ranks that own nothing.
   void compare_learning_rates(const StepEvidence& now) {
+    for (const RecordIndex* rows : {&now.reference_rows, &now.candidate_rows}) demand_finite_rates(now.step, *rows);
     const auto theirs = rates_of(now.reference_rows), mine = rates_of(now.candidate_rows);
     const auto several = [](const Rates& rates) {
       return std::ranges::any_of(rates, [&](const auto& rate) { return rate.second != rates.begin()->second; });
@@ -76,9 +77,7 @@ class ParametersCheck : public StepCheck {
         return found == rates.end() ? std::string("absent") : to_text(found->second);
       };
       const std::string expected = text(theirs), got = text(mine);
-      const auto rate = theirs.find(placed.row->name);
-      const bool finite = rate == theirs.end() || std::isfinite(rate->second);
-      if (expected != got || !finite) report_rate(now.step, placed.rank, placed.row->name, expected, got);
+      if (expected != got) report_rate(now.step, placed.rank, placed.row->name, expected, got);
     }
   }
 
@@ -89,6 +88,14 @@ class ParametersCheck : public StepCheck {
       if (placed.row->kind == "parameter" && placed.row->learning_rate)
         rates.emplace(placed.row->name, *placed.row->learning_rate);
     return rates;
+  }
+
+  void demand_finite_rates(std::int64_t step, const RecordIndex& rows) {
+    for (const auto& placed : rows.all_tensors()) {
+      const double rate = placed.row->learning_rate.value_or(0);
+      if (placed.row->kind == "parameter" && !std::isfinite(rate))
+        report_rate(step, placed.rank, placed.row->name, "a finite number", to_text(rate));
+    }
   }
 
   void report_rate(std::int64_t step, std::int64_t rank, const std::string& parameter, const std::string& expected,

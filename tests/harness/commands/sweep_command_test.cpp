@@ -43,7 +43,7 @@ TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
   EXPECT_EQ(red.code, 1);
   EXPECT_THAT(
       red.said,
-      HasSubstr("\nDOES NOT HOLD: 0 of 1 case hold, of 3 in the sweep\n1 case of 1 does not hold; the first divergence "
+      HasSubstr("\nDOES NOT HOLD: 0 of 1 case holds, of 3 in the sweep\n1 case of 1 does not hold; the first divergence "
                 "of each is below.\n"));
 }
 

@@ -36,6 +36,17 @@ TEST(Statistics, OfOneDigestAreEqual) {
   expect_statistics_red([](TensorRow& row) { row.l2 *= 1 + 1e-12; }, "l2");
 }
 
+/// An external trainer's may overflow.
+TEST(Statistics, AnInfiniteNormIsCloseToNone) {
+  for (const bool of_candidate : {false, true}) {
+    SyntheticCell cell;
+    for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
+    tensor_row(of_candidate ? cell.candidate : cell.reference, 1, "gradient", name).l2 = HUGE_VAL;
+
+    EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the bits are the same, but l2 is"));
+  }
+}
+
 TEST(Statistics, TheSumOfSquaresMayBeAddedInAnyOrder) {
   SyntheticCell cell;
   TensorRow& row = tensor_row(cell.candidate, 1, "gradient", name);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <sstream>
+
+#include "harness/commands/compare.hpp"
+#include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -29,6 +34,37 @@ TEST(Parameters, LearningRateOfOneRank) {
   SyntheticCell cell(with_empty_stage());
   cell.candidate.ranks[1].steps[1].learning_rate = 0.0011;
   EXPECT_EQ(expect_red(cell, {"parameters"}, "learning_rate", 1).rank, 1);
+}
+
+/// Adds the column that only external recorders write, with this rate for each parameter behind step 0.
+void add_rates(const std::filesystem::path& record, std::size_t ranks, const std::string& rate) {
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::filesystem::path table = record / rank_folder(static_cast<std::int64_t>(rank)) / "tensors.csv";
+    std::istringstream before(read_file(table));
+    std::string after, line;
+    std::getline(before, line);
+    after = line + ",learning_rate\n";
+    while (std::getline(before, line)) after += line + "," + (line.starts_with("0,parameter,") ? rate : "") + "\n";
+    write_file(table, after);
+  }
+}
+
+TEST(Parameters, TheLearningRateOfEachIsAFiniteNumber) {
+  for (const std::string rate : {"nan", "inf", "-inf", "0.5"}) {
+    for (const bool both : {false, true}) {
+      SyntheticCell cell;
+      for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
+      const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+      add_rates(candidate, cell.candidate.ranks.size(), rate);
+      if (both) add_rates(reference, cell.reference.ranks.size(), rate);
+
+      const CellVerdict verdict = compare_records(reference, candidate);
+
+      const CheckResult& result = result_of(verdict, "parameters");
+      EXPECT_EQ(result.outcome, rate == "0.5" ? Outcome::holds : Outcome::fails) << rate;
+      EXPECT_EQ(result.reason.find("expected a finite number") == std::string::npos, rate == "0.5") << result.reason;
+    }
+  }
 }
 
 TEST(Parameters, EachWayInWhichOneIsWrongIsTold) {
