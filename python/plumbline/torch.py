@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import torch
 
@@ -18,11 +18,14 @@ __all__ = ["accumulation_of", "as_one", "compute_rows", "crossing_of", "units_of
 
 
 def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """The tensors of a unit's call that a pipeline would send over the boundary before it: those that require a gradient and are no parameters
-    (no masks, no tables); if there are none, the first tensor. A tensor that is passed twice, as query and key, is sent once."""
-    tensors = list({id(tensor): tensor for tensor in tensors_in((*args, *kwargs.values()))}.values())
+    """The tensors of a unit's call that a pipeline would send over the boundary before it: arguments (also in tuples) that require a gradient and
+    are no parameters (no masks, no tables); if there are none, those within lists and dicts; else the first tensor. A tensor that is passed twice,
+    as query and key, is sent once."""
+    arguments = (*args, *kwargs.values())
+    tensors = list({id(tensor): tensor for tensor in tensors_in(arguments)}.values())
     carrying = [tensor for tensor in tensors if tensor.requires_grad and not isinstance(tensor, torch.nn.Parameter)]
-    return carrying or tensors[:1]
+    replaceable = {id(tensor) for tensor in _replaceable(arguments)}
+    return [tensor for tensor in carrying if id(tensor) in replaceable] or carrying or tensors[:1]
 
 
 def watch_model(
@@ -101,8 +104,11 @@ class _Calls:
         if not tensors:
             raise TypeError(f"unit {unit} is called without a tensor, so there is none at its boundary")
         microbatch = self.microbatch
-        self.record.computed(unit, "forward", microbatch, as_one(tensors))
         carrying = [tensor for tensor in tensors if tensor.requires_grad]
+        replaceable = {id(tensor) for tensor in _replaceable((*args, *kwargs.values()))}
+        if torch.is_grad_enabled() and any(id(tensor) not in replaceable for tensor in carrying):
+            raise TypeError(f"unit {unit} takes a boundary tensor in a list or a dict: pass it as an argument, or select others by watch_model(..., crossing=)")
+        self.record.computed(unit, "forward", microbatch, as_one(tensors))
         if not carrying:
             return None
 
@@ -118,7 +124,7 @@ class _Calls:
         for tensor, view in zip(carrying, views):
             self.views[id(tensor)] = (tensor, view)  # keeps the tensor alive, so that its id is not reused
             places.setdefault(id(tensor), []).append(view)
-        return _replaced(args, places), _replaced(kwargs, places)
+        return _replaced(args, places), {name: _replaced(value, places) for name, value in kwargs.items()}
 
     def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """A view of the tensor; if it was a boundary tensor before (passed around a unit), a view of its latest view."""
@@ -126,13 +132,26 @@ class _Calls:
         return latest.view_as(latest)
 
 
+def _replaceable(values: Any) -> Iterator[torch.Tensor]:
+    """The tensors that _replaced reaches: not those in lists and dicts, which units share and change."""
+    if isinstance(values, torch.Tensor):
+        yield values
+    elif _is_tuple(values):
+        for value in values:
+            yield from _replaceable(value)
+
+
+def _is_tuple(values: Any) -> bool:
+    """Also a named tuple, but no other class of its own, which cannot be rebuilt."""
+    return type(values) is tuple or (isinstance(values, tuple) and hasattr(values, "_make"))
+
+
 def _replaced(values: Any, places: dict[int, list[torch.Tensor]]) -> Any:
     """`values` with the tensors of these ids replaced by their views; a tensor with several views gets another one at each occurrence."""
     if isinstance(values, torch.Tensor):
         views = places.get(id(values), [values])
         return views.pop(0) if len(views) > 1 else views[0]
-    if isinstance(values, dict):
-        return {key: _replaced(value, places) for key, value in values.items()}
-    if type(values) in (list, tuple):
-        return type(values)(_replaced(value, places) for value in values)
-    return values
+    if not _is_tuple(values):
+        return values
+    rebuild = getattr(values, "_make", tuple)
+    return rebuild(_replaced(value, places) for value in values)

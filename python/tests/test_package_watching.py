@@ -103,7 +103,8 @@ class WatchingTest(unittest.TestCase):
         crossing = plumbline.torch.crossing_of
         mask, carrying, other, weight = torch.ones(1), torch.ones(1, requires_grad=True), torch.ones(2, requires_grad=True), torch.nn.Parameter(torch.ones(1))
         for args, kwargs, expected in (
-            ((mask, carrying), {"more": [{"a": other}], "weight": weight, "flag": True}, [carrying, other]),
+            ((mask, carrying), {"more": ((other,), 3), "weight": weight, "flag": True}, [carrying, other]),
+            ((carrying,), {"shared": [{"a": other}]}, [carrying]), ((mask,), {"shared": [{"a": other}]}, [other]),
             ((carrying, carrying), {"key": carrying}, [carrying]),
             ((mask, torch.ones(3)), {}, [mask]), ((weight, mask), {}, [weight]), ((3,), {"x": None}, []),
         ):
@@ -134,6 +135,43 @@ class WatchingTest(unittest.TestCase):
             record.loss(loss), loss.backward(), optimizer.step()
         lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
         self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor, so there is none at its boundary"}])
+
+    def test_a_unit_keeps_the_lists_and_dicts_that_it_is_called_with(self):
+        class Attributes(dict):
+            __getattr__ = dict.__getitem__
+
+        class Sharing(torch.nn.Linear):
+            def forward(self, x, losses, shared):
+                hidden = super().forward(shared.hidden if shared else x).tanh()
+                losses.append(hidden.square().mean())
+                if shared:
+                    shared["hidden"] = hidden
+                return hidden
+
+        class Model(torch.nn.ModuleList):
+            def forward(self, x, only_shared):
+                losses, shared = [], Attributes(hidden=x.requires_grad_()) if only_shared else None
+                for unit in self:
+                    x = unit(None if only_shared else x, losses, shared)
+                return x.sum() + sum(losses), len(losses)
+
+        why = "TypeError: unit 1 takes a boundary tensor in a list or a dict: pass it as an argument, or select others by watch_model(..., crossing=)"
+        for only_shared, lacking in ((False, None), (True, [{"what": "boundaries", "why": why}])):
+            found = []
+            for watched in (False, True):
+                torch.manual_seed(5)
+                model = Model([Sharing(2, 2), Sharing(2, 2), Sharing(2, 2)])
+                record = self.record(torch.optim.SGD(model.parameters(), lr=0.5), str(only_shared), microbatches=1) if watched else None
+                if watched:
+                    plumbline.torch.watch_model(record, model)
+                with contextlib.redirect_stderr(io.StringIO()), record.step(torch.ones(1, 2)) if watched else contextlib.nullcontext():
+                    loss, losses = model(torch.ones(1, 2), only_shared)
+                    loss.backward()
+                    if watched:
+                        record.loss(loss), record.gradients(), record.learning_rate(1)
+                found.append((losses, loss.item(), [parameter.grad.tolist() for parameter in model.parameters()]))
+            self.assertEqual(found[0], found[1])
+            self.assertEqual(plumbline.read(self.folder / str(only_shared)).exits[0].get("not_recorded"), lacking)
 
     def test_integers_at_a_boundary_have_no_gradient(self):
         model = torch.nn.ModuleDict({"empty": torch.nn.Linear(1, 1), "embed": torch.nn.Embedding(4, 2)})
