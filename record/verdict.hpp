@@ -84,6 +84,9 @@ struct CellVerdict {
   Json request = nullptr;   ///< request.json; null if the run was not requested by a sweep
   Json versions = nullptr;  ///< `versions` of the candidate's manifest, with device and transport
   std::vector<Unrecorded> not_recorded;
+  /// The step from whose gradient norm on values were compared within a few percent only, because clip coefficients
+  /// differ as roundings do; nullopt: all bits were compared.
+  std::optional<std::int64_t> norm_diverged_at;
   std::vector<CheckResult> checks;
   std::optional<Finding> first_divergence;  ///< the earliest over all checks
   std::optional<SecondRun> second_run;      ///< of a failed case

@@ -147,6 +147,7 @@ void list_keys(A<CellVerdict> auto& cell, auto& keys) {
   keys("request", cell.request, Since::second);
   keys("versions", cell.versions, Since::second);
   keys("not_recorded", cell.not_recorded, Since::later);
+  keys.count("norm_diverged_at", cell.norm_diverged_at);
   keys("first_divergence", cell.first_divergence);
   keys("checks", cell.checks);
 }

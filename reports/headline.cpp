@@ -60,7 +60,10 @@ std::string claim_of_holding(const Verdict& verdict) {
         "{}: {}.{}",
         verdict.comparison_mode == ComparisonMode::calibrated
             ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not compared"
-            : "Every pipeline run computed the same bits as the single device, in everything that was required",
+        : up_to_norm_words(verdict).empty()
+            ? "Every pipeline run computed the same bits as the single device, in everything that was required"
+            : "Every pipeline run computed the same bits as the single device up to where clip coefficients differ as "
+              "roundings of a norm do; later values are close, and their bits were not compared",
         cells, of_all);
   }
   const auto holding = holding_checks(verdict);
@@ -89,10 +92,23 @@ std::string not_recorded_words(const Verdict& verdict) {
   return join(parts, ", ");
 }
 
+std::string up_to_norm_words(const Verdict& verdict) {
+  std::optional<std::int64_t> earliest;
+  std::int64_t cells = 0;
+  for (const auto& cell : verdict.cells) {
+    if (!cell.norm_diverged_at) continue;
+    ++cells;
+    earliest = std::min(*cell.norm_diverged_at, earliest.value_or(*cell.norm_diverged_at));
+  }
+  if (!earliest) return "";
+  if (std::ssize(verdict.cells) == 1) return fmt::format("in bits up to the norm of step {}", *earliest);
+  return fmt::format("{} in bits up to a norm only, from step {} on", count_text(cells, "case"), *earliest);
+}
+
 std::string verdict_word(const Verdict& verdict) {
   if (!verdict.holds) return "Does not hold";
-  const std::string missing = not_recorded_words(verdict);
-  return std::string(verdict.selection.partial() ? "Holds in part" : "Holds") +
+  const std::string bits = up_to_norm_words(verdict), missing = not_recorded_words(verdict);
+  return std::string(verdict.selection.partial() ? "Holds in part" : "Holds") + (bits.empty() ? "" : ", " + bits) +
          (missing.empty() ? "" : ", but " + missing);
 }
 

@@ -15,6 +15,9 @@ namespace plumbline {
 /// everything.
 std::string not_recorded_words(const Verdict& verdict);
 
+/// "in bits up to the norm of step 1", where clip coefficients differ as roundings do; empty if all bits were compared.
+std::string up_to_norm_words(const Verdict& verdict);
+
 /// "Holds", "Holds in part" for a selection that holds, "Does not hold"; for one that holds and lacks rows "Holds, but
 /// receives were not recorded (torch 2.16.0)".
 std::string verdict_word(const Verdict& verdict);

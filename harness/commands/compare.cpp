@@ -154,7 +154,8 @@ std::string comparison_text(const Verdict& verdict) {
                         check.reason);
   }
   text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
-  const std::string missing = not_recorded_words(verdict);
+  const std::string bits = up_to_norm_words(verdict), missing = not_recorded_words(verdict);
+  if (cell.holds && !bits.empty()) text += ", " + bits;
   if (!missing.empty()) text += (cell.holds ? ", but " : "; ") + missing;
   if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + quantity(open, "check") + " not run or not triggered";

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <utility>
 
 #include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/limits/within_drift.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -173,14 +175,22 @@ void CellJudge::go_to(std::int64_t step) {
 }
 
 void CellJudge::show(const StepEvidence& now, bool of_the_run) {
+  std::optional<WithinDrift> drift;
+  if (const auto& diverged = evidence_->norm_diverged_at)
+    drift.emplace(evidence_->reference.manifest.dtype, now.step - *diverged, evidence_->reference.ranks);
   for (Running& running : checks_) {
     if (!of_the_run && !running.check->beyond_the_run) continue;
-    if (depends_on_norm(*running.check, now.step)) continue;
-    guard(running, [&] { running.object->step(now); });
+    if (!is_behind_norm(*running.check, now.step)) {
+      guard(running, [&] { running.object->step(now); });
+      continue;
+    }
+    ValueComparison* const exact = std::exchange(evidence_->values, &*drift);
+    guard(running, [&] { running.object->step_behind_norm(now); });
+    evidence_->values = exact;
   }
 }
 
-bool CellJudge::depends_on_norm(const CheckDescriptor& check, std::int64_t step) const {
+bool CellJudge::is_behind_norm(const CheckDescriptor& check, std::int64_t step) const {
   if (!evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all) return false;
   return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->norm_diverged_at
                                                   : step > *evidence_->norm_diverged_at;
@@ -210,8 +220,8 @@ void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, Check
       ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
       step);
   result.not_shown.push_back(
-      fmt::format("values after the norm of step {}: there each record is only recomputed by itself (audit); gather "
-                  "the norm in canonical order to compare them in bits",
+      fmt::format("the bits of values after the norm of step {}, which were compared within a few percent; gather the "
+                  "norm in canonical order to compare them in bits",
                   step));
 }
 

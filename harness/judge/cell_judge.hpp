@@ -23,6 +23,10 @@ class CellJudge {
 
   /// Results of all checks, in the order of the table. Throws InputError for a calibration that cannot be used.
   std::vector<LocatedResult> run();
+  /// After run(): CellEvidence::norm_diverged_at.
+  std::optional<std::int64_t> norm_diverged_at() const {
+    return evidence_ ? evidence_->norm_diverged_at : std::nullopt;
+  }
 
  private:
   /// A running check: `object` is null once it has ended.
@@ -42,7 +46,7 @@ class CellJudge {
   bool readable() const { return reference_.record() && candidate_.record(); }
   void show(const StepEvidence& now, bool of_the_run);
   void skip_after_different_start(const StepEvidence& start);
-  bool depends_on_norm(const CheckDescriptor& check, std::int64_t step) const;
+  bool is_behind_norm(const CheckDescriptor& check, std::int64_t step) const;
   void limit_after_diverged_coefficients(const StepEvidence& now);
   void report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const;
   void note_gradient_factor(const StepEvidence& now);

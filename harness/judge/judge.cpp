@@ -185,7 +185,8 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   // Dumps are removed after the values were recomputed; the tables still are, if the records are comparable.
   const bool values_removed = dumps_were_removed(reference.path()) || dumps_were_removed(candidate.path());
   std::optional<ExecutionPoint> earliest;
-  for (auto& judged : CellJudge(plan, reference, candidate, repeated).run()) {
+  CellJudge judge(plan, reference, candidate, repeated);
+  for (auto& judged : judge.run()) {
     judged.result.requirement = requirement_of(plan, judged.result);
     const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
     if (tables_alone && judged.result.outcome == Outcome::not_run)
@@ -196,6 +197,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
+  verdict.norm_diverged_at = judge.norm_diverged_at();
   name_other_machines(reference, candidate, verdict);
   add_notes(reference, candidate, verdict);
   relax_external_requirements(reference, candidate, verdict);

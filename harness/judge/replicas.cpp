@@ -176,6 +176,8 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     for (const auto& unrecorded : one.verdict.not_recorded)
       if (std::ranges::find(whole.not_recorded, unrecorded) == whole.not_recorded.end())
         whole.not_recorded.push_back(unrecorded);
+    const auto& diverged = one.verdict.norm_diverged_at;
+    if (diverged) whole.norm_diverged_at = std::min(*diverged, whole.norm_diverged_at.value_or(*diverged));
   }
   for (std::size_t i = 0; i < whole.checks.size(); ++i) {
     if (whole.checks[i].name == "replicas") {

@@ -36,7 +36,11 @@ class Comparison:
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
-        return "\n".join([("HOLDS" if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines])
+        return "\n".join([("HOLDS" + self._up_to_norm() if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines])
+
+    def _up_to_norm(self) -> str:
+        step = (self.verdict.get("cells") or [{}])[0].get("norm_diverged_at")
+        return "" if step is None else f", in bits up to the norm of step {step}"
 
     def _not_recorded(self) -> str:
         """What the recorders could not see, in the judge's words."""

@@ -27,6 +27,12 @@ class StepCheck {
   virtual ~StepCheck() = default;
   /// The start (-1), then every step of the run in its order.
   virtual void step(const StepEvidence& now) = 0;
+  /// A step whose values are compared by WithinDrift.
+  void step_behind_norm(const StepEvidence& now) {
+    builder_.inspect_only(true);
+    step(now);
+    builder_.inspect_only(false);
+  }
   /// After the last step.
   virtual LocatedResult conclude() = 0;
 
@@ -48,7 +54,8 @@ enum class Required {
   on_bench_alone,  ///< and only on data that were chosen to let it show something
 };
 
-/// Where two records clip by coefficients that differ as rounding does (norm_order per_rank), what is still compared.
+/// Where two records clip by coefficients that differ as rounding does (norm_order per_rank), how far a check compares
+/// bits; behind that it compares by WithinDrift.
 enum class BehindNorm {
   all,        ///< it compares no value that follows from the coefficient
   gradients,  ///< the step's values before the update, and nothing of later steps

@@ -67,10 +67,10 @@ class GradientNormCheck : public StepCheck {
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
-    if (evidence_.norm_by_rank()) {
+    if (evidence_.norm_by_rank())
       within_roundings(*expected, *own);
-    } else if (const auto wrong = builder_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
-      report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why);
+    else
+      compare(*expected, *own);
     // Whatever the norm is, all ranks must agree on it and on the resulting coefficient.
     for (const auto& placed : mine) row(placed, own->value, evidence_.candidate.manifest, "");
   }
@@ -130,10 +130,16 @@ class GradientNormCheck : public StepCheck {
       hold({{}, theirs->norm}, expected, theirs->limit, "of the reference", "the root of the sum of l2 squared");
       return hold({{}, mine->norm}, got, mine->limit, "", "the root of the sum of l2 squared");
     }
+    if (evidence_.norm_diverged_at && step_ > *evidence_.norm_diverged_at) return compare(expected, got);
     const bool wider = is_wider_than_bfloat16(expected.value) && is_wider_than_bfloat16(got.value);
     const double limit = limit_by_model(evidence_.reference, evidence_.model, wider) +
                          limit_by_model(evidence_.candidate, evidence_.model, wider);
     hold(expected, got, limit, "", "the reference's");
+  }
+
+  void compare(const Norm& expected, const Norm& got) {
+    if (const auto wrong = builder_.take(evidence_.values->gradient_norm(step_, expected.value, got.value)))
+      report(got.rank, "gradient_norm", wrong->expected, wrong->got, wrong->why);
   }
 
   void hold(const Norm& expected, const Norm& got, double limit, const std::string& whose, const std::string& what) {

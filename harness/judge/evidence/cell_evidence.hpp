@@ -40,7 +40,7 @@ struct CellEvidence {
   std::string schedule_error;            ///< why the lists are nullopt although the file exists
 
   /// The first step in which the clip coefficients of the two differ as roundings of a norm summed rank by rank do.
-  /// Bits are compared up to that step's gradients, and no values after them.
+  /// Bits are compared up to that step's gradients, values after them by WithinDrift.
   std::optional<std::int64_t> norm_diverged_at;
 
   /// First step of both records: a resumed candidate is compared with the reference from that step on.

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <tuple>
+#include <vector>
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/check_table.hpp"
@@ -479,6 +482,31 @@ TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
     EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("1 step are")) << "that step's too";
     for (const char* name : {"data", "census", "memory", "conformance"})
       EXPECT_THAT(result_of(verdict, name).reason, ::testing::Not(HasSubstr("up to the norm"))) << name;
+  }
+}
+
+TEST(NormByRank, BehindThatStepWhatNoRoundingExplainsFails) {
+  const auto parameter = [](PartingCell& cell, std::int64_t step) -> TensorRow& {
+    return tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
+  };
+  const std::vector<std::tuple<const char*, const char*, std::function<void(PartingCell&)>>> faults = {
+      {"another rate", "parameters", [](auto& cell) { cell.candidate.ranks[1].steps[0].learning_rate = 0.5; }},
+      {"a skipped update", "parameters", [&](auto& cell) { parameter(cell, 0).digest = parameter(cell, -1).digest; }},
+      {"a larger parameter", "parameters",
+       [&](auto& cell) { parameter(cell, 0).digest = other_digest, parameter(cell, 0).l2 *= 3; }},
+      {"gradients of two steps", "gradients",
+       [](auto& cell) {
+         TensorRow& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
+         row.digest = other_digest, row.l2 *= 2;
+       }},
+      {"a norm that is not its gradients'", "gradient_norm",
+       [](auto& cell) { PartingCell::clip(cell.candidate, 1, 1.1 * *cell.candidate.ranks[0].steps[1].gradient_norm); }},
+  };
+  for (const auto& [name, check, fault] : faults) {
+    PartingCell cell(0);
+    fault(cell);
+
+    EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), Contains(check)) << name;
   }
 }
 

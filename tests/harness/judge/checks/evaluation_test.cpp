@@ -248,21 +248,25 @@ TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedA
   }
 }
 
-TEST(EvaluationCheck, IsHeldUpToTheStepWhoseClipCoefficientsPart) {
-  EvaluatedCell cell;
-  cell.candidate.manifest["role"] = "external";
-  cell.candidate.manifest["norm_order"] = "per_rank";
-  for (auto& rank : cell.candidate.ranks)
-    rank.steps[1].clip_coefficient = std::nextafter(*rank.steps[1].clip_coefficient, 0.0);
-  cell.row(3).loss = 0.5F;  // after that step
-
-  const CheckResult found = result_of(cell.judge(), "evaluation");
+TEST(EvaluationCheck, BitsAreComparedUpToTheStepWhoseClipCoefficientsPart) {
+  const auto judged_with = [](float factor) {
+    EvaluatedCell cell;
+    cell.candidate.manifest["role"] = "external";
+    cell.candidate.manifest["norm_order"] = "per_rank";
+    for (auto& rank : cell.candidate.ranks)
+      rank.steps[1].clip_coefficient = std::nextafter(*rank.steps[1].clip_coefficient, 0.0);
+    for (auto& row : cell.candidate.ranks.back().evaluation)
+      if (row.step == 1) row.loss *= factor;  // after that step
+    return result_of(cell.judge(), "evaluation");
+  };
+  const CheckResult found = judged_with(1.0005F);
 
   EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
   EXPECT_EQ(found.compared.at("evaluations"), 1);
   EXPECT_THAT(found.reason, HasSubstr("the losses of 2 microbatches of 1 evaluation are"));
   EXPECT_THAT(found.reason, HasSubstr(", up to the norm of step 1: "));
   EXPECT_THAT(found.not_shown, ElementsAre(HasSubstr("values after the norm of step 1")));
+  EXPECT_EQ(judged_with(1.01F).outcome, Outcome::fails);
 }
 
 /// Both records' row of microbatch 1 and that of all after the second evaluation.
