@@ -44,8 +44,8 @@ class ActionBlock:
 
 
 class WaitingBlock:
-    def __init__(self, record: Steps, peer: int) -> None:
-        self.record, self.peer = record, peer
+    def __init__(self, record: Steps, peer: int | None) -> None:
+        self.record, self.peer = record, -1 if peer is None else peer
 
     def __enter__(self) -> None:
         self._report(self.peer)

@@ -36,24 +36,24 @@ def folder_of(mesh: dict[str, Any] | None) -> str:
     return "" if mesh is None else f"replica-{mesh['replica']}"
 
 
-def refuse_marked(named: Iterable[tuple[str, Any]], pipeline_ranks: int = 1) -> None:
+def refuse_marked(named: Iterable[tuple[str, Any]], recorded_ranks: int = 1) -> None:
     """Raises ValueError for parameters that Megatron marks as tensor parallel, because the mark does not say which part a rank holds. With a
     tensor parallel size of 1, where Megatron also marks them, none is refused."""
     marked = [name for name, parameter in named if getattr(parameter, "tensor_model_parallel", False)]
-    if marked and tensor_parallel_size(pipeline_ranks) != 1:
+    if marked and tensor_parallel_size(recorded_ranks) != 1:
         raise ValueError(
             f"this rank holds only a part of {', '.join(marked)}, which cannot be judged: record a run "
             "whose parameters are whole (a tensor parallel size of 1), or give record.stage the gathered tensors"
         )
 
 
-def tensor_parallel_size(pipeline_ranks: int) -> int | None:
-    """1 if all ranks of the run belong to this pipeline; otherwise Megatron's value, or None if unknown."""
+def tensor_parallel_size(recorded_ranks: int) -> int | None:
+    """Megatron's value; else 1 if every rank of the run is a stage of a recorded pipeline (replicas must agree in their parameters), or None."""
     state = sys.modules.get("megatron.core.parallel_state")
     if state is not None and state.model_parallel_is_initialized():
         return int(state.get_tensor_model_parallel_world_size())
     distributed = initialised()
-    return 1 if distributed is None or distributed.get_world_size() == pipeline_ranks else None
+    return 1 if distributed is None or distributed.get_world_size() == recorded_ranks else None
 
 
 def initialised() -> Any:

@@ -24,7 +24,7 @@ def watch(record: Events, optimizer: Any) -> None:
         now, not_recorded = record._now, record._not_recorded
         if now is None:
             return
-        if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & not_recorded.kinds():
+        if not now.gradients_taken and record.clip_norm is not None and "gradients" not in not_recorded:
             words = (
                 "the optimiser stepped, but no gradients were seen before clipping: call record.gradients() and "
                 "record.norm(total_norm), or clip by torch.nn.utils.clip_grad_norm_, called by this name"
@@ -57,14 +57,17 @@ def watch_clipping(record: Events) -> None:
         return True
 
     def seen(norm_is_given: bool) -> Callable[..., None]:
-        def after(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
+        def note(result: Any, args: Any, kwargs: Any) -> None:
             limit = argument(args, kwargs, 1, "max_norm")
             norm = meshes.local(argument(args, kwargs, 2, "total_norm") if norm_is_given else result)
             record.norm(norm, clipping.coefficient(norm, limit, clipping.TORCH_EPSILON))
+
+        def after(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
+            record._not_recorded.attempt("norm", note, result, args, kwargs)
 
         return after
 
     for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
         for name, after in (("clip_grad_norm_", seen(False)), ("clip_grads_with_norm_", seen(True))):
             if hasattr(owner, name):
-                hook(record, owner, name, "norm", before, after)
+                hook(record, owner, name, ("gradients", "norm"), before, after)  # gradients also where the norm is not recorded

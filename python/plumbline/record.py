@@ -45,7 +45,7 @@ class Record(Steps):
         if self._rows is not None:
             raise RuntimeError("record.stage() must be called before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
-        meshes.refuse_marked(named, self.world_size)
+        meshes.refuse_marked(named, sum(map(len, self._mesh["replicas"])) if self._mesh else self.world_size)
         if_offered(self, ("parameters", "gradients", "moments"), self.shards.add, named)
         self.stages.append(Stage(number, list(units), named, gradient_of, master_of, again))
 

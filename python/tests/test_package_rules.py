@@ -155,7 +155,7 @@ class RulesTest(unittest.TestCase):
                     look()
                 with record.waiting(5):
                     look()
-                with record.waiting(-1):
+                with record.waiting(None), record.waiting(-1):
                     look()
                 record.loss(1), record.loss(1), record.learning_rate(RATE)
         recorded = [(0, -1, -1, ""), (0, 4, 1, "0F1"), (1, -1, -1, "0B"), (2, 5, -1, "0B"), (2, -1, -1, "0B")]

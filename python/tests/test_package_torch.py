@@ -276,11 +276,22 @@ class TorchTest(unittest.TestCase):
 
         model = made()
         model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards, and also what is whole at size 1
-        for state, pipeline_ranks, refused in ((None, 1, False), (1, 2, False), (2, 2, True)):
+        for state, recorded_ranks, refused in ((None, 1, False), (1, 2, False), (2, 2, True)):
             module = types.SimpleNamespace(model_parallel_is_initialized=lambda: True, get_tensor_model_parallel_world_size=lambda state=state: state)
             with mock.patch.dict(sys.modules, {"megatron.core.parallel_state": module} if state else {}):
                 with self.assertRaisesRegex(ValueError, "this rank holds only a part of conv2.weight") if refused else contextlib.nullcontext():
-                    refuse_marked(model.named_parameters(), pipeline_ranks)
+                    refuse_marked(model.named_parameters(), recorded_ranks)
+
+    def test_marked_parameters_are_whole_where_every_rank_is_a_stage_of_a_recorded_pipeline(self):
+        distributed = types.SimpleNamespace(get_world_size=lambda: 4, get_rank=lambda: 0, is_available=lambda: True, is_initialized=lambda: True)
+        model = made()
+        model.conv2.weight.tensor_model_parallel = True
+        for replicas, refused in (([[0, 1], [2, 3]], False), ([[0, 1]], True)):
+            mesh = {"axes": {"pp": 2, "dp": len(replicas)}, "pipeline": "pp", "replicas": replicas, "replica": 0}
+            record = plumbline.Record(self.folder / str(refused), model={}, steps=1, microbatches=1, optimizer=None, mesh=mesh)
+            with mock.patch("plumbline.meshes.initialised", lambda: distributed):
+                with self.assertRaisesRegex(ValueError, "only a part") if refused else contextlib.nullcontext():
+                    record.stage(0, [], dict(model.named_parameters()))
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_the_rate_of_each_group_is_held_to_the_references(self):
