@@ -66,7 +66,11 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
     stage.units = entry.texts("units");
     manifest.stages.push_back(std::move(stage));
   }
-  if (manifest.stages.empty()) keys.fail("stages", "must list at least one stage");
+  if (!manifest.stages.empty()) return;
+  std::string words = "must list at least one stage";
+  for (const NotRecorded& lacking : manifest.not_recorded)
+    words += fmt::format("; its recorder could not see {}: {}", lacking.what, lacking.why);
+  keys.fail("stages", words);
 }
 
 /// Refuses more layers than the stages have units: the judge's memory grows with the number of layers.

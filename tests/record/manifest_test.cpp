@@ -222,6 +222,14 @@ TEST(Manifest, StagesStandInOrderOnRanksThatExist) {
   EXPECT_THAT(refusal(with("/stages", Json::array())), HasSubstr("key stages: must list at least one"));
 }
 
+TEST(Manifest, WithoutAStageItSaysWhatTheRecorderCouldNotSee) {
+  Json json = with("/stages", Json::array());
+  EXPECT_THAT(refusal(json), HasSubstr("key stages: must list at least one stage"));
+  json["role"] = "external";
+  json["not_recorded"] = {{{"what", "parameters"}, {"why", "torch 3.0 has no named_parameters"}}};
+  EXPECT_THAT(refusal(json), HasSubstr("; its recorder could not see parameters: torch 3.0 has no named_parameters"));
+}
+
 TEST(Manifest, AListedAccumulationNamesItsList) {
   Json json = with("/schedule/accumulation", "listed");
   EXPECT_THAT(refusal(json), HasSubstr("key schedule.accumulation_digest: must be given"));
