@@ -95,7 +95,7 @@ void begin_command_line(CLI::App& app, const std::string& program, const std::st
            throw CLI::Success();
          },
          "Print the script that completes words for this shell")
-      ->check(CLI::IsMember({"bash", "zsh"}))
+      ->check(one_of({"bash", "zsh"}))
       ->group("");  // for cmake --install; hidden
 }
 
@@ -104,11 +104,16 @@ void add_color_option(CLI::App& app) {
   for (CLI::App* command : commands) add_color_option(*command);
   if (!commands.empty()) return;
   app.add_option_function<std::string>("--color", choose_colours_by, "Whether to colour verdicts")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(one_of({"auto", "always", "never"}))
       ->default_str("auto");
 }
 
 void read_command_line(CLI::App& app, int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i], before = argv[i - 1];
+    if (word.empty())
+      throw CLI::ValidationError(before.starts_with("--") ? before : "argument " + std::to_string(i), "is empty");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -16,7 +16,8 @@ void begin_command_line(CLI::App& app, const std::string& program, const std::st
 /// Adds --color to all commands that lack it.
 void add_color_option(CLI::App& app);
 
-/// As CLI::App::parse, but an unknown command or option is refused also with --help. Throws CLI::ParseError.
+/// As CLI::App::parse, but an empty argument is refused (of an unset variable, say), and an unknown command or option
+/// also with --help. Throws CLI::ParseError.
 void read_command_line(CLI::App& app, int argc, const char* const* argv);
 
 /// The meaning of one command's exit codes; empty ones are not printed.

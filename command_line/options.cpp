@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line/options.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "support/text.hpp"
@@ -24,6 +25,16 @@ std::vector<std::string> option_names(const CLI::Option* option) {
 
 bool takes_value(const CLI::Option* option) {
   return option->get_items_expected_max() > 0;
+}
+
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  const std::string listed = "{" + join(values, ",") + "}";
+  return CLI::Validator(
+      [values, listed](const std::string& given) {
+        const bool found = std::ranges::find(values, given) != values.end();
+        return found ? "" : given + " not in " + listed + did_you_mean(given, values);
+      },
+      listed);
 }
 
 std::vector<std::string> choices_of(const CLI::Option* option) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What help and completion read of a command: its options, as people write them.
+// Options as people write them: what help and completion read of a command, and a check of listed values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,6 +16,8 @@ std::vector<const CLI::App*> subcommands_of(const CLI::App* app);
 std::vector<std::string> option_names(const CLI::Option* option);
 
 bool takes_value(const CLI::Option* option);
+/// For CLI::Option::check: refuses other values, with the one that was probably meant.
+CLI::Validator one_of(const std::vector<std::string>& values);
 /// The values that it may have, where they are listed.
 std::vector<std::string> choices_of(const CLI::Option* option);
 /// "DIR", "auto|always|never"; of numbers N and X.

@@ -2,11 +2,13 @@
 #include "pipeline/program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <iostream>
 #include <sstream>
 #include <utility>
 
 #include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
 #include "pipeline/check.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
@@ -69,10 +71,11 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->type_name("TEXT:{torch,torch-old,plumbline}");
   app.add_option("--transport", options.transport, "Transport instead of the run file's")
       ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
-  app.add_option("--world", options.world, "Ranks, with --transport threads or --check")->check(CLI::PositiveNumber);
+  app.add_option("--world", options.world, "Ranks, with --transport threads or --check")
+      ->check(CLI::Range(1, INT32_MAX));
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank uses a GPU of its node; with --transport threads all ranks use the first")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check(one_of({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_flag("--mixed-gpus", options.mixed_gpus,
                "Allow GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");

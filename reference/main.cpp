@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <iostream>
 #include <sstream>
 #include <system_error>
 
 #include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
 #include "reference/check.hpp"
 #include "reference/export.hpp"
 #include "reference/golden.hpp"
@@ -71,7 +73,7 @@ int run(int argc, char** argv) {
                  "CSV (unit, microbatch[, group]): sum gradients in this order instead of ascending")
       ->type_name("FILE.csv");
   app.add_option("--device", options.device, "cpu, or cuda: the first GPU that CUDA_VISIBLE_DEVICES shows")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check(plumbline::one_of({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--perturb", options.perturb,
                  "Perturb each element of the initial parameters by -1, 0 or +1 ULP, with this seed: an equivalent "
@@ -83,7 +85,7 @@ int run(int argc, char** argv) {
       "and skip the pass over the first step that measures it");
   app.add_option("--dump-microbatches", options.dump_microbatches_of,
                  "At level dump: also dump the gradients of this step after each of its microbatches")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, INT32_MAX));
   app.add_option(
          "--export", exported,
          "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "

@@ -76,7 +76,9 @@ bool TomlTable::has(const std::string& key) const {
 }
 
 std::optional<std::string> TomlTable::text(const std::string& key) const {
-  return state_->value<std::string>(key, "a string");
+  auto text = state_->value<std::string>(key, "a string");
+  if (text && text->empty()) state_->wrong_type(key, *state_->find(key), "a string that is not empty");
+  return text;
 }
 
 std::optional<std::int64_t> TomlTable::integer(const std::string& key) const {
@@ -107,9 +109,11 @@ std::optional<std::vector<std::string>> TomlTable::texts(const std::string& key)
 std::optional<std::vector<std::string>> TomlTable::one_or_more_texts(const std::string& key) const {
   const std::string wanted = "a string or an array of strings";
   const toml::node* node = state_->find(key);
-  if (node != nullptr && node->is_array()) return state_->values<std::string>(key, wanted);
-  const auto one = state_->value<std::string>(key, wanted);
-  return one ? std::optional(std::vector{*one}) : std::nullopt;
+  if (!node) return std::nullopt;
+  const auto all = node->is_array() ? state_->values<std::string>(key, wanted).value()
+                                    : std::vector{state_->value<std::string>(key, wanted).value()};
+  if (std::ranges::find(all, "") != all.end()) state_->wrong_type(key, *node, wanted + ", none empty");
+  return all;
 }
 
 std::optional<std::vector<std::vector<std::int64_t>>> TomlTable::integer_rows(const std::string& key) const {

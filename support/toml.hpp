@@ -20,13 +20,13 @@ class TomlTable {
   static TomlTable read(const std::filesystem::path& path);
 
   bool has(const std::string& key) const;
-  std::optional<std::string> text(const std::string& key) const;
+  std::optional<std::string> text(const std::string& key) const;  ///< refuses an empty one
   std::optional<std::int64_t> integer(const std::string& key) const;
   std::optional<double> number(const std::string& key) const;  ///< integers are accepted; NaN and infinity are refused
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::vector<std::int64_t>> integers(const std::string& key) const;
   std::optional<std::vector<std::string>> texts(const std::string& key) const;
-  /// An array of texts, or a single text.
+  /// An array of texts, or a single text; none may be empty.
   std::optional<std::vector<std::string>> one_or_more_texts(const std::string& key) const;
   /// [96, [33, 20]] gives {{96}, {33, 20}}: an element may be an integer or an array of integers.
   std::optional<std::vector<std::vector<std::int64_t>>> integer_rows(const std::string& key) const;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
 #include "harness/baseline/baseline_comparison.hpp"
 #include "harness/baseline/take_baseline.hpp"
 #include "harness/commands/commands.hpp"
@@ -153,7 +154,7 @@ std::function<int()> add_baseline_command(CLI::App& app) {
                                     .one = "changed, or a case does not hold",
                                     .three = "nothing comparable"}));
   compare_command->add_option("--allow", options->allowed, "A kind of change that is allowed")
-      ->check(CLI::IsMember({"bits", "bytes", "coverage"}))
+      ->check(one_of({"bits", "bytes", "coverage"}))
       ->allow_extra_args(false);
   compare_command->add_option("--reason", options->reason, "Why it is allowed; kept with the result")->type_name("WHY");
   compare_command->add_flag("--json", options->json, "Print it as JSON");

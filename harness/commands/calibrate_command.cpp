@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
@@ -29,7 +30,7 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
   command
       ->add_option("--device", options->device,
                    "Device of the references: cpu or cuda (the float64 reference runs on the CPU)")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check(one_of({"cpu", "cuda"}))
       ->capture_default_str();
   command
       ->add_option("--accumulation", options->accumulation,

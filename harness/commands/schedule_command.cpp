@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
 
 #include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
 #include "harness/commands/commands.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
@@ -275,11 +277,11 @@ const std::vector<std::string> dialect_words = {"plumbline", "torch", "torch-old
 
 void add_reading(CLI::App& command, Options& options) {
   command.add_option("--dialect", options.dialect, "Dialect of the file (default: detected from its fields)")
-      ->check(CLI::IsMember(dialect_words));
+      ->check(one_of(dialect_words));
   command
       .add_option("--placement", options.placement,
                   "Placement of the stages in the file (default: detected from its rows)")
-      ->check(CLI::IsMember({"loop", "v"}));
+      ->check(one_of({"loop", "v"}));
 }
 
 void add_choice(CLI::App& command, Options& options) {
@@ -290,7 +292,7 @@ void add_choice(CLI::App& command, Options& options) {
   command.add_option("--microbatches", options.microbatches, "Microbatches, m")->capture_default_str();
   command
       .add_option("--chunks", options.chunks, "Chunks a rank, v (default: 2 where the schedule has several, else 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, INT32_MAX));
   add_reading(command, options);
 }
 
@@ -338,7 +340,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   check_command->add_option("SCHEDULE.csv", options->schedule, "One row a rank")->required();
   add_reading(*check_command, *options);
   check_command->add_option("--model", options->model, "How the transport executes messages")
-      ->check(CLI::IsMember({"blocking", "pair", "pair-direction", "stream", "buffered"}))
+      ->check(one_of({"blocking", "pair", "pair-direction", "stream", "buffered"}))
       ->capture_default_str();
   check_command->add_flag("--json", options->json, "Print the findings as JSON");
   check_command->footer(help_end(
@@ -358,7 +360,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV in a dialect");
   add_choice(*convert_command, *options);
   convert_command->add_option("--to", options->to, "Dialect to write")
-      ->check(CLI::IsMember(dialect_words))
+      ->check(one_of(dialect_words))
       ->capture_default_str();
   convert_command->add_flag("--lowered", options->lowered, "With SEND and RECV");
   convert_command->add_flag("--tied", options->tied, "With --lowered: REDUCE for tied weights");

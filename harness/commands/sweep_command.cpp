@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/doctor.hpp"
 #include "harness/judge/judge.hpp"
@@ -205,7 +206,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
       ->add_option_function<std::string>(
           "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
           "Which records stay. failures: remove those of cases that hold once the report is written (default: all)")
-      ->check(CLI::IsMember({"all", "failures"}));
+      ->check(one_of({"all", "failures"}));
   auto* as_test =
       command
           ->add_option_function<fs::path>(

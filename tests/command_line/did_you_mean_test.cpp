@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include "command_line/command_line.hpp"
+#include "command_line/options.hpp"
+
 namespace plumbline::testing {
 namespace {
 
@@ -28,12 +31,15 @@ class DidYouMean : public ::testing::Test {
   }
   /// Of a command line that is refused.
   std::string told(const std::string& line) {
+    return told_by([&] { program_.parse(line, false); });
+  }
+  std::string told_by(const std::function<void()>& parse) {
     try {
-      program_.parse(line, false);
+      parse();
     } catch (const CLI::ParseError& error) {
       return message_with_suggestions(&program_, error);
     }
-    ADD_FAILURE() << line << " was taken";
+    ADD_FAILURE() << "was taken";
     return "";
   }
 
@@ -44,6 +50,20 @@ class DidYouMean : public ::testing::Test {
 TEST_F(DidYouMean, AnOptionIsHeldAgainstThoseOfTheInnermostCommandWithoutItsValue) {
   EXPECT_THAT(told("schedule check --modl=stream"),
               StartsWith("--modl is not an option of plumbline schedule check; did you mean --model?\n"));
+}
+
+TEST_F(DidYouMean, AValueOfAListIsHeldAgainstTheOthers) {
+  program_.add_option("--device", text_)->check(one_of({"cpu", "cuda"}));
+  EXPECT_THAT(told("--device gpu sweep"), StartsWith("--device: gpu not in {cpu,cuda}; did you mean cuda?\n"));
+  EXPECT_THAT(told("--device CUDA sweep"), StartsWith("--device: CUDA not in {cpu,cuda}; did you mean cuda?\n"));
+}
+
+TEST_F(DidYouMean, AnEmptyWordIsRefusedAsThat) {
+  const auto read = [&](const std::vector<const char*>& words) {
+    return told_by([&] { read_command_line(program_, static_cast<int>(words.size()), words.data()); });
+  };
+  EXPECT_THAT(read({"plumbline", "sweep", ""}), StartsWith("argument 2: is empty\n"));
+  EXPECT_THAT(read({"plumbline", "schedule", "check", "--model", ""}), StartsWith("--model: is empty\n"));
 }
 
 TEST_F(DidYouMean, ACommandIsHeldAgainstThoseOfTheCommandBeforeIt) {

@@ -71,6 +71,15 @@ TEST_F(Toml, AWrongTypeIsNamedWithItsPlace) {
               HasSubstr("must be an array of tables ([[steps]])"));
 }
 
+TEST_F(Toml, AnEmptyTextIsRefused) {
+  const TomlTable table = read("text = ''\nfiles = ['a', '']\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { table.text("text"); }),
+              EndsWith("run.toml:1:8, key text: must be a string that is not empty"));
+  EXPECT_THAT(error_of<InputError>([&] { table.one_or_more_texts("text"); }), EndsWith(", none empty"));
+  EXPECT_THAT(error_of<InputError>([&] { table.one_or_more_texts("files"); }), EndsWith(", none empty"));
+}
+
 TEST_F(Toml, ATextWithACharacterThatEndsItElsewhereIsRefused) {
   const TomlTable table = read("config = \"a\\u0000b\"\nrun = ['a', \"\\u0000\"]\n");
 

@@ -2,6 +2,7 @@
 #include "training/checkpoint/checkpoint_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 
 #include "support/error.hpp"
 
@@ -11,10 +12,10 @@ void CheckpointOptions::add_to(CLI::App& app) {
   app.add_option("--checkpoint", folder, "Folder that checkpoints are saved in (docs/checkpoints.md)")
       ->type_name("DIR");
   app.add_option("--checkpoint-every", every, "Steps between checkpoints; 0: only at the end")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--checkpoint-keep", keep, "Number of checkpoints kept, the newest")->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0, INT32_MAX));
+  app.add_option("--checkpoint-keep", keep, "Number of checkpoints kept, the newest")->check(CLI::Range(1, INT32_MAX));
   app.add_option("--stop-after", stop_after, "Save after this number of steps of the training, and end")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, INT32_MAX));
   app.add_option("--resume", resume,
                  "Resume from a checkpoint: latest, its folder, or none; whatever trainer and number of ranks it was "
                  "written")

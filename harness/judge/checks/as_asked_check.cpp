@@ -26,6 +26,11 @@ constexpr double rate_limit = 1e-15;
 /// schedule's end 1 + cosine cancels, so that no relative limit would hold.
 constexpr double cosine_limit = 0x1p-53;
 
+/// For a sentence.
+const char* or_nothing(const std::string& value) {
+  return value.empty() ? "absent" : value.c_str();
+}
+
 std::string text(const Json& json) {
   return json.is_string() ? json.get<std::string>() : json_text(json);
 }
@@ -272,7 +277,7 @@ class AsAskedCheck::OfRecord {
     const int position = before + static_cast<int>(part);  // of each part the first one found
     std::string words =
         fmt::format("{}{}{}: {} is {}, requested was {}", whose_, rank ? ", rank " + std::to_string(*rank) : "",
-                    step >= 0 ? ", step " + std::to_string(step) : "", item, ran, asked);
+                    step >= 0 ? ", step " + std::to_string(step) : "", item, or_nothing(ran), or_nothing(asked));
     builder_.diverge(
         at_structure(Structure::as_asked, position),
         {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
