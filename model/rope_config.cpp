@@ -14,14 +14,13 @@ namespace {
 constexpr double default_theta = 10000.0;  // transformers' RotaryEmbeddingConfigMixin.default_theta
 
 /// Type and scaling in the newer spelling; rope_theta is compared where it is read.
-Json without_theta(Json object) {
+Json without_theta(const Json& object) {
   if (!object.is_object()) return object;
-  object.erase("rope_theta");
-  if (object.contains("type") && !object.contains("rope_type")) {
-    object["rope_type"] = object["type"];
-    object.erase("type");
+  Json scaling = {{"rope_type", "default"}};
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_null() && key != "rope_theta") scaling[key == "type" ? "rope_type" : key] = value;
   }
-  return object;
+  return scaling;
 }
 
 /// The object that holds type and scaling, under either name; null if there is none.

@@ -16,9 +16,16 @@
 
 namespace plumbline {
 
+namespace {
+
+/// Looked up before main(): MPI_Init of a process without a launcher sets some of these.
+const bool has_launcher = std::ranges::any_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"},
+                                              [](const char* name) { return std::getenv(name) != nullptr; });
+
+}  // namespace
+
 bool started_by_a_launcher() {
-  return std::ranges::any_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"},
-                             [](const char* name) { return std::getenv(name) != nullptr; });
+  return has_launcher;
 }
 
 std::string chosen_transport(const PipelineOptions& options) {

@@ -180,15 +180,36 @@ void compare_configs(const Json& reference, const Json& candidate, Differences& 
   }
 }
 
+/// The numbers of this optimiser's formula.
+std::vector<std::string> numbers_of_optimizer(const Json& optimizer) {
+  std::vector<std::string> keys = {"learning_rate", "weight_decay"};
+  const Json name = value_or(optimizer, "name", "");
+  if (name == "adamw") keys.insert(keys.end(), {"beta1", "beta2", "eps"});
+  if (name == "sgd") keys.push_back("momentum");
+  return keys;
+}
+
+/// Keys of either that are not compared by name. Of several groups, ranks may hold different ones.
+std::vector<std::string> other_optimizer_keys(const Json& reference, const Json& candidate) {
+  std::vector<std::string> settled = numbers_of_optimizer(reference), others;
+  settled.insert(settled.end(), {"name", "decay", "implementation"});
+  const Json name = value_or(reference, "name", "");
+  if (name == "adamw" || name == "sgd") settled.insert(settled.end(), {"beta1", "beta2", "eps", "momentum"});
+  settled.insert(settled.end(), optimizer_variants.begin(), optimizer_variants.end());
+  if (value_or(reference, "groups", nullptr) != nullptr || value_or(candidate, "groups", nullptr) != nullptr)
+    return others;
+  for (const std::string& key : keys_of(reference, candidate)) {
+    if (std::ranges::find(settled, key) == settled.end()) others.push_back(key);
+  }
+  return others;
+}
+
 void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences) {
   const Json name = value_or(reference, "name", "");
   differences.demand_equal("optimizer", name, value_or(candidate, "name", ""));
-  std::vector<std::string> keys = {"learning_rate", "weight_decay"};
   differences.demand_equal("optimizer: decay", value_or(reference, "decay", "all"),
                            value_or(candidate, "decay", "all"));
-  if (name == "adamw") keys.insert(keys.end(), {"beta1", "beta2", "eps"});
-  if (name == "sgd") keys.push_back("momentum");
-  for (const auto& key : keys) {
+  for (const auto& key : numbers_of_optimizer(reference)) {
     differences.demand_equal("optimizer: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
   }
   for (const char* key : optimizer_variants) {
@@ -199,11 +220,9 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
     };
     differences.demand_equal(std::string("optimizer: ") + key, variant(reference), variant(candidate));
   }
-  if (name == "adamw" || name == "sgd" || !reference.is_object() || reference.contains("groups")) return;
-  for (const auto& [key, value] : reference.items()) {
-    const bool settled =
-        key == "name" || key == "decay" || key == "implementation" || std::ranges::find(keys, key) != keys.end();
-    if (!settled) differences.demand_equal("optimizer: " + key, value, value_or(candidate, key, value));
+  for (const std::string& key : other_optimizer_keys(reference, candidate)) {
+    const Json mine = value_or(reference, key, nullptr), theirs = value_or(candidate, key, nullptr);
+    if (!mine.is_null() && !theirs.is_null()) differences.demand_equal("optimizer: " + key, mine, theirs);
   }
 }
 
@@ -393,11 +412,17 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
   return differences.words;
 }
 
-std::vector<std::string> model_keys_not_judged(const Manifest& reference, const Manifest& candidate) {
+std::vector<std::string> keys_not_judged(const Manifest& reference, const Manifest& candidate) {
   std::vector<std::string> alone;
-  if (!reference.traits.llama || !candidate.traits.llama) return alone;
-  Differences ignored;
-  compare_other_keys(reference.json.at("model"), candidate.json.at("model"), ignored, alone);
+  if (reference.traits.llama && candidate.traits.llama) {
+    Differences ignored;
+    compare_other_keys(reference.json.at("model"), candidate.json.at("model"), ignored, alone);
+  }
+  const Json &one = reference.json.at("optimizer"), &other = candidate.json.at("optimizer");
+  for (const std::string& key : other_optimizer_keys(one, other)) {
+    if (value_or(one, key, nullptr).is_null() != value_or(other, key, nullptr).is_null())
+      alone.push_back("optimizer." + key);
+  }
   return alone;
 }
 

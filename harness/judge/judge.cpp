@@ -145,11 +145,11 @@ void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
   }
 }
 
-void report_model_keys_not_judged(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
-  const auto keys = model_keys_not_judged(reference, candidate);
+void report_keys_not_judged(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
+  const auto keys = keys_not_judged(reference, candidate);
   for (CheckResult& check : verdict.checks) {
     if (check.name == "data" && !keys.empty())
-      check.not_shown.push_back("keys of the model that only one record gives: " + join(keys, ", "));
+      check.not_shown.push_back("settings that only one record gives: " + join(keys, ", "));
   }
 }
 
@@ -204,7 +204,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   if (reference.record() && candidate.record())
     mark_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
   if (reference.record() && candidate.record())
-    report_model_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
+    report_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
   if (candidate.record()) report_gradients_not_compared(candidate.record()->manifest, verdict);
   if (candidate.record()) report_skipped_parts(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);

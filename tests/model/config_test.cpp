@@ -105,7 +105,14 @@ TEST(Config, ReadsBothSpellingsOfRopeAlike) {
   const LlamaConfig older =
       small_config({{"rope_parameters", nullptr}, {"rope_theta", 500000}, {"rope_scaling", old_type}});
 
-  for (const LlamaConfig& config : {fresh, old, older}) {
+  Json both = old_type;  // with a key that a library writes as null
+  both["rope_type"] = "llama3";
+  both["attention_factor"] = nullptr;
+  const LlamaConfig twice = small_config({{"rope_parameters", parameters}, {"rope_scaling", both}});
+  EXPECT_FALSE(
+      small_config({{"rope_parameters", {{"rope_type", "default"}}}, {"rope_scaling", Json::object()}}).rope_scaling);
+
+  for (const LlamaConfig& config : {fresh, old, older, twice}) {
     EXPECT_EQ(config.rope_theta, 500000.0);
     ASSERT_TRUE(config.rope_scaling);
     EXPECT_EQ(config.rope_scaling->factor, 8.0);

@@ -136,7 +136,7 @@ TEST(Comparability, EveryOtherKeyOfALlamaIsComparedOrNamed) {
     const auto reference = reference_manifest(), candidate = candidate_manifest(with_model(patch));
     const auto words = why_not_comparable(reference, candidate);
     EXPECT_EQ(words.empty() ? "" : words.front(), compared) << patch;
-    EXPECT_EQ(model_keys_not_judged(reference.manifest, candidate.manifest), not_judged) << patch;
+    EXPECT_EQ(keys_not_judged(reference.manifest, candidate.manifest), not_judged) << patch;
   }
   const auto words = why_not_comparable(reference_manifest(with_model({{"embedding_multiplier", 1.0}})),
                                         candidate_manifest(with_model({{"embedding_multiplier", 12.0}})));
@@ -184,6 +184,26 @@ TEST(Comparability, VariantsAndOtherOptimizersAreComparedInTheirOwnKeys) {
   EXPECT_THAT(why(adam, other), IsEmpty());
   other["beta1"] = 0.8;
   EXPECT_THAT(why(adam, other), ElementsAre("optimizer: beta1 is 0.9 in the reference and 0.8 in the candidate"));
+}
+
+TEST(Comparability, KeysOfTheOptimiserThatOneRecordAloneGivesAreNotJudged) {
+  for (const char* name : {"adamw", "lion"}) {
+    const auto of_optimizer = [&](const Json& more) {
+      Json optimizer = more;
+      optimizer["name"] = name;
+      return of_external(with_optimizer(optimizer));
+    };
+    const auto reference = reference_manifest(of_optimizer({{"clip_threshold", 1.0}}));
+    const auto plain = candidate_manifest(of_optimizer(Json::object()));
+    const auto other = candidate_manifest(of_optimizer({{"clip_threshold", 2.0}}));
+
+    EXPECT_THAT(why_not_comparable(reference, plain), IsEmpty()) << name;
+    EXPECT_THAT(keys_not_judged(reference.manifest, plain.manifest), ElementsAre("optimizer.clip_threshold")) << name;
+    EXPECT_THAT(keys_not_judged(reference_manifest(of_optimizer(Json::object())).manifest, other.manifest),
+                ElementsAre("optimizer.clip_threshold"))
+        << name;
+    EXPECT_THAT(why_not_comparable(reference, other), ElementsAre(HasSubstr("optimizer: clip_threshold"))) << name;
+  }
 }
 
 TEST(Comparability, TiedWeightsThatOneManifestAloneLists) {
