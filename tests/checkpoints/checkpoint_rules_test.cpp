@@ -108,6 +108,7 @@ TEST_F(CheckpointRules, NamesAFolderThatIsNotACheckpoint) {
   }
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 0; }), HasSubstr(lacks));
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 1.5; }), HasSubstr(lacks));
+  EXPECT_THAT(refused([](Json& json) { json["steps"] = 1; }), HasSubstr("steps is 1, but the folder's name says 3"));
   EXPECT_THAT(refused([](Json& json) { json["digests"]["model.norm.weight"] = 7; }),
               HasSubstr("digest of model.norm.weight is not a string"));
   fs::remove(file);

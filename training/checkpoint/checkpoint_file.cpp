@@ -6,6 +6,7 @@
 #include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/data_digests.hpp"
 #include "training/manifest.hpp"
 
@@ -107,6 +108,8 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
                      json["digests"].is_object();
   if (!whole) fail("lacks steps, training or digests");
   file.steps = json["steps"];
+  if (const auto named = steps_of_name(folder); named && *named != file.steps)
+    fail("steps is " + std::to_string(file.steps) + ", but the folder's name says " + std::to_string(*named));
   file.training = json["training"];
   file.written_by = json.value("written_by", Json::object());
   if (!file.written_by.is_object() || !file.written_by.value("run_id", Json("")).is_string())

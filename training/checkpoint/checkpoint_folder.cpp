@@ -43,6 +43,13 @@ fs::path checkpoint_path(const fs::path& folder, std::int64_t steps) {
   return folder / (prefix + number.data());
 }
 
+std::optional<std::int64_t> steps_of_name(const fs::path& checkpoint) {
+  std::error_code not_there;
+  const fs::path real = fs::canonical(checkpoint, not_there);
+  const std::string name = (not_there ? checkpoint : real).filename().string();
+  return name.starts_with(prefix) ? parse_integer(name.substr(prefix.size())) : std::nullopt;
+}
+
 fs::path partial_path(const fs::path& folder, std::int64_t steps) {
   return checkpoint_path(folder, steps).string() + partial;
 }
@@ -50,9 +57,7 @@ fs::path partial_path(const fs::path& folder, std::int64_t steps) {
 std::vector<fs::path> all_checkpoints(const fs::path& folder) {
   std::map<std::int64_t, fs::path, std::greater<>> found;
   const auto take = [&](const fs::path& path) {
-    const std::string name = path.filename().string();
-    if (!name.starts_with(prefix)) return;
-    if (const auto steps = parse_integer(name.substr(prefix.size()))) found.emplace(*steps, path);
+    if (const auto steps = steps_of_name(path)) found.emplace(*steps, path);
   };
   if (!folder_exists(folder)) return {};
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace plumbline {
 
 /// Path of the checkpoint after this many steps.
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, std::int64_t steps);
+/// The number in the name of such a folder, or of one that a link points to; nullopt for other names.
+std::optional<std::int64_t> steps_of_name(const std::filesystem::path& checkpoint);
 /// Path at which it is written until it is complete.
 std::filesystem::path partial_path(const std::filesystem::path& folder, std::int64_t steps);
 /// Candidates, newest first: each folder with a checkpoint's name, complete or not, and the target of `latest`, even if
