@@ -335,6 +335,16 @@ void complete_first(Verdict& verdict) {
   }
 }
 
+/// `holds` follows from what it sums up.
+void refuse_contradiction(const JsonKeys& keys, const Verdict& verdict) {
+  for (const CellVerdict& cell : verdict.cells) {
+    const auto blocking = std::ranges::find_if(cell.checks, is_blocking);
+    if (cell.holds && blocking != cell.checks.end())
+      keys.fail("cells", fmt::format("{} holds, but its required check {} does not", cell.id, blocking->name));
+    if (verdict.holds && !cell.holds) keys.fail("holds", fmt::format("is true, but {} does not hold", cell.id));
+  }
+}
+
 }  // namespace
 
 std::string to_text(Outcome outcome) {
@@ -373,6 +383,7 @@ Verdict read_verdict(const std::filesystem::path& path) {
   KeyReader reader(keys, schema == first_schema);
   list_keys(verdict, reader);
   if (reader.first) complete_first(verdict);
+  refuse_contradiction(keys, verdict);
   return verdict;
 }
 

@@ -170,7 +170,6 @@ class CommandReader {
     const auto world = table.integer("world_size");
     if (!world) refuse_key(table, "world_size", "is missing; every [[cell]] needs it");
     CommandCell cell = cell_of(table, "world_size", *world, table.text("schedule"));
-    if (cell.schedule && cell.schedule->empty()) refuse_key(table, "schedule", "is empty");
     if (table.has("reference")) cell.reference = command_in(table, "reference");
     if (table.has("candidate")) cell.candidate = command_in(table, "candidate");
     for (const auto& asked : asked_keys()) {

@@ -196,6 +196,10 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
 
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][1].erase("limit"); }),
               HasSubstr("verdict.json: key cells[0].checks[1].limit: is missing"));
+  EXPECT_THAT(message([](Json& json) { json["holds"] = true; }),
+              HasSubstr("key holds: is true, but tiny-adamw-1f1b-w4 does not hold"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["holds"] = true; }),
+              HasSubstr("tiny-adamw-1f1b-w4 holds, but its required check boundaries does not"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = "four"; }),
               HasSubstr("key cells[0].world: must be an integer"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = -1; }), HasSubstr("-1 is not between 0 and"));

@@ -381,7 +381,7 @@ TEST_F(Report, TheTraceIsOfTheCellThatDoesNotHoldElseOfTheMostRanks) {
   };
 
   EXPECT_EQ(traced(), verdict.cells[1].id) << "of two ranks";
-  verdict.cells[0].holds = false;
+  verdict.holds = verdict.cells[0].holds = false;
   EXPECT_EQ(traced(), verdict.cells[0].id);
 }
 

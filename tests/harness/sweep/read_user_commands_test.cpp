@@ -141,7 +141,6 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedFile{"world_sizes = [2]\nschedules = [\"\"]\n", "holds an empty name"},
         RefusedFile{"schedules = [\"1f1b\"]\n[[cell]]\nworld_size = 2\n", "has no effect without world_sizes"},
         RefusedFile{"[[cell]]\nschedule = \"1f1b\"\n", "world_size: is missing"},
-        RefusedFile{"[[cell]]\nworld_size = 2\nschedule = \"\"\n", "schedule: is empty"},
         RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = []\n", "names no program"},
         RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"\", \"{record}\"]\n", "names no program"},
         RefusedFile{"[[cell]]\nworld_size = 2\nreference = [\"./train.sh\"]\n",
