@@ -70,11 +70,23 @@ class Completion {
     }
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
       return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,
-                    fmt::format("{} ended with status {}, code {}{}{}", name, rank.exit->status, rank.exit->code,
+                    fmt::format("{} ended with status {}, code {}{}{}{}", name, rank.exit->status, rank.exit->code,
                                 rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action,
-                                rank.exit->where.empty() ? "" : ": " + rank.exit->where));
+                                rank.exit->where.empty() ? "" : ": " + rank.exit->where, errors_beside(record, rank)));
     }
     inspect_last_action(rank);
+  }
+
+  /// "; rank 1: train.py:45: ValueError ...": the cause may be another rank's, whose end this one met.
+  static std::string errors_beside(const Record& record, const RankRecord& rank) {
+    constexpr int most_quoted = 3;
+    int quoted = 0;
+    std::string words;
+    for (const RankRecord& other : record.ranks) {
+      const bool says_why = other.rank != rank.rank && other.exit && !other.exit->where.empty();
+      if (says_why && quoted++ < most_quoted) words += fmt::format("; rank {}: {}", other.rank, other.exit->where);
+    }
+    return words;
   }
 
   /// A rank that ended well ended after its last action.

@@ -116,17 +116,21 @@ TEST(Completion, MissingStepOfARankThatSaysOkFails) {
   EXPECT_THAT(expect_fails(cell, "completion").words, HasSubstr("steps.csv"));
 }
 
-TEST(Completion, TheLineInWhichAnExceptionAroseIsTold) {
+TEST(Completion, TheLineInWhichAnExceptionAroseIsToldAndThoseOfOtherRanks) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
   const auto candidate = cell.folder / "other";
   write_run(cell.candidate, candidate);
-  Json ended = read_json(candidate / "rank-1/exit.json");
-  ended.update({{"status", "error"}, {"code", 1}, {"where", "train.py:12: RuntimeError: out of memory"}});
-  write_json(candidate / "rank-1/exit.json", ended);
+  for (const auto& [rank, where] : {std::pair{"rank-0", "train.py:9: RuntimeError: connection closed"},
+                                    {"rank-1", "train.py:12: ValueError: mine"}}) {
+    Json ended = read_json(candidate / rank / "exit.json");
+    ended.update({{"status", "error"}, {"code", 1}, {"where", where}});
+    write_json(candidate / rank / "exit.json", ended);
+  }
 
   EXPECT_THAT(result_of(judge_cell({}, cell.write_reference(), candidate), "completion").reason,
-              HasSubstr("rank 1 ended with status error, code 1, while in 1STEP: train.py:12: RuntimeError: out of"));
+              HasSubstr("rank 0 ended with status error, code 1, while in 0STEP: train.py:9: RuntimeError: connection "
+                        "closed; rank 1: train.py:12: ValueError: mine"));
 }
 
 TEST(Completion, HoldsAndCountsRanksAndStepsOfBothRuns) {
