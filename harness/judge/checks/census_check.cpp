@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
 #include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
@@ -54,12 +55,6 @@ class CensusCheck : public StepCheck {
     return untied_head ? "; if the head shares the embedding's weight, set tie_word_embeddings = true in the "
                          "model's config and name both in tied="
                        : "";
-  }
-  /// Normalises names that differ by wrapped modules, or that count from 0 in each stage.
-  static std::string names_hint(const Manifest& manifest) {
-    return !manifest.traits.own ? "; if only the names differ, give the whole model's by names= (and units=) of "
-                                  "watch_model, watch_stage or watch_pipelining"
-                                : "";
   }
 
   void units(const StageMap& map, const Manifest& manifest, const std::string& whose) {

@@ -76,7 +76,7 @@ class RowComparison {
     const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own());
     if (may_be_absent && !mine && !theirs) return builder_.inspect(absent_in_both);
     if ((!theirs && not_recorded(evidence_.reference)) || (!mine && not_recorded(evidence_.candidate))) return;
-    if (!theirs) return report("a row", "none", "the reference has no such row");
+    if (!theirs) return report("a row", "none", "the reference has no such row" + hint());
     if (theirs->nan + theirs->inf > 0) {
       return report("finite numbers", not_finite_words(*theirs),
                     "the reference's own tensor holds " + not_finite_words(*theirs));
@@ -85,7 +85,7 @@ class RowComparison {
       return report(shape_text(parameter.shape), shape_text(theirs->shape),
                     "the reference's own has another shape than the parameter");
     }
-    if (!mine) return report("a row", "none", "the candidate has no such row");
+    if (!mine) return report("a row", "none", "the candidate has no such row" + hint());
     compare(*theirs, *mine);
   }
 
@@ -98,6 +98,8 @@ class RowComparison {
   const std::set<const TensorRow*>& seen() const { return seen_; }
 
  private:
+  std::string hint() const { return kind_ == "parameter" ? names_hint(evidence_.candidate.manifest) : std::string(); }
+
   /// True for a moment of an optimiser with an unknown formula or with variants: its shape may differ from the
   /// parameter's, and it may be missing.
   bool has_moments_of_its_own() const {
@@ -182,8 +184,9 @@ void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kin
   for (const auto& placed : now.reference_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || now.cell.model.parameter_position(row.name)) continue;
-    builder.diverge(tensor_point(now.step, kind, 0, row.stage),
-                    extra_row("reference", placed, "not a parameter of this model"));
+    builder.diverge(
+        tensor_point(now.step, kind, 0, row.stage),
+        extra_row("reference", placed, "not a parameter of this model" + names_hint(now.cell.reference.manifest)));
   }
 }
 
@@ -229,6 +232,12 @@ std::int64_t position_of(const ExpectedModel& model, const Manifest& candidate, 
   const auto place = model.parameter_position(parameter);
   if (!place || kind != "gradient") return place.value_or(0);
   return gradient_position(model, candidate, static_cast<std::size_t>(*place));
+}
+
+std::string names_hint(const Manifest& manifest) {
+  return !manifest.traits.own ? "; if only the names differ, give the whole model's by names= (and units=) of "
+                                "watch_model, watch_stage or watch_pipelining"
+                              : "";
 }
 
 std::string not_finite_words(const TensorRow& row) {

@@ -42,6 +42,9 @@ inline constexpr const char* absent_in_both = "absent_in_both";
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
                                              CheckResultBuilder& builder);
 
+/// Advice where names differ, by wrapped modules or by counting from 0 in each stage; empty for our own records.
+std::string names_hint(const Manifest& manifest);
+
 /// "3 NaN and 1 infinity of 64 elements"; empty if the row is finite.
 std::string not_finite_words(const TensorRow& row);
 

@@ -68,7 +68,7 @@ TEST_F(MakePlan, NamesAreTheUsersOwnElseOfFolderAndFile) {
   EXPECT_THAT(names, ElementsAre("mine, mine/run", "mine, other", "mine, My run/2"));
   EXPECT_EQ(read_sweep_file(folder_.file("mine/sweep.toml", "name = \"Release 3\"\n" + text)).name, "Release 3");
   EXPECT_THAT(error_of<InputError>([&] { read_sweep_file(folder_.file("mine/bad.toml", "name = \"\"\n" + text)); }),
-              HasSubstr("must be a name of 1 to 80 characters"));
+              HasSubstr("key name: must be a string that is not empty"));
 }
 
 TEST_F(MakePlan, ReplicasMultiplyTheRanksAndHaveAReferenceThatSumsInTheirGroups) {
