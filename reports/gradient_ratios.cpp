@@ -117,7 +117,7 @@ std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std
     legend.push_back({plot::draw_points(i, {{12, 6}}), runs[i].label});
   }
   body += plot::draw_legend(84, 266, 890, legend);
-  return plot::picture(980, 290 + 18 * static_cast<double>(runs.size() / 4), title, body);
+  return plot::picture(980, 272 + plot::legend_height(890, legend), title, body);
 }
 
 }  // namespace plumbline

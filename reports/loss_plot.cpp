@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "reports/plot/marks.hpp"
 #include "reports/plot/panel.hpp"
@@ -15,25 +14,19 @@
 namespace plumbline {
 namespace {
 
-/// Up to this many steps each world size has its own offset from the step, so that equal values do not hide each
+/// Up to this many steps each series has its own offset from the step, so that equal values do not hide each
 /// other.
 constexpr std::size_t most_dodged_steps = 24;
 /// As shares of the distance between two steps: the width of the reference's bar, and the offsets on it. A
 /// pipeline's point is on the bar exactly if it equals the reference.
 constexpr double bar_share = 0.7;
 
-constexpr std::string_view thin = " fill=\"none\" stroke=\"#b0b0b0\" stroke-width=\"1\"";
-constexpr std::string_view thick = " fill=\"none\" stroke=\"#b0b0b0\" stroke-width=\"4\"";
+constexpr std::string_view thin = " fill=\"none\" stroke=\"#949494\" stroke-width=\"1\"";
+constexpr std::string_view thick = " fill=\"none\" stroke=\"#949494\" stroke-width=\"4\"";
 
 double ulp(double value) {
   const auto single = static_cast<float>(std::fabs(value));
   return static_cast<double>(std::nextafter(single, HUGE_VALF)) - static_cast<double>(single);
-}
-
-std::set<std::int64_t> worlds_of(const std::vector<LossSeries>& series) {
-  std::set<std::int64_t> worlds;
-  for (const LossSeries& one : series) worlds.insert(one.world);
-  return worlds;
 }
 
 /// Half the range of the axis of differences.
@@ -42,7 +35,7 @@ double half_range(const Losses& reference, const std::vector<LossSeries>& series
   for (const auto& [step, loss] : reference) {
     if (std::isfinite(loss)) largest_loss = std::max(largest_loss, std::fabs(static_cast<double>(loss)));
   }
-  for (const LossSeries& one : series) largest = std::max(largest, loss_difference(reference, one).largest);
+  for (const LossSeries& one : series) largest = std::max(largest, loss_difference(reference, one.losses).largest);
   return std::max(1.15 * largest, 2.5 * ulp(largest_loss));
 }
 
@@ -93,39 +86,30 @@ std::string draw_reference(const plot::Panel& panel, const Losses& reference, bo
   return dodged ? plot::path(curve, thin) + plot::path(bars, thick) : plot::path(curve, thick);
 }
 
-/// All runs of one world size, their losses and their differences.
-struct WorldMarks {
-  std::vector<plot::Point> losses, differences;  ///< of all runs
-  std::set<std::string> loss_lines, difference_lines;
+/// One series, its losses and its differences.
+struct SeriesPoints {
+  std::vector<plot::Point> losses, differences;
 };
 
-WorldMarks marks_of(std::int64_t world, std::size_t number, double shift, const Losses& reference,
-                    const std::vector<LossSeries>& series, const plot::Panel& upper, const plot::Panel& lower) {
-  WorldMarks marks;
-  for (const LossSeries& one : series) {
-    if (one.world != world) continue;
-    std::vector<plot::Point> losses, differences;
-    for (const auto& [step, loss] : one.losses) {
-      const auto expected = reference.find(step);
-      const double difference =
-          expected == reference.end() ? NAN : static_cast<double>(loss) - static_cast<double>(expected->second);
-      const double x = static_cast<double>(step) + shift;
-      losses.push_back({upper.x(x), upper.y(static_cast<double>(loss))});
-      differences.push_back({lower.x(x), lower.y(difference)});
-    }
-    marks.loss_lines.insert(plot::draw_line(number, losses));
-    marks.difference_lines.insert(plot::draw_line(number, differences));
-    marks.losses.insert(marks.losses.end(), losses.begin(), losses.end());
-    marks.differences.insert(marks.differences.end(), differences.begin(), differences.end());
+SeriesPoints points_of(const LossSeries& series, double shift, const Losses& reference, const plot::Panel& upper,
+                       const plot::Panel& lower) {
+  SeriesPoints points;
+  for (const auto& [step, loss] : series.losses) {
+    const auto expected = reference.find(step);
+    const double difference =
+        expected == reference.end() ? NAN : static_cast<double>(loss) - static_cast<double>(expected->second);
+    const double x = static_cast<double>(step) + shift;
+    points.losses.push_back({upper.x(x), upper.y(static_cast<double>(loss))});
+    points.differences.push_back({lower.x(x), lower.y(difference)});
   }
-  return marks;
+  return points;
 }
 
 }  // namespace
 
-LossDifference loss_difference(const Losses& reference, const LossSeries& series) {
+LossDifference loss_difference(const Losses& reference, const Losses& losses) {
   LossDifference result;
-  for (const auto& [step, loss] : series.losses) {
+  for (const auto& [step, loss] : losses) {
     const auto expected = reference.find(step);
     if (expected == reference.end()) continue;
     ++result.compared;
@@ -136,38 +120,37 @@ LossDifference loss_difference(const Losses& reference, const LossSeries& series
   return result;
 }
 
-std::string draw_losses(const Losses& reference, const std::vector<LossSeries>& series, const std::string& title) {
-  const std::set<std::int64_t> worlds = worlds_of(series);
+std::string draw_losses(const Losses& reference, const std::vector<LossSeries>& series, const std::string& title,
+                        const std::string& reference_label) {
   const bool dodged = reference.size() <= most_dodged_steps;
+  const auto mark = [&](std::size_t number, const std::vector<plot::Point>& points) {
+    return dodged ? plot::draw_points(number, points) : plot::draw_line(number, points);
+  };
+  std::vector<plot::LegendEntry> legend{{plot::line(0, 6, 24, 6, thick), reference_label}};
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const std::vector<plot::Point> sample =
+        dodged ? std::vector<plot::Point>{{12, 6}} : std::vector<plot::Point>{{0, 6}, {24, 6}};
+    legend.push_back({mark(i, sample), series[i].label});
+  }
+  constexpr double legend_width = 895, room_for_legend = 36;
+  const double down = std::max(0.0, plot::legend_height(legend_width, legend) - room_for_legend);
   const plot::Axis steps = step_axis(reference);
   plot::Axis unnamed_steps = steps;
   unnamed_steps.label.clear();
   for (plot::Tick& tick : unnamed_steps.ticks) tick.text.clear();
-  const plot::Panel upper({90, 50, 985, 232}, unnamed_steps, loss_axis(reference, series));
-  const plot::Panel lower({90, 256, 985, 372}, steps, difference_axis(half_range(reference, series)));
+  const plot::Panel upper({90, 50 + down, 985, 232 + down}, unnamed_steps, loss_axis(reference, series));
+  const plot::Panel lower({90, 256 + down, 985, 372 + down}, steps, difference_axis(half_range(reference, series)));
   std::string svg = upper.draw_axes() + lower.draw_axes();
   svg += draw_reference(upper, reference, dodged);
   svg += plot::line(lower.frame().left, lower.y(0), lower.frame().right, lower.y(0),
-                    " stroke=\"#b0b0b0\" stroke-width=\"3\"");
-  std::vector<plot::LegendEntry> legend{{plot::line(0, 6, 24, 6, thick), "reference"}};
-  std::size_t number = 0;
-  for (const std::int64_t world : worlds) {
-    const double place = static_cast<double>(number + 1) / static_cast<double>(worlds.size() + 1) - 0.5;
-    const WorldMarks marks = marks_of(world, number, dodged ? bar_share * place : 0, reference, series, upper, lower);
-    std::string mark;
-    if (dodged) {
-      svg += plot::draw_points(number, marks.losses) + plot::draw_points(number, marks.differences);
-      mark = plot::draw_points(number, {{12, 6}});
-    } else {
-      for (const std::string& one : marks.loss_lines) svg += one;
-      for (const std::string& one : marks.difference_lines) svg += one;
-      mark = plot::draw_line(number, {{0, 6}, {24, 6}});
-    }
-    legend.push_back({mark, fmt::format("P = {}", world)});
-    ++number;
+                    " stroke=\"#949494\" stroke-width=\"3\"");
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const double place = static_cast<double>(i + 1) / static_cast<double>(series.size() + 1) - 0.5;
+    const SeriesPoints points = points_of(series[i], dodged ? bar_share * place : 0, reference, upper, lower);
+    svg += mark(i, points.losses) + mark(i, points.differences);
   }
-  svg += plot::draw_legend(90, 8, 895, legend);
-  return plot::picture(1000, 420, title, svg);
+  svg += plot::draw_legend(90, 8, legend_width, legend);
+  return plot::picture(1000, 420 + down, title, svg);
 }
 
 }  // namespace plumbline

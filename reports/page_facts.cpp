@@ -57,8 +57,8 @@ std::string device_fact(const Verdict& verdict) {
 }
 
 std::string baseline_fact(const std::optional<BaselineResult>& baseline) {
-  if (!baseline) return "only the references of this sweep: no baseline";
-  std::string text = "baseline " + baseline->name;
+  if (!baseline) return "none";
+  std::string text = baseline->name;
   if (!baseline->commit_before.empty()) text += fmt::format(" (commit {})", baseline->commit_before);
   if (baseline->compared.empty()) return text + ": nothing was comparable";
   const std::string red = baseline->red.empty() ? ""
@@ -86,7 +86,7 @@ void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence
   add("Mode", verdict.comparison_mode == ComparisonMode::bits ? "bits: equal bit for bit"
                                                               : "calibrated: within measured limits, not in bits");
   add("Selection", selection_words(verdict));
-  add("Compared with", baseline_fact(evidence.baseline));
+  add("Baseline", baseline_fact(evidence.baseline));
   page.set("facts", facts);
 }
 

@@ -12,8 +12,8 @@ namespace plumbline {
 namespace {
 
 std::string value_text(const Json& value) {
+  if (value.is_null() || value == "") return "-";
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_null()) return "-";
   return json_text(value);
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
+#include <span>
 
 #include "reports/loss_plot.hpp"
 #include "reports/memory_plot.hpp"
@@ -15,7 +17,7 @@ namespace plumbline {
 namespace {
 
 /// More marks than these cannot be distinguished.
-constexpr std::size_t most_ratio_runs = 8;
+constexpr std::size_t most_marks = 8;
 
 /// One reference and the cases that were compared with it, in the verdict's order.
 struct Plotted {
@@ -50,6 +52,30 @@ PageData picture(const std::string& svg, const std::string& caption) {
   return data;
 }
 
+/// Cases whose losses are the same, and not the reference's: one line.
+struct DepartingLosses {
+  std::string first;
+  std::int64_t cases = 0;
+  Losses losses;
+};
+
+bool same_bits(const Losses& one, const Losses& other) {
+  return std::ranges::equal(one, other, [](const auto& left, const auto& right) {
+    return left.first == right.first &&
+           std::bit_cast<std::uint32_t>(left.second) == std::bit_cast<std::uint32_t>(right.second);
+  });
+}
+
+void add_case(std::vector<DepartingLosses>& departing, const CellVerdict& cell, const Losses& losses) {
+  auto same = std::ranges::find_if(departing, [&](const auto& each) { return same_bits(each.losses, losses); });
+  if (same == departing.end()) same = departing.insert(same, {run_label(cell), 0, losses});
+  ++same->cases;
+}
+
+std::string and_others(const std::string& first, std::int64_t cases) {
+  return cases == 1 ? first : fmt::format("{} and {} with the same losses", first, count_text(cases - 1, "case"));
+}
+
 /// Sentences and pictures of the comparisons, reference by reference.
 class Comparisons {
  public:
@@ -80,25 +106,40 @@ class Comparisons {
  private:
   void add_losses(const Plotted& plotted, const std::string& title) {
     const Losses& reference = plotted.reference.losses;
-    std::vector<LossSeries> differing;
+    std::vector<DepartingLosses> departing;
     LossDifference here;
+    std::int64_t cases = 0, equal = 0;
     for (const auto* cell : plotted.cells) {
-      LossSeries one{.world = cell->world, .label = run_label(*cell), .losses = run_of(evidence_, *cell).losses};
-      const LossDifference difference = loss_difference(reference, one);
+      const Losses& losses = run_of(evidence_, *cell).losses;
+      const LossDifference difference = loss_difference(reference, losses);
       here.compared += difference.compared;
       here.differing += difference.differing;
       here.largest = std::max(here.largest, difference.largest);
-      if (difference.differing > 0) differing.push_back(std::move(one));
+      if (difference.differing > 0) {
+        ++cases;
+        add_case(departing, *cell, losses);
+      } else if (difference.compared == std::ssize(reference)) {
+        ++equal;
+      }
     }
     total_.compared += here.compared;
     total_.differing += here.differing;
     total_.largest = std::max(total_.largest, here.largest);
-    if (differing.empty()) return;
-    pictures_.push_back(picture(draw_losses(reference, differing, "Loss, " + title),
-                                fmt::format("{}, of {}: above the loss, below the difference from the reference. {} "
-                                            "of {} differ, the largest by {}.",
-                                            title, count_text(std::ssize(differing), "case"), grouped(here.differing),
-                                            count_text(here.compared, "value"), short_number(here.largest))));
+    if (cases == 0) return;
+    const std::size_t shown = std::min(departing.size(), most_marks);
+    std::vector<LossSeries> series;
+    for (const DepartingLosses& each : std::span(departing).first(shown))
+      series.push_back({and_others(each.first, each.cases), each.losses});
+    pictures_.push_back(picture(
+        draw_losses(reference, series, "Loss, " + title,
+                    equal == 0 ? "reference" : fmt::format("reference, and {} equal to it", count_text(equal, "case"))),
+        fmt::format(
+            "{}, of {}{}: above the loss, below the difference from the reference. {} of {} differ, the "
+            "largest by {}.",
+            title,
+            shown == departing.size() ? "" : fmt::format("the first {} of {} lines of ", shown, departing.size()),
+            count_text(cases, "case"), grouped(here.differing), count_text(here.compared, "value"),
+            short_number(here.largest))));
   }
 
   void add_ratios(const Plotted& plotted, const std::string& title) {
@@ -109,7 +150,7 @@ class Comparisons {
       norms_ += ratios.compared;
       if (ratios.all_one()) continue;
       ++unlike;
-      if (shown.size() < most_ratio_runs) shown.push_back({run_label(*cell), ratios});
+      if (shown.size() < most_marks) shown.push_back({run_label(*cell), ratios});
     }
     unlike_ += unlike;
     if (shown.empty()) return;

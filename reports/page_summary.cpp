@@ -62,8 +62,9 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
     const auto count = verdict.compared.find(what);
     add(grouped(count == verdict.compared.end() ? 0 : count->second), label);
   }
-  add(of(std::ssize(verdict.not_run), tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked),
-      "cases / checks not run");
+  add(fmt::format("{} and {}", grouped(std::ssize(verdict.not_run)),
+                  grouped(tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked)),
+      "cases and checks not run");
   return list;
 }
 

@@ -19,13 +19,14 @@ std::string milliseconds(double value) {
 
 std::string caption(const CellVerdict& cell, const Manifest& manifest, const MeasuredTimeline& timeline) {
   std::string text = fmt::format(
-      "{}, step {} (the median of all but the first). Measured: {}, bubble {}. Planned: {}, bubble {}, from the "
-      "medians "
-      "over {}, one for each stage and kind of action{}, messages taking no time.",
+      "{}, step {} (of median length; the first step is left out). Measured: {}, bubble {}. Planned, from the median "
+      "times over {} of each stage and kind of action{}, messages taking no time: {}, bubble {}. The bubble is the "
+      "idle "
+      "share of the rank that idles most.",
       cell_title(cell), timeline.step, milliseconds(timeline.measured.makespan),
-      percent_of(timeline.measured.bubble_rate), milliseconds(timeline.planned.makespan),
-      percent_of(timeline.planned.bubble_rate), count_text(timeline.steps_timed, "step"),
-      timeline.lengths_differ ? " and length of microbatch" : "");
+      percent_of(timeline.measured.bubble_rate), count_text(timeline.steps_timed, "step"),
+      timeline.lengths_differ ? " and length of microbatch" : "", milliseconds(timeline.planned.makespan),
+      percent_of(timeline.planned.bubble_rate));
   if (timeline.closed_form_rate)
     text += fmt::format(" Closed form, for equal stages: bubble {}.", percent_of(*timeline.closed_form_rate));
   const std::optional<std::int64_t> cores = cores_of(manifest);

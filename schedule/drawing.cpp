@@ -21,7 +21,7 @@ constexpr std::array<Style, 4> styles = {{{ActionType::forward, "forward", "\x1b
                                           {ActionType::backward, "backward", "\x1b[42;30m", "#8fbf8f"},
                                           {ActionType::backward_input, "input gradient", "\x1b[46;30m", "#8cd0c8"},
                                           {ActionType::backward_weight, "weight gradient", "\x1b[43;30m", "#e8c878"}}};
-constexpr const char* waiting_fill = "#d9d9d9";
+constexpr const char* waiting_fill = "#949494";
 constexpr const char* sending_fill = "#444444";
 
 const Style& style_of(ActionType type) {
@@ -75,7 +75,7 @@ class Svg {
     scale_ = scale_of(timelines_, width_);
     std::string rows;
     for (const Timeline& timeline : timelines_) rows += section(timeline);
-    const std::string below = legend();
+    const std::string below = legend(rows);
     const double across = left + width_ + 10;
     std::string sizes;
     if (!timelines_.empty())
@@ -143,10 +143,12 @@ class Svg {
                        label(5, y_ + 15, fmt::format("rank {}", rank)), thin, compute, numbers);
   }
 
-  std::string legend() {
+  /// Of the colours in the rows.
+  std::string legend(const std::string& rows) {
     std::string svg;
     double x = left;
     const auto entry = [&](const char* fill, const std::string& word) {
+      if (rows.find(fmt::format("fill=\"{}\"", fill)) == std::string::npos) return;
       svg += fmt::format("{}{}\n", bar(x, y_, 12, 12, fill), label(x + 16, y_ + 10, word));
       x += 110;
     };

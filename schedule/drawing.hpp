@@ -23,10 +23,10 @@ struct Timeline {
 /// scale.
 std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool colour);
 
-/// A self-contained SVG with a legend. Every compute action has its text as a tooltip; waits and messages in progress
-/// are thin bars (a measured message lasts until its sender observed its end). Several timelines are drawn below each
-/// other on one time scale, each from its own first start. `width` in pixels for the longest makespan; 0: by the number
-/// of actions.
+/// A self-contained SVG with a legend of what is drawn. Every compute action has its text as a tooltip; waits and
+/// messages in progress are thin bars (a measured message lasts until its sender observed its end). Several timelines
+/// are drawn below each other on one time scale, each from its own first start. `width` in pixels for the longest
+/// makespan; 0: by the number of actions.
 std::string draw_svg(const std::vector<Timeline>& timelines, double width = 0);
 
 }  // namespace plumbline

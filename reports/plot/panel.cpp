@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/plot/marks.hpp"
 #include "reports/plot/svg.hpp"
 
 namespace plumbline::plot {
@@ -13,10 +14,24 @@ constexpr std::string_view outline = " fill=\"none\" stroke=\"currentColor\" str
 constexpr double tick_length = 4;
 /// Average width of a letter of 12 pixels: no font is available to measure.
 constexpr double letter_width = 6.6;
+constexpr double legend_row = 18;
 
 std::string rotated_label(double x, double y, const std::string& text) {
   return label(x, y, text,
                fmt::format(" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\"", coordinate(x), coordinate(y)));
+}
+
+/// Of each entry, from the legend's upper left corner.
+std::vector<Point> legend_places(double width, const std::vector<LegendEntry>& entries) {
+  std::vector<Point> places;
+  Point next;
+  for (const LegendEntry& entry : entries) {
+    const double wide = 24 + 6 + letter_width * static_cast<double>(entry.text.size()) + 18;
+    if (next.x > 0 && next.x + wide > width) next = {0, next.y + legend_row};
+    places.push_back(next);
+    next.x += wide;
+  }
+  return places;
 }
 
 }  // namespace
@@ -60,18 +75,16 @@ std::string Panel::draw_axes(const std::string& title) const {
 
 std::string draw_legend(double x, double y, double width, const std::vector<LegendEntry>& entries) {
   std::string svg;
-  double across = 0;
-  for (const LegendEntry& entry : entries) {
-    const double wide = 24 + 6 + letter_width * static_cast<double>(entry.text.size()) + 18;
-    if (across > 0 && across + wide > width) {
-      across = 0;
-      y += 18;
-    }
-    svg += fmt::format("<g transform=\"translate({} {})\">{}{}</g>\n", coordinate(x + across), coordinate(y),
-                       entry.mark, label(30, 10, entry.text));
-    across += wide;
+  const std::vector<Point> places = legend_places(width, entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    svg += fmt::format("<g transform=\"translate({} {})\">{}{}</g>\n", coordinate(x + places[i].x),
+                       coordinate(y + places[i].y), entries[i].mark, label(30, 10, entries[i].text));
   }
   return svg;
+}
+
+double legend_height(double width, const std::vector<LegendEntry>& entries) {
+  return entries.empty() ? 0 : legend_places(width, entries).back().y + legend_row;
 }
 
 }  // namespace plumbline::plot

@@ -38,5 +38,7 @@ struct LegendEntry {
 
 /// Entries in a row that begins at (x, y), wrapped at `width`.
 std::string draw_legend(double x, double y, double width, const std::vector<LegendEntry>& entries);
+/// Its height, with all its rows.
+double legend_height(double width, const std::vector<LegendEntry>& entries);
 
 }  // namespace plumbline::plot

@@ -27,12 +27,12 @@ TEST(LossPlot, DifferencesAreCountedAndTheLargestIsTold) {
       {"below the reference's", reference, {{1, 5.0F}}, 1, 1, 0.5},
       {"a step that one side lacks", reference, {{7, 5.0F}}, 0, 0, 0}};
   for (const auto& [what, of, losses, compared, differing, largest] : cases) {
-    const LossDifference difference = loss_difference(of, {2, "1f1b", losses});
+    const LossDifference difference = loss_difference(of, losses);
     EXPECT_EQ(difference.compared, compared) << what;
     EXPECT_EQ(difference.differing, differing) << what;
     EXPECT_DOUBLE_EQ(difference.largest, largest) << what;
   }
-  const LossDifference nan = loss_difference({{0, NAN}}, {1, "afab", {{0, NAN}}});
+  const LossDifference nan = loss_difference({{0, NAN}}, {{0, NAN}});
   EXPECT_EQ(nan.compared, 1);
   EXPECT_EQ(nan.differing, 1) << "even from NaN";
 }
@@ -47,14 +47,13 @@ std::size_t shapes_in(const std::string& svg, const std::string& shape) {
 constexpr const char* circle = "m-3.5 0a3.5 3.5";
 constexpr const char* square = "m-3.2 -3.2h6.4v6.4h-6.4z";
 
-TEST(LossPlot, EachWorldHasAShapeAtEachStepForItsLossAndItsDifference) {
-  const std::string svg =
-      draw_losses(reference, {{1, "a", {{0, 6.0F}}}, {4, "b", {{1, 5.75F}}}, {4, "c", {{2, NAN}}}}, "t");
+TEST(LossPlot, EachSeriesHasAShapeAtEachStepForItsLossAndItsDifference) {
+  const std::string svg = draw_losses(reference, {{"a", {{0, 6.0F}}}, {"b, P = 4", {{1, 5.75F}, {2, NAN}}}}, "t");
   EXPECT_EQ(shapes_in(svg, circle), 3U) << "loss, difference, legend";
   EXPECT_EQ(shapes_in(svg, square), 3U) << "NaN has no place";
-  EXPECT_THAT(svg, HasSubstr(">P = 4</text>"));
+  EXPECT_THAT(svg, HasSubstr(">b, P = 4</text>"));
   EXPECT_EQ(testing::parse_markup(svg, false).error, "");
-  const std::string step_that_the_reference_lacks = draw_losses(reference, {{1, "a", {{7, 6.0F}}}}, "t");
+  const std::string step_that_the_reference_lacks = draw_losses(reference, {{"a", {{7, 6.0F}}}}, "t");
   EXPECT_EQ(shapes_in(step_that_the_reference_lacks, circle), 2U) << "loss, legend";
 }
 
@@ -73,8 +72,8 @@ TEST(LossPlot, TheLineOfNoDifferenceLiesInTheMiddle) {
   EXPECT_THAT(draw_losses(reference, {}, "t"), HasSubstr("<line x1=\"90\" y1=\"314\" x2=\"985\" y2=\"314\""));
 }
 
-TEST(LossPlot, WorldSizesStandBesideEachOtherOnTheBar) {
-  const std::string svg = draw_losses(reference, {{1, "a", {{1, 5.5F}}}, {2, "a", {{1, 5.5F}}}}, "t");
+TEST(LossPlot, SeriesStandBesideEachOtherOnTheBar) {
+  const std::string svg = draw_losses(reference, {{"a", {{1, 5.5F}}}, {"a", {{1, 5.5F}}}}, "t");
 
   // 0.7 / 6 of 298.33 pixels to either side of the step
   EXPECT_THAT(svg, HasSubstr("M502.69 141" + std::string(circle)));
@@ -82,8 +81,8 @@ TEST(LossPlot, WorldSizesStandBesideEachOtherOnTheBar) {
 }
 
 TEST(LossPlot, APointLiesOnTheBarExactlyWhenItIsEqual) {
-  const std::string equal = draw_losses(reference, {{1, "a", {{1, 5.5F}}}}, "t");
-  const std::string apart = draw_losses(reference, {{1, "a", {{1, 5.25F}}}}, "t");
+  const std::string equal = draw_losses(reference, {{"a", {{1, 5.5F}}}}, "t");
+  const std::string apart = draw_losses(reference, {{"a", {{1, 5.25F}}}}, "t");
 
   // Losses from 5 to 6 with a margin of 0.06 at either end: 5.5 lies in the middle of 50 and 232; so does the zero line
   // of 256 and 372.
@@ -94,8 +93,8 @@ TEST(LossPlot, APointLiesOnTheBarExactlyWhenItIsEqual) {
 }
 
 TEST(LossPlot, ALossAboveTheReferencesLiesAboveInBothHalves) {
-  const std::string near = draw_losses(reference, {{1, "a", {{1, 5.75F}}}}, "t");
-  const std::string far = draw_losses(reference, {{1, "a", {{1, 9.0F}}}}, "t");
+  const std::string near = draw_losses(reference, {{"a", {{1, 5.75F}}}}, "t");
+  const std::string far = draw_losses(reference, {{"a", {{1, 9.0F}}}}, "t");
 
   // The axis of differences ends at 1.15 times the largest, 116 pixels from 372 upwards.
   EXPECT_THAT(near, HasSubstr("M537.5 263.57" + std::string(circle))) << "0.25 of 0.2875 above 0";
@@ -104,14 +103,14 @@ TEST(LossPlot, ALossAboveTheReferencesLiesAboveInBothHalves) {
 }
 
 TEST(LossPlot, EqualLossesAreShownOnTheScaleOfOneUlp) {
-  const std::string svg = draw_losses(reference, {{1, "a", reference}}, "t");
+  const std::string svg = draw_losses(reference, {{"a", reference}}, "t");
 
   EXPECT_THAT(svg, HasSubstr(">9.5e-07</text>")) << "0.8 of 2.5 units in the last place of 6.0, which is 2^-21";
   EXPECT_THAT(draw_losses({{0, 6.0F}, {1, 1.0F}}, {}, "t"), HasSubstr(">9.5e-07</text>")) << "of the largest loss";
 }
 
 TEST(LossPlot, TheLargestDifferenceOfAllPipelinesFits) {
-  const std::string svg = draw_losses(reference, {{1, "a", {{1, 5.75F}}}, {1, "b", {{1, 5.5F}}}}, "t");
+  const std::string svg = draw_losses(reference, {{"a", {{1, 5.75F}}}, {"b", {{1, 5.5F}}}}, "t");
 
   EXPECT_THAT(svg, HasSubstr(">2.3e-01</text>")) << "0.8 of 1.15 times 0.25";
 }
@@ -126,29 +125,29 @@ Losses falling_losses(int steps) {
 TEST(LossPlot, UpTo24StepsArePoints) {
   const Losses most = falling_losses(24), more = falling_losses(25);
 
-  EXPECT_EQ(shapes_in(draw_losses(most, {{2, "a", most}}, "t"), circle), 24U + 24U + 1U);
-  EXPECT_EQ(shapes_in(draw_losses(more, {{2, "a", more}}, "t"), circle), 0U);
+  EXPECT_EQ(shapes_in(draw_losses(most, {{"a", most}}, "t"), circle), 24U + 24U + 1U);
+  EXPECT_EQ(shapes_in(draw_losses(more, {{"a", more}}, "t"), circle), 0U);
 }
 
 TEST(LossPlot, OfLongRunsDifferencesAreLinesToo) {
   const Losses falling = falling_losses(50);
 
   // 895 pixels from 90 on for 50 steps, 17.9 for each
-  EXPECT_THAT(draw_losses(falling, {{2, "a", falling}}, "t"), HasSubstr("d=\"M98.95 314L976.05 314\""));
+  EXPECT_THAT(draw_losses(falling, {{"a", falling}}, "t"), HasSubstr("d=\"M98.95 314L976.05 314\""));
 }
 
-TEST(LossPlot, LongRunsAreLinesAndEqualOnesAreDrawnOnce) {
-  const Losses falling = falling_losses(100);
+TEST(LossPlot, ALongLegendMovesThePlotDown) {
+  const std::string label(60, 'x');  // two rows have room for two entries each
+  const std::string low = draw_losses(reference, {{label, reference}, {label, reference}}, "t", label);
+  const std::string high = draw_losses(
+      reference, {{label, reference}, {label, reference}, {label, reference}, {label, reference}}, "t", label);
 
-  const std::string one = draw_losses(falling, {{2, "a", falling}}, "t");
-  const std::string two = draw_losses(falling, {{2, "a", falling}, {2, "b", falling}}, "t");
-
-  EXPECT_EQ(one, two);
-  EXPECT_EQ(shapes_in(one, circle), 0U);
+  EXPECT_THAT(low, HasSubstr("x1=\"90\" y1=\"314\""));
+  EXPECT_THAT(high, HasSubstr("x1=\"90\" y1=\"332\"")) << "a third row of 18 pixels";
 }
 
 TEST(LossPlot, NothingButNanLeavesThePlotEmptyAndWhole) {
-  const std::string svg = draw_losses({{0, NAN}}, {{1, "a", {{0, NAN}}}}, "t");
+  const std::string svg = draw_losses({{0, NAN}}, {{"a", {{0, NAN}}}}, "t");
 
   EXPECT_EQ(testing::parse_markup(svg, false).error, "");
   EXPECT_THAT(svg, Not(HasSubstr("nan")));

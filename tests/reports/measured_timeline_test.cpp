@@ -97,7 +97,7 @@ TEST_F(MeasuredTimelineTest, IsDrawnOnOneScale) {
   EXPECT_THAT(svg, HasSubstr(bar(60, 25, 100, "#7aa6da", "0F0")));
   EXPECT_THAT(svg, HasSubstr(bar(910, 25, 200, "#8fbf8f", "0B1")));
   EXPECT_THAT(svg, HasSubstr(bar(210, 51, 100, "#7aa6da", "1F0")));
-  EXPECT_THAT(svg, HasSubstr("<rect x=\"260\" y=\"33\" width=\"300\" height=\"4\" fill=\"#d9d9d9\"/>")) << "0B0 waits";
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"260\" y=\"33\" width=\"300\" height=\"4\" fill=\"#949494\"/>")) << "0B0 waits";
   EXPECT_THAT(svg, HasSubstr("<rect x=\"160\" y=\"46\" width=\"50\" height=\"2\" fill=\"#444444\"/>")) << "0SEND_F0";
   EXPECT_THAT(svg, HasSubstr(bar(760, 105, 200, "#8fbf8f", "0B1")));
   EXPECT_THAT(svg, HasSubstr(bar(160, 131, 100, "#7aa6da", "1F0")));

@@ -37,8 +37,7 @@ TEST(PageFacts, AChangeThatIsAllowedIsToldAsSuch) {
                                      .allowed = {"bytes"},
                                      .reason = "a smaller buffer"};
 
-  EXPECT_EQ(testing::fact_in(make_page(verdict, evidence), "Compared with"),
-            "baseline release: changed as allowed (1 of bytes)");
+  EXPECT_EQ(testing::fact_in(make_page(verdict, evidence), "Baseline"), "release: changed as allowed (1 of bytes)");
 }
 
 }  // namespace

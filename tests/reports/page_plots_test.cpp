@@ -45,6 +45,32 @@ TEST(PagePlots, ALossThatDiffersIsDrawnWithTheCasesThatDiffer) {
                           Not(HasSubstr("<title>Loss, stories260k, sgd"))));
 }
 
+TEST(PagePlots, ALossIsNamedByItsCaseAndEqualLossesAreOneEntry) {
+  const Verdict verdict = testing::sample_verdict(6);
+  Evidence evidence = testing::sample_evidence(verdict, 3);
+  const auto add = [&](const std::string& schedule, int world, float by) {
+    evidence.cells.at("untied-sgd-" + schedule + "-w" + std::to_string(world)).losses[1] += by;
+  };
+  add("afab", 2, 0.5F);
+  add("1f1b", 2, 0.25F);
+  for (int world = 3; world <= 5; ++world) add("1f1b", world, NAN);
+  evidence.cells.at("untied-sgd-1f1b-w6").losses.erase(2);
+
+  EXPECT_THAT(plots_of(verdict, evidence),
+              AllOf(HasSubstr(">reference, and 6 cases equal to it</text>"), HasSubstr(">afab, P = 2</text>"),
+                    HasSubstr(">1f1b, P = 2</text>"), HasSubstr(">1f1b, P = 3 and 2 cases with the same losses</text>"),
+                    Not(HasSubstr(">P = ")), HasSubstr("untied, sgd, of 5 cases: above the loss")))
+      << "one case lacks a step, so it is not counted as equal";
+
+  for (int world = 1; world <= 6; ++world) {
+    add("afab", world, static_cast<float>(world));
+    add("1f1b", world, static_cast<float>(10 * world));
+  }
+  EXPECT_THAT(plots_of(verdict, evidence),
+              AllOf(HasSubstr("untied, sgd, of the first 8 of 10 lines of 12 cases: above the loss"),
+                    HasSubstr("title>Loss, untied, sgd</title>")));
+}
+
 TEST(PagePlots, NormsThatDifferAreDrawnOfAFewCasesAndCountedOfAll) {
   const Verdict verdict = testing::sample_verdict(6);
   Evidence evidence = testing::sample_evidence(verdict, 2);
@@ -99,10 +125,13 @@ TEST(PagePlots, TheTimelineSaysWhatWasMeasuredAndPlanned) {
   evidence.slowest->timeline.measured.makespan = 3600;
   evidence.slowest->timeline.measured.bubble_rate = 0.4;
   evidence.slowest->timeline.closed_form_rate = 1.0 / 3;
-  EXPECT_THAT(plots_of(verdict, evidence),
-              AllOf(HasSubstr("stories260k, adamw, 1f1b, P = 3, step 3 (the median of all but the first). Measured: "
-                              "3,600 ms, bubble 40.0 %. Planned: 30 ms, bubble 20.0 %, from the medians over 4 steps"),
-                    HasSubstr("bubble 33.3 %. The record lacks the number of cores.</figcaption>")));
+  EXPECT_THAT(
+      plots_of(verdict, evidence),
+      AllOf(
+          HasSubstr("stories260k, adamw, 1f1b, P = 3, step 3 (of median length; the first step is left out). Measured: "
+                    "3,600 ms, bubble 40.0 %. Planned, from the median times over 4 steps of each stage"),
+          HasSubstr("messages taking no time: 30 ms, bubble 20.0 %. The bubble is the idle share"),
+          HasSubstr("bubble 33.3 %. The record lacks the number of cores.</figcaption>")));
 
   evidence.cells.at(evidence.slowest->id).manifest.json["machine"]["cores"] = 1;
   EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core: this measures"));

@@ -55,7 +55,7 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("<b>284 / 284</b><span>checks hold</span>")) << "bench of 4";
   EXPECT_THAT(page, HasSubstr("<b>179,200</b><span>tensors compared</span>")) << "20 x 14 x 640";
   EXPECT_THAT(page, HasSubstr("<b>14,336,000</b><span>elements compared</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>0 / 0</b><span>cases / checks not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>0 and 0</b><span>cases and checks not run</span>"));
   EXPECT_THAT(page, HasSubstr("computed the same bits as the single device"));
   EXPECT_THAT(page, HasSubstr("Every planned case was run."));
   EXPECT_THAT(page, Not(HasSubstr("What does not hold")));
@@ -74,7 +74,6 @@ TEST(Page, ASelectionOfCellsSaysSoInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("<b>3 / 3</b><span>cases hold, of 123 in the sweep</span>"));
   EXPECT_THAT(page, HasSubstr("These are 3 of the sweep&apos;s 123 cases; the others were not requested."));
   EXPECT_THAT(page, Not(HasSubstr("Every planned case was run")));
-  EXPECT_THAT(page, Not(HasSubstr("Nothing was omitted")));
 }
 
 TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
@@ -97,7 +96,7 @@ TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
   EXPECT_THAT(page, HasSubstr("In 1 case completion holds. It is not shown that the runs computed the same: loss, "
                               "boundaries, gradients, gradient_norm, parameters were not requested"));
   EXPECT_THAT(page, HasSubstr("<b>1 / 1</b><span>checks hold, 14 not requested</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>0 / 14</b><span>cases / checks not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>0 and 14</b><span>cases and checks not run</span>"));
 }
 
 /// Without the table of what the checks claim.
@@ -164,7 +163,7 @@ TEST(Page, CellsThatTheirScheduleCannotHaveAreListedAndChangeNoVerdict) {
   const std::string page = page_of(verdict);
 
   EXPECT_THAT(page, HasSubstr("<title>Holds: 12 of 12 cases - default - Plumbline</title>"));
-  EXPECT_THAT(page, HasSubstr("their schedule does not support: 1</summary>"));
+  EXPECT_THAT(page, HasSubstr("<details class=\"printed\"><summary>Left out of the plan, and why: 1</summary>"));
   EXPECT_GT(page.find("it needs &lt;16&gt; microbatches"), page.find("id=\"not-run\""));
 }
 
@@ -273,7 +272,7 @@ TEST(Page, TheFirstScreenSaysOfWhatItSpeaks) {
   EXPECT_EQ(fact_of(page, "Machine"), "AMD EPYC 9R14, AVX512, 2 cores, LibTorch 2.11.0");
   EXPECT_EQ(fact_of(page, "Mode"), "bits: equal bit for bit");
   EXPECT_EQ(fact_of(page, "Selection"), "12 of 12 cases, all checks");
-  EXPECT_EQ(fact_of(page, "Compared with"), "only the references of this sweep: no baseline");
+  EXPECT_EQ(fact_of(page, "Baseline"), "none");
 
   verdict.harness["commit"] = "0123456789ab-dirty";
   verdict.machine["versions"]["commit"] = "ba9876543210";
@@ -302,16 +301,15 @@ TEST(Page, TheBaselineStandsInTheFirstScreenAndItsChangesBelow) {
 
   const std::string page = page_of(verdict, evidence);
 
-  EXPECT_EQ(fact_of(page, "Compared with"), "baseline release-1 (commit aaa): CHANGED (2 of bits)");
+  EXPECT_EQ(fact_of(page, "Baseline"), "release-1 (commit aaa): CHANGED (2 of bits)");
   EXPECT_THAT(page, HasSubstr("<td>bits</td><td>cell-1</td><td>loss of step &lt;2&gt;</td>"));
   EXPECT_THAT(page, HasSubstr("<th scope=\"row\">versions/libtorch</th><td>2.10.0</td><td>2.11.0</td>"));
   EXPECT_THAT(page, HasSubstr("not compared: cell-3: another code path"));
   evidence.baseline->changes.clear();
   evidence.baseline->holds = true;
-  EXPECT_EQ(fact_of(page_of(verdict, evidence), "Compared with"), "baseline release-1 (commit aaa): equal in 12 runs");
+  EXPECT_EQ(fact_of(page_of(verdict, evidence), "Baseline"), "release-1 (commit aaa): equal in 12 runs");
   evidence.baseline->compared.clear();
-  EXPECT_EQ(fact_of(page_of(verdict, evidence), "Compared with"),
-            "baseline release-1 (commit aaa): nothing was comparable");
+  EXPECT_EQ(fact_of(page_of(verdict, evidence), "Baseline"), "release-1 (commit aaa): nothing was comparable");
 }
 
 std::size_t times(const std::string& page, const std::string& text) {

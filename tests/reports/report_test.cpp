@@ -327,7 +327,7 @@ TEST_F(Report, ABaselineThatIsNoneIsNamedAndChangesNothingElse) {
   write_reports(folder.path());
 
   EXPECT_THAT(page(), HasSubstr("<li>baseline.json: not as plumbline baseline compare writes it"));
-  EXPECT_THAT(page(), HasSubstr("no baseline"));
+  EXPECT_THAT(page(), HasSubstr("<dt>Baseline</dt><dd>none</dd>"));
 }
 
 TEST_F(Report, ABaselineBesideTheVerdictIsShown) {
@@ -338,7 +338,7 @@ TEST_F(Report, ABaselineBesideTheVerdictIsShown) {
 
   write_reports(folder.path());
 
-  EXPECT_THAT(page(), HasSubstr("baseline b (commit a): equal in 3\u00A0runs, 12\u00A0losses"));
+  EXPECT_THAT(page(), HasSubstr("<dd>b (commit a): equal in 3\u00A0runs, 12\u00A0losses"));
 }
 
 TEST_F(Report, ACellWithAnotherModelHasNoReference) {
