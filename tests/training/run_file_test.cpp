@@ -468,7 +468,7 @@ INSTANTIATE_TEST_SUITE_P(
                {"checkpoint.evry", "did you mean every?"}},
         Broken{"CheckpointFolderEmpty",
                std::string(model) + data + train + "[checkpoint]\nfolder = \"\"\n",
-               {"checkpoint.folder", "is missing"}},
+               {"checkpoint.folder", "must be a string that is not empty"}},
         Broken{"CheckpointEveryBelowZero",
                std::string(model) + data + train + "[checkpoint]\nevery = -1\n",
                {"checkpoint.every"}},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
@@ -147,7 +149,7 @@ class ParametersCheck : public StepCheck {
   /// A step that changes a parameter in one record alone was skipped in the other, though sizes may not show it.
   void compare_moves(const StepEvidence& now) {
     for (const RankRecord& before : now.candidate_before) {
-      std::vector<const TensorRow*> moved_alone;  // in one of the records
+      std::vector<std::pair<const TensorRow*, bool>> barely;  // moved in one record alone; true: the candidate
       bool in_both = false;
       for (const TensorRow& old : before.tensors) {
         const auto& rows = now.reference_rows_before.tensors("parameter", old.name);
@@ -162,12 +164,10 @@ class ParametersCheck : public StepCheck {
         if (moved ? moved_clearly(old, *mine) : moved_clearly(theirs_old, *theirs))
           report_moved_alone(now, before.rank, old, moved);
         else
-          moved_alone.push_back(&old);
+          barely.emplace_back(&old, moved);
       }
-      // If none of a rank moves in both, roundings do not explain it.
-      if (in_both) continue;
-      for (const TensorRow* old : moved_alone)
-        report_moved_alone(now, before.rank, *old, same_tensor(now.candidate_rows, *old)->digest != old->digest);
+      if (in_both) continue;  // else no parameter of the rank moved in both, which roundings do not explain
+      for (const auto& [old, mine] : barely) report_moved_alone(now, before.rank, *old, mine);
     }
   }
 

@@ -16,7 +16,7 @@ namespace {
 /// In float32 the drift is a rounding at first and may double with each step; 16-bit weights differ at once.
 double limit_after(const std::string& dtype, std::int64_t steps) {
   if (steps >= WithinDrift::sizes_compared) return std::numeric_limits<double>::infinity();
-  constexpr double widest = 0.15, of_first_step = 0.002;
+  constexpr double widest = 0.15, of_first_step = 0.004;
   const bool wide = dtype == "float32" || dtype == "float64";
   return wide ? std::min(widest, std::ldexp(of_first_step, static_cast<int>(steps))) : widest;
 }

@@ -29,8 +29,8 @@ double allowed(const std::string& dtype, std::int64_t steps, const std::string& 
 }
 
 TEST(WithinDrift, InFloat32TheLimitGrowsWithTheSteps) {
-  EXPECT_NEAR(allowed("float32", 0, "gradient"), 0.002, 4e-5);
-  EXPECT_NEAR(allowed("float32", 3, "gradient"), 0.016, 4e-4);
+  EXPECT_NEAR(allowed("float32", 0, "gradient"), 0.004, 1e-4);
+  EXPECT_NEAR(allowed("float32", 3, "gradient"), 0.032, 1e-3);
   EXPECT_NEAR(allowed("float32", 9, "gradient"), 0.15, 3e-3);
   EXPECT_NEAR(allowed("bfloat16", 0, "gradient"), 0.15, 3e-3);
   EXPECT_GT(allowed("float32", 10, "gradient"), 9) << "equal trainings have drifted apart";
@@ -52,7 +52,7 @@ TEST(WithinDrift, WhatIsNoNumberDoesNotHold) {
   EXPECT_TRUE(values.gradient_norm(1, 1, NAN).difference);
   EXPECT_TRUE(values.tensor(0, row_of("gradient", 1, 1), row_of("gradient", NAN, 1)).difference);
   EXPECT_FALSE(values.loss({}, 1, 1.0005F).difference);
-  EXPECT_TRUE(values.loss({}, 1, 1.002F).difference);
+  EXPECT_TRUE(values.loss({}, 1, 1.003F).difference);
 }
 
 }  // namespace
