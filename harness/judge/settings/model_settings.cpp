@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/settings/model_settings.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include "harness/judge/expected/expected_model.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+Json rope_object(const Json& config) {
+  Json rope = value_or(config, "rope_parameters", value_or(config, "rope_scaling", Json::object()));
+  return rope.is_object() ? rope : Json::object();
+}
+
+/// The RoPE parameters in either spelling, as one object: base and scaling.
+Json rope_of(const Json& config) {
+  const Json rope = rope_object(config);
+  Json plain;
+  plain["rope_theta"] = value_or(rope, "rope_theta", value_or(config, "rope_theta", 10000.0));
+  plain["rope_type"] = value_or(rope, "rope_type", value_or(rope, "type", "default"));
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
+    plain[key] = value_or(rope, key, nullptr);
+  }
+  return plain;
+}
+
+/// Keys of a Llama's config that are compared by name above, or that do not affect the computation: settings of storage
+/// and of text generation.
+constexpr std::string_view settled_keys[] = {"vocab_size",
+                                             "hidden_size",
+                                             "intermediate_size",
+                                             "num_hidden_layers",
+                                             "num_attention_heads",
+                                             "num_key_value_heads",
+                                             "head_dim",
+                                             "attention_bias",
+                                             "mlp_bias",
+                                             "tie_word_embeddings",
+                                             "rms_norm_eps",
+                                             "hidden_act",
+                                             "rope_theta",
+                                             "rope_scaling",
+                                             "rope_parameters",
+                                             "architectures",
+                                             "model_type",
+                                             "torch_dtype",
+                                             "dtype",
+                                             "transformers_version",
+                                             "use_cache",
+                                             "bos_token_id",
+                                             "eos_token_id",
+                                             "name_or_path"};
+
+/// Default of an absent key in transformers' Llama; nullopt if it is unknown.
+std::optional<Json> value_of_absent(const std::string& key) {
+  static const Json values = {{"attention_dropout", 0},
+                              {"initializer_range", 0.02},
+                              {"pretraining_tp", 1},
+                              {"sliding_window", nullptr},
+                              {"layer_types", "all full_attention"}};
+  const auto found = values.find(key);
+  return found == values.end() ? std::nullopt : std::optional<Json>(*found);
+}
+
+/// Full attention in all layers equals a Llama's.
+bool is_neutral(const std::string& key, const Json& value) {
+  return key == "layer_types" && value.is_array() &&
+         std::ranges::all_of(value, [](const Json& type) { return type == Json("full_attention"); });
+}
+
+/// Keys that are not compared by name, including those within RoPE.
+Json other_keys(const Json& config) {
+  Json others = Json::object();
+  for (const auto& [key, value] : config.items()) {
+    if (std::ranges::find(settled_keys, key) == std::end(settled_keys) && !key.starts_with("_")) others[key] = value;
+  }
+  const Json rope = rope_object(config), named = rope_of(config);
+  for (const auto& [key, value] : rope.items()) {
+    if (!named.contains(key) && key != "type") others["RoPE's " + key] = value;
+  }
+  return others;
+}
+
+/// Compares every other key of a Llama: those that both have, and those that one has if the default is known. Adds the
+/// others to `alone`.
+void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences,
+                        std::vector<std::string>& alone) {
+  const Json one = other_keys(reference), other = other_keys(candidate);
+  for (const std::string& key : keys_of(one, other)) {
+    const auto value_in = [&](const Json& config) -> std::optional<Json> {
+      const Json value = value_or(config, key, nullptr);
+      return value.is_null() || is_neutral(key, value) ? value_of_absent(key) : std::optional(value);
+    };
+    const auto mine = value_in(one), theirs = value_in(other);
+    if (mine && theirs) differences.demand_equal("model: " + key, *mine, *theirs);
+    if (mine.has_value() != theirs.has_value()) alone.push_back(key);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> model_keys_of_one(const Json& reference, const Json& candidate) {
+  std::vector<std::string> alone;
+  Differences ignored;
+  compare_other_keys(reference, candidate, ignored, alone);
+  return alone;
+}
+
+void compare_models(const Json& reference, const Json& candidate, Differences& differences) {
+  const ExpectedModel one = expected_model(reference), other = expected_model(candidate);
+  const auto demand = [&](const std::string& key, std::int64_t left, std::int64_t right) {
+    differences.demand_equal("model: " + key, to_text(left), to_text(right));
+  };
+  demand("vocab_size", one.vocabulary, other.vocabulary);
+  demand("hidden_size", one.hidden, other.hidden);
+  demand("intermediate_size", one.intermediate, other.intermediate);
+  demand("num_hidden_layers", one.layers, other.layers);
+  demand("num_attention_heads", one.heads, other.heads);
+  demand("num_key_value_heads", one.kv_heads, other.kv_heads);
+  demand("head_dim", one.head_dim, other.head_dim);
+  demand("tie_word_embeddings", one.tied, other.tied);
+  demand("attention_bias", one.attention_bias, other.attention_bias);
+  demand("mlp_bias", one.mlp_bias, other.mlp_bias);
+  differences.demand_equal("model: rms_norm_eps", value_or(reference, "rms_norm_eps", 1e-6),
+                           value_or(candidate, "rms_norm_eps", 1e-6));
+  differences.demand_equal("model: hidden_act", value_or(reference, "hidden_act", "silu"),
+                           value_or(candidate, "hidden_act", "silu"));
+  differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
+  std::vector<std::string> alone;
+  compare_other_keys(reference, candidate, differences, alone);
+}
+
+void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
+  for (const auto& key : keys_of(reference, candidate)) {
+    if (key.starts_with("_") || key == "transformers_version") continue;
+    differences.demand_equal("model: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
+  }
+}
+
+}  // namespace plumbline::judging
