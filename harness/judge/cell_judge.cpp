@@ -220,9 +220,9 @@ void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, Check
       ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
       step);
   result.not_shown.push_back(
-      fmt::format("the bits of values after the norm of step {}, which were compared within a few percent; gather the "
-                  "norm in canonical order to compare them in bits",
-                  step));
+      fmt::format("the bits of values after the norm of step {} (rates and norms stay exact, the sizes of {} steps are "
+                  "compared within a few percent); gather the norm in canonical order to compare them",
+                  step, WithinDrift::sizes_compared));
 }
 
 void CellJudge::note_gradient_factor(const StepEvidence& now) {
