@@ -54,5 +54,8 @@ class WaitingBlock:
         self._report(-1)
 
     def _report(self, peer: int) -> None:
+        self.record._not_recorded.attempt("waits", self._write, peer)
+
+    def _write(self, peer: int) -> None:
         if self.record.in_step and self.peer >= 0:
-            self.record._not_recorded.attempt("waits", self.record._heartbeat, -1, peer)
+            self.record._heartbeat(-1, peer)

@@ -139,6 +139,13 @@ class RulesTest(unittest.TestCase):
         found = plumbline.read(self.folder / "one")
         self.assertEqual((len(found.steps), len(found.actions), len(found.boundaries), found.exits[0]["status"]), (1, 0, 0, "ok"))
 
+    def test_a_wait_for_what_is_no_rank_does_not_end_the_training(self):
+        record = self.record(steps=1)
+        with contextlib.redirect_stderr(io.StringIO()):
+            with record.step(*batch(0)), record.waiting("next"):
+                record.loss(1), record.loss(1), record.learning_rate(RATE)
+        self.assertEqual(record._not_recorded.kinds(), {"waits"})
+
     def test_the_page_tells_the_step_of_the_run_also_where_it_is_passed_over(self):
         record, seen = self.record(steps=3, every=2), []
 
