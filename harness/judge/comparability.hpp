@@ -35,7 +35,7 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
 std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate);
 
 /// Keys of a Llama's config that only one of them has and whose default is unknown, and such keys of the optimiser
-/// ("optimizer.amsbound").
+/// ("optimizer.amsbound"), or that differ where there are several groups.
 std::vector<std::string> keys_not_judged(const Manifest& reference, const Manifest& candidate);
 
 /// True if the run used GPUs of more than one model.

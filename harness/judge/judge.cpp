@@ -149,7 +149,8 @@ void report_keys_not_judged(const Manifest& reference, const Manifest& candidate
   const auto keys = keys_not_judged(reference, candidate);
   for (CheckResult& check : verdict.checks) {
     if (check.name == "data" && !keys.empty())
-      check.not_shown.push_back("settings that only one record gives: " + join(keys, ", "));
+      check.not_shown.push_back("settings that only one record gives, or that differ in one of several groups: " +
+                                join(keys, ", "));
   }
 }
 

@@ -11,8 +11,8 @@
 namespace plumbline::judging {
 
 void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences);
-/// "optimizer.amsbound": keys that only one has and that no formula uses.
-std::vector<std::string> optimizer_keys_of_one(const Json& reference, const Json& candidate);
+/// "optimizer.amsbound": keys that no formula uses and that only one has, or that differ where there are several groups.
+std::vector<std::string> optimizer_keys_not_judged(const Json& reference, const Json& candidate);
 /// If one lacks it (an external record, schema 1), only the rates of the steps are compared.
 void compare_learning_rate_schedules(const Manifest& one, const Manifest& other, Differences& differences);
 
