@@ -12,9 +12,14 @@
 namespace plumbline::judging {
 namespace {
 
+/// Of both spellings; of a key that both have, the newer one's value.
 Json rope_object(const Json& config) {
-  Json rope = value_or(config, "rope_parameters", value_or(config, "rope_scaling", Json::object()));
-  return rope.is_object() ? rope : Json::object();
+  Json rope = Json::object();
+  for (const char* spelling : {"rope_scaling", "rope_parameters"}) {
+    const Json given = value_or(config, spelling, nullptr);
+    if (given.is_object()) rope.update(given);
+  }
+  return rope;
 }
 
 /// The RoPE parameters in either spelling, as one object: base and scaling.

@@ -143,6 +143,16 @@ TEST(Comparability, EveryOtherKeyOfALlamaIsComparedOrNamed) {
   EXPECT_THAT(words, ElementsAre("model: embedding_multiplier is 1.0 in the reference and 12.0 in the candidate"));
 }
 
+TEST(Comparability, RopeIsComparedInBothSpellingsOfOneConfig) {
+  const auto scaled = [](double factor) {
+    return with_model(
+        {{"rope_parameters", Json::object()}, {"rope_scaling", {{"type", "linear"}, {"factor", factor}}}});
+  };
+  EXPECT_THAT(why_not_comparable(reference_manifest(scaled(2)), candidate_manifest(scaled(2))), IsEmpty());
+  EXPECT_THAT(why_not_comparable(reference_manifest(scaled(2)), candidate_manifest(scaled(4))),
+              ElementsAre(HasSubstr("model: RoPE")));
+}
+
 TEST(Comparability, TwoThatSayTheSameMayBeCompared) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
 }
@@ -156,8 +166,9 @@ TEST(Comparability, MomentumOfSgdAndTheNumbersOfAdamwAreEachOptimizersOwn) {
 
   other = sgd;
   other["beta1"] = 0.5;  // which SGD does not read
-  EXPECT_THAT(why_not_comparable(reference_manifest(with_optimizer(sgd)), candidate_manifest(with_optimizer(other))),
-              IsEmpty());
+  const auto reference = reference_manifest(with_optimizer(sgd)), candidate = candidate_manifest(with_optimizer(other));
+  EXPECT_THAT(why_not_comparable(reference, candidate), IsEmpty());
+  EXPECT_THAT(keys_not_judged(reference.manifest, candidate.manifest), ElementsAre("optimizer.beta1"));
 }
 
 TEST(Comparability, VariantsAndOtherOptimizersAreComparedInTheirOwnKeys) {
@@ -203,6 +214,17 @@ TEST(Comparability, KeysOfTheOptimiserThatOneRecordAloneGivesAreNotJudged) {
                 ElementsAre("optimizer.clip_threshold"))
         << name;
     EXPECT_THAT(why_not_comparable(reference, other), ElementsAre(HasSubstr("optimizer: clip_threshold"))) << name;
+  }
+}
+
+TEST(Comparability, SettingsOfOneOfSeveralGroupsAreNotJudgedIfTheyDiffer) {
+  const auto of_groups = [](const Json& scale, const Json& groups) {
+    return of_external(with_optimizer({{"name", "lion"}, {"scale", scale}, {"same", 1}, {"groups", groups}}));
+  };
+  for (const Json& groups : {Json(2), Json(nullptr)}) {
+    const auto reference = reference_manifest(of_groups(0.5, 2)), candidate = candidate_manifest(of_groups(1, groups));
+    EXPECT_THAT(why_not_comparable(reference, candidate), IsEmpty());
+    EXPECT_THAT(keys_not_judged(reference.manifest, candidate.manifest), ElementsAre("optimizer.scale"));
   }
 }
 
