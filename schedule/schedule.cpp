@@ -140,6 +140,17 @@ std::string schedule_words(const std::string& name) {
   return generator != nullptr ? generator->words : "";
 }
 
+std::string unknown_schedule_words(const std::string& name) {
+  if (spelling(name) == "interleavedzerobubble")
+    return fmt::format(
+        "schedule \"{}\" does not exist here: torch's has several chunks a rank in a loop, and splits the backward "
+        "passes; nearest are zb-v (split, two chunks in a V), zb-h1 (split, one chunk) and interleaved-1f1b (a loop, "
+        "not split), or torch's own list in a .csv file",
+        name);
+  return fmt::format("schedule \"{}\" is unknown; choose one of {}{}", name, join(schedule_names(), ", "),
+                     did_you_mean(name, schedule_names()));
+}
+
 std::int32_t default_chunks(const std::string& name) {
   const Generator* generator = find_generator(name);
   return generator != nullptr && generator->fixed_chunks == 1 ? 1 : 2;
@@ -150,9 +161,7 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
     const bool path = name.find_first_of("./") != std::string::npos;
-    throw InputError(fmt::format("schedule \"{}\" is unknown; choose one of {}{}{}", name, join(schedule_names(), ", "),
-                                 did_you_mean(name, schedule_names()),
-                                 path ? "; the name of a file must end in .csv" : ""));
+    throw InputError(unknown_schedule_words(name) + (path ? "; the name of a file must end in .csv" : ""));
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
   const auto refuse = [&](const std::string& why) {

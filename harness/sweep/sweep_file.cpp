@@ -11,6 +11,7 @@
 #include "harness/sweep/read_user_commands.hpp"
 #include "schedule/runnable.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_words.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"
@@ -31,10 +32,9 @@ const std::vector<std::string> partition_names{"uniform", "cost"};
 void need_known(const TomlTable& table, const std::string& key, const std::string& value,
                 const std::vector<std::string>& known) {
   if (std::ranges::find(known, value) != known.end()) return;
-  const auto nearest = nearest_word(value, known);
+  const std::string meant = did_you_mean(value, known);
   refuse(table, key,
-         fmt::format("\"{}\" is not known{} Known are {}.", value,
-                     nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ".", join(known, ", ")));
+         fmt::format("\"{}\" is not known{} Known are {}.", value, meant.empty() ? "." : meant, join(known, ", ")));
 }
 
 void need_count(const TomlTable& table, const std::string& key, std::int64_t count, const char* what) {
@@ -87,9 +87,8 @@ fs::path file_in(const TomlTable& table, const std::string& key, const fs::path&
 std::string known_schedule(const TomlTable& table, const std::string& key, const std::string& text,
                            const fs::path& folder) {
   if (!names_schedule_file(text)) {
-    const std::string name = plumbline::known_schedule(text).value_or(text);  // accepts names of torch and papers
-    need_known(table, key, name, schedule_names());
-    return name;
+    if (const auto name = plumbline::known_schedule(text)) return *name;  // accepts names of torch and papers
+    refuse(table, key, unknown_schedule_words(text));
   }
   return file_in(table, key, folder, text, "schedule").string();
 }

@@ -50,6 +50,8 @@ TEST(MakeSchedule, AcceptsNamesOfTorchAndOfPapers) {
   for (const char* other : {"InterleavedZeroBubble", "DualPipe", "schedule", ""}) {
     EXPECT_FALSE(known_schedule(other)) << other;
   }
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("ScheduleInterleavedZeroBubble", 2, 4, 2); }),
+              HasSubstr("does not exist here"));
 }
 
 TEST(MakeSchedule, MakesEveryNameInEverySize) {

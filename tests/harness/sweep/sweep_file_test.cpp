@@ -125,6 +125,7 @@ TEST_F(ReadSweepFile, WhatCannotBeMeantIsRefusedWithWhatCan) {
       {matrix + cell + "partition = \"costs\"\n", {"costs"}},
       {matrix + cell + "optimizer = \"adam\"\n", {"\"adam\" is not known"}},
       {matrix + "in_turn = [\"mine.csv\"]\n", {"\"mine.csv\" is not known"}},
+      {matrix + "schedules = [\"InterleavedZeroBubble\"]\n" + cell, {"does not exist here"}},
       {matrix + "device = \"tpu\"\n", {"\"tpu\" is unknown", "cpu or cuda"}},
       {matrix + "launcher = \"mpirun -n 4\"\n", {"{world}"}},
       {"run = [\"b.toml\"]\nworld_sizes = [1]\n", {(folder_ / "b.toml").string()}},
@@ -214,7 +215,8 @@ TEST_F(ReadSweepFile, WhatCannotBeGoneOnWithIsRefused) {
   EXPECT_THAT(refusal(cell + "resume_world = 2\n"), HasSubstr("has no effect without resume_at"));
   EXPECT_THAT(refusal(cell + "resume_schedule = \"afab\"\n"), HasSubstr("has no effect without resume_at"));
   EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_world = 0\n"), HasSubstr("0 is not a world size"));
-  EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_schedule = \"1f2b\"\n"), HasSubstr("is not known"));
+  EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_schedule = \"1f2b\"\n"),
+              HasSubstr("schedule \"1f2b\" is unknown; choose one of"));
   EXPECT_THAT(refusal(cell + "resume_at = 1\nbalance = [1, 1, 1]\n"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("tier = \"calibrated\"\n" + cell + "resume_at = 1\n"), HasSubstr("needs tier = \"bits\""));
   EXPECT_THAT(refusal("tier = \"calibrated\"\n" + cell + cell + "resume_at = 1\n"),
