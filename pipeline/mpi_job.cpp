@@ -148,6 +148,10 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     return code;
   };
   if (const auto code = stopped(failure)) return *code;
+  if (options.progress && transport->world_size() == 1 && !started_by_a_launcher()) {
+    std::fprintf(stderr, "note: one rank, because no launcher started this program; mpirun -n 4 %s starts four\n",
+                 options.program.c_str());
+  }
 
   const AlignedClock clock = align_clocks(*transport, one_host());
   std::optional<Failure> no_plan;
@@ -182,9 +186,6 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     begin_record(options, *training, plan, {trainer->resumed_from(), {{"mpi", mpi_version()}}, clock.skew});
     if (!options.progress) return;
     tell_start(plan_text(*training, plan), *training, options.record, trainer->resumed_from());
-    if (started_by_a_launcher()) return;
-    std::fprintf(stderr, "note: one rank, because no launcher started this program; mpirun -n 4 %s starts four\n",
-                 options.program.c_str());
   });
   if (const auto code = stopped(not_begun)) return *code;
   try {
