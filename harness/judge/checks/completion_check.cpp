@@ -63,10 +63,11 @@ class Completion {
     const std::string name = "rank " + std::to_string(rank.rank);
     step_ = last_step(rank.rank);
     if (!rank.exit) {
-      return report(rank.rank, name, "exit.json", "none",
-                    fmt::format("{} left no exit.json: it was killed, or is still running, after {} whole steps "
-                                "(manifest.json: world_size {})",
-                                name, progress(rank.rank).whole_steps, record.manifest.world_size));
+      return report(
+          rank.rank, name, "exit.json", "none",
+          fmt::format("{} left no exit.json: it was killed, or is still running, after {} whole steps "
+                      "(manifest.json: world_size {}){}",
+                      name, progress(rank.rank).whole_steps, record.manifest.world_size, errors_beside(record, rank)));
     }
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
       return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,

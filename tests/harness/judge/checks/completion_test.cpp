@@ -131,6 +131,9 @@ TEST(Completion, TheLineInWhichAnExceptionAroseIsToldAndThoseOfOtherRanks) {
   EXPECT_THAT(result_of(judge_cell({}, cell.write_reference(), candidate), "completion").reason,
               HasSubstr("rank 0 ended with status error, code 1, while in 0STEP: train.py:9: RuntimeError: connection "
                         "closed; rank 1: train.py:12: ValueError: mine"));
+  std::filesystem::remove(candidate / "rank-0/exit.json");
+  EXPECT_THAT(result_of(judge_cell({}, cell.folder / "reference", candidate), "completion").reason,
+              HasSubstr("world_size 2); rank 1: train.py:12: ValueError: mine"));
 }
 
 TEST(Completion, HoldsAndCountsRanksAndStepsOfBothRuns) {
