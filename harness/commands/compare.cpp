@@ -121,6 +121,7 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   Verdict verdict;
   verdict.name = "compare";
   verdict.started = now_text();
+  verdict.holds = cell.holds;
   verdict.comparison_mode = calibration ? ComparisonMode::calibrated : ComparisonMode::bits;
   verdict.machine = machine_of(reference);
   verdict.selection.cells = verdict.selection.of_cells = 1;
