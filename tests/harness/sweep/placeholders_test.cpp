@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
-
-#include "harness/sweep/user_commands.hpp"
+#include "harness/sweep/planned_command.hpp"
 #include "support/error.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const Placeholders values = {{"port", "29500"}, {"world", "4"}};
 
