@@ -33,24 +33,6 @@ TEST_F(LauncherThat, StartsOneProcessWhereTwoWereAskedFor) {
                     HasSubstr("0 of 1 cases"), HasSubstr("continue with:\n  ")));
 }
 
-TEST_F(LauncherThat, StartsProcessesThatAreEachAlone) {
-  EXPECT_THAT(fault_of("for ((i = 0; i < n; i++)); do WORLD=1 \"$@\" & done; wait"), HasSubstr("another MPI"));
-}
-
-TEST_F(LauncherThat, HasTooFewSlots) {
-  EXPECT_THAT(fault_of("echo 'There are not enough slots available in the system to satisfy the 2' >&2; exit 1"),
-              HasSubstr("too few slots for 2 ranks"));
-}
-
-TEST_F(LauncherThat, StartsNothingAndEndsWell) {
-  EXPECT_THAT(fault_of("exit 0"), HasSubstr("started nothing and ended with code 0"));
-}
-
-TEST_F(LauncherThat, OnlyEndsWithCodeOne) {
-  EXPECT_THAT(fault_of("exit 1"),
-              AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("printed nothing")));
-}
-
 TEST_F(RunSweep, AMachineThatWasPutRightLetsASweepGoOnWhereItStopped) {
   program(folder_, "fake-mpirun", "[ -e ${0%/*}/slots ] || exit 1\n" + fake_mpirun());
   error_of<SystemError>([&] { run(); });

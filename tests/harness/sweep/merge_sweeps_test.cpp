@@ -9,8 +9,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::Pair;
-
 class MergeSweeps : public RunSweep {
  protected:
   MergeSweeps() {

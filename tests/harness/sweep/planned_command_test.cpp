@@ -2,18 +2,14 @@
 // Arguments and start of a case's commands, without a sweep.
 #include "harness/sweep/planned_command.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Pair;
 using Words = std::vector<std::string>;
 
 /// On four ranks; both commands end in the word `more`.
