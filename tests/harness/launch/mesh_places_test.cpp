@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
-
 #include "harness/launch/rank_watch.hpp"
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 /// Of a run of two pipelines of two ranks each.
 std::string manifest_of_replica(std::int64_t replica) {

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/process_tree.hpp"
 
-#include <fcntl.h>
-#include <gmock/gmock.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include <memory>
-#include <set>
 #include <thread>
 
 #include "support/error.hpp"
 #include "tests/harness/launch/child_process.hpp"
 #include "tests/harness/launch/open_files.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 std::vector<pid_t> pids_of(const std::vector<ProcessState>& processes) {
   std::vector<pid_t> pids;
@@ -259,7 +254,7 @@ TEST(ProcessTreeOf, WhereNoMoreFilesCanBeOpenedNothingIsTakenForEnded) {
   const ChildProcess child;
   tree.begins_with(child.pid());
   const auto expect_blind = [](const auto& look) {
-    EXPECT_THAT(error_of<SystemError>(look), ::testing::StartsWith("/proc cannot be read: Too many open files"));
+    EXPECT_THAT(error_of<SystemError>(look), StartsWith("/proc cannot be read: Too many open files"));
   };
   {
     const NoMoreFiles full;

@@ -33,6 +33,15 @@ class WatchedRanks : public ::testing::Test {
     return std::make_unique<ChildProcess>(
         [&] { ProgressPage(page).update({.step = 2, .peer = peer, .action = std::to_string(rank) + "F0"}); });
   }
+  /// The second replica's manifest, and pages of its two ranks, which wait for these peers.
+  void leave_replica(const Json& manifest, const std::vector<std::int32_t>& peers, const std::string& action) const {
+    folder_.file("record/replica-1/manifest.json", json_text(manifest));
+    for (std::size_t rank = 0; rank < peers.size(); ++rank) {
+      const auto folder = record_ / "replica-1" / rank_folder(static_cast<std::int64_t>(rank));
+      std::filesystem::create_directories(folder);
+      ProgressPage(folder / "progress").update({.step = 4, .peer = peers[rank], .action = action});
+    }
+  }
   void end_with(std::int64_t rank, const std::string& status) const {
     write_exit_file(folder_of(rank) / "exit.json", {rank, status, 0, {}, "", {}});
   }
@@ -291,12 +300,7 @@ TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheR
   manifest["role"] = "external";
   manifest["mesh"] = {
       {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
-  folder_.file("record/replica-1/manifest.json", json_text(manifest));
-  for (const std::int32_t rank : {0, 1}) {
-    const auto folder = record_ / "replica-1" / rank_folder(rank);
-    std::filesystem::create_directories(folder);
-    ProgressPage(folder / "progress").update({.step = 4, .peer = 1 - rank, .action = "0RECV_B0"});
-  }
+  leave_replica(manifest, {1, 0}, "0RECV_B0");
   RankWatch watch(record_, 1, tree_);
 
   watch.glance();
@@ -315,12 +319,7 @@ TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica
                       {"pipeline", "pipeline"},
                       {"replicas", {{0, 1}, {2, 3}}},
                       {"replica", 1}};
-  folder_.file("record/replica-1/manifest.json", json_text(manifest));
-  for (const std::int32_t rank : {0, 1}) {
-    const auto folder = record_ / "replica-1" / rank_folder(rank);
-    std::filesystem::create_directories(folder);
-    ProgressPage(folder / "progress").update({.step = 4, .peer = rank == 0 ? 3 : -1, .action = "1STEP"});
-  }
+  leave_replica(manifest, {3, -1}, "1STEP");
   RankWatch watch(record_, 4, tree_);
 
   watch.glance();
