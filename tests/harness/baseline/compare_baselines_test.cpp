@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
-#include <ostream>
+#include <array>
 
 #include "harness/baseline/baseline_comparison.hpp"
 #include "support/error.hpp"
@@ -11,8 +11,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::Each;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -86,9 +84,8 @@ TEST(CompareBaselines, AChangedReferenceIsToldWithTheFirstStepAndItsCellsWithIt)
     now.references[0].parameters["model.norm.weight"] = "e2";
   });
 
-  EXPECT_THAT(told(found),
-              Contains("bits tiny-sgd: loss of step 1: 5.5 before, 5.25 now (-0.25); 1 of 2 parameters at the end: "
-                       "model.norm.weight"));
+  EXPECT_THAT(told(found), Contains("bits tiny-sgd: loss of step 1: 5.5 before, 5.25 now (-0.25); 1 of 2 parameters at "
+                                    "the end: model.norm.weight"));
   EXPECT_THAT(told(found), Contains(HasSubstr("bits tiny-sgd-1f1b-w2: loss of step 1")));
   EXPECT_FALSE(found.holds());
 }
@@ -111,13 +108,11 @@ TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
     now.cells[0].ranks[0].bytes.erase("sent_bytes");
   });
 
-  EXPECT_THAT(
-      told(found),
-      ::testing::UnorderedElementsAre(
-          "bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 4352 now (+256)",
-          "bytes tiny-sgd-1f1b-w2: rank 0: activation_peak_bytes 600 before, 856 now (+256), the peak at action "
-          "0F1, now at 0B0",
-          "bytes tiny-sgd-1f1b-w2: rank 0: sent_bytes 64 before, 0 now (-64)"));
+  EXPECT_THAT(told(found), ::testing::UnorderedElementsAre(
+                               "bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 4352 now (+256)",
+                               "bytes tiny-sgd-1f1b-w2: rank 0: activation_peak_bytes 600 before, 856 now (+256), the "
+                               "peak at action 0F1, now at 0B0",
+                               "bytes tiny-sgd-1f1b-w2: rank 0: sent_bytes 64 before, 0 now (-64)"));
 }
 
 TEST(CompareBaselines, WhatIsNotRunOrNotShownAnyMoreIsAChange) {
@@ -164,9 +159,8 @@ TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
     now.references[0].request = {{"optimizer/learning_rate", "0.002"}, {"clip_norm", "1"}, {"steps", "2"}};
   });
 
-  EXPECT_THAT(found.not_compared,
-              Contains("tiny-sgd: another run was requested under this name: clip_norm absent before, 1 now; "
-                       "optimizer/learning_rate 0.001 before, 0.002 now"));
+  EXPECT_THAT(found.not_compared, Contains("tiny-sgd: another run was requested under this name: clip_norm absent "
+                                           "before, 1 now; optimizer/learning_rate 0.001 before, 0.002 now"));
 }
 
 TEST(CompareBaselines, OfManyKeysTheFirstAreNamed) {
@@ -198,10 +192,6 @@ TEST(CompareBaselines, AnAllowedKindHoldsWithItsReasonAndNoOther) {
 
   EXPECT_TRUE(found.holds());
   EXPECT_THAT(to_text(found), AllOf(HasSubstr("CHANGED AS ALLOWED"), HasSubstr("bits (allowed: LibTorch 2.12):")));
-  EXPECT_EQ(to_json(found).at("reason"), "LibTorch 2.12");
-}
-
-TEST(CompareBaselines, AnUnknownKindOfChangeIsRefused) {
   EXPECT_THROW(parse_change_kind("speed"), InputError);
 }
 
@@ -231,60 +221,40 @@ TEST(CompareBaselines, StepsThatAreNotThereAnyMoreAreAChange) {
   EXPECT_THAT(told(found), Contains("bits tiny-sgd: 2 steps with a loss before, 1 now"));
 }
 
-struct OtherLoss {
-  std::string before, now, words;
-};
-
-void PrintTo(const OtherLoss& loss, std::ostream* out) {
-  *out << loss.words;
+TEST(CompareBaselines, LossesThatDifferAreToldWithTheirDifferenceWhereThatIsANumber) {
+  const std::vector<std::array<std::string, 3>> losses = {{"5.5", "5.25", "5.5 before, 5.25 now (-0.25)"},
+                                                          {"5.5", "nan", "5.5 before, nan now"},
+                                                          {"inf", "5.5", "inf before, 5.5 now"},
+                                                          {"0", "5.5", "0 before, 5.5 now"}};
+  for (const auto& [earlier, later, words] : losses) {
+    Baseline before = baseline(), now = baseline();
+    before.references[0].losses[1] = earlier;
+    now.references[0].losses[1] = later;
+    EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: loss of step 1: " + words));
+  }
 }
 
-class LossesThatDiffer : public ::testing::TestWithParam<OtherLoss> {};
-
-TEST_P(LossesThatDiffer, AreToldWithTheirDifferenceWhereThatIsANumber) {
-  Baseline before = baseline(), now = baseline();
-  before.references[0].losses[1] = GetParam().before;
-  now.references[0].losses[1] = GetParam().now;
-
-  EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: loss of step 1: " + GetParam().words));
+TEST(CompareBaselines, ParametersThatDifferAreNamedAndCounted) {
+  struct Case {
+    std::map<std::string, std::string> before, now;
+    std::string words;
+  };
+  const std::vector<Case> cases = {{{{"a", "1"}, {"b", "2"}}, {{"a", "1"}}, "1 of 2 parameters at the end: b"},
+                                   {{{"a", "1"}}, {{"a", "1"}, {"b", "2"}}, "1 of 2 parameters at the end: b"},
+                                   {{{"a", "1"}}, {{"a", "2"}}, "1 of 1 parameter at the end: a"},
+                                   {{{"a", "1"}, {"b", "1"}, {"c", "1"}},
+                                    {{"a", "2"}, {"b", "2"}, {"c", "2"}},
+                                    "3 of 3 parameters at the end: a, b, c"},
+                                   {{{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}},
+                                    {{"a", "2"}, {"b", "2"}, {"c", "2"}, {"d", "2"}},
+                                    "4 of 4 parameters at the end: a, b, c, ..."}};
+  for (const auto& [earlier, later, words] : cases) {
+    Baseline before = baseline(), now = baseline();
+    before.references[0].parameters = earlier;
+    now.references[0].parameters = later;
+    EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: " + words));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Words, LossesThatDiffer,
-                         ::testing::Values(OtherLoss{"5.5", "5.25", "5.5 before, 5.25 now (-0.25)"},
-                                           OtherLoss{"5.5", "nan", "5.5 before, nan now"},
-                                           OtherLoss{"inf", "5.5", "inf before, 5.5 now"},
-                                           OtherLoss{"0", "5.5", "0 before, 5.5 now"}));
-
-struct OtherParameters {
-  std::map<std::string, std::string> before, now;
-  std::string words;
-};
-
-void PrintTo(const OtherParameters& parameters, std::ostream* out) {
-  *out << parameters.words;
-}
-
-class ParametersThatDiffer : public ::testing::TestWithParam<OtherParameters> {};
-
-TEST_P(ParametersThatDiffer, AreNamedAndCounted) {
-  Baseline before = baseline(), now = baseline();
-  before.references[0].parameters = GetParam().before;
-  now.references[0].parameters = GetParam().now;
-
-  EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: " + GetParam().words));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Words, ParametersThatDiffer,
-    ::testing::Values(OtherParameters{{{"a", "1"}, {"b", "2"}}, {{"a", "1"}}, "1 of 2 parameters at the end: b"},
-                      OtherParameters{{{"a", "1"}}, {{"a", "1"}, {"b", "2"}}, "1 of 2 parameters at the end: b"},
-                      OtherParameters{{{"a", "1"}}, {{"a", "2"}}, "1 of 1 parameter at the end: a"},
-                      OtherParameters{{{"a", "1"}, {"b", "1"}, {"c", "1"}},
-                                      {{"a", "2"}, {"b", "2"}, {"c", "2"}},
-                                      "3 of 3 parameters at the end: a, b, c"},
-                      OtherParameters{{{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}},
-                                      {{"a", "2"}, {"b", "2"}, {"c", "2"}, {"d", "2"}},
-                                      "4 of 4 parameters at the end: a, b, c, ..."}));
 
 TEST(CompareBaselines, AUnitThatKeepsNothingAnyMoreAndARankMoreAreChanges) {
   EXPECT_THAT(

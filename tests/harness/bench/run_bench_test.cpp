@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/bench/run_bench.hpp"
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "harness/bench/bench_text.hpp"
@@ -14,15 +11,12 @@
 #include "reports/measured_timeline.hpp"
 #include "support/error.hpp"
 #include "tests/harness/bench/timed_sweep.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class RunBench : public TimedSweep {
  protected:
