@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench/bench_text.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"

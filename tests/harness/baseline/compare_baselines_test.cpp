@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
-
 #include <array>
 
 #include "harness/baseline/baseline_comparison.hpp"
 #include "support/error.hpp"
+#include "tests/harness/matchers.hpp"
 
-namespace plumbline {
+namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 RunBaseline reference() {
   RunBaseline run;
@@ -75,7 +68,7 @@ TEST(CompareBaselines, EqualOnesHoldAndSayWhatWasCompared) {
   EXPECT_EQ(found.losses, 4) << "the cell has its reference's";
   EXPECT_EQ(found.parameters, 4);
   EXPECT_EQ(found.byte_counts, 6);
-  EXPECT_THAT(to_text(found), ::testing::StartsWith("EQUAL to baseline release, commits aaa..bbb\n"));
+  EXPECT_THAT(to_text(found), StartsWith("EQUAL to baseline release, commits aaa..bbb\n"));
 }
 
 TEST(CompareBaselines, AChangedReferenceIsToldWithTheFirstStepAndItsCellsWithIt) {
@@ -96,8 +89,7 @@ TEST(CompareBaselines, ACellThatLeavesItsReferenceIsAChangeOfItsOwn) {
     now.cells[0].parameters["lm_head.weight"] = "e1";
   });
 
-  EXPECT_THAT(told(found),
-              ::testing::ElementsAre("bits tiny-sgd-1f1b-w2: 1 of 2 parameters at the end: lm_head.weight"));
+  EXPECT_THAT(told(found), ElementsAre("bits tiny-sgd-1f1b-w2: 1 of 2 parameters at the end: lm_head.weight"));
 }
 
 TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
@@ -117,13 +109,13 @@ TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
 
 TEST(CompareBaselines, WhatIsNotRunOrNotShownAnyMoreIsAChange) {
   EXPECT_THAT(told(after([](Baseline& now) { now.cells.clear(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before but not now"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: was run before but not now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes["memory"] = "not run"; })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes.erase("loss"); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].ranks.pop_back(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, BitsOfAnotherCodePathAreNotComparedAndBytesAre) {
@@ -150,7 +142,7 @@ TEST(CompareBaselines, AnotherRunUnderTheSameNameIsNotCompared) {
   EXPECT_TRUE(found.nothing());
   EXPECT_THAT(found.changes, IsEmpty());
   EXPECT_THAT(found.not_compared, SizeIs(2));
-  EXPECT_THAT(to_text(found), ::testing::StartsWith("NOTHING COMPARABLE"));
+  EXPECT_THAT(to_text(found), StartsWith("NOTHING COMPARABLE"));
 }
 
 TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
@@ -210,9 +202,8 @@ TEST(CompareBaselines, EveryRunIsCompared) {
   const BaselineComparison found = compare_baselines(before, now);
 
   EXPECT_EQ(found.runs, 4);
-  EXPECT_THAT(told(found),
-              ::testing::ElementsAre("bits tiny-adamw: gradient norm of step 0: 1 before, 2 now (1)",
-                                     "bits tiny-adamw-1f1b-w2: gradient norm of step 0: 1 before, 2 now (1)"));
+  EXPECT_THAT(told(found), ElementsAre("bits tiny-adamw: gradient norm of step 0: 1 before, 2 now (1)",
+                                       "bits tiny-adamw-1f1b-w2: gradient norm of step 0: 1 before, 2 now (1)"));
 }
 
 TEST(CompareBaselines, StepsThatAreNotThereAnyMoreAreAChange) {
@@ -257,27 +248,24 @@ TEST(CompareBaselines, ParametersThatDifferAreNamedAndCounted) {
 }
 
 TEST(CompareBaselines, AUnitThatKeepsNothingAnyMoreAndARankMoreAreChanges) {
-  EXPECT_THAT(
-      told(after([](Baseline& now) { now.references[0].saved_bytes.erase("layers.0"); })),
-      ::testing::ElementsAre("bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 0 now (-4096)"));
+  EXPECT_THAT(told(after([](Baseline& now) { now.references[0].saved_bytes.erase("layers.0"); })),
+              ElementsAre("bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 0 now (-4096)"));
   EXPECT_THAT(told(after([](Baseline& now) {
                 now.cells[0].ranks.push_back({2, {}, ""});
               })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, APeakIsToldWithItsActionAndAnotherOnlyWhereItIs) {
   const auto more = [](Baseline& now) { now.references[0].ranks[0].bytes["peak_bytes"] = 1001; };
-  EXPECT_THAT(told(after(more)),
-              ::testing::ElementsAre("bytes tiny-sgd: rank 0: peak_bytes 1000 before, 1001 now (+1), "
-                                     "the peak at action 0B1"));
+  EXPECT_THAT(told(after(more)), ElementsAre("bytes tiny-sgd: rank 0: peak_bytes 1000 before, 1001 now (+1), "
+                                             "the peak at action 0B1"));
 
   Baseline before = baseline();
   before.references[0].ranks[0].peak_action = "";
   Baseline now = before;
   more(now);
-  EXPECT_THAT(told(compare_baselines(before, now)),
-              ::testing::ElementsAre(::testing::EndsWith("the peak at action ?")));
+  EXPECT_THAT(told(compare_baselines(before, now)), ElementsAre(EndsWith("the peak at action ?")));
 }
 
 TEST(CompareBaselines, ARunThatIsNewOrOfWhichNothingWasAskedBeforeIsNotCompared) {
@@ -312,10 +300,74 @@ TEST(CompareBaselines, WhatDiffersInTheEnvironmentIsToldByItsKeyAndTheCommitIsNo
 
   std::vector<std::string> lines;
   for (const auto& each : found.environment) lines.push_back(each.key + " " + each.before + " " + each.now);
-  EXPECT_THAT(lines, ::testing::ElementsAre("device null \"cpu\"", "versions/compiler null \"g++\"",
-                                            "versions/libtorch \"2.11.0\" null"));
+  EXPECT_THAT(
+      lines, ElementsAre("device null \"cpu\"", "versions/compiler null \"g++\"", "versions/libtorch \"2.11.0\" null"));
   EXPECT_EQ(found.sweep, "other");
 }
 
+BaselineComparison baseline_comparison() {
+  BaselineComparison found;
+  found.name = "release";
+  found.sweep = "quick";
+  found.commit_before = "aaa";
+  found.commit_now = "bbb";
+  found.runs = 2;
+  found.losses = 3;
+  found.parameters = 4;
+  found.byte_counts = 5;
+  found.changes = {{ChangeKind::bits, "cell-2", "loss 1 before, 2 now"},
+                   {ChangeKind::coverage, "cell-3", "is not run"},
+                   {ChangeKind::bytes, "cell-4", "more"},
+                   {ChangeKind::bits, "cell-5", "norm"}};
+  found.environment = {{"versions/libtorch", "2.10", "2.11"}};
+  found.not_compared = {"cell-6: is new"};
+  found.allowed = {ChangeKind::bits, ChangeKind::coverage};
+  found.reason = "another optimiser";
+  return found;
+}
+
+TEST(ComparisonText, TellsKindsInOrderWithWhatIsAllowed) {
+  EXPECT_EQ(to_text(baseline_comparison()),
+            "CHANGED since baseline release, commits aaa..bbb\n"
+            "compared: 2 runs, 3 losses, 4 parameters at the end, 5 numbers of bytes\n"
+            "bits (allowed: another optimiser):\n  cell-2: loss 1 before, 2 now\n  cell-5: norm\n"
+            "bytes:\n  cell-4: more\n"
+            "coverage (allowed: another optimiser):\n  cell-3: is not run\n"
+            "what differs in machine, versions and environment:\n  versions/libtorch: 2.10 before, 2.11 now\n"
+            "not compared:\n  cell-6: is new\n");
+}
+
+TEST(ComparisonText, TheFirstLineSaysWhatHolds) {
+  const auto first_line = [](const BaselineComparison& found) {
+    const std::string text = to_text(found);
+    return text.substr(0, text.find('\n'));
+  };
+  BaselineComparison found = baseline_comparison();
+  found.allowed = {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage};
+  EXPECT_EQ(first_line(found), "CHANGED AS ALLOWED since baseline release, commits aaa..bbb");
+  found.changes.clear();
+  found.commit_now = "";
+  EXPECT_EQ(first_line(found), "EQUAL to baseline release") << "of one commit alone nothing is told";
+  found.commit_now = "bbb";
+  found.commit_before = "";
+  EXPECT_EQ(first_line(found), "EQUAL to baseline release");
+  found.losses = found.parameters = found.byte_counts = 0;
+  EXPECT_EQ(first_line(found), "NOTHING COMPARABLE with baseline release");
+  EXPECT_EQ(to_json(found).at("holds"), false) << "of nothing nothing holds";
+}
+
+TEST(ComparisonText, ForProgramsEachKeyIsItsOwn) {
+  EXPECT_EQ(to_json(baseline_comparison()), Json::parse(R"({
+    "schema": "plumbline-baseline-comparison/1", "baseline": "release", "sweep": "quick", "holds": false,
+    "commit_before": "aaa", "commit_now": "bbb",
+    "compared": {"runs": 2, "losses": 3, "parameters": 4, "byte_counts": 5},
+    "changes": [{"kind": "bits", "where": "cell-2", "words": "loss 1 before, 2 now"},
+                {"kind": "coverage", "where": "cell-3", "words": "is not run"},
+                {"kind": "bytes", "where": "cell-4", "words": "more"},
+                {"kind": "bits", "where": "cell-5", "words": "norm"}],
+    "environment": [{"key": "versions/libtorch", "before": "2.10", "now": "2.11"}],
+    "not_compared": ["cell-6: is new"], "red": [], "allowed": ["bits", "coverage"], "reason": "another optimiser"})"));
+}
+
 }  // namespace
-}  // namespace plumbline
+}  // namespace plumbline::testing

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "harness/bench/bench_text.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"

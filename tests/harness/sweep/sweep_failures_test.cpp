@@ -159,5 +159,33 @@ TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline a-1f1b-w2"));
 }
 
+// The machine's fault, which ends the sweep without a verdict on a case that was not run as asked.
+TEST_F(SweepFailures, ALauncherThatStartsOneProcessWhereTwoWereAskedForStopsTheSweep) {
+  one_cell("[\"loss\"]");
+  // $1 = -n, $2 the number of ranks, then the trainer, which tells the world it finds itself in
+  program(folder_, "fake-mpirun", "shift 2; WORLD=1 exec \"$@\"\n");
+  behave(
+      "[ -n \"$WORLD\" ] && { mkdir -p $record; echo '{\"transport\": \"mpi\", \"world_size\": 1}' > "
+      "$record/manifest.new; mv $record/manifest.new $record/manifest.json; page $record $me 0 -1 ${me}F0; sleep 0.2; "
+      "ended $record $me ok 0; exit 0; }\n");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+              AllOf(HasSubstr("started one process of plumbline-pipeline where 2 were asked for"),
+                    HasSubstr("0 of 1 cases"), HasSubstr("continue with:\n  ")));
+
+  EXPECT_FALSE(read_verdict(out_ / "verdict.json").holds);
+  EXPECT_THAT(read_verdict(out_ / "verdict.json").cells, IsEmpty());
+  EXPECT_FALSE(fs::exists(out_ / "launches/a-1f1b-w2/finding.json")) << "it is run again";
+}
+
+TEST_F(SweepFailures, AMachineThatWasPutRightLetsASweepGoOnWhereItStopped) {
+  program(folder_, "fake-mpirun", "[ -e ${0%/*}/slots ] || exit 1\n" + fake_mpirun());
+  error_of<SystemError>([&] { run(); });
+  folder_.file("slots", "");
+  options_.resume = true;
+
+  EXPECT_TRUE(run().verdict.holds);
+}
+
 }  // namespace
 }  // namespace plumbline::testing
