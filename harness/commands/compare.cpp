@@ -11,7 +11,6 @@
 
 #include "command_line/command_line.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/judge/check_table.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
