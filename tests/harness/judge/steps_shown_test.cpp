@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/judge/check_table.hpp"
-#include "harness/judge/evidence/step_evidence.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {

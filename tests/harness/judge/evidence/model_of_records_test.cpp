@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The model of two records: a Llama, or the one that an external reference lists.
-#include "harness/judge/evidence/model_of_records.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "harness/judge/evidence/cell_evidence.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/limits/relative_error.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "harness/judge/limits/errors.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {
