@@ -95,11 +95,12 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/cpu/bin", help="folder of the programs")
     parser.add_argument("--rounds", type=int, default=6, help="times that every program is run (default 6)")
     parser.add_argument("--schedules", default="1f1b,zb-h1,zb-v,dualpipe-v", help="names, with commas (default: %(default)s)")
+    parser.add_argument("--model", default="bench-256", help="a folder of fixtures/models (default: %(default)s, of hidden 256)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="plumbline-accounting-") as folder:
         scratch = pathlib.Path(folder)
         run = scratch / "run.toml"
-        text = (ROOT / "fixtures/runs/bench-256.toml").read_text().replace('"../', f'"{ROOT}/fixtures/')
+        text = (ROOT / "fixtures/runs/bench-256.toml").read_text().replace("bench-256", args.model).replace('"../', f'"{ROOT}/fixtures/')
         run.write_text(text.replace("[pipeline]", '[pipeline]\ngranularity = "half"'))
         records = {name: scratch / name for name in ("reference", *args.schedules.split(","))}
         found = {name: [] for name in records}
