@@ -7,7 +7,7 @@
 
 #include "support/error.hpp"
 #include "support/json.hpp"
-#include "support/median.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {

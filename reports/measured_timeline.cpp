@@ -11,7 +11,7 @@
 #include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
-#include "support/median.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 

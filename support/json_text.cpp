@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <string>
 #include <vector>
 
 #include "support/error.hpp"
