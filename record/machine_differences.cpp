@@ -45,8 +45,7 @@ std::vector<Values> recorded_by_ranks(const Record& record) {
       const Json object = own.contains(part) ? own.at(part) : record.manifest.json.value(part, Json());
       if (!object.is_object()) continue;
       for (const auto& [key, value] : object.items()) {
-        if (!value.is_null() && !chooses_no_kernel(key))
-          values[part + "/" + key] = value.is_string() ? value.get<std::string>() : json_text(value);
+        if (!value.is_null() && !chooses_no_kernel(key)) values[part + "/" + key] = unquoted(value);
       }
     }
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "record/rank_folder.hpp"
 #include "schedule/bubble.hpp"

@@ -60,4 +60,8 @@ std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string unquoted(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
+}
+
 }  // namespace plumbline

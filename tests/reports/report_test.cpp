@@ -275,14 +275,6 @@ TEST_F(Report, OfReferencesThatTrainedTheSameTheNamedOneCounts) {
   EXPECT_EQ(gather_evidence(folder.path(), verdict).reference_of.at(verdict.cells[1].id), "alone");
 }
 
-TEST_F(Report, HowManyCoresThereAreIsTheManifests) {
-  Manifest manifest;
-  manifest.json = {{"machine", {{"cores", 12}}}};
-  EXPECT_EQ(cores_of(manifest), 12);
-  manifest.json = {{"machine", {{"cores", "many"}}}};
-  EXPECT_EQ(cores_of(manifest), std::nullopt);
-}
-
 TEST_F(Report, AReferenceThatCannotBeReadIsNamed) {
   write_file(folder / "references/alone/manifest.json", "{");
 
