@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/verdict.hpp"
 
-#include <algorithm>
-
 namespace plumbline {
 namespace {
 
@@ -34,13 +32,8 @@ void sum_up(Verdict& verdict) {
       add(verdict.inspected, check.inspected);
     }
   };
-  verdict.holds = !verdict.cells.empty() && verdict.not_run.empty();
-  for (const auto& reference : verdict.references) {
-    verdict.holds = verdict.holds && std::ranges::none_of(reference.checks, is_blocking);
-    take(reference.checks);
-  }
+  for (const auto& reference : verdict.references) take(reference.checks);
   for (const auto& cell : verdict.cells) {
-    verdict.holds = verdict.holds && cell.holds;
     if (cell.holds) ++verdict.counts["cells_holding"];
     if (cell.unstable()) ++verdict.counts["cells_unstable"];
     take(cell.checks);

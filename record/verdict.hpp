@@ -132,13 +132,12 @@ struct Verdict {
       not_applicable;  ///< cases of the matrix that their schedule does not support, with the reason
 };
 
-/// Computes holds, counts, compared and inspected from references and cases. Failed checks count, too.
+/// Computes counts, compared and inspected from references and cases. Failed checks count, too.
 void sum_up(Verdict& verdict);
 
 Json to_json(const Verdict& verdict);
 /// Also reads schema 1, whose counts do not state what was compared: they all become `inspected`. Throws InputError
-/// naming file and key: unsupported schema, missing key, wrong type, `holds` or counts that are not those of the
-/// checks.
+/// naming file and key: unsupported schema, missing key, wrong type.
 Verdict read_verdict(const std::filesystem::path& path);
 void write_verdict(const std::filesystem::path& path, const Verdict& verdict);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace plumbline {
 namespace {
@@ -171,6 +172,7 @@ class Svg {
 std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool colour) {
   const double scale = scale_of(timelines, static_cast<double>(columns));
   std::string text;
+  std::set<ActionType> drawn;
   for (const Timeline& timeline : timelines) {
     if (!timeline.title.empty()) text += timeline.title + "\n";
     const double origin = first_start(timeline);
@@ -191,15 +193,19 @@ std::string draw_text(const std::vector<Timeline>& timelines, std::size_t column
         if (cell.size() > end - begin) cell = name(action.type);
         cell.resize(end - begin, colour ? ' ' : '-');
         text += colour ? style_of(action.type).ansi + cell + "\x1b[0m" : cell;
+        drawn.insert(action.type);
         at = end;
       }
       text.append(columns - at, colour ? ' ' : '.');
       text += '\n';
     }
   }
-  if (!colour) return text + "F forward, B backward, I input gradient, W weight gradient, . idle\n";
-  for (const Style& style : styles) text += fmt::format("{} {} \x1b[0m ", style.ansi, style.word);
-  return text + '\n';
+  for (const Style& style : styles) {
+    if (!drawn.contains(style.type)) continue;
+    text += colour ? fmt::format("{} {} \x1b[0m ", style.ansi, style.word)
+                   : fmt::format("{} {}, ", name(style.type), style.word);
+  }
+  return text + (colour ? "\n" : ". idle\n");
 }
 
 std::string draw_svg(const std::vector<Timeline>& timelines, double width) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "record/json_keys.hpp"
-#include "support/error.hpp"
 
 namespace plumbline {
 namespace {

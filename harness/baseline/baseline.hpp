@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,8 @@ struct RunBaseline {
   std::vector<std::string> losses;                ///< per step, as in steps.csv
   std::vector<std::string> gradient_norms;        ///< the same
   std::map<std::string, std::string> parameters;  ///< digest by name, at the end
-  std::map<std::string, std::int64_t>
-      saved_bytes;  ///< of a reference: bytes kept for the backward pass by unit, over all microbatches
+  /// Of a reference: bytes kept for the backward pass by unit, over all microbatches.
+  std::map<std::string, std::int64_t> saved_bytes;
   std::vector<RankBytes> ranks;
 };
 

@@ -48,8 +48,7 @@ void take_memory(RankBytes& into, const MemoryRow& row, bool alone) {
   take_largest(into.bytes, "activation_peak_bytes", row.activation_peak_bytes);
 }
 
-/// The run's results and resource use; streams the record once. `asked`, `request` and `outcomes` stay empty, because
-/// they come from the verdict.
+/// The run's results and resource use, without what the verdict says of it; streams the record once.
 RunBaseline take_run(const std::filesystem::path& folder, const std::string& id) {
   RunBaseline run;
   run.id = id;
@@ -90,12 +89,17 @@ RunBaseline take_run(const std::filesystem::path& folder, const std::string& id)
   return run;
 }
 
-/// nullopt for a failing sweep's run without a record; in a passing sweep every record must exist.
-std::optional<RunBaseline> run_of(const fs::path& folder, const std::string& id, bool required) {
+/// Of a verdict on a reference or case; nullopt for a failing sweep's run without a record; in a passing sweep every
+/// record must exist.
+template <typename Judged>
+std::optional<RunBaseline> run_of(const fs::path& folder, const Judged& judged, bool required) {
   try {
-    RunBaseline run = take_run(folder, id);
+    RunBaseline run = take_run(folder, judged.id);
     if (run.parameters.empty())
       throw InputError(folder.string() + ": its record has no digests of parameters; a baseline needs level full");
+    run.asked = asked_digest(judged.request);
+    run.request = request_keys(judged.request);
+    run.outcomes = outcomes_of(judged.checks);
     return run;
   } catch (const InputError&) {
     if (required) throw;
@@ -114,20 +118,13 @@ Baseline take(const fs::path& sweep, const std::string& name, const Verdict& ver
   baseline.commit = commit_of(baseline.environment);
   baseline.code_path = code_path_of(baseline.environment);
   for (const ReferenceVerdict& reference : verdict.references) {
-    auto run = run_of(sweep / "references" / reference.id, reference.id, verdict.holds || reference.finished);
-    if (!run) continue;
-    run->asked = asked_digest(reference.request);
-    run->request = request_keys(reference.request);
-    run->outcomes = outcomes_of(reference.checks);
-    baseline.references.push_back(std::move(*run));
+    auto run = run_of(sweep / "references" / reference.id, reference, verdict.holds || reference.finished);
+    if (run) baseline.references.push_back(std::move(*run));
   }
   for (const CellVerdict& cell : verdict.cells) {
     if (!cell.holds) baseline.red[cell.id] = complaint_of(cell);
-    auto run = run_of(sweep / "cells" / cell.id, cell.id, cell.holds);
+    auto run = run_of(sweep / "cells" / cell.id, cell, cell.holds);
     if (!run) continue;
-    run->asked = asked_digest(cell.request);
-    run->request = request_keys(cell.request);
-    run->outcomes = outcomes_of(cell.checks);
     const RunBaseline& reference = find(baseline.references, cell.reference, file);
     if (run->losses == reference.losses) run->losses.clear();
     if (run->gradient_norms == reference.gradient_norms) run->gradient_norms.clear();

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench/bench_text.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
@@ -17,7 +16,7 @@
 #include "harness/sweep/sweep_plan.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
-#include "record/record.hpp"
+#include "harness/sweep/sweep_verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 
@@ -129,16 +128,13 @@ class Bench {
     result.rounds = options_.rounds;
     result.quiet_limit = options_.quiet_limit;
     result.coverage = order_statistics_of_median(static_cast<std::size_t>(options_.rounds)).coverage;
-    const Json manifest = read_manifest(folder_.reference(plan_.references.front().id)).json;
-    result.machine = Json::object();
-    for (const char* key : {"device", "machine", "versions", "environment"})
-      if (manifest.contains(key)) result.machine[key] = manifest[key];
-    const Json machine = manifest.value("machine", Json::object());
+    const fs::path record = folder_.reference(plan_.references.front().id);
+    result.machine = machine_of(record);
+    const Json machine = result.machine.value("machine", Json::object());
     if (!machine.is_object() || !machine.contains("cores") || !machine["cores"].is_number_integer())
-      throw InputError(
-          fmt::format("{}/manifest.json: lacks the number of cores (machine.cores), without which no "
-                      "efficiency can be computed",
-                      folder_.reference(plan_.references.front().id).string()));
+      throw InputError(record.string() +
+                       "/manifest.json: lacks the number of cores (machine.cores), without which no efficiency can be "
+                       "computed");
     result.cores = machine["cores"].get<std::int64_t>();
     result.steps = std::ssize(references_.front().first.front().steps_ms);
     for (std::size_t i = 0; i < references_.size(); ++i) {

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
-#include "harness/bench/bench_text.hpp"
 #include "harness/bench/run_bench.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/sweep/run_commands.hpp"

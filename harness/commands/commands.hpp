@@ -36,4 +36,13 @@ std::function<int()> add_record_command(CLI::App& app);
 std::string comparison_page(const std::filesystem::path& before, const std::filesystem::path& now,
                             const std::filesystem::path& out = "comparison.html");
 
+/// `plumbline record show`: a summary of a record, which it reads strictly, step by step. Throws InputError for what is
+/// not a record by docs/record-format.md.
+std::string shown_record(const std::filesystem::path& path);
+
+/// `plumbline record rules`: what the judge requires of each role, from its checks' descriptors and the record's
+/// tables; with --markdown the part of docs/checks.md on each check.
+std::string rules_text();
+std::string checks_in_markdown();
+
 }  // namespace plumbline

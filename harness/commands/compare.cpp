@@ -11,7 +11,6 @@
 
 #include "command_line/command_line.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/judge/check_table.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
@@ -121,6 +120,7 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   Verdict verdict;
   verdict.name = "compare";
   verdict.started = now_text();
+  verdict.holds = cell.holds;
   verdict.comparison_mode = calibration ? ComparisonMode::calibrated : ComparisonMode::bits;
   verdict.machine = machine_of(reference);
   verdict.selection.cells = verdict.selection.of_cells = 1;

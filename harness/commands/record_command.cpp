@@ -8,8 +8,6 @@
 #include "command_line/command_line.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/record_check.hpp"
-#include "harness/commands/record_rules.hpp"
-#include "harness/commands/record_show.hpp"
 #include "record/record.hpp"
 #include "reports/trace/trace.hpp"
 #include "support/error.hpp"

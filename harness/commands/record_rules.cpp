@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/record_rules.hpp"
-
 #include <algorithm>
 #include <sstream>
 #include <vector>
 
+#include "harness/commands/commands.hpp"
 #include "harness/judge/check_table.hpp"
 #include "record/columns.hpp"
 #include "record/not_recorded.hpp"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/commands/record_show.hpp"
-
-#include <algorithm>
 #include <map>
 #include <vector>
 
+#include "harness/commands/commands.hpp"
 #include "record/record_stream.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"

@@ -243,8 +243,8 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
   command->add_option("--out", given->out, "Folder to create, with all of them")->type_name("DIR")->required();
   command->footer(help_end({"plumbline merge shard-1 shard-2 --out whole"}, {.zero = "holds", .one = "does not hold"}));
   return [given, harness] {
-    const MergedSweep merged = merge_sweeps(given->parts, given->out);
-    if (!merged.missing.empty()) print_text("in no shard: " + join(merged.missing, ", ") + "\n");
+    const auto missing = merge_sweeps(given->parts, given->out);
+    if (!missing.empty()) print_text("in no shard: " + join(missing, ", ") + "\n");
     return judge(given->out, harness);
   };
 }

@@ -6,12 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "harness/judge/audit/norm_rounding.hpp"
+#include "harness/judge/check_table.hpp"
+#include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/gradient_factor.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/limits/within_drift.hpp"
+#include "harness/judge/limits/calibrated_mode.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -51,252 +56,284 @@ LocatedResult failed_by(const std::string& check, const std::exception& error) {
   return builder.conclude_as(Outcome::fails, "");
 }
 
-}  // namespace
+class CellJudge {
+ public:
+  CellJudge(const CellPlan& plan, RecordReading& reference, RecordReading& candidate, RecordReading* repeated)
+      : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated) {}
 
-CellJudge::CellJudge(const CellPlan& plan, RecordReading& reference, RecordReading& candidate, RecordReading* repeated)
-    : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated) {}
-
-CellJudge::~CellJudge() = default;
-
-std::vector<LocatedResult> CellJudge::run() {
-  prepare();
-  walk();
-  if (readable() && tier_) tier_->refuse_unfit();
-  return conclude();
-}
-
-/// Everything that manifests and exit files decide.
-void CellJudge::prepare() {
-  as_asked_.emplace(plan_, reference_, candidate_);
-  if (plan_.calibration && readable()) tier_.emplace(*plan_.calibration, *reference_.record(), *candidate_.record());
-  blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
-  if (blocked_.empty()) {
-    differences_ = why_not_comparable(*reference_.record(), *candidate_.record(),
-                                      plan_.calibration ? ComparisonMode::calibrated : ComparisonMode::bits);
-    if (!differences_.empty()) blocked_ = "the records are not comparable: see data";
+  JudgedChecks run() {
+    prepare();
+    walk();
+    if (readable() && tier_) tier_->refuse_unfit();
+    auto results = conclude();
+    return {std::move(results), evidence_ ? evidence_->norm_diverged_at : std::nullopt};
   }
-  if (blocked_.empty())
-    evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
-                      tier_ ? tier_->values() : in_bits());
-  prepare_checks();
-}
 
-void CellJudge::prepare_checks() {
-  checks_.clear();
-  for (const auto& check : all_checks()) {
-    if (check.make) prepare_check(check);
-  }
-}
-
-std::string CellJudge::why_blocked(const LocatedResult& completion) const {
-  if (completion.result.outcome != Outcome::holds) return "a run is not complete: see completion";
-  if (reference_.record()->manifest.level == RecordLevel::none) return "the reference's record has level none";
-  if (candidate_.record()->manifest.level == RecordLevel::none) return "the candidate's record has level none";
-  return "";
-}
-
-template <typename Use>
-void CellJudge::guard(Running& running, Use use) {
-  if (running.ended) return;
-  try {
-    use();
-  } catch (const CalibrationError& error) {
-    running.ended = without_looking(running.check->name, Outcome::not_run, error.what());
-    running.object.reset();
-  } catch (const std::exception& error) {
-    running.ended = failed_by(running.check->name, error);
-    running.object.reset();
-  }
-}
-
-void CellJudge::prepare_check(const CheckDescriptor& check) {
-  Running& running = checks_.emplace_back(Running{&check, nullptr, std::nullopt});
-  const auto end = [&](Outcome outcome, const std::string& why) {
-    running.ended = without_looking(check.name, outcome, why);
+ private:
+  /// A running check: `object` is null once it has ended.
+  struct Running {
+    const CheckDescriptor* check;
+    std::unique_ptr<StepCheck> object;
+    std::optional<LocatedResult> ended;
   };
-  if (check.name == "data" && !differences_.empty()) {
-    running.ended = not_comparable(differences_);
-    return;
-  }
-  if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not requested in this case");
-  if (candidate_.record() && check.not_applicable) {
-    if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
-      return end(Outcome::not_applicable, *reason);
-  }
-  if (check.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
-    return end(Outcome::not_applicable,
-               fmt::format("the activation memory model needs a reference on one device, and this one ran on {} ranks",
-                           reference_.record()->manifest.world_size));
-  }
-  const auto evaluates = [](const RecordReading& reading) {
-    return !reading.record() || reading.record()->manifest.evaluation;
-  };
-  if (check.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
-    return end(Outcome::not_applicable, "neither run evaluates");
-  if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
-  if (evidence_->reference.manifest.level < check.level || evidence_->candidate.manifest.level < check.level)
-    return end(Outcome::not_run, "a record of level summary holds no tensors");
-  const std::string unseen =
-      why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, false);
-  if (!unseen.empty()) return end(Outcome::not_run, unseen);
-  evidence_->not_recorded = why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, true);
-  guard(running, [&] { running.object = check.make(*evidence_); });
-}
 
-/// Reads each step of the records once, in order from the start.
-void CellJudge::walk() {
-  RecordIndex before;
-  for (std::optional<std::int64_t> step = -1; step && readable();) {
-    go_to(*step);
-    if (!readable()) break;
-    as_asked_->step();
-    if (evidence_) {
-      StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
-      limit_after_diverged_coefficients(now);
-      note_gradient_factor(now);
-      show(now, *step <= evidence_->last_step());
-      if (*step < 0) skip_after_different_start(now);
-      before = std::move(now.reference_rows);
+  /// Everything that manifests and exit files decide.
+  void prepare() {
+    as_asked_.emplace(plan_, reference_, candidate_);
+    if (plan_.calibration && readable()) tier_.emplace(*plan_.calibration, *reference_.record(), *candidate_.record());
+    blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
+    if (blocked_.empty()) {
+      differences_ = why_not_comparable(*reference_.record(), *candidate_.record(),
+                                        plan_.calibration ? ComparisonMode::calibrated : ComparisonMode::bits);
+      if (!differences_.empty()) blocked_ = "the records are not comparable: see data";
     }
-    step = earlier(reference_.next_step(), candidate_.next_step());
-    if (repeated_) step = earlier(step, repeated_->next_step());
-  }
-  if (!readable()) read_remaining_steps();
-}
-
-void CellJudge::go_to(std::int64_t step) {
-  reference_.go_to(step);
-  candidate_.go_to(step);
-  if (repeated_) repeated_->go_to(step);
-  if (tier_ && readable()) {
-    tier_->go_to(step);
-    if (evidence_) evidence_->values = &tier_->values();
-  }
-}
-
-void CellJudge::show(const StepEvidence& now, bool of_the_run) {
-  std::optional<WithinDrift> drift;
-  if (const auto& diverged = evidence_->norm_diverged_at)
-    drift.emplace(evidence_->reference.manifest.dtype, now.step - *diverged, evidence_->reference.ranks);
-  for (Running& running : checks_) {
-    if (!of_the_run && !running.check->beyond_the_run) continue;
-    if (!is_behind_norm(*running.check, now.step)) {
-      guard(running, [&] { running.object->step(now); });
-      continue;
-    }
-    ValueComparison* const exact = std::exchange(evidence_->values, &*drift);
-    guard(running, [&] { running.object->step_behind_norm(now); });
-    evidence_->values = exact;
-  }
-}
-
-bool CellJudge::is_behind_norm(const CheckDescriptor& check, std::int64_t step) const {
-  if (!evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all) return false;
-  return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->norm_diverged_at
-                                                  : step > *evidence_->norm_diverged_at;
-}
-
-void CellJudge::limit_after_diverged_coefficients(const StepEvidence& now) {
-  if (!evidence_->norm_by_rank() || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact()) return;
-  const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
-    for (const auto& placed : rows.steps()) {
-      if (placed.row->clip_coefficient) return placed.row->clip_coefficient;
-    }
-    return std::nullopt;
-  };
-  const auto theirs = coefficient(now.reference_rows), mine = coefficient(now.candidate_rows);
-  // Larger differences are no roundings: gradient_norm fails, and with it its consequences.
-  const bool near = theirs && mine && std::abs(*mine / *theirs - 1) <= 2 * auditing::widest_norm_limit;
-  if (theirs != mine && near) evidence_->norm_diverged_at = now.step;
-}
-
-/// Adds this to the result of a comparison of values.
-void CellJudge::report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const {
-  if (!evidence_ || !evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all ||
-      result.outcome != Outcome::holds)
-    return;
-  const std::string step = std::to_string(*evidence_->norm_diverged_at);
-  result.reason += fmt::format(
-      ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
-      step);
-  result.not_shown.push_back(
-      fmt::format("the bits of values after the norm of step {} (rates and norms stay exact, the sizes of {} steps are "
-                  "compared within a few percent); gather the norm in canonical order to compare them",
-                  step, WithinDrift::sizes_compared));
-}
-
-void CellJudge::note_gradient_factor(const StepEvidence& now) {
-  if (!factor_ && now.step >= 0 && evidence_->values->exact()) factor_ = gradient_factor(now);
-}
-
-/// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
-void CellJudge::add_gradient_factor(CheckResult& result) const {
-  if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
-  Finding& divergence = *result.first_divergence;
-  const double factor = std::max(factor_->ratio, 1 / factor_->ratio);
-  const bool of_microbatches = std::abs(factor / static_cast<double>(evidence_->microbatches()) - 1) < 1e-6;
-  const bool of_loss = result.name == "loss" && !divergence.size.empty() && of_microbatches;
-  const bool of_gradients =
-      result.name == "gradients" || (result.name == "boundaries" && divergence.direction == "backward");
-  if (divergence.step != factor_->step || (!of_gradients && !of_loss)) return;
-  const std::string words = (of_loss ? "check the gradients first: " : "") + factor_->words;
-  divergence.size = words;
-  divergence.words += "; " + words;
-  result.reason += "; " + words;
-}
-
-void CellJudge::skip_after_different_start(const StepEvidence& start) {
-  const std::string why = why_not_the_same_start(start);
-  if (why.empty()) return;
-  for (Running& running : checks_) {
-    if (!running.check->same_start || !running.object) continue;
-    running.object.reset();
-    running.ended = without_looking(running.check->name, Outcome::not_run, why);
-  }
-}
-
-/// A record that cannot be read ends all checks but the other record's request. That one is read to its end, to see
-/// whether it can be, and then again for as_asked: a failing read does not justify a second implementation.
-void CellJudge::read_remaining_steps() {
-  checks_.clear();
-  evidence_.reset();
-  tier_.reset();
-  differences_.clear();
-  reference_.read_to_end();
-  candidate_.read_to_end();
-  as_asked_.reset();
-  for (RecordReading* record : {&reference_, &candidate_}) {
-    if (record->record()) record->begin_again();
-  }
-  as_asked_.emplace(plan_, reference_, candidate_);
-  for (std::optional<std::int64_t> step = -1; step;) {
-    reference_.go_to(*step);
-    candidate_.go_to(*step);
-    as_asked_->step();
-    step = earlier(reference_.next_step(), candidate_.next_step());
-  }
-  blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
-  prepare_checks();
-}
-
-std::vector<LocatedResult> CellJudge::conclude() {
-  std::vector<LocatedResult> judged;
-  judged.push_back(as_asked_->conclude());
-  LocatedResult completion = check_completion(plan_, reference_, candidate_);
-  if (const std::string late = why_blocked(completion); !late.empty() && blocked_ != late) {
-    // The cause of a run's end is known only at the end of its tables: earlier findings are discarded.
-    blocked_ = late;
-    differences_.clear();
+    if (blocked_.empty())
+      evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
+                        tier_ ? tier_->values() : in_bits());
     prepare_checks();
   }
-  judged.push_back(std::move(completion));
-  for (Running& running : checks_) {
-    guard(running, [&] { running.ended = running.object->conclude(); });
-    report_diverged_coefficients(*running.check, running.ended->result);
-    add_gradient_factor(running.ended->result);
-    judged.push_back(std::move(*running.ended));
+
+  void prepare_checks() {
+    checks_.clear();
+    for (const auto& check : all_checks()) {
+      if (check.make) prepare_check(check);
+    }
   }
-  return judged;
+
+  /// The reason why only the checks of the request and of completion can be judged; empty if all can.
+  std::string why_blocked(const LocatedResult& completion) const {
+    if (completion.result.outcome != Outcome::holds) return "a run is not complete: see completion";
+    if (reference_.record()->manifest.level == RecordLevel::none) return "the reference's record has level none";
+    if (candidate_.record()->manifest.level == RecordLevel::none) return "the candidate's record has level none";
+    return "";
+  }
+
+  template <typename Use>
+  static void guard(Running& running, Use use) {
+    if (running.ended) return;
+    try {
+      use();
+    } catch (const CalibrationError& error) {
+      running.ended = without_looking(running.check->name, Outcome::not_run, error.what());
+      running.object.reset();
+    } catch (const std::exception& error) {
+      running.ended = failed_by(running.check->name, error);
+      running.object.reset();
+    }
+  }
+
+  void prepare_check(const CheckDescriptor& check) {
+    Running& running = checks_.emplace_back(Running{&check, nullptr, std::nullopt});
+    const auto end = [&](Outcome outcome, const std::string& why) {
+      running.ended = without_looking(check.name, outcome, why);
+    };
+    if (check.name == "data" && !differences_.empty()) {
+      running.ended = not_comparable(differences_);
+      return;
+    }
+    if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not requested in this case");
+    if (candidate_.record() && check.not_applicable) {
+      if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
+        return end(Outcome::not_applicable, *reason);
+    }
+    if (check.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
+      return end(
+          Outcome::not_applicable,
+          fmt::format("the activation memory model needs a reference on one device, and this one ran on {} ranks",
+                      reference_.record()->manifest.world_size));
+    }
+    const auto evaluates = [](const RecordReading& reading) {
+      return !reading.record() || reading.record()->manifest.evaluation;
+    };
+    if (check.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
+      return end(Outcome::not_applicable, "neither run evaluates");
+    if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
+    if (evidence_->reference.manifest.level < check.level || evidence_->candidate.manifest.level < check.level)
+      return end(Outcome::not_run, "a record of level summary holds no tensors");
+    const std::string unseen =
+        why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, false);
+    if (!unseen.empty()) return end(Outcome::not_run, unseen);
+    evidence_->not_recorded =
+        why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, true);
+    guard(running, [&] { running.object = check.make(*evidence_); });
+  }
+
+  bool readable() const { return reference_.record() && candidate_.record(); }
+
+  /// Reads each step of the records once, in order from the start.
+  void walk() {
+    RecordIndex before;
+    for (std::optional<std::int64_t> step = -1; step && readable();) {
+      go_to(*step);
+      if (!readable()) break;
+      as_asked_->step();
+      if (evidence_) {
+        StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
+        limit_after_diverged_coefficients(now);
+        note_gradient_factor(now);
+        show(now, *step <= evidence_->last_step());
+        if (*step < 0) skip_after_different_start(now);
+        before = std::move(now.reference_rows);
+      }
+      step = earlier(reference_.next_step(), candidate_.next_step());
+      if (repeated_) step = earlier(step, repeated_->next_step());
+    }
+    if (!readable()) read_remaining_steps();
+  }
+
+  void go_to(std::int64_t step) {
+    reference_.go_to(step);
+    candidate_.go_to(step);
+    if (repeated_) repeated_->go_to(step);
+    if (tier_ && readable()) {
+      tier_->go_to(step);
+      if (evidence_) evidence_->values = &tier_->values();
+    }
+  }
+
+  void show(const StepEvidence& now, bool of_the_run) {
+    std::optional<WithinDrift> drift;
+    if (const auto& diverged = evidence_->norm_diverged_at)
+      drift.emplace(evidence_->reference.manifest.dtype, now.step - *diverged, evidence_->reference.ranks);
+    for (Running& running : checks_) {
+      if (!of_the_run && !running.check->beyond_the_run) continue;
+      if (!is_behind_norm(*running.check, now.step)) {
+        guard(running, [&] { running.object->step(now); });
+        continue;
+      }
+      ValueComparison* const exact = std::exchange(evidence_->values, &*drift);
+      guard(running, [&] { running.object->step_behind_norm(now); });
+      evidence_->values = exact;
+    }
+  }
+
+  bool is_behind_norm(const CheckDescriptor& check, std::int64_t step) const {
+    if (!evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all) return false;
+    return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->norm_diverged_at
+                                                    : step > *evidence_->norm_diverged_at;
+  }
+
+  void limit_after_diverged_coefficients(const StepEvidence& now) {
+    if (!evidence_->norm_by_rank() || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact())
+      return;
+    const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
+      for (const auto& placed : rows.steps()) {
+        if (placed.row->clip_coefficient) return placed.row->clip_coefficient;
+      }
+      return std::nullopt;
+    };
+    const auto theirs = coefficient(now.reference_rows), mine = coefficient(now.candidate_rows);
+    // Larger differences are no roundings: gradient_norm fails, and with it its consequences.
+    const bool near = theirs && mine && std::abs(*mine / *theirs - 1) <= 2 * auditing::widest_norm_limit;
+    if (theirs != mine && near) evidence_->norm_diverged_at = now.step;
+  }
+
+  /// Adds this to the result of a comparison of values.
+  void report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const {
+    if (!evidence_ || !evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all ||
+        result.outcome != Outcome::holds)
+      return;
+    const std::string step = std::to_string(*evidence_->norm_diverged_at);
+    result.reason += fmt::format(
+        ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
+        step);
+    result.not_shown.push_back(fmt::format(
+        "the bits of values after the norm of step {} (rates and norms stay exact, the sizes of {} steps are "
+        "compared within a few percent); gather the norm in canonical order to compare them",
+        step, WithinDrift::sizes_compared));
+  }
+
+  void note_gradient_factor(const StepEvidence& now) {
+    if (!factor_ && now.step >= 0 && evidence_->values->exact()) factor_ = gradient_factor(now);
+  }
+
+  /// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
+  void add_gradient_factor(CheckResult& result) const {
+    if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
+    Finding& divergence = *result.first_divergence;
+    const double factor = std::max(factor_->ratio, 1 / factor_->ratio);
+    const bool of_microbatches = std::abs(factor / static_cast<double>(evidence_->microbatches()) - 1) < 1e-6;
+    const bool of_loss = result.name == "loss" && !divergence.size.empty() && of_microbatches;
+    const bool of_gradients =
+        result.name == "gradients" || (result.name == "boundaries" && divergence.direction == "backward");
+    if (divergence.step != factor_->step || (!of_gradients && !of_loss)) return;
+    const std::string words = (of_loss ? "check the gradients first: " : "") + factor_->words;
+    divergence.size = words;
+    divergence.words += "; " + words;
+    result.reason += "; " + words;
+  }
+
+  void skip_after_different_start(const StepEvidence& start) {
+    const std::string why = why_not_the_same_start(start);
+    if (why.empty()) return;
+    for (Running& running : checks_) {
+      if (!running.check->same_start || !running.object) continue;
+      running.object.reset();
+      running.ended = without_looking(running.check->name, Outcome::not_run, why);
+    }
+  }
+
+  /// A record that cannot be read ends all checks but the other record's request. That one is read to its end, to see
+  /// whether it can be, and then again for as_asked: a failing read does not justify a second implementation.
+  void read_remaining_steps() {
+    checks_.clear();
+    evidence_.reset();
+    tier_.reset();
+    differences_.clear();
+    reference_.read_to_end();
+    candidate_.read_to_end();
+    as_asked_.reset();
+    for (RecordReading* record : {&reference_, &candidate_}) {
+      if (record->record()) record->begin_again();
+    }
+    as_asked_.emplace(plan_, reference_, candidate_);
+    for (std::optional<std::int64_t> step = -1; step;) {
+      reference_.go_to(*step);
+      candidate_.go_to(*step);
+      as_asked_->step();
+      step = earlier(reference_.next_step(), candidate_.next_step());
+    }
+    blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
+    prepare_checks();
+  }
+
+  std::vector<LocatedResult> conclude() {
+    std::vector<LocatedResult> judged;
+    judged.push_back(as_asked_->conclude());
+    LocatedResult completion = check_completion(plan_, reference_, candidate_);
+    if (const std::string late = why_blocked(completion); !late.empty() && blocked_ != late) {
+      // The cause of a run's end is known only at the end of its tables: earlier findings are discarded.
+      blocked_ = late;
+      differences_.clear();
+      prepare_checks();
+    }
+    judged.push_back(std::move(completion));
+    for (Running& running : checks_) {
+      guard(running, [&] { running.ended = running.object->conclude(); });
+      report_diverged_coefficients(*running.check, running.ended->result);
+      add_gradient_factor(running.ended->result);
+      judged.push_back(std::move(*running.ended));
+    }
+    return judged;
+  }
+
+  const CellPlan& plan_;
+  RecordReading &reference_, &candidate_;
+  RecordReading* repeated_;
+  std::optional<AsAskedCheck> as_asked_;
+  std::optional<CalibratedTier> tier_;
+  std::optional<CellEvidence> evidence_;
+  std::string blocked_;
+  std::vector<std::string> differences_;  ///< reasons why the records are not comparable
+  std::vector<Running> checks_;
+  std::optional<GradientFactor> factor_;  ///< factor in the first step in which gradients differ
+};
+
+}  // namespace
+
+JudgedChecks judge_checks(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
+                          RecordReading* repeated) {
+  return CellJudge(plan, reference, candidate, repeated).run();
 }
 
 }  // namespace plumbline::judging

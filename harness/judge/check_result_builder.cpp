@@ -10,11 +10,6 @@
 #include "support/text.hpp"
 
 namespace plumbline::judging {
-namespace {
-
-constexpr std::size_t items_named = 8;
-
-}  // namespace
 
 CheckResultBuilder::CheckResultBuilder(std::string name, std::string level, std::string limit)
     : level_(std::move(level)) {
@@ -93,6 +88,7 @@ std::int64_t CheckResultBuilder::count(const std::string& what) const {
 }
 
 std::string CheckResultBuilder::failure_words() const {
+  constexpr std::size_t items_named = 8;
   std::string words = result_.first_divergence->words;
   if (divergences_ > 1) {
     auto items = items_;

@@ -32,7 +32,7 @@ const CheckDescriptor& check_of(const std::string& name) {
 }
 
 bool asked_for(const CellPlan& plan, const std::string& check) {
-  return plan.checks.empty() || std::find(plan.checks.begin(), plan.checks.end(), check) != plan.checks.end();
+  return plan.checks.empty() || std::ranges::find(plan.checks, check) != plan.checks.end();
 }
 
 Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {

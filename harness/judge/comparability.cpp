@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <set>
 #include <utility>
 
-#include "harness/judge/settings/differences.hpp"
-#include "harness/judge/settings/model_settings.hpp"
-#include "harness/judge/settings/optimizer_settings.hpp"
+#include "harness/judge/settings.hpp"
 #include "record/manifest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
@@ -42,7 +39,7 @@ std::string torch_of(const Manifest& manifest) {
 }
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -72,25 +72,79 @@ struct ExecutionPoint {
   friend auto operator<=>(const ExecutionPoint&, const ExecutionPoint&) = default;
 };
 
-ExecutionPoint at_structure(Structure place = Structure::records, std::int64_t position = 0);
-ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch);
+template <class Enumeration>
+constexpr std::int64_t number_of(Enumeration value) {
+  return static_cast<std::int64_t>(value);
+}
+
+inline ExecutionPoint in_microbatch(std::int64_t step, std::int64_t microbatch, MicrobatchPart part,
+                                    std::int64_t position = 0, BoundaryEnd end = BoundaryEnd::sent) {
+  return {OrderGroup::run, step, StepPhase::forward_backward, microbatch, part, position, number_of(end), 0};
+}
+
+inline ExecutionPoint in_step(std::int64_t step, StepPhase phase, std::int64_t position = 0, std::int64_t detail = 0,
+                              std::int64_t place = 0) {
+  return {OrderGroup::run, step, phase, 0, MicrobatchPart::data, position, detail, place};
+}
+
+inline ExecutionPoint at_structure(Structure place = Structure::records, std::int64_t position = 0) {
+  return {.position = number_of(place), .detail = position};
+}
+
+inline ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch) {
+  return in_microbatch(step, microbatch, MicrobatchPart::data);
+}
+
 /// `direction`: forward | backward; `boundary`: index of the stage boundary in the model's order. Backward, they are
 /// ordered from the last to the first.
-ExecutionPoint at_boundary(std::int64_t step, std::int64_t microbatch, const std::string& direction,
-                           std::int64_t boundary, BoundaryEnd end = BoundaryEnd::sent);
-ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch);
-ExecutionPoint at_step_loss(std::int64_t step);
+inline ExecutionPoint at_boundary(std::int64_t step, std::int64_t microbatch, const std::string& direction,
+                                  std::int64_t boundary, BoundaryEnd end = BoundaryEnd::sent) {
+  if (direction == "backward") return in_microbatch(step, microbatch, MicrobatchPart::backward, -boundary, end);
+  return in_microbatch(step, microbatch, MicrobatchPart::forward, boundary, end);
+}
+
+inline ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch) {
+  return in_microbatch(step, microbatch, MicrobatchPart::loss);
+}
+
+inline ExecutionPoint at_step_loss(std::int64_t step) {
+  return in_step(step, StepPhase::step_loss);
+}
+
 /// `position`: the parameter's index in canonical order. Gradients are computed in reverse of it.
-ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage);
-ExecutionPoint at_norm(std::int64_t step, NormPart part = NormPart::norm);
-ExecutionPoint at_learning_rate(std::int64_t step);
+inline ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage) {
+  return in_step(step, StepPhase::gradients, -position, 0, stage);
+}
+
+inline ExecutionPoint at_norm(std::int64_t step, NormPart part = NormPart::norm) {
+  return in_step(step, StepPhase::norm, 0, number_of(part));
+}
+
+inline ExecutionPoint at_learning_rate(std::int64_t step) {
+  return in_step(step, StepPhase::learning_rate);
+}
+
 /// Step -1 is the start.
-ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage);
+inline ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage) {
+  return in_step(step, StepPhase::update, position, number_of(kind), stage);
+}
+
 /// After the step.
-ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch);
-ExecutionPoint off_path(std::int64_t step, OffPath place, std::int64_t rank, std::int64_t index = 0);
+inline ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch) {
+  return in_step(step, StepPhase::evaluation, microbatch);
+}
+
+inline ExecutionPoint off_path(std::int64_t step, OffPath place, std::int64_t rank, std::int64_t index = 0) {
+  return {.group = OrderGroup::off_path, .step = step, .position = number_of(place), .detail = index, .place = rank};
+}
+
 /// `index`: of the action in its rank's list.
-ExecutionPoint off_path_action(std::int64_t step, std::int64_t index, std::int64_t rank);
-ExecutionPoint at_the_end();
+inline ExecutionPoint off_path_action(std::int64_t step, std::int64_t index, std::int64_t rank) {
+  return off_path(step, OffPath::actions, rank, index);
+}
+
+inline ExecutionPoint at_the_end() {
+  return {.group = OrderGroup::end};
+}
 
 }  // namespace plumbline::judging

@@ -186,8 +186,8 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   // Dumps are removed after the values were recomputed; the tables still are, if the records are comparable.
   const bool values_removed = dumps_were_removed(reference.path()) || dumps_were_removed(candidate.path());
   std::optional<ExecutionPoint> earliest;
-  CellJudge judge(plan, reference, candidate, repeated);
-  for (auto& judged : judge.run()) {
+  auto checks = judge_checks(plan, reference, candidate, repeated);
+  for (auto& judged : checks.results) {
     judged.result.requirement = requirement_of(plan, judged.result);
     const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
     if (tables_alone && judged.result.outcome == Outcome::not_run)
@@ -198,14 +198,14 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
-  verdict.norm_diverged_at = judge.norm_diverged_at();
+  verdict.norm_diverged_at = checks.norm_diverged_at;
   name_other_machines(reference, candidate, verdict);
   add_notes(reference, candidate, verdict);
   relax_external_requirements(reference, candidate, verdict);
-  if (reference.record() && candidate.record())
+  if (reference.record() && candidate.record()) {
     mark_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
-  if (reference.record() && candidate.record())
     report_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
+  }
   if (candidate.record()) report_gradients_not_compared(candidate.record()->manifest, verdict);
   if (candidate.record()) report_skipped_parts(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
@@ -214,7 +214,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
 }
 
 bool judging::all_required_hold(const CellVerdict& verdict) {
-  return std::none_of(verdict.checks.begin(), verdict.checks.end(), is_blocking);
+  return std::ranges::none_of(verdict.checks, is_blocking);
 }
 
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,

@@ -2,7 +2,6 @@
 #include "harness/launch/diagnosis.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <regex>
 
 #include "harness/launch/stop_signals.hpp"

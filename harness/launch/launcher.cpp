@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/launcher.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -194,6 +196,20 @@ fs::path find_program(const std::string& name) {
   }
   throw SystemError(name + " is not on this machine's PATH; " + how_to_install(name) +
                     ", or name another launcher in the sweep file (key launcher)");
+}
+
+std::int64_t free_port() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const plain = reinterpret_cast<sockaddr*>(&address);
+  const bool found = probe >= 0 && bind(probe, plain, size) == 0 && getsockname(probe, plain, &size) == 0;
+  const int why = errno;
+  if (probe >= 0) close(probe);
+  if (!found) throw SystemError(std::string("no free port can be found: ") + std::strerror(why));
+  return ntohs(address.sin_port);
 }
 
 LaunchFinding launch(const Launch& launch, StopSignals& signals) {

@@ -22,4 +22,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals);
 /// A program's path, searched on PATH as a shell does. Throws SystemError naming it, with advice on installing it.
 std::filesystem::path find_program(const std::string& name);
 
+/// A port of the loopback interface that is currently free, for the ranks' rendezvous. Throws SystemError if there is
+/// none.
+std::int64_t free_port();
+
 }  // namespace plumbline

@@ -110,8 +110,7 @@ std::optional<std::string> launcher_fault(const LauncherSight& sight) {
     if (const auto slots = slots_line(sight.said)) {
       return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it printed: " + *slots +
              ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "
-             "slots, or ask "
-             "for fewer ranks";
+             "slots, or ask for fewer ranks";
     }
     if (sight.processes == 0 && !shows_started_processes(sight)) return nothing_started(sight);
   }

@@ -16,8 +16,7 @@ namespace plumbline {
 struct ProcessState {
   pid_t pid = 0;
   pid_t parent = 0;
-  char state =
-      '?';  ///< as in /proc/<pid>/stat: R, S, D, T (stopped), t (stopped by a tracer), Z (ended, not yet reaped)
+  char state = '?';  ///< of /proc/<pid>/stat: R, S, D, T (stopped), t (by a tracer), Z (ended, not yet reaped)
   bool alive() const { return state != 'Z' && state != 'X'; }
 };
 

@@ -6,11 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
-#include <string>
 
 #include "record/exit_file.hpp"
 #include "record/mesh.hpp"
-#include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"

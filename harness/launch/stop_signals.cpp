@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/stop_signals.hpp"
 
-#include <cerrno>
 #include <ctime>
 #include <map>
 

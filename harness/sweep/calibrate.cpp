@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
-#include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
@@ -24,7 +22,6 @@
 #include "support/hash.hpp"
 #include "support/json.hpp"
 #include "support/paths.hpp"
-#include "support/text.hpp"
 
 namespace plumbline {
 

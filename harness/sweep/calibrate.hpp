@@ -20,8 +20,7 @@ struct CalibrateOptions {
   RunChanges changes = {};
   std::filesystem::path folder;
   std::int64_t null_runs = static_cast<std::int64_t>(judging::least_null_runs);
-  std::string device =
-      "cpu";  ///< of the reference and the perturbed runs; the float64 reference always runs on the CPU
+  std::string device = "cpu";  ///< of the reference and the perturbed runs; the float64 reference runs on the CPU
   std::optional<std::filesystem::path> accumulation;  ///< order file, for --accumulation
   std::filesystem::path trainers;                     ///< folder of plumbline-reference
   bool resume = false;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/judge_again.hpp"
 
-#include <algorithm>
-
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_trainers.hpp"

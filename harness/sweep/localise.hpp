@@ -16,8 +16,7 @@ namespace plumbline {
 struct ElementDifference {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> index;  ///< one index per dimension
-  std::string expected,
-      got;  ///< values in the shortest form that reads back to the same bits; 2-byte values also as bits
+  std::string expected, got;  ///< in the shortest form that reads back to the same bits; 2-byte values also as bits
   std::optional<std::int64_t> ulp;  ///< their distance in ULPs; for float32 and bfloat16, if neither is NaN
   std::int64_t differing = 0;       ///< number of differing elements
 };

@@ -76,7 +76,7 @@ void copy_new_entries(const fs::path& from, const fs::path& to) {
 }
 
 /// Sorts cases as in the sweep file, and references by their first case.
-KeptSweep put_together(const std::vector<Part>& parts, MergedSweep& merged) {
+KeptSweep put_together(const std::vector<Part>& parts, std::vector<std::string>& missing) {
   KeptSweep whole = parts.front().sweep;
   whole.cells.clear();
   whole.references.clear();
@@ -91,7 +91,7 @@ KeptSweep put_together(const std::vector<Part>& parts, MergedSweep& merged) {
       const auto reference = std::ranges::find(part.sweep.references, cell->reference, &KeptReference::id);
       if (reference != part.sweep.references.end()) whole.references.push_back(*reference);
     }
-    if (!found) merged.missing.push_back(id);
+    if (!found) missing.push_back(id);
   }
   // A reference needs the data coverage that any of its cases requires.
   for (auto& reference : whole.references) {
@@ -108,24 +108,22 @@ KeptSweep put_together(const std::vector<Part>& parts, MergedSweep& merged) {
 
 }  // namespace
 
-MergedSweep merge_sweeps(const std::vector<fs::path>& paths, const fs::path& out) {
+std::vector<std::string> merge_sweeps(const std::vector<fs::path>& paths, const fs::path& out) {
   if (paths.size() < 2) throw InputError("merge: needs the folders of at least two parts of a sweep");
   if (path_exists(out) && !(folder_exists(out) && fs::is_empty(out)))
     throw InputError(out.string() + ": already exists; choose another --out. Nothing was overwritten.");
-  for (std::size_t i = 0; i < paths.size(); ++i) {
+  for (auto path = paths.begin(); path != paths.end(); ++path) {
     const auto same = [&](const fs::path& other) {
       std::error_code none;
-      return fs::equivalent(paths[i], other, none);
+      return fs::equivalent(*path, other, none);
     };
-    if (std::find_if(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(i), same) !=
-        paths.begin() + static_cast<std::ptrdiff_t>(i))
-      throw InputError(paths[i].string() + ": is named twice");
+    if (std::any_of(paths.begin(), path, same)) throw InputError(path->string() + ": is named twice");
   }
   std::vector<Part> parts;
   for (const auto& path : paths) parts.push_back(read_part(path));
   refuse_unless_one_sweep(parts);
-  MergedSweep merged;
-  const KeptSweep whole = put_together(parts, merged);
+  std::vector<std::string> missing;
+  const KeptSweep whole = put_together(parts, missing);
   SweepFingerprint fingerprint = parts.front().fingerprint;
   std::string started = parts.front().folder->started();
   make_folder(out);
@@ -136,7 +134,7 @@ MergedSweep merge_sweeps(const std::vector<fs::path>& paths, const fs::path& out
   }
   SweepFolder::write_sweep(out, whole.name, fingerprint, started,
                            to_json(whole));  // last, because it marks the folder as a sweep
-  return merged;
+  return missing;
 }
 
 }  // namespace plumbline

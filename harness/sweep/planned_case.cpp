@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <vector>
 
 #include "harness/sweep/names.hpp"
 #include "schedule/accumulation_order.hpp"
-#include "schedule/runnable.hpp"
 #include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
@@ -98,8 +96,7 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   if (!alike && balance.empty() && facts.partition.rule == "cost") {
     throw InputError(
         fmt::format("the stages of {} sum gradients in their own orders, and with partition = \"cost\" the layers of a "
-                    "stage are not "
-                    "known in advance; give a balance, or partition = \"uniform\"",
+                    "stage are not known in advance; give a balance, or partition = \"uniform\"",
                     schedule.name));
   }
   const std::int32_t stages = schedule.placement.stages();

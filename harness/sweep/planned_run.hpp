@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
-#include "harness/sweep/planned_command.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "schedule/schedule.hpp"
 

@@ -16,7 +16,6 @@
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_options.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"

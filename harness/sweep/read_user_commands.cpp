@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/sweep/planned_command.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -44,10 +43,6 @@ bool is_asked_key(const std::string& name) {
 
 bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
   return std::ranges::find(names, name) != names.end();
-}
-
-[[noreturn]] void refuse_key(const TomlTable& table, const std::string& key, const std::string& why) {
-  throw InputError(table.where(key) + ": " + why);
 }
 
 std::string asked_value(const TomlTable& table, const AskedKey& asked) {
@@ -140,12 +135,11 @@ class CommandReader {
     const auto schedules = file_.texts("schedules").value_or(std::vector<std::string>{});
     if (worlds.empty() && !schedules.empty())
       refuse_key(file_, "schedules", "has no effect without world_sizes; add them or remove it");
-    for (const auto& schedule : schedules) {
-      if (schedule.empty()) refuse_key(file_, "schedules", "holds an empty name");
+    if (is_one_of("", schedules)) refuse_key(file_, "schedules", "holds an empty name");
+    std::vector<std::optional<std::string>> all(schedules.begin(), schedules.end());
+    if (all.empty()) all.emplace_back();
+    for (const auto& schedule : all) {
       for (const auto world : worlds) commands_.cells.push_back(cell_of(file_, "world_sizes", world, schedule));
-    }
-    if (schedules.empty()) {
-      for (const auto world : worlds) commands_.cells.push_back(cell_of(file_, "world_sizes", world, std::nullopt));
     }
   }
 
@@ -252,6 +246,10 @@ class CommandReader {
 
 }  // namespace
 
+void refuse_key(const TomlTable& table, const std::string& key, const std::string& why) {
+  throw InputError(table.where(key) + ": " + why);
+}
+
 const std::vector<std::string>& command_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> list = {"reference", "candidate", "environment", "values"};
@@ -282,10 +280,9 @@ bool starts_commands(const TomlTable& file) {
   const bool starts = of_cells || file.has("reference") || file.has("candidate");
   if (command && !starts) refuse_key(file, *command, "needs commands of your own; name them (reference, candidate)");
   if (const auto other = first(run_file_keys()); other && starts)
-    refuse_key(
-        file, *other,
-        "needs run files of Plumbline's trainers, and this sweep starts your own commands (reference, candidate); "
-        "keep one of the two");
+    refuse_key(file, *other,
+               "needs run files of Plumbline's trainers, and this sweep starts your own commands (reference, "
+               "candidate); keep one of the two");
   return starts;
 }
 

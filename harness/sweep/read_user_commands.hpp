@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/sweep/user_commands.hpp"
+#include "harness/sweep/planned_command.hpp"
 #include "support/toml.hpp"
 
 namespace plumbline {
@@ -14,6 +14,9 @@ namespace plumbline {
 /// Keys that are valid only with commands, and only with run files.
 const std::vector<std::string>& command_keys();
 const std::vector<std::string>& run_file_keys();
+
+/// Throws InputError with the key's place.
+[[noreturn]] void refuse_key(const TomlTable& table, const std::string& key, const std::string& why);
 
 /// True if the file has users' commands. Throws InputError if it has keys of both kinds.
 bool starts_commands(const TomlTable& file);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "harness/sweep/sweep_folder.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"

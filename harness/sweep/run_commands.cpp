@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/launch/free_port.hpp"
+#include "harness/launch/launcher.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "support/files.hpp"
 #include "support/shell.hpp"

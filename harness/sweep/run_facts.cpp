@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 
-#include "harness/judge/request/partition_asked.hpp"
-#include "harness/judge/request/request.hpp"
 #include "harness/sweep/names.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/runnable.hpp"
@@ -197,10 +194,9 @@ class RunReader {
       throw InputError(run_.string() + ", key data.lengths: has a microbatch without rows");
     // Check memory here: the trainers would refuse it, but the request lists every row before they run.
     if (batch > most_rows || count > most_rows / batch)
-      throw InputError(
-          fmt::format("{}, key data.batch: {} microbatches of {} rows exceed {} rows a step, the most "
-                      "that a sweep accepts",
-                      run_.string(), count, batch, most_rows));
+      throw InputError(fmt::format(
+          "{}, key data.batch: {} microbatches of {} rows exceed {} rows a step, the most that a sweep accepts",
+          run_.string(), count, batch, most_rows));
     std::vector<RequestedMicrobatch> microbatches;
     for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
       RequestedMicrobatch microbatch;

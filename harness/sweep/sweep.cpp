@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <exception>
 #include <future>
 #include <map>
 #include <thread>
@@ -22,16 +21,13 @@
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/second_run.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_options.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
-#include "harness/sweep/sweep_verdict.hpp"
 #include "record/removed_dumps.hpp"
 #include "reports/failing_cells.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/terminal.hpp"
-#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -131,7 +127,7 @@ class Sweep {
       const PlannedReference& reference = plan_.references[index];
       const std::string id = "reference-" + reference.id;
       lost_references_[index] = !fs::exists(folder_.reference(reference.id));
-      if (const auto kept = folder_.finished_launch("reference-" + reference.id);
+      if (const auto kept = folder_.finished_launch(id);
           kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_removed_parts(index)) {
         references_[index] = *kept;
         progress_.skip(work_of(index));
@@ -399,8 +395,7 @@ class Sweep {
   const std::thread::id thread_ = std::this_thread::get_id();
   std::vector<std::optional<LaunchFinding>> references_;  ///< in the plan's order
   std::vector<bool> lost_references_;                     ///< likewise: records that were removed
-  std::vector<std::optional<std::string>>
-      not_finite_;  ///< likewise: reason, empty if finite; nullopt before inspection
+  std::vector<std::optional<std::string>> not_finite_;    ///< likewise: reason, empty if finite; nullopt: not inspected
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
   std::vector<std::string> without_machine_;  ///< cases that failed because of the machine, with the reason

@@ -25,27 +25,24 @@ const std::vector<std::string> optimizer_names{"adamw", "sgd"};
 const std::vector<std::string> granularity_names{"layer", "half"};
 const std::vector<std::string> partition_names{"uniform", "cost"};
 
-[[noreturn]] void refuse(const TomlTable& table, const std::string& key, const std::string& why) {
-  throw InputError(table.where(key) + ": " + why);
-}
-
 void need_known(const TomlTable& table, const std::string& key, const std::string& value,
                 const std::vector<std::string>& known) {
   if (std::ranges::find(known, value) != known.end()) return;
   const std::string meant = did_you_mean(value, known);
-  refuse(table, key,
-         fmt::format("\"{}\" is not known{} Known are {}.", value, meant.empty() ? "." : meant, join(known, ", ")));
+  refuse_key(table, key,
+             fmt::format("\"{}\" is not known{} Known are {}.", value, meant.empty() ? "." : meant, join(known, ", ")));
 }
 
 void need_count(const TomlTable& table, const std::string& key, std::int64_t count, const char* what) {
   if (count >= 1 && count <= largest_world) return;
-  refuse(table, key, fmt::format("{} is not a {}; it must be between 1 and {}", count, what, largest_world));
+  refuse_key(table, key, fmt::format("{} is not a {}; it must be between 1 and {}", count, what, largest_world));
 }
 
 template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
   std::ranges::sort(values);
-  if (std::ranges::adjacent_find(values) != values.end()) refuse(table, key, "holds the same value twice; remove one");
+  if (std::ranges::adjacent_find(values) != values.end())
+    refuse_key(table, key, "holds the same value twice; remove one");
 }
 
 std::vector<std::string> texts_of(const TomlTable& table, const std::string& key) {
@@ -78,8 +75,8 @@ fs::path file_in(const TomlTable& table, const std::string& key, const fs::path&
   const fs::path path = (folder / text).lexically_normal();
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
-  refuse(table, key,
-         fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what, path.string()));
+  refuse_key(table, key,
+             fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what, path.string()));
 }
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
@@ -88,7 +85,7 @@ std::string known_schedule(const TomlTable& table, const std::string& key, const
                            const fs::path& folder) {
   if (!names_schedule_file(text)) {
     if (const auto name = plumbline::known_schedule(text)) return *name;  // accepts names of torch and papers
-    refuse(table, key, unknown_schedule_words(text));
+    refuse_key(table, key, unknown_schedule_words(text));
   }
   return file_in(table, key, folder, text, "schedule").string();
 }
@@ -96,7 +93,7 @@ std::string known_schedule(const TomlTable& table, const std::string& key, const
 template <typename Value>
 Value required(const TomlTable& table, const std::string& key, std::optional<Value> value) {
   if (value) return *value;
-  refuse(table, key, "is missing; every [[cell]] needs it");
+  refuse_key(table, key, "is missing; every [[cell]] needs it");
 }
 
 /// resume_at, resume_world, resume_schedule: the case's other keys then describe its first segment, and these the
@@ -105,16 +102,17 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
   const auto at = table.integer("resume_at");
   for (const char* key : {"resume_world", "resume_schedule"}) {
     if (table.has(key) && !at)
-      refuse(table, key, "has no effect without resume_at, the steps after which the run is stopped");
+      refuse_key(table, key, "has no effect without resume_at, the steps after which the run is stopped");
   }
   if (!at) return;
   if (*at < 1)
-    refuse(table, "resume_at",
-           fmt::format("{} is not possible; it is the number of steps after which the run is stopped, 1 or more", *at));
+    refuse_key(
+        table, "resume_at",
+        fmt::format("{} is not possible; it is the number of steps after which the run is stopped, 1 or more", *at));
   if (!cell.changes.balance.empty())
-    refuse(table, "balance",
-           "balance and resume_at exclude each other, because a balance is for one number of ranks; set it in the run "
-           "file, or use a partition");
+    refuse_key(table, "balance",
+               "balance and resume_at exclude each other, because a balance is for one number of ranks; set it in the "
+               "run file, or use a partition");
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
   need_count(table, "resume_world", cell.world_size, "world size");
@@ -139,11 +137,12 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.schedule = table.text("schedule");
   const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
   if (reference_begins && cell.world_size != 1)
-    refuse(table, "world_size",
-           fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size, by_the_reference));
+    refuse_key(
+        table, "world_size",
+        fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size, by_the_reference));
   if (reference_begins && !table.has("resume_schedule"))
-    refuse(table, "resume_schedule",
-           "is missing; after the reference it names the schedule under which the run continues");
+    refuse_key(table, "resume_schedule",
+               "is missing; after the reference it names the schedule under which the run continues");
   if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = known_text(table, "optimizer", optimizer_names);
   cell.changes.granularity = known_text(table, "granularity", granularity_names);
@@ -151,17 +150,18 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.changes.balance = integers_of(table, "balance");
   cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
   for (const auto& row : cell.changes.lengths) {
-    if (row.empty()) refuse(table, "lengths", "has a microbatch without rows; give its row lengths");
+    if (row.empty()) refuse_key(table, "lengths", "has a microbatch without rows; give its row lengths");
   }
   if (table.has("balance") && cell.changes.partition)
-    refuse(table, "balance", "balance and partition exclude each other; keep one");
+    refuse_key(table, "balance", "balance and partition exclude each other; keep one");
   if (table.has("balance") && std::ssize(cell.changes.balance) != cell.world_size)
-    refuse(table, "balance",
-           fmt::format("has {} stages for a world size of {}; give one number for each rank",
-                       cell.changes.balance.size(), cell.world_size));
+    refuse_key(table, "balance",
+               fmt::format("has {} stages for a world size of {}; give one number for each rank",
+                           cell.changes.balance.size(), cell.world_size));
   read_resume(table, folder, cell);
   for (const auto layers : cell.changes.balance) {
-    if (layers < 0 || layers > most_layers) refuse(table, "balance", fmt::format("{} layers are not possible", layers));
+    if (layers < 0 || layers > most_layers)
+      refuse_key(table, "balance", fmt::format("{} layers are not possible", layers));
   }
   return cell;
 }
@@ -173,7 +173,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
       throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
     }
     for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "replicas"}) {
-      if (table.has(key)) refuse(table, key, "has no effect without run and world_sizes; add them or remove it");
+      if (table.has(key)) refuse_key(table, key, "has no effect without run and world_sizes; add them or remove it");
     }
     return;
   }
@@ -184,7 +184,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; write for example [1, 2, 4]");
   }
   for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "checks"}) {
-    if (table.has(key) && table.texts(key)->empty()) refuse(table, key, "is empty; omit it, or name at least one");
+    if (table.has(key) && table.texts(key)->empty()) refuse_key(table, key, "is empty; omit it, or name at least one");
   }
 }
 
@@ -195,7 +195,7 @@ void read_for_all(const TomlTable& table, SweepFile& sweep) {
   need_distinct(table, "repeat", sweep.repeat);
   sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
   if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6))
-    refuse(table, "time_limit_s", "must be above 0 seconds and at most a million");
+    refuse_key(table, "time_limit_s", "must be above 0 seconds and at most a million");
 }
 
 void read_launcher(const TomlTable& table, SweepFile& sweep) {
@@ -203,17 +203,15 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   sweep.own_launcher = named.has_value();
   if (sweep.commands && !sweep.commands->use_launcher) {
     if (!named) return;
-    refuse(table, "launcher",
-           fmt::format("has no effect, since no command holds {}; remove it, or begin a command with "
-                       "that word",
-                       launcher_word));
+    refuse_key(table, "launcher",
+               fmt::format("has no effect, since no command holds {}; remove it, or begin a command with that word",
+                           launcher_word));
   }
   sweep.launcher = named ? *named : default_launcher();
   if (sweep.launcher.find("{world}") == std::string::npos)
-    refuse(table, "launcher",
-           fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the "
-                       "default",
-                       default_launcher()));
+    refuse_key(table, "launcher",
+               fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the default",
+                           default_launcher()));
 }
 
 }  // namespace
@@ -259,24 +257,24 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.bench = table.boolean("bench").value_or(false);
   sweep.audit = table.boolean("audit").value_or(false);
   if (sweep.audit && !sweep.checks.empty() && std::ranges::find(sweep.checks, "audit") == sweep.checks.end()) {
-    refuse(
+    refuse_key(
         table, "audit",
         "asks for values for the check audit to recompute, but checks omits that check; add it there or remove this");
   }
   read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
   if (sweep.device != "cpu" && sweep.device != "cuda") {
-    refuse(table, "device", fmt::format("\"{}\" is unknown; give cpu or cuda", sweep.device));
+    refuse_key(table, "device", fmt::format("\"{}\" is unknown; give cpu or cuda", sweep.device));
   }
   const std::string comparison_mode = table.text("tier").value_or("bits");
   if (comparison_mode != "bits" && comparison_mode != "calibrated") {
-    refuse(table, "tier", fmt::format("\"{}\" is unknown; give bits (the default) or calibrated", comparison_mode));
+    refuse_key(table, "tier", fmt::format("\"{}\" is unknown; give bits (the default) or calibrated", comparison_mode));
   }
   sweep.calibrated = comparison_mode == "calibrated";
   sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
   if (sweep.mixed_gpus && !sweep.calibrated) {
-    refuse(table, "mixed_gpus",
-           "GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
+    refuse_key(table, "mixed_gpus",
+               "GPUs of different models give different bits; add tier = \"calibrated\", or remove this");
   }
   for (const auto& cell : table.tables("cell")) {
     // keys() first, which does not mark keys as requested: removed keys are not suggested as known ones.

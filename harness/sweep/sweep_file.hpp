@@ -8,21 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "harness/sweep/user_commands.hpp"
+#include "harness/sweep/planned_command.hpp"
 
 namespace plumbline {
 
 /// A case's or a launch's changes to its run file. Empty = unchanged.
 struct RunChanges {
   std::optional<std::string> optimizer;
-  std::vector<std::vector<std::int64_t>>
-      lengths;                             ///< one entry per microbatch: one number for all its rows, or one per row
-  std::optional<std::string> granularity;  ///< layer | half
-  std::optional<std::string> partition;    ///< uniform | cost
-  std::vector<std::int64_t> balance;       ///< layers, or halves of them, per stage
-  std::optional<std::int64_t> replicas;    ///< copies of the pipeline
-  bool dump = false;                       ///< of the key audit: record at level dump, overriding the run file
-  std::string level;                       ///< of a launch: record level, overriding `dump`
+  /// One entry per microbatch: one number for all its rows, or one per row.
+  std::vector<std::vector<std::int64_t>> lengths;
+  std::optional<std::string> granularity;        ///< layer | half
+  std::optional<std::string> partition;          ///< uniform | cost
+  std::vector<std::int64_t> balance;             ///< layers, or halves of them, per stage
+  std::optional<std::int64_t> replicas;          ///< copies of the pipeline
+  bool dump = false;                             ///< of the key audit: record at level dump, overriding the run file
+  std::string level;                             ///< of a launch: record level, overriding `dump`
   std::optional<std::filesystem::path> weights;  ///< of a launch: initial weights
   friend bool operator==(const RunChanges&, const RunChanges&) = default;
 };
@@ -55,8 +55,7 @@ struct SweepFile {
   std::vector<std::int64_t> world_sizes;  ///< of one pipeline
   std::vector<std::int64_t> replicas;     ///< copies of the pipeline; empty: those of the run files
   std::vector<std::string> schedules;     ///< names or paths of CSV files; empty: those of the run files
-  std::vector<std::string>
-      in_turn;  ///< schedules in addition to the matrix: each once per world size, with alternating runs
+  std::vector<std::string> in_turn;  ///< schedules besides the matrix: each once per world size, with alternating runs
   std::vector<std::string> optimizers;     ///< empty: those of the run files
   std::vector<std::string> granularities;  ///< of the matrix and in_turn; empty: those of the run files
   std::vector<std::string> checks;         ///< empty: all

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "harness/launch/launcher.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_options.hpp"
 
-#include <vector>
-
 #include "support/shell.hpp"
 
 namespace plumbline {

@@ -250,7 +250,8 @@ class Planner {
     plan.lengths = std::move(lengths_asked_for);
     // with other data or fewer steps, clipping acts in other steps than those that the run's limit was chosen for
     const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
-    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && whole_run;
+    const bool in_matrix = sweep_.runs.empty() || std::ranges::count(sweep_.runs, wanted.run) > 0;
+    plan.clipping_must_act = sweep_.clipping && in_matrix && whole_run;
     plan_.cells.push_back(std::move(cell));
     wanted_.push_back(as_wanted);
   }
@@ -332,10 +333,6 @@ class Planner {
       throw InputError(
           "the two segments of the run sum gradients in different orders, so no reference has the "
           "bits of both; use other schedules");
-  }
-
-  bool is_in_matrix(const fs::path& run) const {
-    return sweep_.runs.empty() || std::ranges::find(sweep_.runs, run) != sweep_.runs.end();
   }
 
   std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {

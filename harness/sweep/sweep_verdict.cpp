@@ -148,12 +148,14 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
   }
   verdict.machine = Json::object();
   verdict.not_applicable = sweep.not_applicable;
+  bool references_hold = true;
   for (std::size_t i = 0; i < sweep.references.size(); ++i) {
     const auto finding = i < findings.references.size() ? findings.references[i] : std::nullopt;
     const auto kept = kept_of_reference(folder.reference(sweep.references[i].id));
     verdict.references.push_back(kept ? kept->references.front()
                                       : reference_verdict(sweep, sweep.references[i], finding, folder, judge));
     const ReferenceVerdict& reference = verdict.references.back();
+    references_hold = references_hold && std::ranges::none_of(reference.checks, is_blocking);
     if (kept && verdict.machine.empty()) verdict.machine = kept->machine;
     if (reference.finished && verdict.machine.empty()) {
       verdict.machine = machine_of(folder.reference(reference.id));
@@ -170,6 +172,8 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
     verdict.not_run.push_back(plan.id + ": " +
                               (reason != findings.not_run.end() ? reason->second : findings.otherwise));
   }
+  verdict.holds = references_hold && !verdict.cells.empty() && verdict.not_run.empty() &&
+                  std::ranges::all_of(verdict.cells, &CellVerdict::holds);
   sum_up(verdict);
   return verdict;
 }

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/request/token_file.hpp"
+#include "harness/judge/request/token_source.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "model/config.hpp"

@@ -62,4 +62,10 @@ exit $code
 )";
 }
 
+void forget_processes(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().filename() == "progress") std::filesystem::resize_file(entry.path(), 0);
+  }
+}
+
 }  // namespace plumbline::testing

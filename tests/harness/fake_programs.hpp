@@ -19,4 +19,7 @@ std::filesystem::path program(const TemporaryFolder& folder, const std::string& 
 /// names that one, as mpirun does.
 std::string fake_mpirun();
 
+/// Empties the heartbeats in records that a test wrote: they name its own process, not a rank's.
+void forget_processes(const std::filesystem::path& folder);
+
 }  // namespace plumbline::testing

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "harness/judge/audit/audited_step.hpp"
-#include "harness/judge/audit/dumps.hpp"
 #include "harness/judge/audit/findings.hpp"
-#include "harness/judge/audit/possible_numbers.hpp"
+#include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/audit/value_audit.hpp"
 #include "record/record.hpp"
 

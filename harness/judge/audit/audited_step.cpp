@@ -33,14 +33,6 @@ const TensorRow* AuditedStep::find(const Rows& rows, const std::string& kind, co
   return found == rows.end() ? nullptr : found->second;
 }
 
-const TensorRow* AuditedStep::row_like(const std::string& kind, const TensorPlace& like) const {
-  return find(by_key_, kind, like);
-}
-
-const TensorRow* AuditedStep::before(const std::string& kind, const TensorPlace& like) const {
-  return find(before_by_key_, kind, like);
-}
-
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row) {
   return fmt::format("{}/{}:{}", rank_folder(rank), file, row + 2);
 }

@@ -44,9 +44,13 @@ class AuditedStep {
   const std::vector<Placed<EvaluationRow>>& evaluation() const { return evaluation_; }
 
   /// The row of this kind with the name, rank and stage of `like`; null if there is none.
-  const TensorRow* row_like(const std::string& kind, const TensorPlace& like) const;
+  const TensorRow* row_like(const std::string& kind, const TensorPlace& like) const {
+    return find(by_key_, kind, like);
+  }
   /// The same in the previous step.
-  const TensorRow* before(const std::string& kind, const TensorPlace& like) const;
+  const TensorRow* before(const std::string& kind, const TensorPlace& like) const {
+    return find(before_by_key_, kind, like);
+  }
 
  private:
   using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::string>;  ///< rank, stage, kind, name

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/audit/dumps.hpp"
-
 #include <fmt/format.h>
 
+#include "harness/judge/audit/value_audit.hpp"
 #include "record/rank_folder.hpp"
 
 namespace plumbline::auditing {

@@ -23,8 +23,8 @@ std::set<std::string> other_names(const Record& record) {
   }
   for (const auto& names : record.manifest.tied) {
     const auto has = [&](const std::string& name) { return with_gradient.contains(name); };
-    auto kept = std::find(names.begin(), names.end(), embedding);
-    if (kept == names.end() || !has(*kept)) kept = std::find_if(names.begin(), names.end(), has);
+    auto kept = std::ranges::find(names, embedding);
+    if (kept == names.end() || !has(*kept)) kept = std::ranges::find_if(names, has);
     for (auto name = names.begin(); name != names.end(); ++name) {
       if (name != kept) others.insert(*name);
     }

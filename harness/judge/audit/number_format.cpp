@@ -40,27 +40,12 @@ Storage storage_of(const std::string& dtype) {
 }
 
 double unit_roundoff(Storage storage) {
-  switch (storage) {
-    case Storage::float32:
-      return 0x1p-24;
-    case Storage::bfloat16:
-      return 0x1p-8;
-    case Storage::float64:
-      break;
-  }
-  return 0x1p-53;
+  return storage == Storage::float32 ? 0x1p-24 : storage == Storage::bfloat16 ? 0x1p-8 : 0x1p-53;
 }
 
 double smallest(Storage storage) {
-  switch (storage) {
-    case Storage::float32:
-      return 0x1p-149;
-    case Storage::bfloat16:
-      return std::ldexp(1.0, bfloat16_smallest);
-    case Storage::float64:
-      break;
-  }
-  return 0x1p-1074;
+  if (storage == Storage::float32) return 0x1p-149;
+  return storage == Storage::bfloat16 ? std::ldexp(1.0, bfloat16_smallest) : 0x1p-1074;
 }
 
 Storage computed_in(Storage storage) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/audit/possible_numbers.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/losses.hpp"
 #include "support/numbers.hpp"

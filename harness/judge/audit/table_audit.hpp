@@ -3,6 +3,9 @@
 // at a time.
 #pragma once
 
+#include <cstdint>
+#include <map>
+
 #include "harness/judge/audit/audited_step.hpp"
 #include "harness/judge/audit/findings.hpp"
 
@@ -30,5 +33,18 @@ void audit_masters_by_rows(const AuditedStep& audited, Audit& audit);
 
 /// Received tensors equal sent ones, with the right bytes; copies of a tied weight are equal.
 void audit_copies(const AuditedStep& audited, Audit& audit);
+
+/// The demands on the numbers of a record that is judged without a comparison: losses, gradient norms and tensors are
+/// finite; a Llama's losses are possible cross-entropies; an evaluation has a row for each microbatch and for their
+/// sum, with the loss within the roundings of a sum; all evaluations use the same data.
+class PossibleNumbers {
+ public:
+  /// Call for all steps in order, beginning with the start.
+  void step(const AuditedStep& audited, Audit& audit);
+
+ private:
+  bool finite_ = true;  ///< false from the first step with a non-finite number on; later ones are consequences
+  std::map<std::int64_t, EvaluationRow> first_evaluation_;  ///< by microbatch
+};
 
 }  // namespace plumbline::auditing

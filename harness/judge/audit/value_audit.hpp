@@ -6,12 +6,36 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "harness/judge/audit/audited_step.hpp"
-#include "harness/judge/audit/dumps.hpp"
 #include "harness/judge/audit/findings.hpp"
+#include "record/record.hpp"
+#include "support/safetensors.hpp"
 
 namespace plumbline::auditing {
+
+/// A record's dumps/, opened on demand.
+class Dumps {
+ public:
+  explicit Dumps(const Record& record) : record_(record) {}
+
+  /// Total bytes of all files.
+  std::uintmax_t bytes() const;
+  /// Maps the file on the first call. Throws InputError if it cannot be read.
+  const SafetensorsFile& file(std::int64_t rank, std::int64_t step);
+  /// Null if the file has no such tensor.
+  const SafetensorsEntry* find(std::int64_t rank, std::int64_t step, const std::string& key);
+  /// Closes the files of earlier steps.
+  void forget_before(std::int64_t step);
+
+  /// "rank-0/dumps/step-3.safetensors".
+  static std::string name(std::int64_t rank, std::int64_t step);
+
+ private:
+  const Record& record_;
+  std::map<std::pair<std::int64_t, std::int64_t>, SafetensorsFile> files_;  ///< by step and rank
+};
 
 /// Compares every row of tensors.csv and boundaries.csv of the step with its dumped tensor: dtype, shape, digest,
 /// `nonzero`, `nonzero_rows`, `nan`, `inf` and `max_abs` exactly, `l2` within (n + 2) 2^-53; every tensor must have a

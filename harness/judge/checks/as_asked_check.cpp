@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/checks/as_asked_check.hpp"
-
+// as_asked: each run matches its request. Compares both manifests and tables with request.json, before any comparison
+// of records.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,12 +50,6 @@ bool belongs_to_another_role(const std::optional<std::string>& role, const std::
   return role == "pipeline" && key == "accumulation_digest";
 }
 
-/// The requested rates.
-std::optional<auditing::LearningRateForm> asked_rates(const Request& request) {
-  if (!request.learning_rate_schedule || !request.optimizer) return std::nullopt;
-  return auditing::learning_rate_form(*request.optimizer, *request.learning_rate_schedule);
-}
-
 }  // namespace
 
 /// Compares one record with its request.
@@ -66,8 +60,9 @@ class AsAskedCheck::OfRecord {
         candidate_(whose_ == "the candidate"),
         request_(request),
         record_(record),
-        builder_(builder),
-        rates_(asked_rates(request)) {
+        builder_(builder) {
+    if (request.learning_rate_schedule && request.optimizer)
+      rates_ = auditing::learning_rate_form(*request.optimizer, *request.learning_rate_schedule);
     manifest();
     open_source();
   }
@@ -288,7 +283,7 @@ class AsAskedCheck::OfRecord {
   const Request& request_;
   const Record& record_;
   CheckResultBuilder& builder_;
-  std::optional<auditing::LearningRateForm> rates_;
+  std::optional<auditing::LearningRateForm> rates_;  ///< the requested ones
   std::optional<TokenSource> source_, evaluated_;
   std::vector<std::string> evaluated_digests_;  ///< by microbatch
 };

@@ -12,7 +12,7 @@
 
 #include "harness/judge/cell_plan.hpp"
 #include "harness/judge/check_result_builder.hpp"
-#include "harness/judge/evidence/step_evidence.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
 
 namespace plumbline::judging {
 
@@ -86,6 +86,26 @@ struct CheckDescriptor {
   std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
   /// Null for as_asked and completion, which are judged also if the records cannot be compared.
   std::unique_ptr<StepCheck> (*make)(const CellEvidence& evidence) = nullptr;
+};
+
+/// The check `as_asked`: compares manifest and tables of each readable record with its request, also of a run that
+/// ended early. Not applicable without requests.
+class AsAskedCheck {
+ public:
+  /// Before the first step. The records must outlive it.
+  AsAskedCheck(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
+  ~AsAskedCheck();
+
+  /// The step that the records are at.
+  void step();
+  LocatedResult conclude();
+
+ private:
+  class OfRecord;
+  const CellPlan& plan_;
+  const RecordReading &reference_, &candidate_;
+  CheckResultBuilder builder_;
+  std::vector<std::unique_ptr<OfRecord>> records_;
 };
 
 /// Inspects both records before anything is compared, by what was read of them. The reason quotes `launch` findings.

@@ -20,12 +20,13 @@ namespace {
 enum class Listed { all_actions, compute_alone };
 
 /// A rank's list, with its actions as text, as in a table.
-struct ListedActions {
-  explicit ListedActions(const ActionList& list) {
-    for (const Action& action : list) texts.push_back(to_text(action));
-  }
-  std::vector<std::string> texts;
-};
+using ListedActions = std::vector<std::string>;
+
+ListedActions listed_actions(const ActionList& list) {
+  ListedActions texts;
+  for (const Action& action : list) texts.push_back(to_text(action));
+  return texts;
+}
 
 class ConformanceCheck : public StepCheck {
  public:
@@ -48,7 +49,7 @@ class ConformanceCheck : public StepCheck {
     const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
     for (const auto& list : all) {
       planned_ += std::ssize(list);
-      lists_.emplace_back(list);
+      lists_.push_back(listed_actions(list));
     }
     builder_.inspect("ranks", std::ssize(evidence_.candidate.ranks));
   }
@@ -89,7 +90,7 @@ class ConformanceCheck : public StepCheck {
                        {.item = "schedule.csv", .words = evidence_.schedule_error});
       return builder_.conclude_as(Outcome::fails, "");
     }
-    const std::int64_t of_reference = reference_list_ ? std::ssize(reference_list_->texts) : 0;
+    const std::int64_t of_reference = reference_list_ ? std::ssize(*reference_list_) : 0;
     return builder_.conclude(quantity(planned_, "action") + " a step, executed as listed on every rank",
                              {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
@@ -180,7 +181,7 @@ class ConformanceCheck : public StepCheck {
     if (evidence_.reference.schedule_csv && *evidence_.reference.schedule_csv != text + "\n")
       structure("schedule.csv", text, "another list", "the reference's is not one microbatch after the other");
     expected.push_back({0, ActionType::step, no_microbatch});
-    reference_list_.emplace(expected);
+    reference_list_ = listed_actions(expected);
   }
 
   void executed(const std::string& whose, const RankRecord& rank, std::int64_t step, const ListedActions& expected,
@@ -193,13 +194,13 @@ class ConformanceCheck : public StepCheck {
       const auto written = parse_action(row->action);
       if (listed == Listed::compute_alone && !(written && is_compute(written->type))) continue;
       builder_.compare("actions");
-      const std::string& wanted = position < expected.texts.size() ? expected.texts[position] : the_end_;
+      const std::string& wanted = position < expected.size() ? expected[position] : the_end_;
       const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
       if (row->action != wanted || !in_its_place)
         return report(position, wanted, fmt::format("{} with index {}", row->action, row->index));
       ++position;
     }
-    if (position < expected.texts.size()) report(position, expected.texts[position], the_end_);
+    if (position < expected.size()) report(position, expected[position], the_end_);
   }
 
   static std::string text_of(const ActionList& list) {

@@ -86,9 +86,8 @@ class WholeDigest {
   bool must_see(std::int64_t rank) const {
     const auto takes_data = [](const std::string& unit) { return unit == "embed_tokens" || unit == "lm_head"; };
     const auto& stages = record_.manifest.stages;
-    return std::any_of(stages.begin(), stages.end(), [&](const auto& stage) {
-      return stage.rank == rank && std::any_of(stage.units.begin(), stage.units.end(), takes_data);
-    });
+    return std::ranges::any_of(
+        stages, [&](const auto& stage) { return stage.rank == rank && std::ranges::any_of(stage.units, takes_data); });
   }
 
   static void report(CheckResultBuilder& builder, std::optional<std::int64_t> rank, const std::string& item,

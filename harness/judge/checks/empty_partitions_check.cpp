@@ -19,8 +19,7 @@ class EmptyStage {
     builder_.inspect("stages");
     if (stage.units.empty()) builder_.inspect("stages_without_units");
     for (const auto& parameter : evidence_.model.parameters) {
-      if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) != stage.units.end())
-        names_.insert(parameter.name);
+      if (std::ranges::find(stage.units, parameter.unit) != stage.units.end()) names_.insert(parameter.name);
     }
   }
 
@@ -162,7 +161,7 @@ class EmptyPartitionsCheck : public StepCheck {
     for (const auto& rank : evidence.candidate.ranks) {
       const auto held = evidence.stages.stages_on(rank.rank);
       const bool idle =
-          std::all_of(held.begin(), held.end(), [&](auto stage) { return evidence.stages.find(stage)->units.empty(); });
+          std::ranges::all_of(held, [&](auto stage) { return evidence.stages.find(stage)->units.empty(); });
       if (idle && !held.empty()) idle_ranks_.emplace_back(rank, builder_);
     }
   }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/judge/evidence/step_evidence.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
 
 namespace plumbline::judging {
 

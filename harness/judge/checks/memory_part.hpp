@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/judge/check_result_builder.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
 #include "harness/judge/evidence/memory_steps.hpp"
-#include "harness/judge/evidence/step_evidence.hpp"
 
 namespace plumbline::judging {
 

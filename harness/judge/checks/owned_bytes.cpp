@@ -48,14 +48,14 @@ class RecordBytes {
       : evidence_(evidence), memory_(memory), stages_(stages), builder_(builder) {}
 
   void sums() const {
-    for_each([&](std::int64_t rank, const MemoryRow& row) {
+    for (const auto& [rank, row] : memory_.rows()) {
       std::int64_t sum = 0;
-      for (const auto& column : live_columns) sum += (row.*column.bytes).value_or(0);
+      for (const auto& column : live_columns) sum += (row->*column.bytes).value_or(0);
       builder_.compare_or_inspect(of_candidate(), "owned_sums");
-      if (*row.live_bytes == sum) return;
-      report(rank, row.step, "live_bytes", std::to_string(sum), *row.live_bytes,
+      if (*row->live_bytes == sum) continue;
+      report(rank, row->step, "live_bytes", std::to_string(sum), *row->live_bytes,
              "alive at the step's end in addition to model state, tables, data and other");
-    });
+    }
   }
 
   /// Bytes that the arithmetic of the single-device run needs.
@@ -66,21 +66,23 @@ class RecordBytes {
     // One parameter's gradient in float64 for its norm, and each norm with its copy.
     const std::int64_t norms =
         8 * (largest_parameter(evidence_.model) + 2 * static_cast<std::int64_t>(evidence_.model.parameters.size()));
-    for_each([&](std::int64_t rank, const MemoryRow& row) {
+    for (const auto& [rank, placed] : memory_.rows()) {
+      const MemoryRow& row = *placed;
       at_most(rank, row.step, "table_bytes", tables, *row.table_bytes,
               "cosine and sine of the longest row's positions");
-      if (manifest.device != "cpu") return;  // GPU libraries keep workspaces
+      if (manifest.device != "cpu") continue;  // GPU libraries keep workspaces
       at_most(rank, row.step, "data_bytes", 0, *row.data_bytes, "ids and labels end with their microbatch");
       at_most(rank, row.step, "other_bytes", root_of_backward_bytes, *row.other_bytes,
               "tensors without an owner, at the step's end");
       at_most(rank, row.step, "other_peak_bytes", root_of_backward_bytes + norms, *row.other_peak_bytes,
               "the largest parameter's gradient in float64 for its norm");
-    });
+    }
   }
 
   void against(const MemorySteps& reference) const {
     const MemoryRow& one = *reference.rows().at(0).row;
-    for_each([&](std::int64_t rank, const MemoryRow& row) {
+    for (const auto& [rank, placed] : memory_.rows()) {
+      const MemoryRow& row = *placed;
       const auto own = stages_.stages_on(rank);
       const auto stages = std::count_if(own.begin(), own.end(),
                                         [&](std::int64_t stage) { return !stages_.find(stage)->units.empty(); });
@@ -90,16 +92,10 @@ class RecordBytes {
         at_most(rank, row.step, column.name, *(one.*column.bytes), *(row.*column.bytes),
                 "the reference's in that step");
       }
-    });
+    }
   }
 
  private:
-  /// Of every rank.
-  template <class Visit>
-  void for_each(Visit visit) const {
-    for (const auto& [rank, row] : memory_.rows()) visit(rank, *row);
-  }
-
   bool of_candidate() const { return &memory_.record() == &evidence_.candidate; }
 
   void at_most(std::int64_t rank, std::int64_t step, const char* item, std::int64_t most, std::int64_t got,

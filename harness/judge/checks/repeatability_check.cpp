@@ -18,15 +18,11 @@ namespace {
 struct Item {
   std::int64_t rank = 0;
   std::string name;
-  std::string value;
+  std::string value;  ///< of a number the shortest text that reads back to the same bits
 };
 using Items = std::multimap<std::tuple<ExecutionPoint, std::int64_t, std::string>, Item>;
 
 constexpr auto after_all_microbatches = std::numeric_limits<std::int64_t>::max();
-
-std::string bits(double value) {
-  return to_text(value);
-}  // shortest text that reads back to the same bits
 
 void add(Items& items, const ExecutionPoint& point, std::int64_t rank, const std::string& name,
          const std::string& value) {
@@ -51,11 +47,12 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
   }
   for (const auto& row : rank.steps) {
     if (row.loss) add(items, at_step_loss(row.step), rank.rank, "loss of the step", to_text(*row.loss));
-    if (row.gradient_norm) add(items, at_norm(row.step), rank.rank, "gradient_norm", bits(*row.gradient_norm));
+    if (row.gradient_norm) add(items, at_norm(row.step), rank.rank, "gradient_norm", to_text(*row.gradient_norm));
     if (row.clip_coefficient)
       add(items, at_norm(row.step, NormPart::clip_coefficient), rank.rank, "clip_coefficient",
-          bits(*row.clip_coefficient));
-    if (row.learning_rate) add(items, at_learning_rate(row.step), rank.rank, "learning_rate", bits(*row.learning_rate));
+          to_text(*row.clip_coefficient));
+    if (row.learning_rate)
+      add(items, at_learning_rate(row.step), rank.rank, "learning_rate", to_text(*row.learning_rate));
   }
   for (const auto& row : rank.evaluation) {
     const auto point = at_evaluation(row.step, row.microbatch.value_or(after_all_microbatches));

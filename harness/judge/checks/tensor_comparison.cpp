@@ -274,26 +274,19 @@ std::vector<std::string> parameter_kinds(const StepEvidence& now) {
   return {"parameter"};
 }
 
-std::vector<std::string> moment_kinds(const StepEvidence& now) {
-  const Json& optimizer = now.cell.reference.manifest.json.at("optimizer");
-  const std::string name = optimizer.value("name", "");
-  if (name == "adamw") return {"moment1", "moment2"};
-  if (name == "sgd")
-    return optimizer.value("momentum", 0.0) != 0.0 ? std::vector<std::string>{"moment1"} : std::vector<std::string>{};
-  std::vector<std::string> kinds;
-  for (const char* kind : {"moment1", "moment2"}) {
-    const auto& rows = now.reference_rows.all_tensors();
-    if (std::any_of(rows.begin(), rows.end(), [&](const auto& placed) { return placed.row->kind == kind; })) {
-      kinds.push_back(kind);
-    }
-  }
-  return kinds;
-}
-
 std::vector<std::string> state_kinds(const StepEvidence& now) {
   auto kinds = parameter_kinds(now);
-  const auto moments = moment_kinds(now);
-  kinds.insert(kinds.end(), moments.begin(), moments.end());
+  const Json& optimizer = now.cell.reference.manifest.json.at("optimizer");
+  const std::string name = optimizer.value("name", "");
+  const auto recorded = [&](const std::string& kind) {
+    return std::ranges::any_of(now.reference_rows.all_tensors(),
+                               [&](const auto& placed) { return placed.row->kind == kind; });
+  };
+  for (const std::string kind : {"moment1", "moment2"}) {
+    const bool kept = name == "adamw" ||
+                      (name == "sgd" ? kind == "moment1" && optimizer.value("momentum", 0.0) != 0.0 : recorded(kind));
+    if (kept) kinds.push_back(kind);
+  }
   return kinds;
 }
 
@@ -305,7 +298,7 @@ void compare_tensors(const StepEvidence& now, const std::string& kind, CheckResu
                                              : static_cast<std::int64_t>(i);
     bool held = false;
     for (const auto& stage : now.cell.stages.stages) {
-      if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;
+      if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;
       held = true;
       comparison.run(parameter, position, stage);
     }
@@ -320,7 +313,7 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
   for (const auto* rows : {&now.reference_rows.all_tensors(), &now.candidate_rows.all_tensors()}) {
     for (const auto& placed : *rows) {
       const TensorRow& row = *placed.row;
-      if (row.kind == "gradient" || std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) continue;
+      if (row.kind == "gradient" || std::ranges::find(kinds, row.kind) != kinds.end()) continue;
       builder.diverge(
           tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
           extra_row("", placed,

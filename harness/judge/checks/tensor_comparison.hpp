@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/judge/check_result_builder.hpp"
-#include "harness/judge/evidence/step_evidence.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
 
 namespace plumbline::judging {
 
@@ -19,10 +19,8 @@ extern const char* const no_gradient_compared;
 /// `parameter`, and in mixed precision also `copy`.
 std::vector<std::string> parameter_kinds(const StepEvidence& now);
 
-/// The kinds of optimiser state: moment1 and moment2 for AdamW, moment1 for SGD with momentum. For an optimiser that
-/// the record format does not name: the kinds that the reference has in the step.
-std::vector<std::string> moment_kinds(const StepEvidence& now);
-/// Both.
+/// These, and the kinds of optimiser state: moment1 and moment2 for AdamW, moment1 for SGD with momentum. For an
+/// optimiser that the record format does not name: the kinds that the reference has in the step.
 std::vector<std::string> state_kinds(const StepEvidence& now);
 
 /// Compares all rows of one kind in the step: each parameter is on the stage of its unit exactly once, finite in both

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "harness/judge/audit/norm_rounding.hpp"
-#include "harness/judge/evidence/model_of_records.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 
@@ -31,14 +30,6 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
   } catch (const InputError& error) {
     schedule_error = error.what();
   }
-}
-
-std::int64_t CellEvidence::compared_steps() const {
-  return norm_diverged_at ? *norm_diverged_at - first_step() + 1 : steps();
-}
-
-std::int64_t CellEvidence::compared_updates() const {
-  return norm_diverged_at ? *norm_diverged_at - first_step() : steps();
 }
 
 bool CellEvidence::norm_by_rank() const {

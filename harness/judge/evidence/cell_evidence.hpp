@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A check's view before the first step: the plan of the case, both manifests, all else outside of steps, and what
-// follows from these.
+// A check's view of a case: before the first step the plan, both manifests, all else outside of steps, and what follows
+// from these; of each step the rows of both records, with lookups.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/judge/cell_plan.hpp"
+#include "harness/judge/evidence/record_index.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/stage_map.hpp"
@@ -48,8 +51,8 @@ struct CellEvidence {
   std::int64_t last_step() const { return reference.manifest.steps - 1; }
   std::int64_t steps() const { return reference.steps(); }
   /// Number of steps in which bits are compared: before the update, and of the update.
-  std::int64_t compared_steps() const;
-  std::int64_t compared_updates() const;
+  std::int64_t compared_steps() const { return norm_diverged_at ? *norm_diverged_at - first_step() + 1 : steps(); }
+  std::int64_t compared_updates() const { return norm_diverged_at ? *norm_diverged_at - first_step() : steps(); }
   std::int64_t microbatches() const { return reference.manifest.microbatches; }  ///< of the reference
   // Of the candidate, which may have a part of the reference's: from `first_own` to before `end_own`.
   std::int64_t own_microbatches() const { return candidate.manifest.microbatches; }
@@ -65,6 +68,38 @@ struct CellEvidence {
   /// True if the gradient norm of one of them is summed rank by rank, with other roundings.
   bool norm_by_rank() const;
 };
+
+/// Keeps pointers into the records' current rows; valid until the next step.
+struct StepEvidence {
+  /// `rows_before`: the reference's rows of the previous step.
+  StepEvidence(const CellEvidence& cell_evidence, std::int64_t step_in_hand,
+               const std::vector<RankRecord>& reference_ranks_before,
+               const std::vector<RankRecord>& candidate_ranks_before, RecordIndex rows_before)
+      : cell(cell_evidence),
+        step(step_in_hand),
+        reference_rows(cell.reference.ranks),
+        candidate_rows(cell.candidate.ranks),
+        reference_rows_before(std::move(rows_before)),
+        reference_before(reference_ranks_before),
+        candidate_before(candidate_ranks_before) {}
+
+  const CellEvidence& cell;
+  std::int64_t step;  ///< -1: the start
+  RecordIndex reference_rows, candidate_rows;
+  RecordIndex reference_rows_before;
+  const std::vector<RankRecord>&reference_before, &candidate_before;  ///< rows of the previous step, by rank
+
+  /// boundary_bytes() of this step, from the reference.
+  std::vector<std::int64_t> boundary_bytes() const {
+    return judging::boundary_bytes(reference_rows, cell.reference.manifest, cell.model.hidden);
+  }
+};
+
+/// A Llama with Hugging Face's names if the reference is a record of our own trainers, or an external one with such
+/// config, units and names. Otherwise the reference's units and the parameters of its start, in its order: a parameter
+/// belongs to the unit whose name is a prefix ("conv1" of "conv1.weight"), or else to the stage of the candidate that
+/// lists it. Reads the start of both records itself.
+ExpectedModel model_of_records(const Record& reference, const Record& candidate);
 
 /// The computations of one device, one microbatch after the other.
 ActionList one_by_one(std::int64_t microbatches);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/evidence/model_of_records.hpp"
-
 #include <algorithm>
 
+#include "harness/judge/evidence/cell_evidence.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 
 namespace plumbline::judging {

@@ -98,19 +98,19 @@ ExpectedModel expected_model(const Json& config, bool halves) {
 }
 
 std::optional<std::int64_t> ExpectedModel::unit_position(const std::string& unit) const {
-  const auto found = std::find(units.begin(), units.end(), unit);
+  const auto found = std::ranges::find(units, unit);
   if (found == units.end()) return std::nullopt;
   return found - units.begin();
 }
 
 std::optional<std::int64_t> ExpectedModel::parameter_position(const std::string& name) const {
-  const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == name; });
+  const auto found = std::ranges::find_if(parameters, [&](const auto& p) { return p.name == name; });
   if (found == parameters.end()) return std::nullopt;
   return found - parameters.begin();
 }
 
 bool is_frozen(const Manifest& manifest, const std::string& parameter) {
-  return std::find(manifest.frozen.begin(), manifest.frozen.end(), parameter) != manifest.frozen.end();
+  return std::ranges::find(manifest.frozen, parameter) != manifest.frozen.end();
 }
 
 }  // namespace plumbline::judging

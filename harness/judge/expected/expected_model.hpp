@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The expected units and parameters of a model. For a Llama they are derived from the manifest alone: the harness
 // shares no code with the trainers, so it does not repeat their errors in names and shapes. For other models the
-// reference defines them (harness/judge/evidence/model_of_records.hpp).
+// reference defines them (harness/judge/evidence/cell_evidence.hpp).
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& ma
   std::int64_t bytes = 0;
   for (const auto& names : manifest.tied) {
     for (const auto& parameter : model.parameters) {
-      if (parameter.name != names.front() && std::find(names.begin(), names.end(), parameter.name) != names.end())
+      if (parameter.name != names.front() && std::ranges::find(names, parameter.name) != names.end())
         bytes += element_count(parameter.shape) * static_cast<std::int64_t>(dtype_size(parameter.dtype));
     }
   }
@@ -51,15 +51,15 @@ std::int64_t copy_bytes(const Manifest& manifest, std::int64_t elements) {
 }
 
 bool holds(const std::vector<std::string>& units, const std::string& unit) {
-  return std::find(units.begin(), units.end(), unit) != units.end();
+  return std::ranges::find(units, unit) != units.end();
 }
 
 /// True if a weight exists under two names on these units or, in an unknown model, may.
 bool is_second_use(const ExpectedModel& model, const Manifest& manifest, const std::vector<std::string>& units,
                    const std::string& name) {
   if (model.llama) return model.tied && name == "lm_head.weight" && holds(units, "embed_tokens");
-  return std::any_of(manifest.tied.begin(), manifest.tied.end(), [&](const auto& names) {
-    return name != names.front() && std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::any_of(manifest.tied, [&](const auto& names) {
+    return name != names.front() && std::ranges::find(names, name) != names.end();
   });
 }
 

@@ -22,7 +22,7 @@ StageMap stage_map(const Manifest& manifest) {
 
 std::optional<std::int64_t> StageMap::stage_of(const std::string& unit) const {
   for (const auto& stage : stages) {
-    if (std::find(stage.units.begin(), stage.units.end(), unit) != stage.units.end()) return stage.stage;
+    if (std::ranges::find(stage.units, unit) != stage.units.end()) return stage.stage;
   }
   return std::nullopt;
 }
@@ -47,10 +47,8 @@ bool is_layer(const std::string& unit) {
 }
 
 bool holds_no_layer(const StageEntry& stage, const std::vector<StageEntry>& all) {
-  const auto layers = [](const StageEntry& entry) {
-    return std::any_of(entry.units.begin(), entry.units.end(), is_layer);
-  };
-  return std::any_of(all.begin(), all.end(), layers) ? !layers(stage) : stage.units.empty();
+  const auto layers = [](const StageEntry& entry) { return std::ranges::any_of(entry.units, is_layer); };
+  return std::ranges::any_of(all, layers) ? !layers(stage) : stage.units.empty();
 }
 
 }  // namespace plumbline::judging

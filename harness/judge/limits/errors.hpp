@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors of a single-device record's values relative to its float64 reference, item by item.
+// Errors of values relative to the float64 reference: of tensors, from the bytes of two dumps, and of a single-device
+// record, item by item.
 #pragma once
 
 #include <compare>
@@ -9,8 +10,20 @@
 #include <string>
 
 #include "record/record.hpp"
+#include "support/safetensors.hpp"
 
 namespace plumbline::judging {
+
+/// |got - truth| / |truth| in 2-norms, computed in float64; |got| if truth is all zero. For any floating-point dtypes.
+/// NaN or infinity if an element of either is, so that every limit is exceeded. Throws InputError for shapes that
+/// differ and for integers.
+double relative_error(const SafetensorsEntry& got, const SafetensorsEntry& truth);
+
+/// The same for two numbers.
+double relative_error(double got, double truth);
+
+/// True if all elements are zero.
+bool all_zero(const SafetensorsEntry& tensor);
 
 /// A compared value: "loss/3" of a microbatch, "loss", "gradient_norm" and "evaluation" of a step, "gradient/NAME",
 /// "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is no item: runs whose

@@ -5,25 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "harness/judge/limits/relative_error.hpp"
+#include "harness/judge/limits/errors.hpp"
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
-
-double Measured::margin() const {
-  if (limit > 0 || std::isnan(error)) return error / limit;
-  return error == 0 ? 0 : std::numeric_limits<double>::infinity();
-}
-
-std::string Measured::words() const {
-  return fmt::format("{} is {} off, margin {} of its limit {}", item, short_text(error), short_text(margin()),
-                     limit_words);
-}
-
 namespace {
 
 ComparedValue outcome(Measured measured, const std::string& got) {

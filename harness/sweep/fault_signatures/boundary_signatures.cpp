@@ -2,13 +2,11 @@
 // Signatures of boundary tensors that differ from the reference's.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
-#include "harness/sweep/fault_signatures/tensor_patterns.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {

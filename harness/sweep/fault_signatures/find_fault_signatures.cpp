@@ -3,7 +3,6 @@
 
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
-#include "harness/sweep/fault_signatures/tensor_patterns.hpp"
 #include "record/mesh.hpp"
 
 namespace plumbline {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
-#include "harness/sweep/fault_signatures/tensor_patterns.hpp"
+#include "harness/sweep/fault_signatures/relation.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {

@@ -6,7 +6,6 @@
 
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
-#include "harness/sweep/fault_signatures/tensor_patterns.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {

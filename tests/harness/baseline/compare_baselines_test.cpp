@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
-
-#include <ostream>
+#include <array>
 
 #include "harness/baseline/baseline_comparison.hpp"
 #include "support/error.hpp"
+#include "tests/harness/matchers.hpp"
 
-namespace plumbline {
+namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::Each;
-using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 RunBaseline reference() {
   RunBaseline run;
@@ -77,7 +68,7 @@ TEST(CompareBaselines, EqualOnesHoldAndSayWhatWasCompared) {
   EXPECT_EQ(found.losses, 4) << "the cell has its reference's";
   EXPECT_EQ(found.parameters, 4);
   EXPECT_EQ(found.byte_counts, 6);
-  EXPECT_THAT(to_text(found), ::testing::StartsWith("EQUAL to baseline release, commits aaa..bbb\n"));
+  EXPECT_THAT(to_text(found), StartsWith("EQUAL to baseline release, commits aaa..bbb\n"));
 }
 
 TEST(CompareBaselines, AChangedReferenceIsToldWithTheFirstStepAndItsCellsWithIt) {
@@ -86,9 +77,8 @@ TEST(CompareBaselines, AChangedReferenceIsToldWithTheFirstStepAndItsCellsWithIt)
     now.references[0].parameters["model.norm.weight"] = "e2";
   });
 
-  EXPECT_THAT(told(found),
-              Contains("bits tiny-sgd: loss of step 1: 5.5 before, 5.25 now (-0.25); 1 of 2 parameters at the end: "
-                       "model.norm.weight"));
+  EXPECT_THAT(told(found), Contains("bits tiny-sgd: loss of step 1: 5.5 before, 5.25 now (-0.25); 1 of 2 parameters at "
+                                    "the end: model.norm.weight"));
   EXPECT_THAT(told(found), Contains(HasSubstr("bits tiny-sgd-1f1b-w2: loss of step 1")));
   EXPECT_FALSE(found.holds());
 }
@@ -99,8 +89,7 @@ TEST(CompareBaselines, ACellThatLeavesItsReferenceIsAChangeOfItsOwn) {
     now.cells[0].parameters["lm_head.weight"] = "e1";
   });
 
-  EXPECT_THAT(told(found),
-              ::testing::ElementsAre("bits tiny-sgd-1f1b-w2: 1 of 2 parameters at the end: lm_head.weight"));
+  EXPECT_THAT(told(found), ElementsAre("bits tiny-sgd-1f1b-w2: 1 of 2 parameters at the end: lm_head.weight"));
 }
 
 TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
@@ -111,24 +100,22 @@ TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
     now.cells[0].ranks[0].bytes.erase("sent_bytes");
   });
 
-  EXPECT_THAT(
-      told(found),
-      ::testing::UnorderedElementsAre(
-          "bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 4352 now (+256)",
-          "bytes tiny-sgd-1f1b-w2: rank 0: activation_peak_bytes 600 before, 856 now (+256), the peak at action "
-          "0F1, now at 0B0",
-          "bytes tiny-sgd-1f1b-w2: rank 0: sent_bytes 64 before, 0 now (-64)"));
+  EXPECT_THAT(told(found), ::testing::UnorderedElementsAre(
+                               "bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 4352 now (+256)",
+                               "bytes tiny-sgd-1f1b-w2: rank 0: activation_peak_bytes 600 before, 856 now (+256), the "
+                               "peak at action 0F1, now at 0B0",
+                               "bytes tiny-sgd-1f1b-w2: rank 0: sent_bytes 64 before, 0 now (-64)"));
 }
 
 TEST(CompareBaselines, WhatIsNotRunOrNotShownAnyMoreIsAChange) {
   EXPECT_THAT(told(after([](Baseline& now) { now.cells.clear(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before but not now"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: was run before but not now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes["memory"] = "not run"; })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes.erase("loss"); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
   EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].ranks.pop_back(); })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, BitsOfAnotherCodePathAreNotComparedAndBytesAre) {
@@ -155,7 +142,7 @@ TEST(CompareBaselines, AnotherRunUnderTheSameNameIsNotCompared) {
   EXPECT_TRUE(found.nothing());
   EXPECT_THAT(found.changes, IsEmpty());
   EXPECT_THAT(found.not_compared, SizeIs(2));
-  EXPECT_THAT(to_text(found), ::testing::StartsWith("NOTHING COMPARABLE"));
+  EXPECT_THAT(to_text(found), StartsWith("NOTHING COMPARABLE"));
 }
 
 TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
@@ -164,9 +151,8 @@ TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
     now.references[0].request = {{"optimizer/learning_rate", "0.002"}, {"clip_norm", "1"}, {"steps", "2"}};
   });
 
-  EXPECT_THAT(found.not_compared,
-              Contains("tiny-sgd: another run was requested under this name: clip_norm absent before, 1 now; "
-                       "optimizer/learning_rate 0.001 before, 0.002 now"));
+  EXPECT_THAT(found.not_compared, Contains("tiny-sgd: another run was requested under this name: clip_norm absent "
+                                           "before, 1 now; optimizer/learning_rate 0.001 before, 0.002 now"));
 }
 
 TEST(CompareBaselines, OfManyKeysTheFirstAreNamed) {
@@ -198,10 +184,6 @@ TEST(CompareBaselines, AnAllowedKindHoldsWithItsReasonAndNoOther) {
 
   EXPECT_TRUE(found.holds());
   EXPECT_THAT(to_text(found), AllOf(HasSubstr("CHANGED AS ALLOWED"), HasSubstr("bits (allowed: LibTorch 2.12):")));
-  EXPECT_EQ(to_json(found).at("reason"), "LibTorch 2.12");
-}
-
-TEST(CompareBaselines, AnUnknownKindOfChangeIsRefused) {
   EXPECT_THROW(parse_change_kind("speed"), InputError);
 }
 
@@ -220,9 +202,8 @@ TEST(CompareBaselines, EveryRunIsCompared) {
   const BaselineComparison found = compare_baselines(before, now);
 
   EXPECT_EQ(found.runs, 4);
-  EXPECT_THAT(told(found),
-              ::testing::ElementsAre("bits tiny-adamw: gradient norm of step 0: 1 before, 2 now (1)",
-                                     "bits tiny-adamw-1f1b-w2: gradient norm of step 0: 1 before, 2 now (1)"));
+  EXPECT_THAT(told(found), ElementsAre("bits tiny-adamw: gradient norm of step 0: 1 before, 2 now (1)",
+                                       "bits tiny-adamw-1f1b-w2: gradient norm of step 0: 1 before, 2 now (1)"));
 }
 
 TEST(CompareBaselines, StepsThatAreNotThereAnyMoreAreAChange) {
@@ -231,83 +212,60 @@ TEST(CompareBaselines, StepsThatAreNotThereAnyMoreAreAChange) {
   EXPECT_THAT(told(found), Contains("bits tiny-sgd: 2 steps with a loss before, 1 now"));
 }
 
-struct OtherLoss {
-  std::string before, now, words;
-};
-
-void PrintTo(const OtherLoss& loss, std::ostream* out) {
-  *out << loss.words;
+TEST(CompareBaselines, LossesThatDifferAreToldWithTheirDifferenceWhereThatIsANumber) {
+  const std::vector<std::array<std::string, 3>> losses = {{"5.5", "5.25", "5.5 before, 5.25 now (-0.25)"},
+                                                          {"5.5", "nan", "5.5 before, nan now"},
+                                                          {"inf", "5.5", "inf before, 5.5 now"},
+                                                          {"0", "5.5", "0 before, 5.5 now"}};
+  for (const auto& [earlier, later, words] : losses) {
+    Baseline before = baseline(), now = baseline();
+    before.references[0].losses[1] = earlier;
+    now.references[0].losses[1] = later;
+    EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: loss of step 1: " + words));
+  }
 }
 
-class LossesThatDiffer : public ::testing::TestWithParam<OtherLoss> {};
-
-TEST_P(LossesThatDiffer, AreToldWithTheirDifferenceWhereThatIsANumber) {
-  Baseline before = baseline(), now = baseline();
-  before.references[0].losses[1] = GetParam().before;
-  now.references[0].losses[1] = GetParam().now;
-
-  EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: loss of step 1: " + GetParam().words));
+TEST(CompareBaselines, ParametersThatDifferAreNamedAndCounted) {
+  struct Case {
+    std::map<std::string, std::string> before, now;
+    std::string words;
+  };
+  const std::vector<Case> cases = {{{{"a", "1"}, {"b", "2"}}, {{"a", "1"}}, "1 of 2 parameters at the end: b"},
+                                   {{{"a", "1"}}, {{"a", "1"}, {"b", "2"}}, "1 of 2 parameters at the end: b"},
+                                   {{{"a", "1"}}, {{"a", "2"}}, "1 of 1 parameter at the end: a"},
+                                   {{{"a", "1"}, {"b", "1"}, {"c", "1"}},
+                                    {{"a", "2"}, {"b", "2"}, {"c", "2"}},
+                                    "3 of 3 parameters at the end: a, b, c"},
+                                   {{{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}},
+                                    {{"a", "2"}, {"b", "2"}, {"c", "2"}, {"d", "2"}},
+                                    "4 of 4 parameters at the end: a, b, c, ..."}};
+  for (const auto& [earlier, later, words] : cases) {
+    Baseline before = baseline(), now = baseline();
+    before.references[0].parameters = earlier;
+    now.references[0].parameters = later;
+    EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: " + words));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Words, LossesThatDiffer,
-                         ::testing::Values(OtherLoss{"5.5", "5.25", "5.5 before, 5.25 now (-0.25)"},
-                                           OtherLoss{"5.5", "nan", "5.5 before, nan now"},
-                                           OtherLoss{"inf", "5.5", "inf before, 5.5 now"},
-                                           OtherLoss{"0", "5.5", "0 before, 5.5 now"}));
-
-struct OtherParameters {
-  std::map<std::string, std::string> before, now;
-  std::string words;
-};
-
-void PrintTo(const OtherParameters& parameters, std::ostream* out) {
-  *out << parameters.words;
-}
-
-class ParametersThatDiffer : public ::testing::TestWithParam<OtherParameters> {};
-
-TEST_P(ParametersThatDiffer, AreNamedAndCounted) {
-  Baseline before = baseline(), now = baseline();
-  before.references[0].parameters = GetParam().before;
-  now.references[0].parameters = GetParam().now;
-
-  EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: " + GetParam().words));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Words, ParametersThatDiffer,
-    ::testing::Values(OtherParameters{{{"a", "1"}, {"b", "2"}}, {{"a", "1"}}, "1 of 2 parameters at the end: b"},
-                      OtherParameters{{{"a", "1"}}, {{"a", "1"}, {"b", "2"}}, "1 of 2 parameters at the end: b"},
-                      OtherParameters{{{"a", "1"}}, {{"a", "2"}}, "1 of 1 parameter at the end: a"},
-                      OtherParameters{{{"a", "1"}, {"b", "1"}, {"c", "1"}},
-                                      {{"a", "2"}, {"b", "2"}, {"c", "2"}},
-                                      "3 of 3 parameters at the end: a, b, c"},
-                      OtherParameters{{{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}},
-                                      {{"a", "2"}, {"b", "2"}, {"c", "2"}, {"d", "2"}},
-                                      "4 of 4 parameters at the end: a, b, c, ..."}));
 
 TEST(CompareBaselines, AUnitThatKeepsNothingAnyMoreAndARankMoreAreChanges) {
-  EXPECT_THAT(
-      told(after([](Baseline& now) { now.references[0].saved_bytes.erase("layers.0"); })),
-      ::testing::ElementsAre("bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 0 now (-4096)"));
+  EXPECT_THAT(told(after([](Baseline& now) { now.references[0].saved_bytes.erase("layers.0"); })),
+              ElementsAre("bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 0 now (-4096)"));
   EXPECT_THAT(told(after([](Baseline& now) {
                 now.cells[0].ranks.push_back({2, {}, ""});
               })),
-              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
+              ElementsAre("coverage tiny-sgd-1f1b-w2: has a different number of ranks"));
 }
 
 TEST(CompareBaselines, APeakIsToldWithItsActionAndAnotherOnlyWhereItIs) {
   const auto more = [](Baseline& now) { now.references[0].ranks[0].bytes["peak_bytes"] = 1001; };
-  EXPECT_THAT(told(after(more)),
-              ::testing::ElementsAre("bytes tiny-sgd: rank 0: peak_bytes 1000 before, 1001 now (+1), "
-                                     "the peak at action 0B1"));
+  EXPECT_THAT(told(after(more)), ElementsAre("bytes tiny-sgd: rank 0: peak_bytes 1000 before, 1001 now (+1), "
+                                             "the peak at action 0B1"));
 
   Baseline before = baseline();
   before.references[0].ranks[0].peak_action = "";
   Baseline now = before;
   more(now);
-  EXPECT_THAT(told(compare_baselines(before, now)),
-              ::testing::ElementsAre(::testing::EndsWith("the peak at action ?")));
+  EXPECT_THAT(told(compare_baselines(before, now)), ElementsAre(EndsWith("the peak at action ?")));
 }
 
 TEST(CompareBaselines, ARunThatIsNewOrOfWhichNothingWasAskedBeforeIsNotCompared) {
@@ -342,10 +300,74 @@ TEST(CompareBaselines, WhatDiffersInTheEnvironmentIsToldByItsKeyAndTheCommitIsNo
 
   std::vector<std::string> lines;
   for (const auto& each : found.environment) lines.push_back(each.key + " " + each.before + " " + each.now);
-  EXPECT_THAT(lines, ::testing::ElementsAre("device null \"cpu\"", "versions/compiler null \"g++\"",
-                                            "versions/libtorch \"2.11.0\" null"));
+  EXPECT_THAT(
+      lines, ElementsAre("device null \"cpu\"", "versions/compiler null \"g++\"", "versions/libtorch \"2.11.0\" null"));
   EXPECT_EQ(found.sweep, "other");
 }
 
+BaselineComparison baseline_comparison() {
+  BaselineComparison found;
+  found.name = "release";
+  found.sweep = "quick";
+  found.commit_before = "aaa";
+  found.commit_now = "bbb";
+  found.runs = 2;
+  found.losses = 3;
+  found.parameters = 4;
+  found.byte_counts = 5;
+  found.changes = {{ChangeKind::bits, "cell-2", "loss 1 before, 2 now"},
+                   {ChangeKind::coverage, "cell-3", "is not run"},
+                   {ChangeKind::bytes, "cell-4", "more"},
+                   {ChangeKind::bits, "cell-5", "norm"}};
+  found.environment = {{"versions/libtorch", "2.10", "2.11"}};
+  found.not_compared = {"cell-6: is new"};
+  found.allowed = {ChangeKind::bits, ChangeKind::coverage};
+  found.reason = "another optimiser";
+  return found;
+}
+
+TEST(ComparisonText, TellsKindsInOrderWithWhatIsAllowed) {
+  EXPECT_EQ(to_text(baseline_comparison()),
+            "CHANGED since baseline release, commits aaa..bbb\n"
+            "compared: 2 runs, 3 losses, 4 parameters at the end, 5 numbers of bytes\n"
+            "bits (allowed: another optimiser):\n  cell-2: loss 1 before, 2 now\n  cell-5: norm\n"
+            "bytes:\n  cell-4: more\n"
+            "coverage (allowed: another optimiser):\n  cell-3: is not run\n"
+            "what differs in machine, versions and environment:\n  versions/libtorch: 2.10 before, 2.11 now\n"
+            "not compared:\n  cell-6: is new\n");
+}
+
+TEST(ComparisonText, TheFirstLineSaysWhatHolds) {
+  const auto first_line = [](const BaselineComparison& found) {
+    const std::string text = to_text(found);
+    return text.substr(0, text.find('\n'));
+  };
+  BaselineComparison found = baseline_comparison();
+  found.allowed = {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage};
+  EXPECT_EQ(first_line(found), "CHANGED AS ALLOWED since baseline release, commits aaa..bbb");
+  found.changes.clear();
+  found.commit_now = "";
+  EXPECT_EQ(first_line(found), "EQUAL to baseline release") << "of one commit alone nothing is told";
+  found.commit_now = "bbb";
+  found.commit_before = "";
+  EXPECT_EQ(first_line(found), "EQUAL to baseline release");
+  found.losses = found.parameters = found.byte_counts = 0;
+  EXPECT_EQ(first_line(found), "NOTHING COMPARABLE with baseline release");
+  EXPECT_EQ(to_json(found).at("holds"), false) << "of nothing nothing holds";
+}
+
+TEST(ComparisonText, ForProgramsEachKeyIsItsOwn) {
+  EXPECT_EQ(to_json(baseline_comparison()), Json::parse(R"({
+    "schema": "plumbline-baseline-comparison/1", "baseline": "release", "sweep": "quick", "holds": false,
+    "commit_before": "aaa", "commit_now": "bbb",
+    "compared": {"runs": 2, "losses": 3, "parameters": 4, "byte_counts": 5},
+    "changes": [{"kind": "bits", "where": "cell-2", "words": "loss 1 before, 2 now"},
+                {"kind": "coverage", "where": "cell-3", "words": "is not run"},
+                {"kind": "bytes", "where": "cell-4", "words": "more"},
+                {"kind": "bits", "where": "cell-5", "words": "norm"}],
+    "environment": [{"key": "versions/libtorch", "before": "2.10", "now": "2.11"}],
+    "not_compared": ["cell-6: is new"], "red": [], "allowed": ["bits", "coverage"], "reason": "another optimiser"})"));
+}
+
 }  // namespace
-}  // namespace plumbline
+}  // namespace plumbline::testing

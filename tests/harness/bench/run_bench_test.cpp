@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/bench/run_bench.hpp"
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <memory>
 
-#include "harness/bench/bench_text.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "support/error.hpp"
 #include "tests/harness/bench/timed_sweep.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class RunBench : public TimedSweep {
  protected:

@@ -52,9 +52,7 @@ class TimedSweep : public ::testing::Test {
     std::filesystem::remove_all(folder_ / name);
     run.manifest["machine"] = {{"cpu_model", "Some Processor"}, {"cores", 2}};
     write_run(run, folder_ / name);
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / name))
-      if (entry.path().filename() == "progress")
-        std::filesystem::resize_file(entry.path(), 0);  // has the id of this process, not of a rank's
+    forget_processes(folder_ / name);
   }
   std::vector<std::string> calls() const {
     std::ifstream in(folder_ / "calls");

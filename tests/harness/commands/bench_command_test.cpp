@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `plumbline bench`: the timed runs and rounds, the output, and the exit code.
-#include <gmock/gmock.h>
 
 #include "harness/commands/commands.hpp"
 #include "support/json.hpp"
@@ -9,10 +8,6 @@
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 class BenchCommand : public TimedSweep {
  protected:

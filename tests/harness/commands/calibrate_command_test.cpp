@@ -8,10 +8,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-
 /// The trainer leaves records that lie ready; the shadow is refused for as long as a file says so.
 class CalibrateCommand : public ::testing::Test {
  protected:
@@ -25,12 +21,9 @@ class CalibrateCommand : public ::testing::Test {
     folder_.file("run.toml", "[model]\nconfig = \"config.json\"\n[train]\nsteps = 2\n");
     folder_.file("refuse", "");
     const SyntheticPlan plan{.level = "dump"};
-    leave("reference", {synthetic_reference(plan), 1});
-    leave("shadow", {synthetic_reference(plan), 0, true});
-  }
-  void leave(const std::string& name, const DumpedRun& run) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(run.write(folder_ / name)))
-      if (entry.path().filename() == "progress") std::filesystem::resize_file(entry.path(), 0);  // names this process
+    DumpedRun{synthetic_reference(plan), 1}.write(folder_ / "reference");
+    DumpedRun{synthetic_reference(plan), 0, true}.write(folder_ / "shadow");
+    forget_processes(folder_.path());
   }
   /// As if all perturbed runs had ended, each value so much farther off than the reference's.
   void end_perturbed_runs(double farther) {

@@ -3,17 +3,14 @@
 #include "harness/commands/doctor.hpp"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <map>
 
 #include "support/error.hpp"
-#include "support/json.hpp"
 #include "support/visible_gpus.hpp"
 #include "tests/environment_variable.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -92,25 +89,13 @@ page $3 $FAKE_RANK 0 -1 ${FAKE_RANK}F0; sleep 0.1; ended $3 $FAKE_RANK ok 0
 
 using Programs = std::map<std::string, std::string>;
 
-/// PATH is this folder alone for as long as this lives.
-class OnlyOnPath {
- public:
-  explicit OnlyOnPath(const std::filesystem::path& folder) { ::setenv("PATH", folder.c_str(), 1); }
-  ~OnlyOnPath() { ::setenv("PATH", before_.c_str(), 1); }
-  OnlyOnPath(const OnlyOnPath&) = delete;
-  OnlyOnPath& operator=(const OnlyOnPath&) = delete;
-
- private:
-  const std::string before_ = ::getenv("PATH");
-};
-
 const Programs good_trainers = {{"plumbline-reference", "echo '{}'\n"}, {"plumbline-pipeline", pipeline}};
 
 /// `programs`: what is on PATH, and nothing else. `folder`: the trainers'.
 Json examined_in(const testing::TemporaryFolder& folder, const Programs& programs, const Programs& trainers) {
   for (const auto& [name, body] : trainers) testing::program(folder, name, body);
   for (const auto& [name, body] : programs) testing::program(folder, "path/" + name, body);
-  const OnlyOnPath path(folder / "path");
+  const testing::EnvironmentVariable path("PATH", (folder / "path").c_str());
   return examine_machine(folder.path());
 }
 
@@ -195,14 +180,11 @@ TEST(Doctor, EachTrainerThatFailsIsToldWithItsCodeAndItsLastWordsAndNoRankIsStar
 }
 
 TEST(Doctor, OneCauseThatStopsBothTrainersIsToldOnce) {
-  const char* set = ::getenv("TMPDIR");
-  const std::string before = set != nullptr ? set : "/tmp";
   const testing::TemporaryFolder folder;
   testing::program(folder, "plumbline-reference", "echo '{}'\n");
   testing::program(folder, "plumbline-pipeline", pipeline);
-  ::setenv("TMPDIR", (folder / "no/such").c_str(), 1);
+  const testing::EnvironmentVariable temporary("TMPDIR", (folder / "no/such").c_str());
   const Json found = examine_machine(folder.path());
-  ::setenv("TMPDIR", before.c_str(), 1);
 
   std::vector<std::string> causes = texts(found.at("missing"));
   std::erase_if(causes, [](const std::string& cause) { return cause.find("TMPDIR") == std::string::npos; });

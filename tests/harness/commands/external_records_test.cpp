@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of external programs: what they may lack, and that their errors are detected.
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <sstream>
 
 #include "harness/commands/compare.hpp"
@@ -13,13 +10,11 @@
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
 /// Records of a program that shares nothing with this one but the text of the format.

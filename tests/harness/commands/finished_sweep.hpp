@@ -2,15 +2,16 @@
 // The folder of a finished sweep of one case, and the program's commands as a user types them.
 #pragma once
 
-#include <gmock/gmock.h>
-
 #include <CLI/CLI.hpp>
 
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 
@@ -72,6 +73,18 @@ class FinishedSweepFolder : public ::testing::Test {
     std::filesystem::remove_all(out_ / "cells" / "c");
     write_run(cell_.reference, out_ / "references" / "r");
     write_run(cell_.candidate, out_ / "cells" / "c");
+  }
+
+  void judge_records() const {
+    judge_again(out_, {judge_cell, [](const std::filesystem::path&) {}, judge_reference}, {{"version", "1"}}, stderr);
+  }
+  /// A second cell `d` in this copy or the folder itself, as good as the first.
+  void add_cell(const std::filesystem::path& sweep) const {
+    Verdict verdict = read_verdict(sweep / "verdict.json");
+    verdict.cells.push_back(verdict.cells.front());
+    verdict.cells.back().id = "d";
+    std::filesystem::copy(sweep / "cells/c", sweep / "cells/d", std::filesystem::copy_options::recursive);
+    write_verdict(sweep / "verdict.json", verdict);
   }
 
   TemporaryFolder folder_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `plumbline record`: what each subcommand prints or writes, and its exit code.
-#include <set>
 
 #include "harness/commands/commands.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
@@ -9,12 +8,7 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class RecordCommand : public ::testing::Test {
  protected:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The JSON Schemas of manifest and exit file, compared with the files of all writers in this repository and with the
 // reader: both refuse the same files.
-#include <gtest/gtest.h>
 
 #include "support/files.hpp"
 #include "support/json_text.hpp"

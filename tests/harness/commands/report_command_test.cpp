@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
 
 #include "harness/commands/commands.hpp"
-#include "harness/judge/judge.hpp"
-#include "harness/sweep/judge_again.hpp"
-#include "record/verdict.hpp"
-#include "support/error.hpp"
-#include "support/files.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
-#include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 /// A sweep of one cell without records.
 void write_sweep(const std::filesystem::path& folder, bool holds) {
@@ -72,7 +63,7 @@ TEST(ReportCommand, WritesAPageOrAComparisonFromTheFirstToTheOther) {
       run((folder / "before").string() + " --compare " + (folder / "now").string() + " --out " + out);
   EXPECT_EQ(compared.said, "comparison: " + out + "\n");
   EXPECT_THAT(read_file(out), HasSubstr("<a href=\"now/report.html#c0\">tiny, sgd, 1f1b, P = 2</a>"));
-  EXPECT_THAT(read_file(out), ::testing::Not(HasSubstr("before/report.html"))) << "it has none";
+  EXPECT_THAT(read_file(out), Not(HasSubstr("before/report.html"))) << "it has none";
   EXPECT_THAT(read_file(out), HasSubstr("</span>1 case does not hold any more</h1>"));
   EXPECT_EQ(run((folder / "now").string() + " --out x.html").code, 2) << "without --compare";
 }
@@ -81,13 +72,9 @@ TEST(ReportCommand, WritesAPageOrAComparisonFromTheFirstToTheOther) {
 class ReportOfTwoSweeps : public FinishedSweepFolder {
  protected:
   ReportOfTwoSweeps() {
-    judge_again(out_, {judge_cell, [](const std::filesystem::path&) {}, judge_reference}, {{"version", "1"}}, stderr);
+    judge_records();
     std::filesystem::copy(out_, before_, std::filesystem::copy_options::recursive);
-    Verdict verdict = read_verdict(before_ / "verdict.json");
-    verdict.cells.push_back(verdict.cells.front());
-    verdict.cells.back().id = "d";
-    std::filesystem::copy(out_ / "cells/c", before_ / "cells/d", std::filesystem::copy_options::recursive);
-    write_verdict(before_ / "verdict.json", verdict);
+    add_cell(before_);
   }
   const std::filesystem::path before_ = folder_ / "before";
 };
@@ -96,7 +83,7 @@ TEST_F(ReportOfTwoSweeps, ValuesOfTheFirstAreHeldAgainstThoseOfTheOther) {
   const std::string words = "was run before but not now";
 
   EXPECT_THAT(comparison_page(before_, out_), HasSubstr(words));
-  EXPECT_THAT(comparison_page(out_, before_), ::testing::Not(HasSubstr(words)));
+  EXPECT_THAT(comparison_page(out_, before_), Not(HasSubstr(words)));
 }
 
 }  // namespace

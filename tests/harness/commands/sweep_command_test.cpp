@@ -7,12 +7,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
-
 class JudgeCommand : public FinishedSweepFolder {
  protected:
   Result judge() {
@@ -41,10 +35,8 @@ TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
   const Result red = judge();
 
   EXPECT_EQ(red.code, 1);
-  EXPECT_THAT(
-      red.said,
-      HasSubstr("\nDOES NOT HOLD: 0 of 1 case holds, of 3 in the sweep\n1 case of 1 does not hold; the first divergence "
-                "of each is below.\n"));
+  EXPECT_THAT(red.said, HasSubstr("\nDOES NOT HOLD: 0 of 1 case holds, of 3 in the sweep\n1 case of 1 does not hold; "
+                                  "the first divergence of each is below.\n"));
 }
 
 TEST_F(JudgeCommand, AReferenceThatShowsNothingIsNamedWithItsCheck) {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <map>
-#include <set>
 
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/judge.hpp"

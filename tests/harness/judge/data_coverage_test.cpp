@@ -20,9 +20,7 @@ using ::testing::Not;
 class BenchTest : public ::testing::Test {
  protected:
   void each_microbatch(const std::function<void(MicrobatchRow&)>& change) {
-    for (auto& rank : cell.reference.ranks) {
-      for (auto& row : rank.microbatches) change(row);
-    }
+    for (MicrobatchRow& row : cell.reference.rows(&RankRecord::microbatches)) change(row);
   }
   /// Other sizes, with everything that follows from them: tokens, losses weighted by them, and the steps' sums.
   void make_sizes(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& valid) {

@@ -24,49 +24,52 @@ void expect_finding(const Finding& found, const ExpectedFinding& expected) {
   EXPECT_NE(found.words.find(expected.words), std::string::npos) << found.words;
 }
 
-Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
-                   std::int64_t step) {
+Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const ExpectedFinding& expected) {
   const auto verdict = cell.judge();
   EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
   auto found = verdict.first_divergence.value_or(Finding{});
-  expect_finding(found, {.step = step, .item = item});
+  expect_finding(found, expected);
   return found;
 }
 
-Finding expect_fails(SyntheticCell& cell, std::string_view check) {
-  const auto result = result_of(cell.judge(), check);
-  EXPECT_EQ(result.outcome, Outcome::fails) << result.reason;
-  return result.first_divergence.value_or(Finding{});
+CheckResult expect_outcome(SyntheticCell& cell, std::string_view check, Outcome outcome) {
+  auto result = result_of(cell.judge(), check);
+  EXPECT_EQ(result.outcome, outcome) << result.reason;
+  return result;
 }
+
+Finding expect_fails(SyntheticCell& cell, std::string_view check, const ExpectedFinding& expected) {
+  auto found = expect_outcome(cell, check, Outcome::fails).first_divergence.value_or(Finding{});
+  expect_finding(found, expected);
+  return found;
+}
+
+namespace {
+
+/// A cell for each case, changed so.
+template <class Expect>
+void for_each_case(const std::vector<Damage>& cases, const SyntheticPlan& plan, Expect expect) {
+  for (const Damage& damage : cases) {
+    SCOPED_TRACE(damage.name);
+    SyntheticCell cell(plan);
+    damage.change(cell);
+    expect(cell, damage.expected);
+  }
+}
+
+}  // namespace
 
 void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases,
                      const SyntheticPlan& plan) {
-  for (const Damage& damage : cases) {
-    SCOPED_TRACE(damage.name);
-    SyntheticCell cell(plan);
-    damage.change(cell);
-    const auto verdict = cell.judge();
-    EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
-    expect_finding(verdict.first_divergence.value_or(Finding{}), damage.expected);
-  }
+  for_each_case(cases, plan, [&](SyntheticCell& cell, const auto& expected) { expect_red(cell, checks, expected); });
 }
 
 void expect_each_fails(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan) {
-  for (const Damage& damage : cases) {
-    SCOPED_TRACE(damage.name);
-    SyntheticCell cell(plan);
-    damage.change(cell);
-    expect_finding(expect_fails(cell, check), damage.expected);
-  }
+  for_each_case(cases, plan, [&](SyntheticCell& cell, const auto& expected) { expect_fails(cell, check, expected); });
 }
 
 void expect_each_holds(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan) {
-  for (const Damage& damage : cases) {
-    SyntheticCell cell(plan);
-    damage.change(cell);
-    const auto result = result_of(cell.judge(), check);
-    EXPECT_EQ(result.outcome, Outcome::holds) << damage.name << ": " << result.reason;
-  }
+  for_each_case(cases, plan, [&](SyntheticCell& cell, const auto&) { expect_outcome(cell, check, Outcome::holds); });
 }
 
 }  // namespace plumbline::testing

@@ -88,14 +88,8 @@ TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {
   boundary_row(cell.candidate, 1, 0, "forward", "layers.1", "receive").digest = other_digest;
   tensor_row(cell.candidate, 0, "parameter", "model.embed_tokens.weight").digest = other_digest;
 
-  const CellVerdict verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails),
-              ElementsAre("boundaries", "gradients", "parameters", "tied_weights"));
-  ASSERT_TRUE(verdict.first_divergence);
-  expect_finding(*verdict.first_divergence,
-                 {.level = "R3", .step = 0, .stage = 1, .item = "model.layers.1.mlp.up_proj.weight"});
+  expect_red(cell, {"boundaries", "gradients", "parameters", "tied_weights"},
+             {.level = "R3", .step = 0, .stage = 1, .item = "model.layers.1.mlp.up_proj.weight"});
 }
 
 TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
@@ -105,10 +99,7 @@ TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
     if (row.step == 0 && row.microbatch == 2) row.loss = *row.loss + 1e-6F;
   }
 
-  const CellVerdict verdict = cell.judge();
-
-  ASSERT_TRUE(verdict.first_divergence);
-  expect_finding(*verdict.first_divergence, {.level = "R1", .microbatch = 2});
+  expect_finding(cell.judge().first_divergence.value(), {.level = "R1", .microbatch = 2});
 }
 
 TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
@@ -132,9 +123,7 @@ TEST(Judge, AComparisonOfZerosAloneIsNotTriggered) {
       if (row.kind == "parameter") continue;  // the moments of such gradients are zeros as well
       row.digest =
           tensor_digest(row.dtype, row.shape, std::vector<std::byte>(static_cast<std::size_t>(4 * row.nonzero)));
-      row.l2 = 0;
-      row.max_abs = 0;
-      row.nonzero = 0;
+      row.l2 = row.max_abs = 0, row.nonzero = 0;
       if (row.nonzero_rows) row.nonzero_rows = 0;
     }
     for (auto& row : rank.boundaries) {
@@ -183,10 +172,7 @@ TEST(Judge, ParametersThatNoStepMovedAreToldToShowNoUpdate) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) keep_start(*run);
 
-  const auto result = result_of(cell.judge(), "parameters");
-
-  EXPECT_EQ(result.outcome, Outcome::holds);
-  EXPECT_THAT(result.not_shown, ElementsAre(HasSubstr("a wrong update")));
+  EXPECT_THAT(expect_outcome(cell, "parameters", Outcome::holds).not_shown, ElementsAre(HasSubstr("a wrong update")));
 }
 
 TEST(Judge, RefusesACheckThatThereIsNot) {
@@ -432,13 +418,8 @@ TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
   SyntheticCell cell;
   cell.reference = synthetic_candidate({});
   cell.reference.manifest["role"] = "external";
-  for (auto& rank : cell.reference.ranks)
-    for (auto& row : rank.actions) row.end_ns += 1;
-
-  const CellVerdict verdict = cell.judge();
-
-  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_applicable);
-  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("this one ran on 2 ranks"));
+  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;
+  EXPECT_THAT(expect_outcome(cell, "memory", Outcome::not_applicable).reason, HasSubstr("this one ran on 2 ranks"));
 }
 
 /// The candidate, or the reference, sums its norm rank by rank, and in this step the two clip by other coefficients.
@@ -447,9 +428,8 @@ struct PartingCell : SyntheticCell {
     for (auto* run : {&reference, &candidate}) {
       for (auto& rank : run->ranks) {
         const double times = 2.0 / rank.steps[step].gradient_norm.value();  // the norm is that of the gradients
-        for (auto& row : rank.tensors) {
+        for (auto& row : rank.tensors)
           if (row.kind == "gradient" && row.step == static_cast<std::int64_t>(step)) row.l2 *= times;
-        }
       }
       clip(*run, step, 2.0);
     }
@@ -537,8 +517,8 @@ TEST(Judge, WhatNoRecordCanSayIsToldOfTheRecordByTheCheckThatMeetsIt) {
   const auto& boundaries = result_of(verdict, "boundaries");
 
   ASSERT_EQ(boundaries.outcome, Outcome::fails) << boundaries.reason;
-  EXPECT_EQ(boundaries.first_divergence->item, "record");
-  EXPECT_THAT(boundaries.first_divergence->words, HasSubstr("names a microbatch that microbatches.csv does not have"));
+  expect_finding(*boundaries.first_divergence,
+                 {.item = "record", .words = "names a microbatch that microbatches.csv does not have"});
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds);
 }
 
@@ -561,12 +541,8 @@ TEST(Judge, OfTwoRecordsThatCannotBeReadBothAreTold) {
   cell.candidate.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
   cell.reference.ranks.back().steps.back().valid_tokens = 1'000'000;
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reference/rank-0/steps.csv"));
-  ASSERT_TRUE(verdict.first_divergence);
-  EXPECT_EQ(verdict.first_divergence->step, 1) << "the reference's, without which there is nothing to compare";
+  const auto found = expect_red(cell, {"completion"}, {.words = "reference/rank-0/steps.csv"});
+  EXPECT_EQ(found.step, 1) << "the reference's, without which there is nothing to compare";
 }
 
 TEST(Judge, OfARecordThatCannotBeReadItsManifestIsNotComparedEither) {

@@ -97,7 +97,7 @@ std::vector<std::vector<Time>> times_of(const std::vector<ActionList>& lists) {
     for (std::size_t rank = 0; rank < lists.size(); ++rank)
       while (times[rank].size() < lists[rank].size() && place(rank)) moved = true;
   }
-  const std::int64_t all = *std::max_element(now.begin(), now.end()) + compute;
+  const std::int64_t all = *std::ranges::max_element(now) + compute;
   for (std::size_t rank = 0; rank < lists.size(); ++rank) times[rank].push_back({now[rank], all, 0});
   return times;
 }
@@ -215,7 +215,7 @@ class LongRunWriter {
       for (auto* file : {&steps, &microbatches, &executed, &memories, &moved}) file->flush();
     }
     if (full()) write_values(writer, rank);
-    const auto edges = std::count(traffic.begin(), traffic.end(), '\n');
+    const auto edges = std::ranges::count(traffic, '\n');
     rows_.each_step += 1 + run_.microbatches + std::ssize(actions) + 1 + edges;
     rows_.tables += edges > 0 ? 5 : 4;
     writer.finish({rank, "ok", 0, std::nullopt, to_text(lists_[number].back()),
@@ -320,7 +320,7 @@ class LongRunWriter {
     row.activation_peak_bytes = activations;
     row.buffer_bytes = reference_ ? 0 : 48;
     row.process_peak_bytes = 1 << 27;
-    row.table_bytes = std::any_of(stages_[rank].begin(), stages_[rank].end(), judging::is_layer) ? tables : 0;
+    row.table_bytes = std::ranges::any_of(stages_[rank], judging::is_layer) ? tables : 0;
     row.data_bytes = 0;
     row.other_bytes = 4;
     row.other_peak_bytes = 100;

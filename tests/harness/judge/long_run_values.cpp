@@ -32,7 +32,7 @@ std::int64_t LongRunValues::add_tensors(std::int64_t step, std::int64_t rank, st
   std::int64_t added = 0;
   for (const auto& kind : kinds) {
     for (const auto& parameter : model.parameters) {
-      if (std::find(units.begin(), units.end(), parameter.unit) == units.end()) continue;
+      if (std::ranges::find(units, parameter.unit) == units.end()) continue;
       TensorRow row;
       row.step = step, row.kind = kind, row.name = parameter.name, row.stage = rank;
       row.dtype = "float32", row.shape = parameter.shape;

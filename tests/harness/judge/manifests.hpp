@@ -7,24 +7,23 @@
 
 namespace plumbline::testing {
 
-/// The synthetic reference's and candidate's manifests, changed by `patch` (RFC 7396: null removes a key).
-inline Record reference_manifest(const Json& patch = Json::object()) {
-  static const Json plain = synthetic_reference({}).manifest;
-  Json json = plain;
-  json.merge_patch(patch);
+/// The manifest, changed by `patch` (RFC 7396: null removes a key).
+inline Record manifest_with(Json manifest, const Json& patch) {
+  manifest.merge_patch(patch);
   Record record;
-  record.manifest = parse_manifest("manifest.json", json);
+  record.manifest = parse_manifest("manifest.json", manifest);
   record.first_step = record.manifest.first_step;
   return record;
 }
+
+inline Record reference_manifest(const Json& patch = Json::object()) {
+  static const Json plain = synthetic_reference({}).manifest;
+  return manifest_with(plain, patch);
+}
+
 inline Record candidate_manifest(const Json& patch = Json::object()) {
   static const Json plain = synthetic_candidate({}).manifest;
-  Json json = plain;
-  json.merge_patch(patch);
-  Record record;
-  record.manifest = parse_manifest("manifest.json", json);
-  record.first_step = record.manifest.first_step;
-  return record;
+  return manifest_with(plain, patch);
 }
 
 /// Of an external trainer.

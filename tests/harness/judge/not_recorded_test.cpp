@@ -31,14 +31,9 @@ struct Absent {
   std::function<void(SyntheticRun&)> remove;
 };
 
-void PrintTo(const Absent& absent, std::ostream* out) {
-  *out << absent.what;
-}
-
 std::function<void(SyntheticRun&)> without_side(const std::string& side) {
   return [side](SyntheticRun& run) {
-    for (auto& rank : run.ranks)
-      std::erase_if(rank.boundaries, [&](const BoundaryRow& row) { return side.empty() || row.side == side; });
+    run.erase(&RankRecord::boundaries, [&](const BoundaryRow& row) { return side.empty() || row.side == side; });
   };
 }
 
@@ -55,9 +50,7 @@ void remove_losses(SyntheticRun& run) {
 }
 
 void remove_data(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.microbatches) row.data_digest.clear();
-  }
+  for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) row.data_digest.clear();
   digest_data_again(run);
 }
 
@@ -66,30 +59,23 @@ void remove_actions(SyntheticRun& run) {
 }
 
 void remove_waits(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.actions) row.wait_ns = 0;
-  }
+  for (ActionRow& row : run.rows(&RankRecord::actions)) row.wait_ns = 0;
 }
 
 void remove_norms(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.steps) {
-      row.gradient_norm.reset();
-      row.clip_coefficient.reset();
-    }
+  for (StepRow& row : run.rows(&RankRecord::steps)) {
+    row.gradient_norm.reset();
+    row.clip_coefficient.reset();
   }
 }
 
 void remove_rates(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.steps) row.learning_rate.reset();
-  }
+  for (StepRow& row : run.rows(&RankRecord::steps)) row.learning_rate.reset();
 }
 
 std::function<void(SyntheticRun&)> without_tensors(const std::string& beginning) {
   return [beginning](SyntheticRun& run) {
-    for (auto& rank : run.ranks)
-      std::erase_if(rank.tensors, [&](const auto& row) { return row.kind.starts_with(beginning); });
+    run.erase(&RankRecord::tensors, [&](const auto& row) { return row.kind.starts_with(beginning); });
   };
 }
 
@@ -218,9 +204,7 @@ TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
   cell.reference = synthetic_candidate({});
   cell.reference.manifest["role"] = "external";
   cell.reference.manifest["versions"] = {{"torch", "2.17.1"}};
-  for (auto& rank : cell.reference.ranks) {
-    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
-  }
+  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
   GetParam().remove(cell.reference);
   say_not_recorded(cell.reference.manifest, GetParam().what);
 
@@ -290,9 +274,7 @@ TEST(NotRecorded, OtherRowsMustStillBeThere) {
   say_not_recorded(cell.candidate.manifest, "receives");
   without_side("send")(cell.candidate);
 
-  const auto boundaries = result_of(cell.judge(), "boundaries");
-
-  EXPECT_EQ(boundaries.outcome, Outcome::fails);
+  const auto boundaries = expect_outcome(cell, "boundaries", Outcome::fails);
   EXPECT_THAT(boundaries.reason, HasSubstr("no send row"));
 }
 

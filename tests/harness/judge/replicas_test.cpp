@@ -40,10 +40,8 @@ class Replicas : public ::testing::Test {
     run.manifest["run_id"] = run.manifest.at("run_id").get<std::string>().substr(0, 35) + std::to_string(replica);
     run.manifest["mesh"] = {
         {"axes", {{"dp", count}, {"pp", ranks}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
-    for (auto& rank : run.ranks) {
-      for (auto& row : rank.microbatches) {
-        if (!row.data_digest.empty()) row.data_digest = hash_hex(row.data_digest + std::to_string(replica));
-      }
+    for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) {
+      if (!row.data_digest.empty()) row.data_digest = hash_hex(row.data_digest + std::to_string(replica));
     }
     digest_data_again(run);
     return run;
@@ -272,10 +270,7 @@ TEST_F(Replicas, WhoBrokeOffIsBlamedInItsOwnPipelineAlone) {
   candidates_[1].ranks[1].exit.reset();
   write();
   CellPlan plan;
-  plan.launch = LaunchFinding{};
-  plan.launch->exit_code = 137;
-  plan.launch->culprit_rank = 4;  // of the run: rank 1 of replica 1
-  plan.launch->words = "rank 4 was killed";
+  plan.launch = LaunchFinding{.exit_code = 137, .culprit_rank = 4, .words = "rank 4 was killed"};  // 1 of replica 1
   const auto of = [&](const char* replica) {
     const CellVerdict verdict = judge_cell(plan, reference_ / replica, candidate_ / replica);
     return result_of(verdict, "completion").first_divergence.value();
@@ -290,8 +285,7 @@ TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
   for (std::int64_t replica = 0; replica < count; ++replica) {
     SyntheticRun again = candidates_[static_cast<std::size_t>(replica)];
     again.manifest["run_id"] = "again " + std::to_string(replica);
-    for (auto& rank : again.ranks)
-      for (auto& row : rank.actions) row.end_ns += 1;
+    for (ActionRow& row : again.rows(&RankRecord::actions)) row.end_ns += 1;
     if (replica == 1) tensor_row(again, 1, "moment1", "model.norm.weight").digest = other_digest;
     write_run(again, folder_ / "again" / ("replica-" + std::to_string(replica)));
   }
@@ -310,14 +304,10 @@ TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
 TEST_F(Replicas, WhatDiffersIsToldWithItsPlaceAndBothDigests) {
   in_both(2, [](SyntheticRun& run) { tensor_row(run, 1, "gradient", "model.norm.weight").digest = other_digest; });
 
-  const auto place = result_of(verdict(), "replicas").first_divergence.value();
-
-  EXPECT_EQ(place.step, 1);
-  EXPECT_EQ(place.stage, 1);
-  EXPECT_EQ(place.replica, 2);
-  EXPECT_EQ(place.item, "model.norm.weight");
-  EXPECT_EQ(place.expected, tensor_row(candidates_[0], 1, "gradient", "model.norm.weight").digest);
-  EXPECT_EQ(place.got, other_digest);
+  const std::string right = tensor_row(candidates_[0], 1, "gradient", "model.norm.weight").digest;
+  expect_finding(
+      result_of(verdict(), "replicas").first_divergence.value(),
+      {.step = 1, .stage = 1, .replica = 2, .item = "model.norm.weight", .expected = right, .got = other_digest});
 }
 
 TEST_F(Replicas, OfThreeThatAllDifferTheFirstIsTakenForRight) {
@@ -369,11 +359,11 @@ TEST_F(Replicas, OneStepOfTheSameDataInAnotherOrderIsSeenWithItsPlace) {
 
   const auto result = result_of(verdict(), "replicas");
 
-  const auto& place = result.first_divergence.value();
-  EXPECT_EQ(place.step, 1);
-  EXPECT_EQ(place.replica, 2);
-  expect_finding(place,
-                 {.item = "data", .got = "the same", .words = "replica 2 is fed the same microbatches as replica 1"});
+  expect_finding(result.first_divergence.value(), {.step = 1,
+                                                   .replica = 2,
+                                                   .item = "data",
+                                                   .got = "the same",
+                                                   .words = "replica 2 is fed the same microbatches as replica 1"});
   EXPECT_EQ(result.inspected.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
 }
 

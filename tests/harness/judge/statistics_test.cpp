@@ -69,9 +69,7 @@ TEST(Statistics, ARowOfTheReferenceThatIsNoParameterIsFound) {
 
 TEST(Statistics, AMomentThatTheOptimiserLacksIsFoundInEitherRecord) {
   for (const bool of_candidate : {false, true}) {
-    SyntheticPlan plan;
-    plan.optimizer = "sgd";
-    SyntheticCell cell(plan);
+    SyntheticCell cell({.optimizer = "sgd"});
     SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
     TensorRow row = tensor_row(run, 1, "moment1", name);
     row.kind = "moment2";

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/judge/check_table.hpp"
-#include "harness/judge/evidence/step_evidence.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -18,8 +18,7 @@ class StepsShown : public ::testing::TestWithParam<std::string> {
  protected:
   /// What the check concludes once it was shown the start and so many steps.
   CheckResult conclude_after(std::int64_t steps) {
-    SyntheticPlan plan = with_empty_stage();
-    SyntheticCell cell(plan);
+    SyntheticCell cell(with_empty_stage());
     cell.write_reference();
     cell.write_candidate();
     RecordReading reference(cell.folder / "reference"), candidate(cell.folder / "candidate");

@@ -190,7 +190,7 @@ class RunBuilder {
   /// Tables of 4 positions and head size 2; other bytes as on a CPU, or with a GPU's workspaces.
   MemoryRow memory(std::int64_t step, const std::vector<std::string>& units, const judging::StateBytes& state,
                    std::int64_t activations) const {
-    const bool layers = std::any_of(units.begin(), units.end(), judging::is_layer);
+    const bool layers = std::ranges::any_of(units, judging::is_layer);
     MemoryRow row;
     row.step = step;
     row.parameter_bytes = state.parameters;
@@ -232,7 +232,7 @@ class RunBuilder {
   void tensors(RankRecord& rank, std::int64_t step, const std::string& kind) {
     for (const auto& parameter : model_.parameters) {
       const auto& mine = units(rank.rank);
-      if (std::find(mine.begin(), mine.end(), parameter.unit) == mine.end()) continue;
+      if (std::ranges::find(mine, parameter.unit) == mine.end()) continue;
       const std::string name =
           plan_.tied && parameter.name == "lm_head.weight" ? "model.embed_tokens.weight" : parameter.name;
       std::optional<std::int64_t> rows;
@@ -336,7 +336,7 @@ class RunBuilder {
         }
       }
     }
-    const std::int64_t all_computed = *std::max_element(now.begin(), now.end()) + 1000;
+    const std::int64_t all_computed = *std::ranges::max_element(now) + 1000;
     for (std::size_t rank = 0; rank < times.size(); ++rank) {
       while (times[rank].size() < lowered_.ranks[rank].size()) {
         times[rank].push_back({now[rank], all_computed + now[rank] % 1000, 0});
@@ -452,15 +452,11 @@ void write_run(const SyntheticRun& run, const std::filesystem::path& folder) {
 }
 
 SyntheticPlan one_stage() {
-  SyntheticPlan plan;
-  plan.stages = {{"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"}};
-  return plan;
+  return {.stages = {{"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"}}};
 }
 
 SyntheticPlan with_empty_stage() {
-  SyntheticPlan plan;
-  plan.stages = {{"embed_tokens", "layers.0"}, {}, {"layers.1"}, {"norm", "lm_head"}};
-  return plan;
+  return {.stages = {{"embed_tokens", "layers.0"}, {}, {"layers.1"}, {"norm", "lm_head"}}};
 }
 
 SyntheticCell::SyntheticCell(const SyntheticPlan& synthetic)
@@ -532,7 +528,7 @@ void erase_rows(SyntheticRun& run, const std::function<bool(std::int64_t step)>&
 
 void keep_first_step(SyntheticRun& run) {
   erase_rows(run, [](std::int64_t step) { return step > 0; });
-  for (auto& rank : run.ranks) std::erase_if(rank.tensors, [](const TensorRow& row) { return row.step > 0; });
+  run.erase(&RankRecord::tensors, [](const TensorRow& row) { return row.step > 0; });
   run.manifest["steps"] = 1;
   digest_data_again(run);
 }

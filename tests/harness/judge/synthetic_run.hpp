@@ -25,6 +25,18 @@ struct SyntheticRun {
   Json manifest;
   std::string schedule_csv;
   std::vector<RankRecord> ranks;
+
+  /// All ranks' rows of a table.
+  template <class Row>
+  std::vector<std::reference_wrapper<Row>> rows(std::vector<Row> RankRecord::*table) {
+    std::vector<std::reference_wrapper<Row>> all;
+    for (RankRecord& rank : ranks) all.insert(all.end(), (rank.*table).begin(), (rank.*table).end());
+    return all;
+  }
+  template <class Row, class Fits>
+  void erase(std::vector<Row> RankRecord::*table, Fits fits) {
+    for (RankRecord& rank : ranks) std::erase_if(rank.*table, fits);
+  }
 };
 
 /// The model of all these runs: vocabulary 8, hidden 4, intermediate 6, 2 layers, 2 heads, 1 kv head. Five microbatches
@@ -60,6 +72,12 @@ class SyntheticCell {
   std::filesystem::path write_candidate();
   /// Of both records, in order.
   std::vector<std::reference_wrapper<RankRecord>> all_ranks();
+  template <class Row>
+  std::vector<std::reference_wrapper<Row>> rows(std::vector<Row> RankRecord::*table) {
+    auto all = reference.rows(table), of_candidate = candidate.rows(table);
+    all.insert(all.end(), of_candidate.begin(), of_candidate.end());
+    return all;
+  }
 
   SyntheticRun reference, candidate;
   std::optional<SyntheticRun> repeated;
@@ -101,11 +119,12 @@ struct ExpectedFinding {
 };
 void expect_finding(const Finding& found, const ExpectedFinding& expected);
 
-/// Judges, and expects exactly these checks to fail, with this item in this step as the first divergence of all.
-Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
-                   std::int64_t step);
+/// Judges, and expects exactly these checks to fail, with this first divergence of all.
+Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const ExpectedFinding& expected = {});
+/// The check's result, which has this outcome.
+CheckResult expect_outcome(SyntheticCell& cell, std::string_view check, Outcome outcome);
 /// The first divergence of the check, which fails.
-Finding expect_fails(SyntheticCell& cell, std::string_view check);
+Finding expect_fails(SyntheticCell& cell, std::string_view check, const ExpectedFinding& expected = {});
 
 /// A change of a case, by name, and its finding.
 struct Damage {

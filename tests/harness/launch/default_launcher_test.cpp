@@ -2,15 +2,15 @@
 // The launcher is searched once per process: each test case uses its own process.
 #include "harness/launch/default_launcher.hpp"
 
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <iostream>
 #include <map>
 
 #include "support/error.hpp"
-#include "tests/harness/fake_programs.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -47,7 +47,7 @@ class DefaultLauncher : public ::testing::TestWithParam<LauncherCase> {};
 TEST_P(DefaultLauncher, IsTheFirstThatIsKnownWithItsOwnFlags) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(tell_default_launcher(GetParam()), ::testing::ExitedWithCode(0),
-              ::testing::HasSubstr("[" + GetParam().expected + "]"));
+              HasSubstr("[" + GetParam().expected + "]"));
 }
 
 const char* const open_mpi_4 =

@@ -32,17 +32,19 @@ RankSight ended(RankSight sight, const std::string& status) {
   sight.exit = exit_file(sight.rank, status, status == "ok" ? 0 : 1);
   return sight;
 }
-RankSight still(RankSight sight) {
-  sight.still = true;
+template <typename Value, typename Given>
+RankSight with(RankSight sight, Value RankSight::*member, const Given& value) {
+  sight.*member = value;
   return sight;
 }
 
 TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
   const RankSight done = ended(sight(0, "0STEP", -1), "ok");
-  RankSight in_first_step = sight(0, "0F0", -1), killed_afterwards = done, traced = sight(0, "0F0", -1);
-  in_first_step.step = 0;
-  killed_afterwards.signal = 15;
-  traced.stopped = traced.traced = true;
+  const RankSight killed_afterwards = with(done, &RankSight::signal, 15);
+  const RankSight traced = with(with(sight(0, "0F0", -1), &RankSight::stopped, true), &RankSight::traced, true);
+  const RankSight hangs = with(sight(0, "0RECV_B0", 1), &RankSight::still, true);
+  const RankSight waits = sight(1, "1RECV_F0", 2), polls = sight(2, "2RECV_F0", 0);
+  const RankSight failed = ended(sight(0, "0F0", -1), "error"), failed_too = ended(sight(1, "1F0", -1), "error");
   struct Case {
     const char* name;
     std::vector<RankSight> ranks;
@@ -82,14 +84,18 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
        1,
        ""},
       {"a peer that is no rank", {sight(0, "0RECV_B0", 7)}, "60 s", std::nullopt, ""},
-      {"the first of two that held up as many", {in_first_step, sight(1, "1F0", -1)}, "60 s", 0, "in 0F0 of step 0"},
+      {"the first of two that held up as many",
+       {with(sight(0, "0F0", -1), &RankSight::step, 0), sight(1, "1F0", -1)},
+       "60 s",
+       0,
+       "in 0F0 of step 0"},
       {"all that waited",
        {sight(0, "0F0", -1), sight(1, "1RECV_F0", 0), sight(2, "2RECV_F0", 1), sight(3, "3RECV_F0", 2)},
        "60 s",
        0,
        "; ranks 1, 2 and 3 waited for it"},
       {"who hangs in its wait for rank 0",
-       {sight(0, "0RECV_B0", 1), still(sight(1, "1RECV_F0", 0))},
+       {sight(0, "0RECV_B0", 1), with(sight(1, "1RECV_F0", 0), &RankSight::still, true)},
        "60 s",
        1,
        "rank 1 hangs: it no longer polls for what it awaits from rank 0, in 1RECV"},
@@ -105,6 +111,50 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
        std::nullopt,
        1,
        "a deadline passed: rank 1 made no progress"},
+      {"a known signal more than anything else",
+       {gone(sight(0, "0RECV_B0", 1), 1), gone(with(sight(1, "1B0", -1), &RankSight::signal, 9), 2)},
+       std::nullopt,
+       1,
+       "rank 1 was killed by signal 9 (SIGKILL)"},
+      {"an error more than those ended because of it",
+       {gone(sight(0, "0RECV_B0", 1), 1), ended(sight(1, "1F2", -1), "error")},
+       std::nullopt,
+       1,
+       "exit code 1"},
+      {"at a deadline who was waited for, not who reported",
+       {ended(sight(0, "0RECV_B3", 1), "timeout"), with(sight(1, "1B3", -1), &RankSight::stopped, true)},
+       std::nullopt,
+       1,
+       "a deadline passed: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it"},
+      {"the first that left", {gone(sight(0, "0RECV_B0", 1), 2), gone(sight(1, "1F0", -1), 1)}, std::nullopt, 1, ""},
+      {"none of two that left at once",
+       {gone(sight(0, "0RECV_B0", 1), 1), gone(sight(1, "1F0", -1), 1)},
+       std::nullopt,
+       1,
+       "rank 1 made no progress"},
+      {"the first that left after those that ended well",
+       {gone(done, 1), gone(sight(1, "1F0", -1), 2), gone(sight(2, "2F0", -1), 3)},
+       std::nullopt,
+       1,
+       "rank 1 ended without writing exit.json"},
+      {"who has gone is not blamed for that when the time limit passed",
+       {gone(sight(0, "0F0", -1), 1), sight(1, "1RECV_F0", 0)},
+       "60 s",
+       0,
+       "rank 0 made no progress"},
+      {"who alone does not poll", {hangs, waits, polls}, "60 s", 0, "rank 0 hangs"},
+      {"nobody where two do not poll",
+       {hangs, with(waits, &RankSight::still, true), polls},
+       "60 s",
+       0,
+       "wait for each other"},
+      {"where none polls nothing can be told", {hangs, sight(1, "1F0", -1)}, "60 s", 1, ""},
+      {"of several errors the first rank's", {failed, failed_too}, std::nullopt, 0, ""},
+      {"of several errors that the launcher names the first rank's",
+       {with(failed, &RankSight::failed_first, true), with(failed_too, &RankSight::failed_first, true)},
+       std::nullopt,
+       0,
+       ""},
       {"without a deadline none passed",
        {done, sight(1, "1F0", -1)},
        std::nullopt,
@@ -116,67 +166,6 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
     EXPECT_THAT(diagnosis.words, HasSubstr(words)) << name;
     EXPECT_EQ(diagnosis.words.find("passed") != std::string::npos, limit || words.starts_with("a deadline")) << name;
   }
-}
-
-TEST(Diagnosis, KnownSignalIsTrustedOverEverything) {
-  auto killed = sight(1, "1B0", -1);
-  killed.signal = 9;
-  killed.gone = true;
-  killed.gone_order = 2;
-  auto followed = sight(0, "0RECV_B0", 1);
-  followed.gone = true;
-  followed.gone_order = 1;
-
-  const auto diagnosis = diagnose({followed, killed}, std::nullopt);
-
-  EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL)"));
-}
-
-TEST(Diagnosis, ErrorIsTrustedOverThoseEndedBecauseOfIt) {
-  auto ended = sight(0, "0RECV_B0", 1);
-  ended.gone = true;
-  ended.gone_order = 1;
-  auto threw = sight(1, "1F2", -1);
-  threw.exit = exit_file(1, "error", 2);
-
-  const auto diagnosis = diagnose({ended, threw}, std::nullopt);
-
-  EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("exit code 2"));
-}
-
-TEST(Diagnosis, DeadlineBlamesTheRankWaitedForNotTheOneThatReported) {
-  auto reporter = sight(0, "0RECV_B3", 1);
-  reporter.exit = exit_file(0, "timeout", 1);
-  auto stopped = sight(1, "1B3", -1);
-  stopped.stopped = true;
-
-  const auto diagnosis = diagnose({reporter, stopped}, std::nullopt);
-
-  EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_EQ(diagnosis.words, "a deadline passed: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it");
-}
-
-TEST(Diagnosis, OfThoseThatLeftTheFirstIsBlamedAndNoneWhereTwoLeftAtOnce) {
-  auto later = sight(0, "0RECV_B0", 1), earlier = sight(1, "1F0", -1);
-  later.gone = earlier.gone = true;
-  later.gone_order = 2;
-  earlier.gone_order = 1;
-  EXPECT_EQ(diagnose({later, earlier}, std::nullopt).culprit, 1);
-
-  later.gone_order = 1;
-  EXPECT_THAT(diagnose({later, earlier}, std::nullopt).words, HasSubstr("rank 1 made no progress"));
-}
-
-TEST(Diagnosis, ARankHangsInItsWaitOnlyWhereItAloneDoesNotLook) {
-  auto one = sight(0, "0RECV_B0", 1), other = sight(1, "1RECV_F0", 2);
-  const auto looks = sight(2, "2RECV_F0", 0);
-  one.still = true;
-  EXPECT_THAT(diagnose({one, other, looks}, "60 s").words, HasSubstr("rank 0 hangs"));
-  other.still = true;
-  EXPECT_THAT(diagnose({one, other, looks}, "60 s").words, HasSubstr("wait for each other"));
-  EXPECT_EQ(diagnose({one, sight(1, "1F0", -1)}, "60 s").culprit, 1) << "where none looks nothing can be told";
 }
 
 TEST(Diagnosis, NoRankWaitedForItself) {
@@ -254,28 +243,6 @@ TEST(DiagnosisAfterTheRun, WhoWasKilledIsToldAndElseWhomTheLauncherNames) {
   EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 2 was killed by signal 9 (SIGKILL) then");
 }
 
-TEST(Diagnosis, WhoHasGoneWhenTheTimeLimitPassedIsNotBlamedForThat) {
-  auto gone = sight(0, "0F0", -1);
-  gone.gone = true;
-  gone.gone_order = 1;
-  EXPECT_THAT(diagnose({gone, sight(1, "1RECV_F0", 0)}, "60 s").words,
-              ::testing::Not(HasSubstr("without writing exit.json")));
-}
-
-TEST(Diagnosis, WhoLeftWithoutAWordIsToldApartFromThoseThatEndedWellBefore) {
-  auto done = sight(0, "0STEP", -1), first = sight(1, "1F0", -1), second = sight(2, "2F0", -1);
-  done.exit = exit_file(0, "ok", 0);
-  done.gone = first.gone = second.gone = true;
-  done.gone_order = 1;
-  first.gone_order = 2;
-  second.gone_order = 3;
-
-  const auto diagnosis = diagnose({done, first, second}, std::nullopt);
-
-  EXPECT_EQ(diagnosis.culprit, 1);
-  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 ended without writing exit.json"));
-}
-
 TEST(Diagnosis, ASignalThatARankWroteItselfIsNamed) {
   auto died = sight(1, "1F0", -1);
   died.exit = ExitFile{1, "signal", 139, "SIGSEGV", ""};
@@ -283,15 +250,6 @@ TEST(Diagnosis, ASignalThatARankWroteItselfIsNamed) {
               HasSubstr("rank 1 ended by signal SIGSEGV in"));
   died.exit->signal.reset();
   EXPECT_THAT(diagnose({died}, std::nullopt).words, HasSubstr("rank 1 ended by signal (unnamed) in"));
-}
-
-TEST(Diagnosis, OfSeveralErrorsTheFirstRanksCountsWhereTheLauncherDoesNotTellOrNamesAll) {
-  auto one = sight(0, "0F0", -1), other = sight(1, "1F0", -1);
-  one.exit = exit_file(0, "error", 1);
-  other.exit = exit_file(1, "error", 1);
-  EXPECT_EQ(diagnose({one, other}, std::nullopt).culprit, 0);
-  one.failed_first = other.failed_first = true;
-  EXPECT_EQ(diagnose({one, other}, std::nullopt).culprit, 0);
 }
 
 TEST(Diagnosis, NumbersThatNoRankOrSignalHasNameNoDeath) {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/explain_end.hpp"
 
-#include <gmock/gmock.h>
-
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 RankSight sight_of(std::int64_t rank, bool seen) {
   RankSight sight;
@@ -284,15 +280,14 @@ TEST_F(ExplainEnd, ARecordThatWasRemovedWhileTheRunLastedIsSaidToBeSo) {
   EXPECT_EQ(finding.culprit_rank, 2);
   EXPECT_EQ(finding.words,
             "mpirun ended with code 1; the folder of its record, " + launch_.record.string() +
-                ", was removed while it ran. Last error line: trainer: rank 2: rank-2/steps.csv: cannot be "
-                "written");
+                ", was removed while it ran. Last error line: trainer: rank 2: rank-2/steps.csv: cannot be written");
 }
 
 TEST_F(ExplainEnd, WhatRanksSayToOurOwnEndOfThemExplainsNothing) {
   finding_.timed_out = true;
   const std::string before = "trainer: rank 1 waits\n", after = "trainer: ended by SIGTERM\n";
   end_.said_before = before.size();
-  EXPECT_THAT(explained(before + after).words, ::testing::EndsWith(". Last error line: trainer: rank 1 waits"));
+  EXPECT_THAT(explained(before + after).words, EndsWith(". Last error line: trainer: rank 1 waits"));
   end_.said_before = 0;
   EXPECT_THAT(explained(before + after).words, Not(HasSubstr("Last error line")));
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
-
-#include <filesystem>
-
 #include "harness/launch/launcher.hpp"
 #include "support/error.hpp"
-#include "tests/harness/fake_programs.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 /// With a program `tool` in the folder, which is the working folder.
 class FindProgram : public ::testing::Test {
@@ -35,7 +31,7 @@ TEST_F(FindProgram, ANameWithASlashIsThatFile) {
   EXPECT_TRUE(found.is_absolute());
   EXPECT_TRUE(fs::equivalent(found, folder_ / "tool"));
   EXPECT_THAT(error_of<SystemError>([] { find_program("./none"); }),
-              ::testing::AllOf(HasSubstr("./none: no such program"), HasSubstr("--trainers")));
+              AllOf(HasSubstr("./none: no such program"), HasSubstr("--trainers")));
 }
 
 TEST_F(FindProgram, IsTheFirstOnPathThatCanBeStarted) {
@@ -61,7 +57,11 @@ TEST_F(FindProgram, AnEmptyEntryOfPathIsTheWorkingFolder) {
 TEST_F(FindProgram, WithoutPathTheSystemsFoldersAreLookedThrough) {
   const EnvironmentVariable path("PATH", nullptr);
   EXPECT_EQ(find_program("sh").filename(), "sh");
-  EXPECT_THAT(error_of<SystemError>([] { find_program("tool"); }), HasSubstr("tool is not on this machine's PATH"));
+  EXPECT_THAT(error_of<SystemError>([] { find_program("tool"); }),
+              HasSubstr("tool is not on this machine's PATH; install it"));
+  const EnvironmentVariable nowhere("PATH", "/none");
+  EXPECT_THAT(error_of<SystemError>([] { find_program("mpirun"); }),
+              HasSubstr("mpirun is not on this machine's PATH; install the Debian package openmpi-bin"));
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/free_port.hpp"
-
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "harness/launch/launcher.hpp"
 #include "tests/harness/launch/open_files.hpp"
 
 namespace plumbline::testing {

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rank that is blamed for a failed launch, and the end of its processes.
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
 #include "tests/harness/launch/launch_test.hpp"
 #include "tests/harness/launch/open_files.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class EndOfALaunch : public LaunchTest {
  protected:
@@ -125,11 +121,10 @@ TEST_F(EndOfALaunch, ALauncherThatNoticesADeathHasTheTimeToEndTheOthersItself) {
 TEST_F(EndOfALaunch, ARankThatTheSweepEndedIsNotToBlameThoughTheLauncherNamesIt) {
   grace_ = 200ms;
 
-  const auto finding = run(
-      rank_1_leaves + rank_0_runs +
-          "wait; looked_at $1 2; "
-          "echo 'mpirun noticed that process rank 0 with PID 0 on node x exited on signal 9 (Killed).' >&2; exit 137",
-      2);
+  const auto finding = run(rank_1_leaves + rank_0_runs +
+                               "wait; looked_at $1 2; echo 'mpirun noticed that process rank 0 with PID 0 on node x "
+                               "exited on signal 9 (Killed).' >&2; exit 137",
+                           2);
 
   EXPECT_EQ(finding.culprit_rank, 1);
   EXPECT_EQ(finding.words, rank_1_left_without_a_word);

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/launcher_fault.hpp"
 
-#include <gmock/gmock.h>
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 LauncherSight sight() {
   LauncherSight sight;
@@ -19,6 +15,14 @@ LauncherSight sight() {
   sight.any_rank = true;
   sight.folder = "out/launches/a";
   return sight;
+}
+
+/// No process of the program was seen.
+LauncherSight nothing_seen() {
+  LauncherSight none = sight();
+  none.any_rank = false;
+  none.processes = 0;
+  return none;
 }
 
 std::string fault(const LauncherSight& sight) {
@@ -82,9 +86,7 @@ TEST(LauncherFault, ATrainerThatDiedBeforeItCouldBeSeenIsNotTheLaunchersFault) {
 }
 
 TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
-  LauncherSight full = sight();
-  full.any_rank = false;
-  full.processes = 0;
+  LauncherSight full = nothing_seen();
   full.exit_code = 1;
   full.said = few_slots;
 
@@ -142,9 +144,7 @@ TEST(LauncherFault, FewerOrMoreRanks) {
 }
 
 TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
-  LauncherSight none = sight();
-  none.any_rank = false;
-  none.processes = 0;
+  LauncherSight none = nothing_seen();
   EXPECT_THAT(fault(none), HasSubstr("started nothing and ended with code 0"));
 
   none.exit_code = 1;
@@ -172,9 +172,7 @@ TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
 }
 
 TEST(LauncherFault, ALongBannerIsCutOff) {
-  LauncherSight none = sight();
-  none.any_rank = false;
-  none.processes = 0;
+  LauncherSight none = nothing_seen();
   none.exit_code = 1;
   none.said = "\n \t\n" + std::string(400, 'x') + "\n";
   EXPECT_THAT(fault(none), HasSubstr("it printed: " + std::string(400, 'x') + ". Run"));

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The environment of a launched command, and the effects of the launch on the caller.
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <thread>
 
 #include "harness/launch/orphan_guard.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
-#include "tests/harness/launch/child_process.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/harness/launch/child_process.hpp"
 #include "tests/harness/launch/launch_test.hpp"
 #include "tests/harness/launch/open_files.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 class LaunchedCommand : public LaunchTest {};
@@ -106,7 +100,8 @@ TEST_F(LaunchedCommand, LeavesNoFileOpenAndNoProcessUnreaped) {
 
   run("exit 0", 0);
   EXPECT_EQ(open_files(), before);
-  EXPECT_THROW(run_command({broken.string()}, 0), SystemError);
+  EXPECT_THAT(error_of<SystemError>([&] { run_command({broken.string()}, 0); }),
+              HasSubstr("broken: cannot be started"));
   EXPECT_EQ(open_files(), before);
 
   pid_t left = 0;  // its end may be just coming

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/launcher.hpp"
 
-#include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/launch/process_tree.hpp"
-#include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
-#include "tests/environment_variable.hpp"
 #include "tests/harness/launch/launch_test.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using ::testing::HasSubstr;
 
 class Launcher : public LaunchTest {};
 
@@ -65,12 +61,9 @@ TEST_F(Launcher, KilledRankIsNamedWithThoseThatWaitedForItAndTheRestIsEnded) {
   grace_ = patience;
 
   const auto finding = run_ranks(
-      "case $FAKE_RANK in"
-      " 2) page $1 2 1 -1 2B3; looked_at $1 3; kill -KILL $$;;"
+      "case $FAKE_RANK in 2) page $1 2 1 -1 2B3; looked_at $1 3; kill -KILL $$;;"
       " 0) page $1 0 1 1 0RECV_B3; echo $$ > " +
-          in("pid") +
-          "; sleep 600;;"
-          " 1) page $1 1 1 2 1RECV_B3; sleep 600;; esac",
+          in("pid") + "; sleep 600;; 1) page $1 1 1 2 1RECV_B3; sleep 600;; esac",
       3);
 
   EXPECT_EQ(finding.culprit_rank, 2);
@@ -159,9 +152,7 @@ TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
   folder_.file("manifest.json", json_text(manifest));
 
   const auto finding = run_ranks(
-      "replica=$1/replica-$((FAKE_RANK % 2)) rank=$((FAKE_RANK / 2)); mkdir -p $replica;"
-      " cp " +
-          in("manifest.json") +
+      "replica=$1/replica-$((FAKE_RANK % 2)) rank=$((FAKE_RANK / 2)); mkdir -p $replica; cp " + in("manifest.json") +
           " $replica/$rank; mv $replica/$rank $replica/manifest.json;"
           " if [ $FAKE_RANK = 3 ]; then page $replica 1 2 -1 1F1; kill -STOP $$;"
           " else page $replica $rank 2 $((1 - rank)) 0RECV_B0; fi; sleep 600",
@@ -183,20 +174,6 @@ TEST_F(Launcher, GrandchildThatLeftSessionAndParentIsEnded) {
   EXPECT_FALSE(process_state(orphan)) << "neither running nor left as a zombie";
 }
 
-TEST_F(Launcher, LeavesChildrenThatWereThereBeforeAlone) {
-  const pid_t before = fork();
-  if (before == 0) {
-    pause();
-    _exit(0);
-  }
-
-  run("exit 0", 0);
-
-  EXPECT_EQ(waitpid(before, nullptr, WNOHANG), 0) << "still running, not reaped by the launcher";
-  kill(before, SIGKILL);
-  waitpid(before, nullptr, 0);
-}
-
 TEST_F(Launcher, CtrlCEndsTheRunAndIsSaid) {
   bool asked = false;
   at_glance_ = [&] {
@@ -209,24 +186,6 @@ TEST_F(Launcher, CtrlCEndsTheRunAndIsSaid) {
   EXPECT_TRUE(finding.interrupted);
   EXPECT_EQ(finding.words, "stopped by SIGINT");
   EXPECT_FALSE(process_state(pid_in("pid")));
-}
-
-TEST_F(Launcher, MissingMpirunNamesThePackage) {
-  const EnvironmentVariable path("PATH", folder_.path().c_str());
-
-  const auto message = error_of<SystemError>([&] { run_command({"mpirun", "-n", "1", "true"}, 1, 1s); });
-
-  EXPECT_THAT(message, HasSubstr("mpirun is not on this machine's PATH"));
-  EXPECT_THAT(message, HasSubstr("openmpi-bin"));
-}
-
-TEST_F(Launcher, ProgramThatCannotBeStartedIsASystemError) {
-  const auto broken = folder_.file("broken", "#!/no/such/interpreter\n");
-  fs::permissions(broken, fs::perms::owner_all);
-
-  const auto message = error_of<SystemError>([&] { run_command({broken.string()}, 0, 1s); });
-
-  EXPECT_THAT(message, HasSubstr("broken: cannot be started"));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/linked_libraries.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/error.hpp"
-#include "tests/harness/fake_programs.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -13,15 +12,15 @@ namespace {
 TEST(LinkedLibraries, OfThisProgramAreFilesThatAreThere) {
   const auto libraries = linked_libraries(std::filesystem::read_symlink("/proc/self/exe"));
 
-  EXPECT_THAT(libraries, ::testing::Contains(::testing::ResultOf(
-                             [](const auto& path) { return path.filename().string(); }, "libc.so.6")));
+  EXPECT_THAT(libraries,
+              Contains(::testing::ResultOf([](const auto& path) { return path.filename().string(); }, "libc.so.6")));
   for (const auto& library : libraries) EXPECT_TRUE(std::filesystem::exists(library)) << library;
 }
 
 TEST(LinkedLibraries, OfAScriptAreNone) {
   const TemporaryFolder folder;
 
-  EXPECT_THAT(linked_libraries(program(folder, "script", "exit 0\n")), ::testing::IsEmpty());
+  EXPECT_THAT(linked_libraries(program(folder, "script", "exit 0\n")), IsEmpty());
 }
 
 /// With such a program in place of ldd, or with none where it is empty.
@@ -37,11 +36,11 @@ TEST(LinkedLibraries, AreSortedAndOnlyThoseThatWereFound) {
 printf '\tlinux-vdso.so.1 (0x00007ffe)\n\tlibz.so => /usr/lib/libz (0x1)/libz.so (0x00007f01)\n'
 printf '\tlibm.so.6 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f02)\n\tliba.so => /lib/liba.so\n'
 )"),
-              ::testing::ElementsAre("/lib/libc.so.6", "/usr/lib/libz (0x1)/libz.so"));
+              ElementsAre("/lib/libc.so.6", "/usr/lib/libz (0x1)/libz.so"));
 }
 
 TEST(LinkedLibraries, WithoutLddNoneAreKnown) {
-  EXPECT_THAT(libraries_told_by(""), ::testing::IsEmpty());
+  EXPECT_THAT(libraries_told_by(""), IsEmpty());
 }
 
 TEST(LinkedLibraries, TheQuestionLeavesNothingInTheWorkingFolder) {
@@ -57,7 +56,7 @@ TEST(LinkedLibraries, TheQuestionLeavesNothingInTheWorkingFolder) {
 
 TEST(LinkedLibraries, CtrlCWhileTheyAreAskedForIsNoAnswer) {
   EXPECT_THAT(error_of<SystemError>([] { libraries_told_by("kill -INT $PPID; while :; do :; done"); }),
-              ::testing::StartsWith("stopped by SIGINT"));
+              StartsWith("stopped by SIGINT"));
 }
 
 }  // namespace

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/mpi_launcher.hpp"
 
-#include <gmock/gmock.h>
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(MpiLauncherKind, IsReadFromWhatItSaysOfItself) {
   EXPECT_EQ(mpi_launcher_of("mpirun (Open MPI) 4.1.4\n\nReport bugs to ...\n"), MpiLauncher::open_mpi_4);
@@ -22,7 +18,7 @@ TEST(MpiLauncherKind, IsReadFromWhatItSaysOfItself) {
 
 TEST(MpiLauncherKind, HasFlagsOfItsOwn) {
   for (const auto kind : {MpiLauncher::open_mpi_4, MpiLauncher::open_mpi_5, MpiLauncher::mpich, MpiLauncher::slurm}) {
-    EXPECT_THAT(launcher_command(kind, "start"), AllOf(::testing::StartsWith("start "), HasSubstr("-n {world}")));
+    EXPECT_THAT(launcher_command(kind, "start"), AllOf(StartsWith("start "), HasSubstr("-n {world}")));
   }
   EXPECT_THAT(launcher_command(MpiLauncher::open_mpi_4, "mpirun"), HasSubstr("--oversubscribe"));
   EXPECT_THAT(launcher_command(MpiLauncher::open_mpi_5, "mpirun"), Not(HasSubstr("vader")));

@@ -2,12 +2,6 @@
 // Launches whose own process is killed.
 #include "harness/launch/orphan_guard.hpp"
 
-#include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -15,13 +9,12 @@
 #include "support/numbers.hpp"
 #include "tests/harness/launch/child_process.hpp"
 #include "tests/harness/launch/launch_test.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 /// Those that watch over a process.
 std::vector<pid_t> guards_of(pid_t pid) {

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/process_tree.hpp"
 
-#include <fcntl.h>
-#include <gmock/gmock.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <memory>
-#include <set>
 #include <thread>
 
 #include "support/error.hpp"
 #include "tests/harness/launch/child_process.hpp"
 #include "tests/harness/launch/open_files.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 std::vector<pid_t> pids_of(const std::vector<ProcessState>& processes) {
   std::vector<pid_t> pids;
@@ -259,7 +256,7 @@ TEST(ProcessTreeOf, WhereNoMoreFilesCanBeOpenedNothingIsTakenForEnded) {
   const ChildProcess child;
   tree.begins_with(child.pid());
   const auto expect_blind = [](const auto& look) {
-    EXPECT_THAT(error_of<SystemError>(look), ::testing::StartsWith("/proc cannot be read: Too many open files"));
+    EXPECT_THAT(error_of<SystemError>(look), StartsWith("/proc cannot be read: Too many open files"));
   };
   {
     const NoMoreFiles full;
@@ -372,6 +369,51 @@ TEST(ProcessTreeOf, WithoutARootEachIsAskedOnce) {
   EXPECT_THAT(asked.letters(), ElementsAre('1', '2'));
   EXPECT_FALSE(process_state(one.pid()));
   EXPECT_FALSE(process_state(two.pid()));
+}
+
+/// Processes that are counted while `command` runs.
+std::int64_t count_of(const std::string& program, const std::string& command) {
+  const ProcessTree tree;
+  StartedProcesses processes(program, tree);
+  std::atomic<bool> ended = false;
+  std::thread shell([&] {
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    ended = true;
+  });
+  while (!ended) processes.glance();
+  shell.join();
+  return processes.count();
+}
+
+TEST(StartedProcesses, AreOfTheProgramAndNotWhatItForks) {
+  const TemporaryFolder folder;
+  const auto program = folder.file("trainer", "#!/bin/sh\n( sleep 0.3; true ) &\nwait\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+
+  EXPECT_EQ(count_of(program.string(), program.string()), 1);
+  EXPECT_EQ(count_of(program.string(), program.string() + " & " + program.string() + "; wait"), 2);
+  EXPECT_EQ(count_of(program.string() + "-of-another-name", program.string()), 0);
+}
+
+TEST(StartedProcesses, AreNotWhatARankStartsThroughOthers) {
+  const TemporaryFolder folder;
+  const auto program = folder.file("trainer", R"(#!/bin/sh
+case $1 in
+  leaf) sleep 0.1;;
+  *) sh -c "$0 leaf; true"; true;;
+esac
+)");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+
+  EXPECT_EQ(count_of(program.string(), program.string()), 1);
+}
+
+TEST(StartedProcesses, AreKnownByTheirFirstWord) {
+  const TemporaryFolder folder;
+  const auto program = folder / "trainer";
+  std::filesystem::copy_file("/bin/sleep", program);
+
+  EXPECT_EQ(count_of(program.string(), program.string() + " 0.1"), 1);
 }
 
 }  // namespace

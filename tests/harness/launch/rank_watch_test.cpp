@@ -19,6 +19,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+Json manifest_in_mesh(const Json& replicas, std::int64_t replica) {
+  Json manifest = synthetic_candidate({}).manifest;
+  manifest["role"] = "external";
+  manifest["mesh"] = {
+      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+  return manifest;
+}
+
 /// Ranks that are children of the test, and leave pages in a record.
 class WatchedRanks : public ::testing::Test {
  protected:
@@ -32,6 +40,15 @@ class WatchedRanks : public ::testing::Test {
     const auto page = folder_of(rank) / "progress";
     return std::make_unique<ChildProcess>(
         [&] { ProgressPage(page).update({.step = 2, .peer = peer, .action = std::to_string(rank) + "F0"}); });
+  }
+  /// The second replica's manifest, and pages of its two ranks, which wait for these peers.
+  void leave_replica(const Json& manifest, const std::vector<std::int32_t>& peers, const std::string& action) const {
+    folder_.file("record/replica-1/manifest.json", json_text(manifest));
+    for (std::size_t rank = 0; rank < peers.size(); ++rank) {
+      const auto folder = record_ / "replica-1" / rank_folder(static_cast<std::int64_t>(rank));
+      std::filesystem::create_directories(folder);
+      ProgressPage(folder / "progress").update({.step = 4, .peer = peers[rank], .action = action});
+    }
   }
   void end_with(std::int64_t rank, const std::string& status) const {
     write_exit_file(folder_of(rank) / "exit.json", {rank, status, 0, {}, "", {}});
@@ -287,16 +304,7 @@ TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
 }
 
 TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheRun) {
-  Json manifest = synthetic_candidate({}).manifest;
-  manifest["role"] = "external";
-  manifest["mesh"] = {
-      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
-  folder_.file("record/replica-1/manifest.json", json_text(manifest));
-  for (const std::int32_t rank : {0, 1}) {
-    const auto folder = record_ / "replica-1" / rank_folder(rank);
-    std::filesystem::create_directories(folder);
-    ProgressPage(folder / "progress").update({.step = 4, .peer = 1 - rank, .action = "0RECV_B0"});
-  }
+  leave_replica(manifest_in_mesh({{0, 2}, {1, 3}}, 1), {1, 0}, "0RECV_B0");
   RankWatch watch(record_, 1, tree_);
 
   watch.glance();
@@ -315,12 +323,7 @@ TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica
                       {"pipeline", "pipeline"},
                       {"replicas", {{0, 1}, {2, 3}}},
                       {"replica", 1}};
-  folder_.file("record/replica-1/manifest.json", json_text(manifest));
-  for (const std::int32_t rank : {0, 1}) {
-    const auto folder = record_ / "replica-1" / rank_folder(rank);
-    std::filesystem::create_directories(folder);
-    ProgressPage(folder / "progress").update({.step = 4, .peer = rank == 0 ? 3 : -1, .action = "1STEP"});
-  }
+  leave_replica(manifest, {3, -1}, "1STEP");
   RankWatch watch(record_, 4, tree_);
 
   watch.glance();
@@ -331,6 +334,49 @@ TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica
       diagnose(sights, "60 s").words,
       "the time limit of 60 s passed: rank 3 (replica 1, rank 1, stage 1) made no progress; it was last seen in "
       "1STEP of step 4; rank 2 waited for it");
+}
+
+/// Of a run of two pipelines of two ranks each.
+std::string manifest_of_replica(std::int64_t replica) {
+  return json_text(manifest_in_mesh({{0, 2}, {3, 1}}, replica));
+}
+
+TEST(PlacesInMesh, EachRankOfTheRunHasItsFolderAndItsPipeline) {
+  const TemporaryFolder folder;
+  folder.file("other/manifest.json", "{}");
+  folder.file("replica-0/manifest.json", "{\"schema\": ");  // being written
+  folder.file("replica-1/manifest.json", manifest_of_replica(1));
+  folder.file("replica-2/manifest.json", "");
+
+  const auto places = places_in_mesh(folder.path());
+
+  ASSERT_EQ(places.size(), 4U);
+  EXPECT_EQ(places[0].folder, folder / "replica-0/rank-0");
+  EXPECT_EQ(places[1].folder, folder / "replica-1/rank-1");
+  EXPECT_EQ(places[2].folder, folder / "replica-0/rank-1");
+  EXPECT_EQ(places[3].folder, folder / "replica-1/rank-0");
+  EXPECT_THAT(places[2].pipeline, ElementsAre(0, 2));
+  EXPECT_THAT(places[3].pipeline, ElementsAre(3, 1));
+}
+
+// A folder's entries come in no order: whichever of the two comes first is once the one that is being written.
+TEST(PlacesInMesh, AManifestThatIsBeingWrittenDoesNotHideTheOthers) {
+  for (const std::int64_t written : {0, 1}) {
+    const TemporaryFolder folder;
+    folder.file("replica-0/manifest.json", written == 0 ? manifest_of_replica(0) : "{\"schema\": ");
+    folder.file("replica-1/manifest.json", written == 1 ? manifest_of_replica(1) : "{\"schema\": ");
+
+    EXPECT_EQ(places_in_mesh(folder.path()).size(), 4U) << written;
+  }
+}
+
+TEST(PlacesInMesh, ThereAreNoneAsLongAsNoReplicaTellsTheMesh) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(places_in_mesh(folder / "not there yet"), IsEmpty());
+  folder.file("replica-0/manifest.json", "{\"schema\": ");
+  EXPECT_THAT(places_in_mesh(folder.path()), IsEmpty());
+  folder.file("of-another-name/manifest.json", manifest_of_replica(0));
+  EXPECT_THAT(places_in_mesh(folder.path()), IsEmpty());
 }
 
 }  // namespace

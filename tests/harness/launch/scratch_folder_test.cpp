@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/scratch_folder.hpp"
 
-#include <fcntl.h>
-#include <gmock/gmock.h>
 #include <sys/file.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -13,6 +9,7 @@
 
 #include "support/error.hpp"
 #include "tests/harness/launch/open_files.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -144,7 +141,7 @@ TEST(ScratchFolder, IsMadeInTheFirstPlaceThatCanBeWrittenTo) {
 
   EXPECT_EQ(fs::path(scratch.path()).parent_path(), parent.path());
   const auto nowhere = [] { const ScratchFolder none(0, {"/proc/no-such-place"}); };
-  EXPECT_THAT(error_of<SystemError>(nowhere), ::testing::HasSubstr("/proc/no-such-place: No such file or directory"));
+  EXPECT_THAT(error_of<SystemError>(nowhere), HasSubstr("/proc/no-such-place: No such file or directory"));
 }
 
 // A container's /dev/shm may be small; Open MPI waits without end where its segments do not fit.
@@ -155,12 +152,11 @@ TEST(ScratchFolder, IsMadeWhereThereIsRoom) {
   const ScratchFolder scratch(ScratchFolder::bytes_for(2), {"/proc", parent.path()});
 
   EXPECT_EQ(fs::path(scratch.path()).parent_path(), parent.path());
-  EXPECT_THAT(
-      error_of<SystemError>([&] {
-        const ScratchFolder none(exbibyte, {"/proc", parent.path()});
-      }),
-      ::testing::AllOf(::testing::HasSubstr("/proc has only 0 B of the 1.00 EiB"),
-                       ::testing::HasSubstr(parent.path().string() + " has only "), ::testing::HasSubstr("TMPDIR")));
+  EXPECT_THAT(error_of<SystemError>([&] {
+                const ScratchFolder none(exbibyte, {"/proc", parent.path()});
+              }),
+              AllOf(HasSubstr("/proc has only 0 B of the 1.00 EiB"), HasSubstr(parent.path().string() + " has only "),
+                    HasSubstr("TMPDIR")));
 }
 
 }  // namespace

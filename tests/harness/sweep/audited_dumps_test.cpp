@@ -43,9 +43,8 @@ TEST_F(AuditedDumps, StayWhereTheyAreAskedFor) {
 }
 
 TEST_F(AuditedDumps, OfACellThatDoesNotHoldStay) {
-  services_.judge = [judge = services_.judge](const CellPlan& plan, const fs::path& reference,
-                                              const fs::path& candidate, const std::optional<fs::path>& repeated) {
-    auto verdict = judge(plan, reference, candidate, repeated);
+  services_.judge = [judge = services_.judge](const CellPlan& plan, const auto&... runs) {
+    auto verdict = judge(plan, runs...);
     verdict.holds = verdict.id != "a-dump-1f1b-w2";
     return verdict;
   };

@@ -2,21 +2,16 @@
 // What `plumbline calibrate` refuses before it runs anything; the injected faults test that it works.
 #include "harness/sweep/calibrate.hpp"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "support/error.hpp"
-#include "support/files.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 class Calibrate : public ::testing::Test {
  protected:
@@ -42,12 +37,6 @@ TEST_F(Calibrate, NeedsTwentyPerturbedRuns) {
   EXPECT_THAT(refusal(), HasSubstr("--null 19: at least 20"));
 }
 
-TEST_F(Calibrate, HasNothingToMeasureInFloat64) {
-  options_.run_file = folder_.file("run.toml", "[model]\nconfig = \"c.json\"\n[train]\ndtype = \"float64\"\n");
-
-  EXPECT_THAT(refusal(), HasSubstr("float64 has no float64 reference"));
-}
-
 TEST_F(Calibrate, OverwritesNothing) {
   folder_.file("calibration/precious.txt", "x");
 
@@ -55,6 +44,11 @@ TEST_F(Calibrate, OverwritesNothing) {
   options_.resume = true;
   EXPECT_THAT(refusal(), HasSubstr("holds no calibration to resume"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "calibration/precious.txt"));
+
+  options_.resume = false;
+  options_.folder = folder_.file("a-file", "");
+  EXPECT_THAT(refusal(), HasSubstr("already exists"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "a-file"));
 }
 
 TEST_F(Calibrate, PassesTheTrainersRefusalOnAndLeavesTheFolderFree) {
@@ -66,16 +60,12 @@ TEST_F(Calibrate, PassesTheTrainersRefusalOnAndLeavesTheFolderFree) {
   EXPECT_TRUE(std::filesystem::is_empty(options_.folder)) << "the user's own stays";
 }
 
-TEST_F(Calibrate, TakesNoFileForItsFolder) {
-  folder_.file("calibration", "");
-
-  EXPECT_THAT(refusal(), HasSubstr("already exists"));
-  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "calibration"));
-}
-
-TEST_F(Calibrate, HasNoShadowOfMixedPrecisionAndNeedsItsProgram) {
-  options_.run_file = folder_.file("run.toml", "[model]\nconfig = \"c.json\"\n[train]\nprecision = \"mixed\"\n");
-  EXPECT_THAT(refusal(), HasSubstr("mixed has no float64 reference"));
+TEST_F(Calibrate, HasNoShadowOfFloat64AndMixedPrecisionAndNeedsItsProgram) {
+  for (const auto& [key, dtype] : {std::pair("dtype", "float64"), std::pair("precision", "mixed")}) {
+    options_.run_file = folder_.file(
+        "run.toml", std::string("[model]\nconfig = \"c.json\"\n[train]\n") + key + " = \"" + dtype + "\"\n");
+    EXPECT_THAT(refusal(), HasSubstr(std::string(dtype) + " has no float64 reference"));
+  }
 
   options_.run_file = PLUMBLINE_FIXTURES "/runs/quick.toml";
   std::filesystem::remove(folder_ / "plumbline-reference");
@@ -88,9 +78,7 @@ class CalibrateInParts : public Calibrate {
  protected:
   CalibrateInParts() {
     write_run(synthetic_reference({}), folder_ / "prepared");
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "prepared")) {
-      if (entry.path().filename() == "progress") std::filesystem::resize_file(entry.path(), 0);  // names this process
-    }
+    forget_processes(folder_ / "prepared");
     program(folder_, "plumbline-reference",
             "base=$(dirname \"$0\")\necho \"$@\" >> $base/calls\n"
             "case \" $* \" in *\" --shadow \"*) echo 'no shadow' >&2; exit $(cat $base/shadow-code) ;; esac\n"
@@ -123,8 +111,8 @@ TEST_F(CalibrateInParts, TheReferenceRunsOnTheDeviceAndTheShadowInDoublesOnTheCp
   EXPECT_THAT(stopped(), HasSubstr("shadow: "));
 
   const std::string order = " --accumulation " + (folder_ / "order.csv").string();
-  EXPECT_THAT(command("reference"), ::testing::EndsWith("--quiet --device cuda" + order + "\n"));
-  EXPECT_THAT(command("shadow"), ::testing::EndsWith("--quiet --shadow" + order + "\n"));
+  EXPECT_THAT(command("reference"), EndsWith("--quiet --device cuda" + order + "\n"));
+  EXPECT_THAT(command("shadow"), EndsWith("--quiet --shadow" + order + "\n"));
   EXPECT_THAT(bytes_of(options_.folder / "run.toml"), HasSubstr("level = 'dump'"));
 }
 
@@ -199,8 +187,8 @@ TEST_F(CalibrationOf, ThatHoldsSaysHowFarApartRunsWere) {
   EXPECT_THAT(text, HasSubstr("largest error: reference " + judging::short_text(3e-3) + ", perturbed " +
                               judging::short_text(2e-3) + "\n"));
   EXPECT_THAT(text, HasSubstr("the allowance for other kernels"));
-  EXPECT_THAT(text, ::testing::Not(HasSubstr("the largest limit there is")));
-  EXPECT_THAT(text, ::testing::Not(HasSubstr("DOES NOT HOLD")));
+  EXPECT_THAT(text, Not(HasSubstr("the largest limit there is")));
+  EXPECT_THAT(text, Not(HasSubstr("DOES NOT HOLD")));
   EXPECT_THAT(text, HasSubstr("place/candidate.toml"));
 }
 
@@ -209,7 +197,7 @@ TEST_F(CalibrationOf, ThatForbidsWhatHarmlessChangesDoDoesNotHold) {
   EXPECT_TRUE(null_runs_hold(calibration_)) << "at the limit";
   EXPECT_THAT(calibration_text(calibration_, "place"),
               HasSubstr("\n1 limits are " + judging::short_text(judging::limit_ceiling)));
-  EXPECT_THAT(calibration_text(calibration_, "place"), ::testing::Not(HasSubstr("DOES NOT HOLD")));
+  EXPECT_THAT(calibration_text(calibration_, "place"), Not(HasSubstr("DOES NOT HOLD")));
 
   calibration_.limits[{1, "loss"}].null_most = 0.6;
   EXPECT_FALSE(null_runs_hold(calibration_));

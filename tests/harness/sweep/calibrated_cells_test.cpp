@@ -10,8 +10,9 @@ namespace {
 class CalibratedCells : public RunSweep {
  protected:
   CalibratedCells() {
-    prepare("one", {synthetic_reference({.level = "dump"}), 1});
-    prepare("shadow", {synthetic_reference({.level = "dump"}), 0, true});
+    DumpedRun{synthetic_reference({.level = "dump"}), 1}.write(folder_ / "one");
+    DumpedRun{synthetic_reference({.level = "dump"}), 0, true}.write(folder_ / "shadow");
+    forget_processes(folder_.path());
     shadow_ends_with(0);
     behave(
         "[ $1 = --mixed-gpus ] && { shift; run=$1; record=$3; }\n"
@@ -20,12 +21,6 @@ class CalibratedCells : public RunSweep {
         "  cp -r $base/one $record; exit 0 ;;\n"
         "esac\n");
     cells("");
-  }
-  void prepare(const std::string& name, const DumpedRun& dumped) {
-    dumped.write(folder_ / name);
-    for (const auto& entry : fs::recursive_directory_iterator(folder_ / name)) {
-      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
-    }
   }
   void shadow_ends_with(int code) { folder_.file("shadow-code", std::to_string(code)); }
   void cells(const std::string& more, const std::string& worlds = "[2]") {

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/cell_patterns.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/error.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 const std::vector<std::string> cell_ids = {"tied-1f1b-w2", "tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4",
                                            "odd,one-afab-w1"};

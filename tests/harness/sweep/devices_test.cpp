@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Devices of a sweep's trainers: their kind, and the GPUs of each case with parallel jobs.
-#include <cstdlib>
-
+#include "tests/environment_variable.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {
@@ -11,17 +10,8 @@ namespace {
 class Devices : public RunSweep {
  protected:
   Devices() {
-    if (const char* own = std::getenv(variable)) own_ = own;
-    unsetenv(variable);
     behave("[ $me = 0 ] && echo \"${CUDA_VISIBLE_DEVICES-all}\" >> $base/sees-$(basename $record)\n");
     cells("device = \"cuda\"\n");
-  }
-  ~Devices() override {
-    if (own_) {
-      setenv(variable, own_->c_str(), 1);
-    } else {
-      unsetenv(variable);
-    }
   }
   void cells(const std::string& keys) {
     sweep_file(keys + "run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
@@ -29,7 +19,7 @@ class Devices : public RunSweep {
   std::string sees(const std::string& record) const { return bytes_of(folder_ / ("sees-" + record)); }
 
   static constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
-  std::optional<std::string> own_;
+  const EnvironmentVariable own_{variable, nullptr};  ///< put back at the end
 };
 
 TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {

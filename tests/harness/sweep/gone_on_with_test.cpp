@@ -14,6 +14,7 @@ class RunOfTwoParts : public RunSweep {
         "resume_schedule = \"1f1b\"\n");
   }
   static constexpr const char* id = "a-1f1b-w1-resumed-at-3-from-afab-w2";
+  const fs::path begun_ = folder_ / "out/launches" / ("begun-" + std::string(id));
 };
 
 TEST_F(RunOfTwoParts, TheFirstIsStoppedAndTheSecondGoesOnFromItsCheckpointAndIsJudged) {
@@ -24,16 +25,15 @@ TEST_F(RunOfTwoParts, TheFirstIsStoppedAndTheSecondGoesOnFromItsCheckpointAndIsJ
   EXPECT_TRUE(result.verdict.holds);
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline record",
                                    std::string("plumbline-pipeline ") + id));
-  const std::string begun = bytes_of(folder_ / "out/launches" / ("begun-" + std::string(id)) / "command.txt");
+  const std::string begun = bytes_of(begun_ / "command.txt");
   EXPECT_THAT(begun, AllOf(HasSubstr("fake-mpirun -n 2"), HasSubstr("--stop-after 3"), HasSubstr("--checkpoint")));
-  EXPECT_THAT(bytes_of(folder_ / "out/launches" / ("begun-" + std::string(id)) / "run.toml"), HasSubstr("afab"));
+  EXPECT_THAT(bytes_of(begun_ / "run.toml"), HasSubstr("afab"));
   const std::string command = bytes_of(folder_ / "out/launches" / id / "command.txt");
   EXPECT_THAT(command, AllOf(HasSubstr("fake-mpirun -n 1"), HasSubstr("--resume"), HasSubstr("step-00000003")));
   ASSERT_THAT(judged_, SizeIs(1));
   EXPECT_EQ(judged_[0].request->first_step, 3);
   EXPECT_EQ(judged_[0].reference_request->first_step, 0);
-  EXPECT_FALSE(fs::exists(folder_ / "out/launches" / ("begun-" + std::string(id)) / "checkpoints"))
-      << "it is as large as the model";
+  EXPECT_FALSE(fs::exists(begun_ / "checkpoints")) << "it is as large as the model";
 }
 
 TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
@@ -55,8 +55,7 @@ TEST_F(RunOfTwoParts, TheCheckpointStaysWhereTheSecondPartFails) {
 
   EXPECT_FALSE(run().verdict.holds);
 
-  EXPECT_TRUE(fs::exists(folder_ / "out/launches" / ("begun-" + std::string(id)) / "checkpoints/step-00000003"))
-      << "to go on from by hand";
+  EXPECT_TRUE(fs::exists(begun_ / "checkpoints/step-00000003")) << "to go on from by hand";
 }
 
 TEST_F(RunSweep, TheReferenceMayMakeTheFirstPart) {
@@ -79,12 +78,7 @@ TEST_F(RunSweep, TheReferenceMakesAFirstPartOnOneRankAlone) {
   folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\nsteps = 5\n");
   const auto refused = [&](const std::string& cell) {
     sweep_file("[[cell]]\nrun = \"a.toml\"\nschedule = \"sequential\"\n" + cell);
-    try {
-      read_sweep_file(options_.sweep_file);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing");
+    return error_of<InputError>([&] { read_sweep_file(options_.sweep_file); });
   };
   EXPECT_THAT(refused("world_size = 2\nresume_at = 2\nresume_schedule = \"1f1b\"\n"), HasSubstr("runs on 1 rank"));
   EXPECT_THAT(refused("world_size = 1\nresume_at = 2\n"), HasSubstr("resume_schedule"));

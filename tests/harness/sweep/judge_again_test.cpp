@@ -2,25 +2,13 @@
 // The whole way from records on disk to a verdict on them, with the real judge and the real report.
 #include "harness/sweep/judge_again.hpp"
 
-#include <gmock/gmock.h>
-
-#include <functional>
-
-#include "harness/judge/judge.hpp"
-#include "harness/sweep/kept_sweep.hpp"
-#include "harness/sweep/sweep_folder.hpp"
 #include "reports/report.hpp"
-#include "support/files.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
-#include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class JudgeAgain : public FinishedSweepFolder {
  protected:
@@ -84,22 +72,18 @@ TEST_F(JudgeAgain, OneDigestChangedInAKeptRecordIsRedAndReportAloneDoesNotSeeIt)
   EXPECT_THAT(page(), AllOf(HasSubstr("<title>Does not hold"), Not(HasSubstr("computed the same bits"))));
 }
 
-TEST_F(JudgeAgain, ACellWithoutAFindingWasNotRun) {
-  fs::remove_all(folder_ / "out/launches/c");
-
-  const Verdict verdict = judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(verdict.not_run, ::testing::ElementsAre("c: the sweep ended before"));
-}
-
-TEST_F(JudgeAgain, ACellThatWasInterruptedWasNotRun) {
+TEST_F(JudgeAgain, ACellThatWasInterruptedOrHasNoFindingWasNotRun) {
   const fs::path finding = folder_ / "out/launches/c/finding.json";
   LaunchFinding interrupted = read_launch_finding(finding);
   interrupted.interrupted = true;
   write_json(finding, to_json(interrupted));
+  EXPECT_THAT(judge().not_run, ElementsAre("c: the sweep ended before"));
+  fs::remove(finding);
 
-  EXPECT_THAT(judge().not_run, ::testing::ElementsAre("c: the sweep ended before"));
+  const Verdict verdict = judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(verdict.not_run, ElementsAre("c: the sweep ended before"));
 }
 
 // What a judge is asked again by, with a judge that only notes it.
@@ -212,7 +196,7 @@ TEST_F(AskedAgain, ACellThatWasNotRunKeepsTheReason) {
   write_verdict(out_ / "verdict.json", earlier);
   fs::remove_all(out_ / "launches/c");
 
-  EXPECT_THAT(judge().not_run, ::testing::ElementsAre("c: no room: 3 GiB are free"));
+  EXPECT_THAT(judge().not_run, ElementsAre("c: no room: 3 GiB are free"));
 }
 
 TEST_F(AskedAgain, ARemovedRecordWithoutItsVerdictWasNotJudged) {
@@ -221,7 +205,7 @@ TEST_F(AskedAgain, ARemovedRecordWithoutItsVerdictWasNotJudged) {
   const Verdict verdict = judge();
 
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(verdict.not_run, ::testing::ElementsAre("c: the sweep ended before"));
+  EXPECT_THAT(verdict.not_run, ElementsAre("c: the sweep ended before"));
   EXPECT_EQ(asked_.id, "") << "there is nothing to judge";
 }
 

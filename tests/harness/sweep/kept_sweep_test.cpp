@@ -2,20 +2,14 @@
 // The stored plan of a sweep: everything that rejudging needs.
 #include "harness/sweep/kept_sweep.hpp"
 
-#include <gmock/gmock.h>
-
 #include "harness/judge/judge.hpp"
 #include "support/error.hpp"
-#include "support/files.hpp"
 #include "support/hash.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class KeptPlans : public ::testing::Test {
  protected:
@@ -174,11 +168,7 @@ TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
   EXPECT_EQ(kept.references[1].id, "b");
   EXPECT_EQ(kept.references[1].run, "b.toml");
   EXPECT_EQ(kept.cells.size(), 3U);
-}
-
-TEST_F(KeepingOfAPlan, KnowsTheTier) {
   file_.calibrated = true;
-
   EXPECT_EQ(keep().comparison_mode, ComparisonMode::calibrated);
 }
 

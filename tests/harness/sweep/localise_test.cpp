@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/localise.hpp"
 
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <cstring>
-#include <ostream>
 
 #include "record/digest.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
-#include "support/toml_library.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
 
 std::vector<std::byte> bytes_in(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
@@ -103,18 +98,6 @@ TEST_F(FirstElement, NeedsBothTensors) {
   EXPECT_FALSE(first_element(divergence(2), folder_ / "one", folder_ / "other"));
 }
 
-/// A tensor of four elements, and what a person reads of the second's difference.
-struct OfKind {
-  const char* name;
-  std::string dtype;
-  std::vector<std::byte> expected, got;
-  std::string words;  ///< empty: nothing is said
-};
-
-void PrintTo(const OfKind& kind, std::ostream* out) {
-  *out << kind.name;
-}
-
 template <typename Number>
 std::vector<std::byte> second_is(Number number) {
   const std::vector<Number> values{1, number, 3, 4};
@@ -122,40 +105,42 @@ std::vector<std::byte> second_is(Number number) {
   return {bytes.begin(), bytes.end()};
 }
 
-class ElementOfKind : public ::testing::TestWithParam<OfKind> {};
+TEST(ElementOfKind, IsShownAsItsKindIs) {
+  /// A tensor of four elements, and what a person reads of the second's difference.
+  struct Case {
+    std::string dtype;
+    std::vector<std::byte> expected, got;
+    std::string words;  ///< empty: nothing is said
+  };
+  const std::vector<Case> cases = {
+      {"float64", second_is(2.0), second_is(2.5), "element [1] of 4: expected 2, got 2.5; 1 of 4 elements differ"},
+      {"int64", second_is(std::int64_t{2}), second_is(std::int64_t{-7}),
+       "element [1] of 4: expected 2, got -7; 1 of 4 elements differ"},
+      {"float32", second_is(2.0F), second_is(std::nanf("")),
+       "element [1] of 4: expected 2, got nan; 1 of 4 elements differ"},
+      {"float32", second_is(0x1p-149F), second_is(-0x1p-149F),
+       "element [1] of 4: expected 1e-45, got -1e-45 (2 ULP); 1 of 4 elements differ"},
+      {"float64", second_is(2.0), second_is(2.0F), ""}};
+  for (const auto& [dtype, expected, got, words] : cases) {
+    const TemporaryFolder folder;
+    const auto dump = [&](const char* record, const std::string& kind, const std::vector<std::byte>& bytes) {
+      const auto path = folder / record / "rank-0/dumps/step-0.safetensors";
+      make_folder(path.parent_path());
+      write_safetensors(path, {{"gradient/w", {kind, {4}, bytes}}});
+      return tensor_digest(kind, {4}, bytes);
+    };
+    Finding found;
+    found.step = 0;
+    found.rank = 0;
+    found.expected = dump("one", dtype, expected);
+    // the kind of what was got is that of the reference but where the sizes tell another
+    found.got = dump("other", got.size() == expected.size() ? dtype : "float32", got);
 
-TEST_P(ElementOfKind, IsShownAsItsKindIs) {
-  const OfKind& kind = GetParam();
-  const TemporaryFolder folder;
-  const auto place = [&](const char* record) { return folder / record / "rank-0/dumps/step-0.safetensors"; };
-  for (const char* record : {"one", "other"}) make_folder(place(record).parent_path());
-  // the kind of what was got is that of the reference but where the sizes tell another
-  const std::string of_got = kind.got.size() == kind.expected.size() ? kind.dtype : "float32";
-  write_safetensors(place("one"), {{"gradient/w", {kind.dtype, {4}, kind.expected}}});
-  write_safetensors(place("other"), {{"gradient/w", {of_got, {4}, kind.got}}});
-  Finding found;
-  found.step = 0;
-  found.rank = 0;
-  found.expected = tensor_digest(kind.dtype, {4}, kind.expected);
-  found.got = tensor_digest(of_got, {4}, kind.got);
+    const auto difference = first_element(found, folder / "one", folder / "other");
 
-  const auto difference = first_element(found, folder / "one", folder / "other");
-
-  EXPECT_EQ(difference ? to_text(*difference) : "", kind.words);
+    EXPECT_EQ(difference ? to_text(*difference) : "", words) << dtype;
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Of, ElementOfKind,
-    ::testing::Values(OfKind{"Doubles", "float64", second_is(2.0), second_is(2.5),
-                             "element [1] of 4: expected 2, got 2.5; 1 of 4 elements differ"},
-                      OfKind{"Integers", "int64", second_is(std::int64_t{2}), second_is(std::int64_t{-7}),
-                             "element [1] of 4: expected 2, got -7; 1 of 4 elements differ"},
-                      OfKind{"NotANumber", "float32", second_is(2.0F), second_is(std::nanf("")),
-                             "element [1] of 4: expected 2, got nan; 1 of 4 elements differ"},
-                      OfKind{"OtherSigns", "float32", second_is(0x1p-149F), second_is(-0x1p-149F),
-                             "element [1] of 4: expected 1e-45, got -1e-45 (2 ULP); 1 of 4 elements differ"},
-                      OfKind{"OtherKinds", "float64", second_is(2.0), second_is(2.0F), ""}),
-    [](const auto& tested) { return tested.param.name; });
 
 TEST_F(FirstElement, DumpsOfOtherStepsGo) {
   for (const char* step : {"initial", "0", "1"})

@@ -23,9 +23,7 @@ class OwnCommands : public RunSweep {
     program(folder_, "my place/train.sh", their_trainer);
     write_run(synthetic_reference({}), place_ / "prepared/w1");
     write_run(synthetic_candidate({}), place_ / "prepared/w2");
-    for (const auto& entry : fs::recursive_directory_iterator(place_ / "prepared")) {
-      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
-    }
+    forget_processes(place_ / "prepared");
     how("right", "cp -r prepared/w$world $record");
     sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/parallel_jobs.hpp"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,12 +10,11 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
 
 /// Runs of these ranks: in which order they started, the slots of each, and how many were under way at once.
 struct Started {
@@ -65,6 +62,7 @@ TEST(ParallelJobs, OneOfMoreRanksThanSlotsTakesThemAll) {
 
   EXPECT_THAT(all.order, ElementsAre(0, 2, 1));
   EXPECT_THAT(all.slots[1], ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(started({2, 2}, 4).slots, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3))) << "each has its own";
 }
 
 TEST(ParallelJobs, WhatOneThrowsEndsAllButThoseUnderWay) {
@@ -93,18 +91,6 @@ TEST(ParallelJobs, TheFirstThingThrownIsToldAndARunThatMayNotBeginDoesNot) {
   EXPECT_EQ(error_of<SystemError>([&] { run_parallel_jobs(runs, 1, [] {}); }), "the first");
   EXPECT_EQ(error_of<SystemError>([&] { run_parallel_jobs(runs, 2, [] {}); }), "a stop was asked for");
   EXPECT_FALSE(ran);
-}
-
-TEST(ParallelJobs, EachIsGivenSlotsOfItsOwn) {
-  std::vector<std::vector<std::int64_t>> given(2);
-  std::vector<SlottedRun> runs;
-  for (std::size_t i = 0; i < 2; ++i) {
-    runs.push_back({2, [] {}, [&given, i](const std::vector<std::int64_t>& slots) { given[i] = slots; }, [] {}});
-  }
-
-  run_parallel_jobs(runs, 4, [] {});
-
-  EXPECT_THAT(given, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
 }
 
 /// Whether a tick came while it ran; waits long for one, in a thread of its own.

@@ -2,18 +2,14 @@
 // Arguments and start of a case's commands, without a sweep.
 #include "harness/sweep/planned_command.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Pair;
 using Words = std::vector<std::string>;
 
 /// On four ranks; both commands end in the word `more`.
@@ -126,6 +122,43 @@ TEST(PlannedCommand, WhoseProgramCannotBeStartedSaysWhy) {
             (folder / "notes.txt").string() + " cannot be executed (chmod +x)");
   EXPECT_EQ(error_of<InputError>([&] { program_named("no-such-program"); }),
             "no-such-program is not on this machine's PATH");
+}
+
+const Placeholders given_values = {{"port", "29500"}, {"world", "4"}};
+
+TEST(Placeholders, AreNamedInTheirOrderAsOftenAsTheyStandThere) {
+  EXPECT_THAT(placeholders_in("--at={port}/w{world}-{port}"), ElementsAre("port", "world", "port"));
+  EXPECT_THAT(placeholders_in("train.sh"), IsEmpty());
+}
+
+TEST(Placeholders, AreFilledInAndWhatStandsAroundThemStays) {
+  EXPECT_EQ(filled_in("w{world} at {port}.", given_values), "w4 at 29500.");
+}
+
+TEST(Placeholders, ABraceWrittenTwiceStandsForItself) {
+  EXPECT_EQ(filled_in("{{world}}", given_values), "{world}");
+  EXPECT_EQ(filled_in("{{{world}}}", given_values), "{4}");
+  EXPECT_EQ(filled_in("a}}b{{", given_values), "a}b{");
+  EXPECT_THAT(placeholders_in("{{world}}"), IsEmpty());
+}
+
+TEST(Placeholders, ABraceAloneIsRefusedWithHowToWriteIt) {
+  for (const std::string text : {"{world", "{a{world}", "{", "{a{{b}"}) {
+    EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
+              "\"" + text + "\": a { alone; write {{ for a literal one");
+  }
+  for (const std::string text : {"world}", "}", "{world}}"}) {
+    EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
+              "\"" + text + "\": a } alone; write }} for a literal one");
+  }
+}
+
+TEST(Placeholders, ANameWithoutAValueIsToldWithThoseThatHaveOne) {
+  EXPECT_EQ(error_of<InputError>([] { filled_in("w{wrld}", given_values); }),
+            "\"w{wrld}\": there is no placeholder {wrld}; did you mean {world}? There are {port}, {world}; {{ and }} "
+            "are literal braces");
+  EXPECT_THAT(error_of<InputError>([] { filled_in("{learning_rate}", given_values); }),
+              HasSubstr("there is no placeholder {learning_rate}. There are {port}, {world};"));
 }
 
 }  // namespace

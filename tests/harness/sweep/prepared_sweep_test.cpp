@@ -105,17 +105,5 @@ TEST_F(PrepareSweep, RefusesWhatTheCellsAloneAreAsked) {
   expect_refused_alike<InputError>("partition `fastest` is unknown");
 }
 
-TEST_F(PrepareSweep, RefusesMoreRowsThanCanBeListedAtOnce) {
-  const auto expect_words = [&](const std::string& data, const std::string& words) {
-    folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\n" + data);
-    expect_refused_alike<InputError>(words);
-  };
-
-  expect_words("lengths = [4]\nbatch = 1000000000\n", "b.toml, key data.batch: 1 microbatches of 1000000000 rows");
-  expect_words("lengths = [4]\nbatch = 9223372036854775807\n", "key data.batch");
-  expect_words("lengths = [4]\nmicrobatches = 2000\nbatch = 1000\n", "exceed 1000000 rows a step");
-  expect_words("lengths = [4, []]\n", "key data.lengths: has a microbatch without rows");
-}
-
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweep files with users' commands, read without starting anything: every valid key is used, and keys that would be
 // ignored are refused.
-#include <gmock/gmock.h>
-
-#include <ostream>
-
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::Pair;
-using ::testing::SizeIs;
 
 class ReadUserCommands : public ::testing::Test {
  protected:
@@ -113,67 +101,54 @@ TEST_F(ReadUserCommands, CommandsOfCellsAloneMakeASweepOfCommands) {
               HasSubstr("key candidate: is missing"));
 }
 
-struct RefusedFile {
-  std::string rest;  ///< behind commands that are right
-  std::string words;
-};
-
-void PrintTo(const RefusedFile& file, std::ostream* out) {
-  *out << file.words;
+TEST_F(ReadUserCommands, WhatCannotBeIsRefusedWithWhy) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      // behind commands that are right
+      {"world_sizes = [2]\nsteps = 1000000001\n", "1000000001 is not possible"},
+      {"world_sizes = [2]\nseed = -1\n", "an integer from 0 to 1000000000"},
+      {"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it must be an integer from 1"},
+      {"world_sizes = [2]\ndevice = \"tpu\"\n", "\"tpu\" is not known; give cpu, cuda"},
+      {"world_sizes = [2]\nlevel = \"none\"\n", "give summary, full, dump"},
+      {"world_sizes = [0]\n", "0 is not a world size"},
+      {"world_sizes = [1025]\n", "1025 is not a world size"},
+      {"world_sizes = [2]\nschedules = [\"\"]\n", "holds an empty name"},
+      {"schedules = [\"1f1b\"]\n[[cell]]\nworld_size = 2\n", "has no effect without world_sizes"},
+      {"[[cell]]\nschedule = \"1f1b\"\n", "world_size: is missing"},
+      {"[[cell]]\nworld_size = 2\ncandidate = []\n", "names no program"},
+      {"[[cell]]\nworld_size = 2\ncandidate = [\"\", \"{record}\"]\n", "names no program"},
+      {"[[cell]]\nworld_size = 2\nreference = [\"./train.sh\"]\n",
+       "its reference: holds no {record}, so all runs would write to the same folder"},
+      {"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{wrld}\"]\n",
+       "its candidate: \"{wrld}\": there is no placeholder {wrld}"},
+      {"world_sizes = [2]\n[environment]\n\"A=B\" = \"c\"\n", "\"A=B\" is not a variable name"},
+      {"world_sizes = [2]\n[environment]\n\"\" = \"c\"\n", "\"\" is not a variable name"},
+      {"world_sizes = [2]\n[environment]\nA = \"{hwo}\"\n", "there is no placeholder {hwo}"},
+      {"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is reserved by plumbline"},
+      {"world_sizes = [2]\n[values]\nport = 1\n", "port is reserved by plumbline"},
+      {"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is reserved by plumbline"},
+      {"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is not a placeholder name"},
+      {"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is not a placeholder name"},
+      {"world_sizes = [2]\n[values]\nh-w = 1\n", "\"h-w\" is not a placeholder name"},
+      {"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is not a placeholder name"},
+      {"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is not a placeholder name"},
+      {"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
+      {"world_sizes = [2]\n[values]\nrecord = \"here\"\n", "record is reserved by plumbline"},
+      {"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
+      {"[[cell]]\nworld_size = 2\nhow = 1\nhoow = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{how}\"]\n",
+       "hoow is no key, and no command or variable has a placeholder {hoow} for it; did you mean how?"},
+      {"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{schedule}\"]\n",
+       "there is no placeholder {schedule}"},
+      {"run = [\"train.sh\"]\nworld_sizes = [2]\n", "keep one"},
+      {"[[cell]]\nrun = \"train.sh\"\nworld_size = 2\n", "cell[0].run: "},
+      {"world_sizes = [2]\nlauncher = \"srun -n {world}\"\n", "no command holds {launcher}"},
+      {"", "nothing to run"},
+      {"world_sizes = [2]\ndtype = \"float31\"\n", "float31"},
+      {"world_sizes = [2, 2]\n", "is in the sweep twice"},
+      {"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
+      {"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
+       "port is reserved by plumbline"}};
+  for (const auto& [rest, words] : cases) EXPECT_THAT(refusal(commands_ + rest), HasSubstr(words)) << rest;
 }
-
-class UserCommandsThatCannotBe : public ReadUserCommands, public ::testing::WithParamInterface<RefusedFile> {};
-
-TEST_P(UserCommandsThatCannotBe, AreRefusedWithWhy) {
-  EXPECT_THAT(refusal(commands_ + GetParam().rest), HasSubstr(GetParam().words));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Files, UserCommandsThatCannotBe,
-    ::testing::Values(
-        RefusedFile{"world_sizes = [2]\nsteps = 1000000001\n", "1000000001 is not possible"},
-        RefusedFile{"world_sizes = [2]\nseed = -1\n", "an integer from 0 to 1000000000"},
-        RefusedFile{"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it must be an integer from 1"},
-        RefusedFile{"world_sizes = [2]\ndevice = \"tpu\"\n", "\"tpu\" is not known; give cpu, cuda"},
-        RefusedFile{"world_sizes = [2]\nlevel = \"none\"\n", "give summary, full, dump"},
-        RefusedFile{"world_sizes = [0]\n", "0 is not a world size"},
-        RefusedFile{"world_sizes = [1025]\n", "1025 is not a world size"},
-        RefusedFile{"world_sizes = [2]\nschedules = [\"\"]\n", "holds an empty name"},
-        RefusedFile{"schedules = [\"1f1b\"]\n[[cell]]\nworld_size = 2\n", "has no effect without world_sizes"},
-        RefusedFile{"[[cell]]\nschedule = \"1f1b\"\n", "world_size: is missing"},
-        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = []\n", "names no program"},
-        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"\", \"{record}\"]\n", "names no program"},
-        RefusedFile{"[[cell]]\nworld_size = 2\nreference = [\"./train.sh\"]\n",
-                    "its reference: holds no {record}, so all runs would write to the same folder"},
-        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{wrld}\"]\n",
-                    "its candidate: \"{wrld}\": there is no placeholder {wrld}"},
-        RefusedFile{"world_sizes = [2]\n[environment]\n\"A=B\" = \"c\"\n", "\"A=B\" is not a variable name"},
-        RefusedFile{"world_sizes = [2]\n[environment]\n\"\" = \"c\"\n", "\"\" is not a variable name"},
-        RefusedFile{"world_sizes = [2]\n[environment]\nA = \"{hwo}\"\n", "there is no placeholder {hwo}"},
-        RefusedFile{"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is reserved by plumbline"},
-        RefusedFile{"world_sizes = [2]\n[values]\nport = 1\n", "port is reserved by plumbline"},
-        RefusedFile{"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is reserved by plumbline"},
-        RefusedFile{"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is not a placeholder name"},
-        RefusedFile{"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is not a placeholder name"},
-        RefusedFile{"world_sizes = [2]\n[values]\nh-w = 1\n", "\"h-w\" is not a placeholder name"},
-        RefusedFile{"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is not a placeholder name"},
-        RefusedFile{"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is not a placeholder name"},
-        RefusedFile{"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
-        RefusedFile{"world_sizes = [2]\n[values]\nrecord = \"here\"\n", "record is reserved by plumbline"},
-        RefusedFile{"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
-        RefusedFile{
-            "[[cell]]\nworld_size = 2\nhow = 1\nhoow = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{how}\"]\n",
-            "hoow is no key, and no command or variable has a placeholder {hoow} for it; did you mean how?"},
-        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{schedule}\"]\n",
-                    "there is no placeholder {schedule}"},
-        RefusedFile{"run = [\"train.sh\"]\nworld_sizes = [2]\n", "keep one"},
-        RefusedFile{"[[cell]]\nrun = \"train.sh\"\nworld_size = 2\n", "cell[0].run: "},
-        RefusedFile{"world_sizes = [2]\nlauncher = \"srun -n {world}\"\n", "no command holds {launcher}"},
-        RefusedFile{"", "nothing to run"}, RefusedFile{"world_sizes = [2]\ndtype = \"float31\"\n", "float31"},
-        RefusedFile{"world_sizes = [2, 2]\n", "is in the sweep twice"},
-        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
-        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
-                    "port is reserved by plumbline"}));
 
 // Small letters, digits and _, from the first of them to the last.
 TEST_F(ReadUserCommands, NamesOfValuesMayHoldLettersDigitsAndUnderscores) {

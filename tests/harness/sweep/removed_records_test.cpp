@@ -54,9 +54,9 @@ TEST_F(KeepFailures, ResumedNothingRunsAgainAndUnderAnotherJudgeWhatIsGoneDoes) 
   options_.judge = "another judge";
   folder_.file("mended", "");
   run();
-  EXPECT_THAT(calls(), ::testing::Contains("plumbline-reference b"));
-  EXPECT_THAT(calls(), ::testing::Contains("plumbline-pipeline b-1f1b-w2"));
-  EXPECT_THAT(calls(), Not(::testing::Contains("plumbline-reference a")));
+  EXPECT_THAT(calls(), Contains("plumbline-reference b"));
+  EXPECT_THAT(calls(), Contains("plumbline-pipeline b-1f1b-w2"));
+  EXPECT_THAT(calls(), Not(Contains("plumbline-reference a")));
 }
 
 /// A sweep's folder and verdict: references r and s, the cases c and d of r, e of s.

@@ -3,24 +3,18 @@
 // the judge checks only what is requested.
 #include "harness/sweep/run_facts.hpp"
 
-#include <gmock/gmock.h>
-
-#include "harness/judge/request/request.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class MakeRequest : public ::testing::Test {
  protected:
@@ -117,6 +111,8 @@ level = "summary"
   ASSERT_TRUE(asked.evaluation) << "that there is to be none is asked for too";
   EXPECT_FALSE(*asked.evaluation);
   EXPECT_EQ(asked.accumulation_digest, "");
+  reference_.accumulation = "unit,microbatch\n";
+  EXPECT_EQ(of_reference().accumulation_digest, hash_hex(reference_.accumulation));
 }
 
 // Defaults of docs/run-file.md are requested as well.
@@ -172,13 +168,17 @@ TEST_F(MakeRequest, LengthsRepeatUntilThereAreAsManyMicrobatches) {
 
 TEST_F(MakeRequest, MoreRowsThanASweepTakesAreRefused) {
   data("lengths = [4]\nbatch = 1000001");
-  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("exceed 1000000 rows a step"));
+  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }),
+              HasSubstr("a.toml, key data.batch: 1 microbatches of 1000001 rows exceed 1000000 rows a step"));
+  data("lengths = [4]\nbatch = 9223372036854775807");
+  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("key data.batch"));
   data("lengths = [4]\nbatch = 1000\nmicrobatches = 1001");
   EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("1001 microbatches of 1000 rows exceed"));
   data("lengths = [4]\nbatch = 1000\nmicrobatches = 1000");
   EXPECT_THAT(lengths(), SizeIs(1000));
   data("lengths = [[4], []]");
-  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }), HasSubstr("a microbatch without rows"));
+  EXPECT_THAT(error_of<InputError>([&] { of_reference(); }),
+              HasSubstr("key data.lengths: has a microbatch without rows"));
 }
 
 TEST_F(MakeRequest, WithoutLengthsThereIsNoMicrobatch) {

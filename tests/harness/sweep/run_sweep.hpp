@@ -2,7 +2,6 @@
 // A sweep with fake launcher and trainers, in its own folder.
 #pragma once
 
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,16 +19,11 @@
 #include "support/files.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 /// Work of both fakes: log the call, claim the record, write what a sweep reads. $1 RUN.toml, $3 record.
 const char* const trainer = R"sh(
@@ -41,6 +35,18 @@ echo '{"machine": {"cpu": "fake"}, "versions": {}, "environment": {}, "device": 
 sleep 0.05
 ended "$record" $me ok 0
 )sh";
+
+/// A verdict of a case that these checks do not let hold.
+inline CellVerdict failing_cell(const std::string& id, const std::vector<std::string>& checks) {
+  CellVerdict verdict;
+  verdict.id = id;
+  verdict.holds = checks.empty();
+  for (const auto& name : checks) {
+    verdict.checks.emplace_back().name = name;
+    verdict.checks.back().outcome = Outcome::fails;
+  }
+  return verdict;
+}
 
 class RunSweep : public ::testing::Test {
  protected:
@@ -87,10 +93,7 @@ class RunSweep : public ::testing::Test {
     write_run(synthetic_candidate(one_stage()), folder_ / "of-w1");
     write_run(synthetic_candidate({}), folder_ / "of-w2");
     write_run(synthetic_reference({}), folder_ / "of-reference");
-    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
-      if (entry.path().filename() == "progress")
-        fs::resize_file(entry.path(), 0);  // has the id of this process, not of a rank's
-    }
+    forget_processes(folder_.path());
   }
   SweepResult run() {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);

@@ -24,15 +24,7 @@ class SecondRunOf : public RunSweep {
                              const std::optional<fs::path>& repeated) {
       const auto& failing = given_.empty() ? first_ : second_;
       given_.push_back({plan, reference, candidate, repeated.has_value()});
-      CellVerdict verdict;
-      verdict.id = plan.id;
-      verdict.holds = failing.empty();
-      for (const auto& name : failing) {
-        CheckResult check;
-        check.name = name;
-        check.outcome = Outcome::fails;
-        verdict.checks.push_back(check);
-      }
+      CellVerdict verdict = failing_cell(plan.id, failing);
       if (divergence_) verdict.first_divergence = divergence_;
       return verdict;
     };
@@ -162,15 +154,7 @@ TEST_F(SecondRunOf, AReferenceThatDoesNotEndWellAtLevelDumpIsToldAndTheSweepGoes
 
 TEST_F(SecondRunOf, EveryCellThatDoesNotHoldIsRunAgain) {
   cells("", "[1, 2]");
-  services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
-    CellVerdict verdict;
-    verdict.id = plan.id;
-    CheckResult check;
-    check.name = "conformance";
-    check.outcome = Outcome::fails;
-    verdict.checks.push_back(check);
-    return verdict;
-  };
+  services_.judge = [](const CellPlan& plan, const auto&...) { return failing_cell(plan.id, {"conformance"}); };
 
   const auto result = run();
 
@@ -244,7 +228,7 @@ TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
   const std::string element = "element [1] of 2: expected 2, got 3 (4194304 ULP); 1 of 2 elements differ";
   EXPECT_EQ(first.size, "norm 1.4 x; " + element);
   EXPECT_THAT(result.verdict.cells[0].second_run->words,
-              ::testing::EndsWith("First divergence: the bits differ; norm 1.4 x; " + element));
+              EndsWith("First divergence: the bits differ; norm 1.4 x; " + element));
 }
 
 TEST_F(Localised, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
@@ -258,9 +242,8 @@ TEST_F(Localised, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
 // Or the element of one place would stand beside the words of another.
 TEST_F(Localised, WhatTheSecondRunShowsElsewhereLeavesTheFirstDivergenceAsItWas) {
   const auto judge = services_.judge;
-  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
-                        const std::optional<fs::path>& repeated) {
-    CellVerdict verdict = judge(plan, reference, candidate, repeated);
+  services_.judge = [&](const CellPlan& plan, const auto&... runs) {
+    CellVerdict verdict = judge(plan, runs...);
     if (given_.size() > 1) verdict.first_divergence->words = "the bits differ in step 1";
     return verdict;
   };

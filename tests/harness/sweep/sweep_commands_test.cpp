@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/sweep/sweep_options.hpp"
+#include "support/shell.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -10,11 +11,6 @@ SweepOptions options_of_a_sweep() {
   SweepOptions options;
   options.sweep_file = "small.toml";
   return options;
-}
-
-TEST(ResumeCommand, OfAPlainSweepIsShort) {
-  EXPECT_EQ(resume_command(options_of_a_sweep(), "reports/runs/new"),
-            "plumbline sweep small.toml --out reports/runs/new --resume");
 }
 
 TEST(ResumeCommand, SaysAllThatTheSweepWasGiven) {
@@ -55,6 +51,12 @@ TEST(CommandOfACell, RunsItIntoAFolderBesideTheSweeps) {
     options.out = out;
     EXPECT_EQ(command_of_cell(options, "a-1f1b-w2"), command + " --out my/out-a-1f1b-w2");
   }
+  options.sweep_file = "it's a $place/small.toml";
+  options.other_trainers = true;
+  options.trainers = "a place";
+  EXPECT_EQ(command_of_cell(options, "a-1f1b-w2"), "plumbline sweep " + shell_word("it's a $place/small.toml") +
+                                                       " --cells a-1f1b-w2 --keep-dumps --trainers 'a place' --out "
+                                                       "my/out-a-1f1b-w2");
 }
 
 }  // namespace

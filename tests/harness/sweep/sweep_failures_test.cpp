@@ -35,7 +35,7 @@ TEST_F(SweepFailures, OfAReferenceThatIsNotFiniteNoCellIsRun) {
   const std::string why = "the reference is not finite from step 1 on (gradient norm inf; learning rate 1e9)";
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(verdict.not_run, ElementsAre("b-1f1b-w1: " + why, "b-1f1b-w2: " + why));
-  EXPECT_THAT(calls(), Not(::testing::Contains(HasSubstr("b-1f1b"))));
+  EXPECT_THAT(calls(), Not(Contains(HasSubstr("b-1f1b"))));
   EXPECT_THAT(log(), HasSubstr("FAILED\n  " + why));
   EXPECT_FALSE(verdict.references[1].finished);
   EXPECT_EQ(verdict.references[1].reason, why);
@@ -73,8 +73,7 @@ TEST_F(SweepFailures, ARefusalThatDoesNotNameTheRunFileIsGivenItsName) {
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("a.toml: "));
 
   behave("echo \"plumbline-reference: cannot read $run:12\" >&2; exit 2\n");
-  EXPECT_THAT(error_of<InputError>([&] { run(); }),
-              ::testing::EndsWith("cannot read " + (folder_ / "a.toml").string() + ":"));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), EndsWith("cannot read " + (folder_ / "a.toml").string() + ":"));
 }
 
 // What had finished before would be lost with the folder.
@@ -113,10 +112,9 @@ TEST_F(SweepFailures, AReferenceThatFailedRunsAgainWhenTheSweepIsGoneOnWith) {
 
 TEST_F(SweepFailures, AJudgeThatRefusesARecordStopsTheSweepAndKeepsWhatWasJudged) {
   const auto judge = services_.judge;
-  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
-                        const std::optional<fs::path>& repeated) {
+  services_.judge = [&](const CellPlan& plan, const auto&... runs) {
     if (plan.id == "b-1f1b-w2") throw InputError("tensors.csv: no number");
-    return judge(plan, reference, candidate, repeated);
+    return judge(plan, runs...);
   };
 
   EXPECT_THAT(error_of<InputError>([&] { run(); }),
@@ -134,9 +132,8 @@ TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
       "[ $(basename $record)-$me = a-1f1b-w2-0 ] && { until [ -e $base/judged ]; do sleep 0.01; done; sleep 0.2; "
       "touch $base/ended; }\n");
   const auto judge = services_.judge;
-  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
-                        const std::optional<fs::path>& repeated) {
-    if (plan.world == 2) return judge(plan, reference, candidate, repeated);
+  services_.judge = [&](const CellPlan& plan, const auto&... runs) {
+    if (plan.world == 2) return judge(plan, runs...);
     folder_.file("judged", "");
     throw InputError("tensors.csv: no number");
   };
@@ -149,9 +146,8 @@ TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
 TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
   one_cell("[\"loss\"]");
   const auto judge = services_.judge;
-  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
-                        const std::optional<fs::path>& repeated) {
-    CellVerdict verdict = judge(plan, reference, candidate, repeated);
+  services_.judge = [&](const CellPlan& plan, const auto&... runs) {
+    CellVerdict verdict = judge(plan, runs...);
     verdict.holds = false;
     kill(getpid(), SIGTERM);
     return verdict;
@@ -161,6 +157,34 @@ TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
               HasSubstr("stopped by SIGTERM before a-1f1b-w2 was run again. 1 of 1 cases"));
 
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline a-1f1b-w2"));
+}
+
+// The machine's fault, which ends the sweep without a verdict on a case that was not run as asked.
+TEST_F(SweepFailures, ALauncherThatStartsOneProcessWhereTwoWereAskedForStopsTheSweep) {
+  one_cell("[\"loss\"]");
+  // $1 = -n, $2 the number of ranks, then the trainer, which tells the world it finds itself in
+  program(folder_, "fake-mpirun", "shift 2; WORLD=1 exec \"$@\"\n");
+  behave(
+      "[ -n \"$WORLD\" ] && { mkdir -p $record; echo '{\"transport\": \"mpi\", \"world_size\": 1}' > "
+      "$record/manifest.new; mv $record/manifest.new $record/manifest.json; page $record $me 0 -1 ${me}F0; sleep 0.2; "
+      "ended $record $me ok 0; exit 0; }\n");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+              AllOf(HasSubstr("started one process of plumbline-pipeline where 2 were asked for"),
+                    HasSubstr("0 of 1 cases"), HasSubstr("continue with:\n  ")));
+
+  EXPECT_FALSE(read_verdict(out_ / "verdict.json").holds);
+  EXPECT_THAT(read_verdict(out_ / "verdict.json").cells, IsEmpty());
+  EXPECT_FALSE(fs::exists(out_ / "launches/a-1f1b-w2/finding.json")) << "it is run again";
+}
+
+TEST_F(SweepFailures, AMachineThatWasPutRightLetsASweepGoOnWhereItStopped) {
+  program(folder_, "fake-mpirun", "[ -e ${0%/*}/slots ] || exit 1\n" + fake_mpirun());
+  error_of<SystemError>([&] { run(); });
+  folder_.file("slots", "");
+  options_.resume = true;
+
+  EXPECT_TRUE(run().verdict.holds);
 }
 
 }  // namespace

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_file.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/error.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string matrix = "run = [\"a.toml\"]\nworld_sizes = [1, 2]\n";
 const std::string cell = "[[cell]]\nrun = \"a.toml\"\nworld_size = 3\n";

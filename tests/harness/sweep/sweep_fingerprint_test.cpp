@@ -2,22 +2,20 @@
 // Input digests: a resumed sweep that misses a change would judge records of another trainer.
 #include "harness/sweep/sweep_fingerprint.hpp"
 
-#include <gmock/gmock.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "tests/environment_variable.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 SweepFingerprint with_shared(const std::map<std::string, std::string>& shared) {
   return {shared, {{"reference-a", "r"}, {"a-w1", "1"}, {"a-w2", "2"}}, "judge"};
@@ -93,7 +91,7 @@ class FingerprintOf : public ::testing::Test {
 TEST_F(FingerprintOf, TheSameIsTheSame) {
   EXPECT_EQ(to_json(now()), to_json(now()));
   EXPECT_EQ(now().judge, "judge");
-  EXPECT_THAT(now().runs, ::testing::ElementsAre(::testing::Key("c"), ::testing::Key("reference-r")));
+  EXPECT_THAT(now().runs, ElementsAre(::testing::Key("c"), ::testing::Key("reference-r")));
   EXPECT_FALSE(now().shared.contains("the trainers")) << "which are not ours";
 }
 
@@ -140,15 +138,13 @@ TEST_F(FingerprintOf, AProgramAndAFileThatAWordNamesCountByWhatTheyHold) {
 TEST_F(FingerprintOf, AProgramOnThePathCountsToo) {
   const std::string path = std::getenv("PATH");
   program(folder_, "some/their-train", "exit 0\n");
-  setenv("PATH", ((folder_ / "some").string() + ":" + path).c_str(), 1);
+  const EnvironmentVariable searched("PATH", ((folder_ / "some").string() + ":" + path).c_str());
   cell().command->words = {"their-train"};
   const auto before = now();
 
   std::ofstream(folder_ / "some/their-train", std::ios::app) << "# another\n";
-  const auto after = now();
-  setenv("PATH", path.c_str(), 1);
 
-  EXPECT_NE(after.runs.at("c"), before.runs.at("c"));
+  EXPECT_NE(now().runs.at("c"), before.runs.at("c"));
 }
 
 // To read many GiB each time would take too long.
@@ -184,17 +180,14 @@ TEST_F(FingerprintOf, DeviceAndTierAreShared) {
 TEST_F(FingerprintOf, VariablesThatLibrariesReadAreSharedAndNoOthers) {
   const std::string before = now().shared.at("the environment");
   for (const char* variable : {"ATEN_X", "MKL_X", "OMPI_MCA_x", "PLUMBLINE_X"}) {
-    setenv(variable, "1", 1);
+    const EnvironmentVariable first(variable, "1");
     const std::string one = now().shared.at("the environment");
-    setenv(variable, "2", 1);
-    const std::string two = now().shared.at("the environment");
-    unsetenv(variable);
+    const EnvironmentVariable second(variable, "2");
     EXPECT_NE(one, before) << variable;
-    EXPECT_NE(two, one) << variable;
+    EXPECT_NE(now().shared.at("the environment"), one) << variable;
   }
-  setenv("HOLIDAY_TORCH_", "1", 1);
+  const EnvironmentVariable another("HOLIDAY_TORCH_", "1");
   EXPECT_EQ(now().shared.at("the environment"), before);
-  unsetenv("HOLIDAY_TORCH_");
 }
 
 TEST_F(FingerprintOf, TheLauncherCountsByItsWordsAndProgram) {
@@ -353,7 +346,7 @@ TEST_F(FingerprintOfOurs, TheirLibrariesCountByWhatTheyHold) {
   program(folder_, "bin/ldd",
           "base=${0%/bin/ldd}\nfor library in first second; do\n"
           "  echo \"lib.so => $base/$library-of-${1##*/} (0x00007f00)\"\ndone\n");
-  setenv("PATH", ((folder_ / "bin").string() + ":" + path).c_str(), 1);
+  const EnvironmentVariable searched("PATH", ((folder_ / "bin").string() + ":" + path).c_str());
   const auto of_libraries = [&] { return now("ours").shared.at("the trainers' libraries"); };
   std::string before = of_libraries();
   for (const char* library : {"first-of-plumbline-reference", "second-of-plumbline-reference",
@@ -363,7 +356,6 @@ TEST_F(FingerprintOfOurs, TheirLibrariesCountByWhatTheyHold) {
     EXPECT_NE(after, before) << library;
     before = after;
   }
-  setenv("PATH", path.c_str(), 1);
 }
 
 TEST_F(FingerprintOf, TheProcessorIsShared) {

@@ -2,19 +2,16 @@
 // What a resumed sweep takes from its folder: nothing that was modified.
 #include "harness/sweep/sweep_folder.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using ::testing::Key;
 using ::testing::UnorderedElementsAre;
 

@@ -97,16 +97,5 @@ TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("trainers have changed"));
 }
 
-// Files that a run reads are inputs like the program.
-TEST_F(RunSweep, AReferenceOrAModelThatIsEditedMeanwhileEndsItToo) {
-  for (const std::string edited : {"plumbline-reference", "config.json"}) {
-    options_.out = folder_ / ("out-" + edited);
-    const std::string before = bytes_of(folder_ / edited);
-    behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/" + edited + "\n");
-    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(edited + " changed after the sweep began"));
-    folder_.file(edited, before);
-  }
-}
-
 }  // namespace
 }  // namespace plumbline::testing

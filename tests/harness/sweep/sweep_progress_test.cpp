@@ -81,5 +81,124 @@ TEST_F(SweepProgressInALog, WhatIsKeptIsCountedAndTakesNoTime) {
   EXPECT_EQ(told(), "[3/3] b  running 20 s, elapsed 50 s, about 10 s left\n");
 }
 
+/// Runs of weight 1 that take these seconds each, looked at every tenth of a second: what is told at each look.
+std::vector<double> told(RemainingTime& remaining, const std::vector<double>& seconds) {
+  std::vector<double> left;
+  double now = 0;
+  for (const double each : seconds) {
+    remaining.begin(now, 1);
+    for (double at = 0; at < each; at += 0.1) {
+      if (const auto told = remaining.left_s(now + at)) left.push_back(*told);
+    }
+    now += each;
+    remaining.end(now, 1);
+  }
+  return left;
+}
+
+bool climbs(const std::vector<double>& left) {
+  for (std::size_t i = 1; i < left.size(); ++i) {
+    if (left[i] > left[i - 1] + 1e-9) return true;
+  }
+  return false;
+}
+
+TEST(RemainingTime, DoesNotClimbWhileRunsTakeWhatTheyShould) {
+  RemainingTime alike(10), quicker(10);
+
+  EXPECT_FALSE(climbs(told(alike, std::vector(10, 2.0))));
+  EXPECT_FALSE(climbs(told(quicker, {3, 2, 2.5, 1, 2, 1.5, 2, 2, 1, 1})));
+}
+
+TEST(RemainingTime, FallsWithTheTimeThatPasses) {
+  RemainingTime remaining(4);
+
+  const auto left = told(remaining, {2, 2, 2, 2});
+
+  EXPECT_NEAR(left.front(), 6, 1e-9) << "nothing is told before the first has ended";
+  EXPECT_NEAR(left.back(), 0.1, 1e-6);
+}
+
+TEST(RemainingTime, ClimbsWhereARunTrulyTakesLonger) {
+  RemainingTime remaining(10);
+
+  EXPECT_TRUE(climbs(told(remaining, {1, 1, 8, 1})));
+}
+
+TEST(RemainingTime, IsWeighedByWhatRunsAre) {
+  RemainingTime remaining(11);
+  remaining.begin(0, 1);
+  remaining.end(2, 1);
+  remaining.begin(2, 10);
+
+  EXPECT_NEAR(*remaining.left_s(2), 20, 1e-9);
+  EXPECT_NEAR(*remaining.left_s(12), 10, 1e-9);
+}
+
+TEST(RemainingTime, WhatIsKeptCountsForNothing) {
+  RemainingTime remaining(10);
+  remaining.skip(8);
+  EXPECT_FALSE(remaining.left_s(0));
+  remaining.begin(5, 1);
+  remaining.end(6, 1);
+  remaining.begin(6, 1);
+
+  EXPECT_NEAR(*remaining.left_s(6), 1, 1e-9);
+  remaining.end(7, 1);
+  EXPECT_FALSE(remaining.left_s(7)) << "nothing is left";
+}
+
+// A unit of work takes 10 s. Of six one ended at 10 s, two have been under way since then, three are to come.
+TEST(RemainingTime, OfRunsSideBySideThoseThatGoOnAreCountedAsRunning) {
+  RemainingTime remaining(6);
+  remaining.begin(0, 1);
+  remaining.begin(5, 2);
+  remaining.end(10, 1);
+
+  EXPECT_NEAR(*remaining.left_s(10), 20 + 30, 1e-9);
+  EXPECT_NEAR(*remaining.left_s(31), 30, 1e-9) << "since 30 they are late: what comes after them is left";
+}
+
+TEST(RemainingTime, OfRunsSideBySideTheOneThatBeganFirstIsNotLateWhenTheOtherBegins) {
+  RemainingTime remaining(6);
+  remaining.begin(0, 1);
+  remaining.end(10, 1);
+  remaining.begin(10, 2);
+  remaining.begin(15, 1);
+
+  EXPECT_NEAR(*remaining.left_s(15), 30 - 5 + 20, 1e-9);
+  EXPECT_NEAR(*remaining.left_s(32), 30 - 22 + 20, 1e-9) << "the three under way have until 40";
+}
+
+TEST(RemainingTime, WhatLiesBetweenRunsCountsAsTimeSpent) {
+  RemainingTime remaining(4);
+  remaining.begin(0, 1);
+  remaining.end(2, 1);
+  remaining.begin(4, 1);
+  remaining.end(6, 1);
+
+  EXPECT_NEAR(*remaining.left_s(6), 6, 1e-9) << "two of four in 6 s";
+}
+
+// 2 s a unit, and ten of them: the end was told to be at 20 s.
+TEST(RemainingTime, TheEndStaysBetweenRunsAndWhereALargeOneTakesWhatItShould) {
+  RemainingTime remaining(10);
+  remaining.begin(0, 1);
+  remaining.end(2, 1);
+  EXPECT_NEAR(*remaining.left_s(2), 18, 1e-9);
+
+  EXPECT_NEAR(*remaining.left_s(5), 15, 1e-9) << "nothing runs";
+  remaining.begin(6, 3);
+  remaining.end(11, 3);
+  EXPECT_NEAR(*remaining.left_s(11), 9, 1e-9) << "5 s, where 6 s were expected";
+}
+
+TEST(EstimateText, IsInSecondsAndThenInMinutes) {
+  EXPECT_EQ(estimate_text(40.4), "about 40 s left");
+  EXPECT_EQ(estimate_text(89.4), "about 89 s left");
+  EXPECT_EQ(estimate_text(90), "about 2 min left");
+  EXPECT_EQ(estimate_text(200), "about 3 min left");
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -46,27 +46,6 @@ TEST_F(RunSweep, NamedCellsRunAlone) {
   EXPECT_EQ(result.verdict.selection.of_cells, 4);
 }
 
-TEST_F(RunSweep, TheCommandOfACellRunsItAgainWhateverItsPathsHold) {
-  const fs::path place = folder_ / "it's a $place";
-  fs::create_directories(place);
-  for (const char* file : {"a.toml", "b.toml", "config.json", "small.toml"}) fs::copy(folder_ / file, place / file);
-  options_.sweep_file = place / "small.toml";
-  options_.out = place / "out";
-  options_.other_trainers = true;
-  options_.cells = {"a-1f1b-w2"};
-  options_.program = "echo";
-
-  const auto result = run();
-
-  const std::string command = result.verdict.cells[0].command;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 1024> line{};
-  ASSERT_NE(std::fgets(line.data(), line.size(), pipe), nullptr);
-  pclose(pipe);
-  EXPECT_EQ(line.data(), "sweep " + options_.sweep_file.string() + " --cells a-1f1b-w2 --trainers " +
-                             folder_.path().string() + " --out " + options_.out->string() + "-a-1f1b-w2\n");
-}
-
 TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAlone) {
   std::vector<std::string> asked;
   services_.judge_reference = [&](const fs::path& record, const judging::DataCoverageRequest& request) {
@@ -87,21 +66,6 @@ TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAl
   EXPECT_FALSE(result.verdict.holds);
   EXPECT_TRUE(result.verdict.cells[0].holds);
   EXPECT_THAT(asked.back(), "a required");
-}
-
-TEST_F(RunSweep, EqualLengthsThatACellAsksForAreNotDemandedToDiffer) {
-  std::vector<bool> equal;
-  services_.judge_reference = [&](const fs::path&, const judging::DataCoverageRequest& request) {
-    equal.push_back(request.equal_lengths);
-    return std::vector<CheckResult>{};
-  };
-  sweep_file(
-      "bench = true\n[[cell]]\nrun = \"a.toml\"\nworld_size = 1\nlengths = [4, 4]\n[[cell]]\nrun = \"a.toml\"\n"
-      "world_size = 2\n");
-
-  run();
-
-  EXPECT_THAT(equal, ElementsAre(true, false));
 }
 
 TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
@@ -172,11 +136,6 @@ TEST_F(RunSweep, ItsRecordsCanBeJudgedAgainWithoutTheFilesItWasMadeFrom) {
   EXPECT_THAT(reports_, SizeIs(2));
 }
 
-TEST_F(RunSweep, AFolderWithoutASweepIsNotJudged) {
-  EXPECT_THAT(error_of<InputError>([&] { judge_again(folder_.path(), services_, nullptr, stderr); }),
-              HasSubstr("holds no sweep"));
-}
-
 TEST_F(RunSweep, ASweepOfAnOlderVersionKeepsNoPlanAndSaysSo) {
   run();
   Json kept = read_json(folder_ / "out/sweep.json");
@@ -213,16 +172,6 @@ TEST_F(RunSweep, AReferenceMeasuresASplitBackwardOnlyWhereACellHasOne) {
     const std::string command = bytes_of(folder_ / "out/launches/reference-a/command.txt");
     EXPECT_EQ(command.find("--without-split-backward") != std::string::npos, without) << command;
   }
-}
-
-TEST_F(RunSweep, AnotherListInAFileIsAnotherSweep) {
-  folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
-  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"mine.csv\"]\n");
-  run();
-  options_.resume = true;
-  folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
-
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("another sweep"));
 }
 
 TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwnAndItsEndReachesTheJudge) {
@@ -285,15 +234,8 @@ TEST_F(RunSweep, RunFileThatTheTrainerRefusesIsAnInputErrorBeforeAnyCellRuns) {
 
 TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {
   services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
-    CellVerdict verdict;
-    verdict.id = plan.id;
-    CheckResult check;
-    check.name = "gradients";
-    check.outcome = Outcome::fails;
-    check.first_divergence = Finding{};
-    check.first_divergence->words = "the bits differ";
-    verdict.first_divergence = check.first_divergence;
-    verdict.checks.push_back(check);
+    CellVerdict verdict = failing_cell(plan.id, {"gradients"});
+    verdict.first_divergence.emplace().words = "the bits differ";
     return verdict;
   };
 

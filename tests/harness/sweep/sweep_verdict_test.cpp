@@ -2,20 +2,16 @@
 // From what was found of references and cells to the verdict on the whole.
 #include "harness/sweep/sweep_verdict.hpp"
 
-#include <gmock/gmock.h>
-
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "support/files.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 /// References r and s, each with a cell, all of which have ended well and hold.
 class SweepVerdict : public ::testing::Test {

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <ostream>
 
 #include "harness/judge/audit/clipping_form.hpp"
 #include "harness/judge/audit/power.hpp"
@@ -28,10 +27,6 @@ struct Kind {
   std::string dtype, optimizer;
   bool tied;
 };
-
-void PrintTo(const Kind& kind, std::ostream* out) {
-  *out << kind.dtype << ", " << kind.optimizer << (kind.tied ? ", tied" : ", untied");
-}
 
 std::string name_of_kind(const ::testing::TestParamInfo<Kind>& info) {
   return info.param.dtype + "_" + info.param.optimizer + (info.param.tied ? "_tied" : "_untied");
@@ -157,10 +152,6 @@ struct Coefficients {
   double epsilon;
   std::vector<double> right, wrong;
 };
-
-void PrintTo(const Coefficients& of, std::ostream* out) {
-  *out << of.name;
-}
 
 class RightCoefficientsOf : public ::testing::TestWithParam<Coefficients> {};
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <ostream>
 #include <sstream>
 
 #include "harness/judge/audit/audit.hpp"
@@ -35,10 +34,6 @@ struct Change {
   std::string column, text;
   std::string item;  ///< what the finding names
 };
-
-void PrintTo(const Change& change, std::ostream* out) {
-  *out << change.file << ":" << change.line << ", " << change.column;
-}
 
 std::string change_name(const ::testing::TestParamInfo<Change>& info) {
   std::string name = split(info.param.file, '/').back() + "_" + info.param.column;

@@ -2,7 +2,6 @@
 // Impossible numbers of a single record: one changed number gives exactly one finding.
 #include <functional>
 #include <limits>
-#include <ostream>
 
 #include "tests/harness/judge/audit/audited_values.hpp"
 
@@ -16,9 +15,7 @@ constexpr float infinite = std::numeric_limits<float>::infinity();
 
 /// An evaluation after each step, on two microbatches, on the last rank of two.
 SyntheticRun evaluated_run(const std::string& level) {
-  SyntheticPlan plan;
-  plan.level = level;
-  SyntheticRun run = synthetic_candidate(plan);
+  SyntheticRun run = synthetic_candidate({.level = level});
   run.manifest["evaluation"] = {{"every", 1}, {"microbatches", 2}};
   for (std::int64_t step = 0; step < synthetic_steps; ++step) {
     run.ranks.back().evaluation.push_back({step, 0, 7, 7, 1.5F, std::string(32, 'a')});
@@ -45,10 +42,6 @@ struct ImpossibleNumber {
   std::function<void(SyntheticRun&)> change;
   std::string where, what;  ///< "rank-1/...: step 1, ...", "... (expected ..., got ...)"
 };
-
-void PrintTo(const ImpossibleNumber& number, std::ostream* out) {
-  *out << number.name;
-}
 
 std::string name_of_number(const ::testing::TestParamInfo<ImpossibleNumber>& info) {
   return info.param.name;
@@ -150,10 +143,8 @@ TEST_P(PossibleNumbers, AreDemandedOfARecordAlone) {
 TEST_P(PossibleNumbers, AreLeftToTheOtherChecksWhereTwoAreCompared) {
   SyntheticRun run = evaluated_run("summary");
   GetParam().change(run);
-  auditing::AuditOptions options;
-  options.alone = false;
-
-  EXPECT_THAT(findings_of(run, options), Not(Contains(AllOf(StartsWith(GetParam().where), EndsWith(GetParam().what)))));
+  EXPECT_THAT(findings_of(run, {.alone = false}),
+              Not(Contains(AllOf(StartsWith(GetParam().where), EndsWith(GetParam().what)))));
 }
 
 TEST(PossibleNumbersOfTensors, AreFinite) {
@@ -177,11 +168,9 @@ TEST(PossibleNumbersOfSteps, WhatFollowsFromTheFirstStepIsNotToldAgain) {
 TEST(PossibleNumbersOfEvaluations, CountAsRecomputedInTheirSumsAlone) {
   const TemporaryFolder folder;
   write_run(evaluated_run("full"), folder / "record");
-  auditing::AuditOptions compared;
-  compared.alone = false;
 
   EXPECT_EQ(audit_record(folder / "record").recomputed.at("numbers") -
-                audit_record(folder / "record", compared).recomputed.at("numbers"),
+                audit_record(folder / "record", {.alone = false}).recomputed.at("numbers"),
             3 * synthetic_steps);
 }
 

@@ -3,7 +3,6 @@
 // on ranks and in steps other than the first.
 #include <cmath>
 #include <functional>
-#include <ostream>
 
 #include "support/numbers.hpp"
 #include "tests/harness/judge/audit/audited_values.hpp"
@@ -16,10 +15,7 @@ using ::testing::ElementsAre;
 const std::string layer_norm = "model.layers.1.input_layernorm.weight";  // on rank 1 of three
 
 SyntheticPlan on_three_ranks(const std::string& optimizer = "adamw") {
-  SyntheticPlan plan;
-  plan.stages = {{"embed_tokens", "layers.0"}, {"layers.1"}, {"norm", "lm_head"}};
-  plan.optimizer = optimizer;
-  return plan;
+  return {.stages = {{"embed_tokens", "layers.0"}, {"layers.1"}, {"norm", "lm_head"}}, .optimizer = optimizer};
 }
 
 class AuditedTables : public ::testing::Test {
@@ -111,14 +107,6 @@ struct StepCell {
   std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
 };
 
-void PrintTo(const StepCell& cell, std::ostream* out) {
-  *out << cell.name;
-}
-
-std::string name_of_cell(const ::testing::TestParamInfo<StepCell>& info) {
-  return info.param.name;
-}
-
 class AuditedStepRow : public AuditedTables, public ::testing::WithParamInterface<StepCell> {};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -141,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "valid_tokens: it is not the", "(expected 10, got 9)"},
                       StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, auditing::part::loss,
                                "loss: it is not the sum", "got 0.5)"}),
-    name_of_cell);
+    [](const auto& tested) { return tested.param.name; });
 
 TEST_P(AuditedStepRow, IsRedInItsLineAndNowhereElse) {
   GetParam().change(step_row(2, 1));
@@ -189,10 +177,6 @@ struct MomentOf {
   std::string dtype;
   double share;
 };
-
-void PrintTo(const MomentOf& moment, std::ostream* out) {
-  *out << moment.dtype;
-}
 
 class AuditedMoment : public AuditedTables, public ::testing::WithParamInterface<MomentOf> {};
 
@@ -400,7 +384,7 @@ TEST_F(AuditedTables, AParameterMayStayWhereDecayMayUndoItsUpdate) {
 TEST_F(AuditedTables, AParameterOfSgdWithoutMomentumMovesByItsGradient) {
   run = synthetic_candidate(on_three_ranks("sgd"));
   run.manifest["optimizer"]["momentum"] = 0.0;
-  for (RankRecord& rank : run.ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "moment1"; });
+  run.erase(&RankRecord::tensors, [](const auto& row) { return row.kind == "moment1"; });
   TensorRow& row = tensor_row(run, 1, "parameter", layer_norm);
   row.digest = tensor_row(run, 0, "parameter", layer_norm).digest;
 

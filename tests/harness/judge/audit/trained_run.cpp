@@ -173,7 +173,7 @@ class Training {
     Parameter& parameter = values_[row.name];
     parameter.norm = row.shape.size() == 1;
     parameter.value = draw(tied() && row.name == head ? embedding : row.name, count, static_cast<Real>(0.5));
-    if (parameter.norm) std::fill(parameter.value.begin(), parameter.value.end(), Real{1});
+    if (parameter.norm) std::ranges::fill(parameter.value, Real{1});
     parameter.moment1.assign(count, 0);
     parameter.moment2.assign(count, 0);
   }
@@ -392,11 +392,7 @@ std::filesystem::path TrainedRun::write(const std::filesystem::path& folder) {
 }
 
 SyntheticPlan trained_plan(const std::string& optimizer, bool tied) {
-  SyntheticPlan plan;
-  plan.optimizer = optimizer;
-  plan.tied = tied;
-  plan.level = "dump";
-  return plan;
+  return {.optimizer = optimizer, .tied = tied, .level = "dump"};
 }
 
 }  // namespace plumbline::testing

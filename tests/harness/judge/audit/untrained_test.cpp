@@ -14,8 +14,7 @@ class Untrained : public AuditedValues, public ::testing::WithParamInterface<con
     trained.untrained = {norm_weight};
     if (!plain) return;
     trained.run.manifest["optimizer"]["momentum"] = 0.0;
-    for (RankRecord& rank : trained.run.ranks)
-      std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "moment1"; });
+    trained.run.erase(&RankRecord::tensors, [](const auto& row) { return row.kind == "moment1"; });
   }
   void freeze() { trained.run.manifest["frozen"] = {norm_weight}; }
   void external() { trained.run.manifest["role"] = "external"; }

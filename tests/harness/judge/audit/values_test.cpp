@@ -183,11 +183,9 @@ TEST_F(AuditedValues, OfAnotherTrainerStatisticsMayBeComputedInAnyWayButForTheNo
   const auto with_other_l2 = [&](bool of_gradients) {
     return audit_record(with_tables(dumped, [&](SyntheticRun& run) {
       run.manifest["role"] = "external";
-      for (RankRecord& rank : run.ranks) {
-        for (TensorRow& row : rank.tensors) {
-          row.max_abs *= 1.001F;
-          if (of_gradients || row.kind != "gradient") row.l2 *= 1.001;
-        }
+      for (TensorRow& row : run.rows(&RankRecord::tensors)) {
+        row.max_abs *= 1.001F;
+        if (of_gradients || row.kind != "gradient") row.l2 *= 1.001;
       }
     }));
   };
@@ -239,9 +237,7 @@ TEST_F(AuditedValues, OfAnotherTrainerWithoutANormAndClippingNothingIsMissed) {
   const auto record = with_tables(write(), [](SyntheticRun& run) {
     run.manifest["role"] = "external";
     run.manifest["clip_norm"] = nullptr;
-    for (RankRecord& rank : run.ranks) {
-      for (StepRow& row : rank.steps) row.gradient_norm.reset(), row.clip_coefficient.reset();
-    }
+    for (StepRow& row : run.rows(&RankRecord::steps)) row.gradient_norm.reset(), row.clip_coefficient.reset();
   });
   const Audit found = audit_record(record);
 

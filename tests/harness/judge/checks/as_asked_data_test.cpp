@@ -28,12 +28,10 @@ struct DataCell : AskedCell {
     const RequestedEvaluation& evaluation = **plan.request->evaluation;
     judging::TokenSource source(*plan.request->data, *plan.request->microbatches);
     judging::TokenSource evaluated(evaluation.data, evaluation.microbatches);
-    for (RankRecord& rank : run.ranks) {
-      for (MicrobatchRow& row : rank.microbatches) {
-        if (!row.data_digest.empty()) row.data_digest = source.data_digest(row.step, row.microbatch);
-        row.valid_tokens =
-            plan.request->microbatches->at(static_cast<std::size_t>(row.microbatch)).masked ? 0 : row.tokens;
-      }
+    for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) {
+      if (!row.data_digest.empty()) row.data_digest = source.data_digest(row.step, row.microbatch);
+      row.valid_tokens =
+          plan.request->microbatches->at(static_cast<std::size_t>(row.microbatch)).masked ? 0 : row.tokens;
     }
     digest_data_again(run);
     run.manifest["evaluation"] = {{"every", 1}, {"microbatches", 2}};
@@ -42,13 +40,6 @@ struct DataCell : AskedCell {
       run.ranks.back().evaluation.push_back({step, 1, 2, 2, 0.25F, evaluated.data_digest(0, 1)});
       run.ranks.back().evaluation.push_back({step, std::nullopt, 5, 5, 1.75F, ""});
     }
-  }
-
-  /// The first difference of as_asked.
-  Finding told() {
-    const auto result = result_of(judge(), "as_asked");
-    EXPECT_EQ(result.outcome, Outcome::fails);
-    return result.first_divergence.value_or(Finding{});
   }
 };
 
@@ -61,84 +52,68 @@ TEST(AsAskedData, OfEverySecondStepTheRunsOwnStepsAreReadAgain) {
     cell.plan.request->role = "external";
     cell.plan.request->steps = 2 * synthetic_steps - 1;
     judging::TokenSource source(*cell.plan.request->data, *cell.plan.request->microbatches);
-    for (RankRecord& rank : cell.candidate.ranks) {
-      for (MicrobatchRow& row : rank.microbatches) {
-        if (!row.data_digest.empty()) row.data_digest = source.data_digest((right ? 2 : 1) * row.step, row.microbatch);
-      }
+    for (MicrobatchRow& row : cell.candidate.rows(&RankRecord::microbatches)) {
+      if (!row.data_digest.empty()) row.data_digest = source.data_digest((right ? 2 : 1) * row.step, row.microbatch);
     }
     digest_data_again(cell.candidate);
 
-    const auto result = result_of(cell.judge(), "as_asked");
-
-    EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
+    expect_outcome(cell, "as_asked", right ? Outcome::holds : Outcome::fails);
   }
 }
 
 TEST(AsAskedData, HoldsAndCountsWhatItReadAgain) {
   DataCell cell;
 
-  const auto result = result_of(cell.judge(), "as_asked");
-
-  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
   // The candidate's: first and last rank see each microbatch's, and the last evaluates on two after each step.
-  EXPECT_EQ(result.compared.at("data_digests"), 2 * synthetic_steps * synthetic_microbatches + 2 * synthetic_steps);
+  EXPECT_EQ(expect_outcome(cell, "as_asked", Outcome::holds).compared.at("data_digests"),
+            2 * synthetic_steps * synthetic_microbatches + 2 * synthetic_steps);
 }
 
 TEST(AsAskedData, OneMicrobatchThatBothRunsFedOtherwiseIsRedThere) {
   DataCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.step == 1 && row.microbatch == 2 && !row.data_digest.empty()) row.data_digest = other_digest;
-      }
+    for (MicrobatchRow& row : run->rows(&RankRecord::microbatches)) {
+      if (row.step == 1 && row.microbatch == 2 && !row.data_digest.empty()) row.data_digest = other_digest;
     }
     digest_data_again(*run);
   }
 
-  const auto place = cell.told();
-
-  expect_finding(place,
-                 {.step = 1, .item = "ids and labels of microbatch 2", .got = other_digest, .words = "the reference"});
+  expect_fails(cell, "as_asked",
+               {.step = 1, .item = "ids and labels of microbatch 2", .got = other_digest, .words = "the reference"});
 }
 
 TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
   DataCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation.at(4).data_digest = other_digest;
 
-  const auto place = cell.told();
-
-  expect_finding(place, {.step = 1, .item = "ids and labels of microbatch 1 of an evaluation"});
+  expect_fails(cell, "as_asked", {.step = 1, .item = "ids and labels of microbatch 1 of an evaluation"});
 }
 
 TEST(AsAskedData, EvaluationsAreAsOftenAndOnAsManyMicrobatchesAsAskedFor) {
   DataCell often;
   (*often.plan.request->evaluation)->every = 2;
-  EXPECT_EQ(often.told().item, "evaluation.every");
+  expect_fails(often, "as_asked", {.item = "evaluation.every"});
 
   DataCell more;
   (*more.plan.request->evaluation)->microbatches.push_back({{1}, false});
-  EXPECT_EQ(more.told().item, "evaluation.microbatches");
+  expect_fails(more, "as_asked", {.item = "evaluation.microbatches"});
 }
 
 TEST(AsAskedData, OfOurOwnDataEveryUnmaskedPositionHasALabel) {
   DataCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) row.valid_tokens -= row.microbatch == 3 ? 1 : 0;
-    }
+    for (MicrobatchRow& row : run->rows(&RankRecord::microbatches)) row.valid_tokens -= row.microbatch == 3 ? 1 : 0;
     digest_data_again(*run);
   }
 
-  EXPECT_EQ(cell.told().item, "valid_tokens of microbatch 3");
+  expect_fails(cell, "as_asked", {.item = "valid_tokens of microbatch 3"});
 }
 
 TEST(AsAskedData, AFileThatIsNotWhatItWasIsSaidAndTheRestIsHeld) {
   DataCell cell;
   for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) request->data->sizes = {9};
 
-  const auto result = result_of(cell.judge(), "as_asked");
-
-  EXPECT_EQ(result.outcome, Outcome::holds);
+  const auto result = expect_outcome(cell, "as_asked", Outcome::holds);
   EXPECT_THAT(result.reason, HasSubstr("ids and labels: "));
   EXPECT_THAT(result.reason, HasSubstr("trained.bin"));
   EXPECT_EQ(result.compared.at("data_digests"), 2 * synthetic_steps);  // of the evaluations
@@ -151,16 +126,12 @@ TEST(AsAskedData, OfARecordBesideOneThatCannotBeReadTheLaterStepsAreReadAgainToo
     SyntheticRun &run = of_candidate ? cell.candidate : cell.reference,
                  &broken = of_candidate ? cell.reference : cell.candidate;
     broken.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
-    for (auto& rank : run.ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.step == 1 && row.microbatch == 2 && !row.data_digest.empty()) row.data_digest = other_digest;
-      }
+    for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) {
+      if (row.step == 1 && row.microbatch == 2 && !row.data_digest.empty()) row.data_digest = other_digest;
     }
     digest_data_again(run);
 
-    const auto place = cell.told();
-
-    expect_finding(place, {.step = 1, .got = other_digest});
+    expect_fails(cell, "as_asked", {.step = 1, .got = other_digest});
   }
 }
 

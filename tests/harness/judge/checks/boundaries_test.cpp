@@ -10,18 +10,11 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// The reader refuses the candidate's rank 0, and the verdict names file, line and step.
 void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t step, const std::string& words) {
-  const auto verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/" + file + words));
-  ASSERT_TRUE(verdict.first_divergence);
-  expect_finding(*verdict.first_divergence, {.step = step, .rank = 0, .item = file});
+  expect_red(cell, {"completion"}, {.step = step, .rank = 0, .item = file, .words = "candidate/" + file + words});
 }
 
 TEST(Boundaries, EachWayInWhichOneIsWrongIsToldAtItsPlace) {
@@ -126,8 +119,8 @@ TEST(Boundaries, AtOneStageNothingCrosses) {
   row.side = "local", row.from_stage = 0, row.to_stage = 0, row.peer = 0;
   cell.candidate.ranks[0].boundaries.push_back(row);
 
-  expect_finding(expect_red(cell, {"boundaries"}, "layers.1", 1),
-                 {.microbatch = 2, .words = "a local that the partition does not imply"});
+  expect_red(cell, {"boundaries"},
+             {.step = 1, .microbatch = 2, .item = "layers.1", .words = "a local that the partition does not imply"});
 }
 
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
@@ -144,17 +137,12 @@ TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
 }
 
 TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
-  SyntheticPlan other;
-  other.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}};
   SyntheticCell cell;
-  cell.reference = synthetic_candidate(other);
+  cell.reference = synthetic_candidate({.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}}});
   cell.reference.manifest["run_id"] = new_run_id();
-  for (auto& rank : cell.reference.ranks) {
-    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
-  }
-  const auto result = result_of(cell.judge(), "boundaries");
-  EXPECT_EQ(result.outcome, Outcome::not_applicable) << result.reason;
-  EXPECT_THAT(result.reason, HasSubstr("no stage boundary in common"));
+  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
+  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::not_applicable).reason,
+              HasSubstr("no stage boundary in common"));
 }
 
 /// Another program's trainer on one device, which records the tensors at its cuts as our reference does.
@@ -162,9 +150,7 @@ struct OneDeviceCell : SyntheticCell {
   OneDeviceCell() {
     candidate = synthetic_reference({});
     candidate.manifest["role"] = "external";
-    for (auto& rank : candidate.ranks) {
-      for (auto& row : rank.actions) row.end_ns += 1;
-    }
+    for (ActionRow& row : candidate.rows(&RankRecord::actions)) row.end_ns += 1;
   }
   BoundaryRow& row(std::int64_t step, std::int64_t microbatch, const std::string& direction, const std::string& cut) {
     return boundary_row(candidate, step, microbatch, direction, cut, "computed");
@@ -173,10 +159,7 @@ struct OneDeviceCell : SyntheticCell {
 
 TEST(CutsOfOneDevice, AreComparedEachInBothDirections) {
   OneDeviceCell cell;
-
-  const auto boundaries = result_of(cell.judge(), "boundaries");
-
-  EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
+  const auto boundaries = expect_outcome(cell, "boundaries", Outcome::holds);
   EXPECT_EQ(boundaries.compared.at("tensors"), 2 * 4 * synthetic_microbatches * synthetic_steps);
 }
 
@@ -198,8 +181,8 @@ TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
   });
   std::erase_if(step.candidate.ranks[0].boundaries, [](const BoundaryRow& row) { return row.step == 0; });
 
-  expect_finding(expect_fails(cut, "boundaries"),
-                 {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
+  expect_fails(cut, "boundaries",
+               {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
   const auto result = result_of(step.judge(), "boundaries");
   expect_finding(result.first_divergence.value(), {.step = 0, .microbatch = 0});
   EXPECT_THAT(result.reason, HasSubstr("(41 differences in all")) << "with the number of tensors";
@@ -213,9 +196,7 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
     if (!right) row.digest = other_digest;
     cell.candidate.ranks[1].boundaries.push_back(row);
 
-    const auto result = result_of(cell.judge(), "boundaries");
-
-    EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
+    const auto result = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
     EXPECT_EQ(result.inspected.at("computed"), 1);
     if (!right) expect_finding(result.first_divergence.value(), {.step = 1, .microbatch = 2, .rank = 1});
   }
@@ -238,13 +219,15 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
     for (TrafficRow& row : cell.candidate.ranks[each.rank].traffic) row.bytes += is_it(row) ? 4 : 0;
     std::erase_if(uncounted.candidate.ranks[each.rank].traffic, is_it);
 
-    expect_finding(expect_red(cell, {"boundaries"}, each.item, 1),
-                   {.rank = static_cast<std::int64_t>(each.rank),
-                    .direction = each.direction,
-                    .expected = "5 operations, 208 bytes",
-                    .got = "5 operations, 212 bytes",
-                    .words = ", " + each.side + ": not what the schedule implies"});
-    expect_red(uncounted, {"boundaries"}, each.item, 1);
+    expect_red(cell, {"boundaries"},
+               {.step = 1,
+                .rank = static_cast<std::int64_t>(each.rank),
+                .direction = each.direction,
+                .item = each.item,
+                .expected = "5 operations, 208 bytes",
+                .got = "5 operations, 212 bytes",
+                .words = ", " + each.side + ": not what the schedule implies"});
+    expect_red(uncounted, {"boundaries"}, {.step = 1, .item = each.item});
   }
 }
 
@@ -261,14 +244,10 @@ TEST(Boundaries, TrafficIsCountedOfEveryRankInEveryStep) {
 
 /// A microbatch of one position in step 0 and of two in step 1.
 void lengthen(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.microbatches) {
-      if (row.step == 1 && row.microbatch == 1) row.sequence_length = 2;
-    }
-    for (auto& row : rank.boundaries) {
-      if (row.step == 1 && row.microbatch == 1) row.shape = {1, 2, 4}, row.bytes *= 2;
-    }
-  }
+  for (MicrobatchRow& row : run.rows(&RankRecord::microbatches))
+    if (row.step == 1 && row.microbatch == 1) row.sequence_length = 2;
+  for (BoundaryRow& row : run.rows(&RankRecord::boundaries))
+    if (row.step == 1 && row.microbatch == 1) row.shape = {1, 2, 4}, row.bytes *= 2;
 }
 
 TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
@@ -276,13 +255,9 @@ TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
     SyntheticCell cell;
     lengthen(cell.reference);
     lengthen(cell.candidate);
-    for (auto& rank : cell.candidate.ranks) {
-      for (TrafficRow& row : rank.traffic) row.bytes += right && row.step == 1 ? 16 : 0;
-    }
+    for (TrafficRow& row : cell.candidate.rows(&RankRecord::traffic)) row.bytes += right && row.step == 1 ? 16 : 0;
 
-    const auto boundaries = result_of(cell.judge(), "boundaries");
-
-    EXPECT_EQ(boundaries.outcome, right ? Outcome::holds : Outcome::fails) << boundaries.reason;
+    const auto boundaries = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
     if (right) continue;
     expect_finding(*boundaries.first_divergence, {.step = 1, .expected = "5 operations, 224 bytes"});
   }
@@ -305,23 +280,16 @@ TEST(Boundaries, AListOfFewerRanksThanTheRecordHasIsNotFollowedBeyondItsEnd) {
   SyntheticCell cell(with_empty_stage());
   cell.candidate.schedule_csv = to_csv(make_schedule("1f1b", 2, synthetic_microbatches));
   cell.candidate.manifest["schedule"]["digest"] = hash_hex(cell.candidate.schedule_csv);
-
-  const auto boundaries = result_of(cell.judge(), "boundaries");
-
-  EXPECT_EQ(boundaries.inspected.at("ranks"), 2);
+  EXPECT_EQ(result_of(cell.judge(), "boundaries").inspected.at("ranks"), 2);
 }
 
 TEST(Boundaries, OfTwoPipelinesTheCutsOfOneAloneAreLeftOut) {
   SyntheticCell cell;
   cell.candidate = synthetic_candidate(with_empty_stage());
   cell.reference = synthetic_candidate({});
-  for (auto& rank : cell.reference.ranks) {
-    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
-  }
+  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
 
-  const auto boundaries = result_of(cell.judge(), "boundaries");
-
-  EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
+  const auto boundaries = expect_outcome(cell, "boundaries", Outcome::holds);
   EXPECT_THAT(boundaries.reason, HasSubstr("tensors at boundaries that only the candidate has"));
 }
 
@@ -331,9 +299,8 @@ TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompare
     cell.candidate.manifest["loss_scaling"] = "after";
     cell.row(1, 2, direction, "norm").digest = other_digest;
 
-    const auto boundaries = result_of(cell.judge(), "boundaries");
-
-    EXPECT_EQ(boundaries.outcome, direction == "forward" ? Outcome::fails : Outcome::holds) << boundaries.reason;
+    const auto boundaries =
+        expect_outcome(cell, "boundaries", direction == "forward" ? Outcome::fails : Outcome::holds);
     if (direction == "forward") continue;
     EXPECT_THAT(boundaries.reason,
                 HasSubstr("not inspected: gradients at the boundaries, which are scaled by another factor"));
@@ -344,31 +311,24 @@ TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompare
 TEST(Boundaries, AGradientThatNothingNeedsIsHeldToWhatWasSent) {
   enum class Way { sent, not_sent, damaged, trained };
   for (const Way way : {Way::sent, Way::not_sent, Way::damaged, Way::trained}) {
-    SyntheticPlan plan;
-    plan.tied = false;
-    SyntheticCell cell(plan);
+    SyntheticCell cell({.tied = false});
     const auto unneeded = [](const BoundaryRow& row) { return row.direction == "backward" && row.cut == "layers.1"; };
     for (auto* run : {&cell.reference, &cell.candidate}) {
       run->manifest["role"] = "external";
       Json frozen = Json::array();
-      for (const auto& rank : run->ranks) {
-        for (const auto& row : rank.tensors)
-          if (row.kind == "parameter" && row.step == -1 &&
-              (row.name == embedding_weight || row.name.find("layers.0.") != std::string::npos))
-            frozen.push_back(row.name);
-      }
+      for (const TensorRow& row : run->rows(&RankRecord::tensors))
+        if (row.kind == "parameter" && row.step == -1 &&
+            (row.name == embedding_weight || row.name.find("layers.0.") != std::string::npos))
+          frozen.push_back(row.name);
       if (way == Way::trained) frozen.erase(0);
       run->manifest["frozen"] = frozen;
-      for (auto& rank : run->ranks)
-        if (run == &cell.reference || way == Way::not_sent) std::erase_if(rank.boundaries, unneeded);
+      if (run == &cell.reference || way == Way::not_sent) run->erase(&RankRecord::boundaries, unneeded);
     }
     if (way == Way::damaged)
       boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest = other_digest;
 
-    const auto result = result_of(cell.judge(), "boundaries");
-
     const bool right = way == Way::sent || way == Way::not_sent;
-    EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
+    expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
   }
 }
 

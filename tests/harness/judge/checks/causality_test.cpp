@@ -11,16 +11,7 @@ namespace plumbline::testing {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// The first divergence of conformance, which alone fails.
-Finding expect_conformance_red(SyntheticCell& cell) {
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  return verdict.first_divergence.value_or(Finding{});
-}
 
 TEST(Causality, AnEndBeforeItsStartIsToldOfItsRecordRankStepAndAction) {
   for (const bool of_candidate : {false, true}) {
@@ -29,9 +20,7 @@ TEST(Causality, AnEndBeforeItsStartIsToldOfItsRecordRankStepAndAction) {
     row.wait_ns = 0;
     row.end_ns = row.start_ns - 1;
 
-    const auto found = expect_conformance_red(cell);
-
-    expect_finding(found, {.step = 1, .rank = 0, .item = "0F3", .words = "ends before"});
+    const auto found = expect_red(cell, {"conformance"}, {.step = 1, .rank = 0, .item = "0F3", .words = "ends before"});
     EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate: step 1, rank 0" : "reference: step 1, rank 0"));
   }
 }
@@ -88,10 +77,7 @@ TEST(Causality, AMessageThatArrivesBeforeItWasSentIsRedBeyondTheSkewOfTheClocks)
 TEST(Causality, ClocksThatNobodyComparedTellNothingBetweenRanks) {
   SyntheticCell cell;
   cell.candidate.manifest["clock_skew_ns"] = nullptr;
-  for (auto& row : cell.candidate.ranks[1].actions) {
-    row.start_ns += 500'000'000;
-    row.end_ns += 500'000'000;
-  }
+  for (auto& row : cell.candidate.ranks[1].actions) row.start_ns += 500'000'000, row.end_ns += 500'000'000;
 
   const auto verdict = cell.judge();
 
@@ -107,14 +93,11 @@ struct CellOfGpus : SyntheticCell {
 };
 
 TEST(Causality, TimesThatGpusTookAreJudged) {
-  CellOfGpus right;
-  EXPECT_THAT(with_outcome(right.judge(), Outcome::fails), ::testing::Not(Contains("conformance")));
-
-  CellOfGpus cell;
+  CellOfGpus right, cell;
   action_row(cell.candidate, 1, "1F2").wait_ns = 0;
-  const auto verdict = cell.judge();
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("to compute after 1RECV_F2 has ended"));
+
+  expect_outcome(right, "conformance", Outcome::holds);
+  expect_fails(cell, "conformance", {.words = "to compute after 1RECV_F2 has ended"});
 }
 
 TEST(Causality, OnAGpuAMessageIsIssuedWhileTheComputationInFrontOfItWaitsForItsTurn) {
@@ -124,11 +107,11 @@ TEST(Causality, OnAGpuAMessageIsIssuedWhileTheComputationInFrontOfItWaitsForItsT
   ASSERT_LE(forward.start_ns, send.start_ns);
   send.start_ns = forward.start_ns - 1;
 
-  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ::testing::Not(Contains("conformance")));
+  expect_outcome(cell, "conformance", Outcome::holds);
 
   CellOfGpus computations;
   action_row(computations.candidate, 0, "1B1").start_ns = 5;
-  EXPECT_THAT(with_outcome(computations.judge(), Outcome::fails), Contains("conformance"));
+  expect_fails(computations, "conformance");
 }
 
 TEST(Causality, TheReferenceTakesOneMicrobatchAfterTheOther) {
@@ -137,17 +120,7 @@ TEST(Causality, TheReferenceTakesOneMicrobatchAfterTheOther) {
   std::swap(first.action, second.action);
   std::swap(first.microbatch, second.microbatch);
   std::swap(first.peak_bytes, second.peak_bytes);
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("reference: step 1, rank 0, action 1"));
-}
-
-Outcome conformance_of(SyntheticCell& cell) {
-  const auto conformance = result_of(cell.judge(), "conformance");
-  EXPECT_TRUE(conformance.outcome == Outcome::holds || conformance.outcome == Outcome::fails) << conformance.reason;
-  return conformance.outcome;
+  expect_fails(cell, "conformance", {.words = "reference: step 1, rank 0, action 1"});
 }
 
 TEST(Causality, AReceiveMayEndAsItsSendBeginsAndNoSooner) {
@@ -157,9 +130,7 @@ TEST(Causality, AReceiveMayEndAsItsSendBeginsAndNoSooner) {
     receive.end_ns = action_row(cell.candidate, 0, "0SEND_F0").start_ns - sooner;
     ASSERT_LE(receive.start_ns, receive.end_ns);
 
-    const auto conformance = result_of(cell.judge(), "conformance");
-
-    EXPECT_EQ(conformance.outcome, sooner == 0 ? Outcome::holds : Outcome::fails) << conformance.reason;
+    const auto conformance = expect_outcome(cell, "conformance", sooner == 0 ? Outcome::holds : Outcome::fails);
     EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).item, sooner == 0 ? "" : "1RECV_F0");
   }
 }
@@ -192,9 +163,7 @@ TEST(Causality, TimesThatJustMayBeHold) {
        {"of an external trainer: no seconds",
         [](auto& cell) {
           cell.candidate.manifest["role"] = "external";
-          for (auto& rank : cell.candidate.ranks) {
-            for (auto& row : rank.steps) row.seconds.reset();
-          }
+          for (StepRow& row : cell.candidate.rows(&RankRecord::steps)) row.seconds.reset();
         }},
        {"of an external trainer, which may sum its norm in any way: an update before all ranks have computed",
         [](auto& cell) {
@@ -211,16 +180,14 @@ TEST(Causality, OnAGpuAComputationNeedNotWaitForAMessageInFrontOfIt) {
   ASSERT_LE(send.start_ns, send.end_ns);
   ASSERT_LE(send.start_ns, action_row(cell.candidate, 1, "1RECV_F0").end_ns);
 
-  EXPECT_EQ(conformance_of(cell), Outcome::holds);
+  expect_outcome(cell, "conformance", Outcome::holds);
 }
 
 TEST(Causality, OnAGpuTheUpdateIsIssuedBehindTheComputationsToo) {
   CellOfGpus cell;
   action_row(cell.candidate, 1, "0STEP").start_ns = action_row(cell.candidate, 1, "0B4").start_ns - 1;
 
-  const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
-
-  EXPECT_EQ(found.item, "0STEP");
+  const auto found = expect_fails(cell, "conformance", {.item = "0STEP"});
   EXPECT_THAT(found.expected, HasSubstr("to be issued after "));
 }
 
@@ -259,9 +226,7 @@ TEST(Causality, AStepMayBeHalfAMicrosecondShorterThanItsActions) {
     const std::int64_t span = last - first;
     cell.candidate.ranks[0].steps[1].seconds = static_cast<double>(span - shorter) * 1e-9;
 
-    const auto conformance = result_of(cell.judge(), "conformance");
-
-    EXPECT_EQ(conformance.outcome, shorter < 500 ? Outcome::holds : Outcome::fails) << conformance.reason;
+    const auto conformance = expect_outcome(cell, "conformance", shorter < 500 ? Outcome::holds : Outcome::fails);
     if (shorter < 500) continue;
     expect_finding(*conformance.first_divergence,
                    {.step = 1, .rank = 0, .expected = "at least " + to_text(static_cast<double>(span) * 1e-9)});
@@ -275,9 +240,7 @@ TEST(Causality, AComputationThatWaitedEndsNoSoonerThanItsReceive) {
     ASSERT_GT(forward.wait_ns, 1) << "what it waits for comes behind its start";
     action_row(cell.candidate, 0, "1RECV_F0").end_ns = forward.end_ns + later;
 
-    const auto conformance = result_of(cell.judge(), "conformance");
-
-    EXPECT_EQ(conformance.outcome, later == 0 ? Outcome::holds : Outcome::fails) << conformance.reason;
+    const auto conformance = expect_outcome(cell, "conformance", later == 0 ? Outcome::holds : Outcome::fails);
     EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).item, later == 0 ? "" : "1F0");
   }
 }
@@ -294,10 +257,7 @@ TEST(Causality, RanksOfAnExternalRecordThatContradictEachOtherHaveBadClocks) {
       }
     }
 
-    const auto verdict = cell.judge();
-    const auto& conformance = result_of(verdict, "conformance");
-
-    EXPECT_EQ(conformance.outcome, external ? Outcome::holds : Outcome::fails) << conformance.reason;
+    const auto conformance = expect_outcome(cell, "conformance", external ? Outcome::holds : Outcome::fails);
     if (!external) continue;
     EXPECT_THAT(conformance.reason,
                 ::testing::StartsWith("candidate: timestamps of ranks 0 and 1 contradict each other by 1."));
@@ -308,12 +268,8 @@ TEST(Causality, RanksOfAnExternalRecordThatContradictEachOtherHaveBadClocks) {
 TEST(Causality, WhatClocksTellIsCountedAndNothingLeftOut) {
   SyntheticCell cell;
   std::int64_t rows = 0, receives = 0;
-  for (const auto* run : {&cell.reference, &cell.candidate}) {
-    for (const auto& rank : run->ranks) {
-      rows += std::ssize(rank.actions);
-      for (const auto& row : rank.actions) receives += row.action.find("RECV") == std::string::npos ? 0 : 1;
-    }
-  }
+  for (const ActionRow& row : cell.rows(&RankRecord::actions))
+    rows += 1, receives += row.action.find("RECV") == std::string::npos ? 0 : 1;
 
   const auto conformance = result_of(cell.judge(), "conformance");
 
@@ -343,10 +299,8 @@ TEST(Causality, TimesOfLaunchesOnAGpuTellNothingInBothRecords) {
 TEST(Causality, AStepWhoseActionsTakeNoTimeIsFound) {
   for (const bool of_candidate : {true, false}) {
     SyntheticCell cell;
-    for (auto& rank : (of_candidate ? cell.candidate : cell.reference).ranks) {
-      for (auto& row : rank.actions)
-        if (row.step == 0) row.start_ns = row.end_ns = 5, row.wait_ns = 0;
-    }
+    for (ActionRow& row : (of_candidate ? cell.candidate : cell.reference).rows(&RankRecord::actions))
+      if (row.step == 0) row.start_ns = row.end_ns = 5, row.wait_ns = 0;
 
     const std::string whose = of_candidate ? "candidate" : "reference";
     EXPECT_THAT(result_of(cell.judge(), "conformance").reason,

@@ -6,7 +6,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 void drop_tensors(RankRecord& rank, const std::string& part) {
@@ -40,9 +39,7 @@ TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
 }
 
 TEST(Census, OfAMissingHeadAsksWhetherItIsTied) {
-  SyntheticPlan untied;
-  untied.tied = false;
-  SyntheticCell cell(untied);
+  SyntheticCell cell({.tied = false});
   drop_tensors(cell.candidate.ranks[1], "lm_head");
 
   EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("tie_word_embeddings = true"));
@@ -128,12 +125,8 @@ TEST(Census, AStageThatLiesOnAnotherRankIsNotEvenRead) {
   SyntheticCell cell;
   move_norm_to_first_rank(cell.candidate, 1);
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
-  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/rank-0/tensors.csv:12: column 'stage': "));
-  ASSERT_TRUE(verdict.first_divergence);
-  expect_finding(*verdict.first_divergence, {.rank = 0, .item = "rank-0/tensors.csv"});
+  expect_red(cell, {"completion"},
+             {.rank = 0, .item = "rank-0/tensors.csv", .words = "candidate/rank-0/tensors.csv:12: column 'stage': "});
 }
 
 TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
@@ -142,9 +135,7 @@ TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
   row.shape = {2, 2};
   row.nonzero_rows = 2;
 
-  const auto found = result_of(cell.judge(), "census").first_divergence.value();
-
-  expect_finding(found, {.step = -1, .rank = 1, .item = "norm"});
+  const auto found = expect_fails(cell, "census", {.step = -1, .rank = 1, .item = "norm"});
   EXPECT_THAT(found.expected, HasSubstr("4"));
   EXPECT_THAT(found.got, HasSubstr("2"));
 }

@@ -83,10 +83,8 @@ TEST(Completion, KilledRankFailsInTheLaunchersWords) {
   SyntheticCell cell;
   cell.candidate.ranks[1].exit.reset();
   cell.candidate.ranks[1].steps.pop_back();
-  cell.plan.launch = LaunchFinding{};
-  cell.plan.launch->exit_code = 137;
-  cell.plan.launch->culprit_rank = 1;
-  cell.plan.launch->words = "rank 1 was killed by signal 9 while in 1B3; rank 0 waited for it";
+  cell.plan.launch = LaunchFinding{
+      .exit_code = 137, .culprit_rank = 1, .words = "rank 1 was killed by signal 9 while in 1B3; rank 0 waited for it"};
 
   const auto verdict = cell.judge();
 
@@ -113,7 +111,7 @@ TEST(Completion, ARankThatDidNotEndWellIsToldOfItsRecordTheReferencesFirst) {
 TEST(Completion, MissingStepOfARankThatSaysOkFails) {
   SyntheticCell cell;
   cell.candidate.ranks[0].steps.pop_back();
-  EXPECT_THAT(expect_fails(cell, "completion").words, HasSubstr("steps.csv"));
+  expect_fails(cell, "completion", {.words = "steps.csv"});
 }
 
 TEST(Completion, TheLineInWhichAnExceptionAroseIsToldAndThoseOfOtherRanks) {
@@ -139,9 +137,7 @@ TEST(Completion, TheLineInWhichAnExceptionAroseIsToldAndThoseOfOtherRanks) {
 TEST(Completion, HoldsAndCountsRanksAndStepsOfBothRuns) {
   SyntheticCell cell;
 
-  const auto completion = result_of(cell.judge(), "completion");
-
-  EXPECT_EQ(completion.outcome, Outcome::holds);
+  const auto completion = expect_outcome(cell, "completion", Outcome::holds);
   EXPECT_EQ(completion.reason, "3 ranks of both runs ended well with all their steps");
   EXPECT_EQ(completion.inspected, (Counts{{"ranks", 3}, {"steps", 3 * synthetic_steps}}));
 }
@@ -199,9 +195,8 @@ TEST(Completion, ARankThatEndedWellDidSoBehindItsLastAction) {
   const auto verdict = cell.judge();
 
   expect_only_completion_red(verdict);
-  expect_finding(*verdict.first_divergence, {.rank = 1, .item = "last_action"});
+  expect_finding(*verdict.first_divergence, {.rank = 1, .item = "last_action", .expected = "1STEP", .got = "1B4"});
   EXPECT_EQ(verdict.first_divergence->step, synthetic_steps - 1) << "the last: the run has no step behind it";
-  expect_finding(*verdict.first_divergence, {.expected = "1STEP", .got = "1B4"});
 
   SyntheticCell silent;
   silent.candidate.ranks[1].exit->last_action.clear();
@@ -239,10 +234,7 @@ TEST(Completion, TheRankThatALauncherBlamesIsToldWithTheStepItWasIn) {
     RankRecord& ended = cell.candidate.ranks[static_cast<std::size_t>(rank)];
     ended.steps.pop_back();
     ended.exit = ExitFile{rank, "error", 1, std::nullopt, rank == 0 ? "0RECV_B3" : "1RECV_F3"};
-    cell.plan.launch = LaunchFinding{};
-    cell.plan.launch->exit_code = 1;
-    cell.plan.launch->culprit_rank = rank;
-    cell.plan.launch->words = "a rank returned 1";
+    cell.plan.launch = LaunchFinding{.exit_code = 1, .culprit_rank = rank, .words = "a rank returned 1"};
 
     const auto found = cell.judge().first_divergence.value();
 
@@ -262,9 +254,7 @@ TEST(Completion, ALauncherThatSaysNothingIsNotTold) {
 TEST(Completion, ABlamedRankThatTheRecordCannotShowIsToldAlone) {
   for (const bool readable : {true, false}) {
     SyntheticCell cell;
-    cell.plan.launch = LaunchFinding{};
-    cell.plan.launch->exit_code = 1;
-    cell.plan.launch->culprit_rank = 2;
+    cell.plan.launch = LaunchFinding{.exit_code = 1, .culprit_rank = 2, .words = ""};
     const auto verdict = judge_spoilt(cell, [&](const auto& record) {
       if (!readable) std::filesystem::remove(record / "manifest.json");
     });
@@ -312,9 +302,7 @@ TEST(Completion, ASweepThatWasStoppedSaysWhatItsLaunchSaid) {
     launch->interrupted = true;
     launch->words = "stopped by SIGINT";
 
-    const auto completion = result_of(cell.judge(), "completion");
-
-    EXPECT_EQ(completion.outcome, Outcome::not_run);
+    const auto completion = expect_outcome(cell, "completion", Outcome::not_run);
     EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this cell ended") +
                                      (of_candidate ? ": stopped by SIGINT" : ""));
   }
@@ -325,9 +313,7 @@ TEST(Completion, TheLastActionIsThatOfTheLargestIndexInWhateverOrderTheRowsStand
   for (auto& rank : cell.candidate.ranks)
     std::ranges::stable_sort(rank.actions, {}, [](const auto& row) { return std::pair(row.step, -row.index); });
 
-  const auto verdict = cell.judge();
-
-  EXPECT_TRUE(verdict.holds) << result_of(verdict, "completion").reason;
+  EXPECT_TRUE(cell.judge().holds);
 }
 
 }  // namespace

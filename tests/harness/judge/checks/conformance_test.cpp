@@ -10,8 +10,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Conformance, TwoActionsInAnotherOrder) {
@@ -20,11 +18,7 @@ TEST(Conformance, TwoActionsInAnotherOrder) {
   std::swap(first.action, second.action);
   std::swap(first.microbatch, second.microbatch);
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
-  const auto& found = *result_of(verdict, "conformance").first_divergence;
-  expect_finding(found, {.step = 1, .rank = 0, .expected = "0F0"});
+  expect_fails(cell, "conformance", {.step = 1, .rank = 0, .expected = "0F0"});
 }
 
 TEST(Conformance, EachActionThatTheListDoesNotHaveIsTold) {
@@ -52,11 +46,7 @@ TEST(Conformance, EachActionThatTheListDoesNotHaveIsTold) {
 TEST(Conformance, AnotherScheduleUnderTheNameAskedFor) {
   SyntheticCell cell({.schedule = "afab"});
   cell.candidate.manifest["schedule"]["name"] = "1f1b";
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not the list of 1f1b"));
+  expect_red(cell, {"conformance"}, {.words = "not the list of 1f1b"});
 }
 
 TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
@@ -64,21 +54,13 @@ TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
   cell.plan.schedule = "mine.csv";
   cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not the list of the file mine.csv"));
+  expect_red(cell, {"conformance"}, {.words = "not the list of the file mine.csv"});
 }
 
 TEST(Conformance, ComputeThatOverlapsItself) {
   SyntheticCell cell;
   action_row(cell.candidate, 0, "0B3").end_ns += 1000;
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("0B4"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("overlaps 0B3"));
+  expect_red(cell, {"conformance"}, {.item = "0B4", .words = "overlaps 0B3"});
 }
 
 TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {
@@ -99,21 +81,15 @@ TEST(Conformance, AListOfAnotherNumberOfMicrobatchesOrRanks) {
   give_list(microbatches, to_csv(make_schedule("1f1b", 2, 4)));
   give_list(ranks, to_csv(make_schedule("1f1b", 3, synthetic_microbatches)));
 
-  const auto fewer = result_of(microbatches.judge(), "conformance"), more = result_of(ranks.judge(), "conformance");
-
-  expect_finding(fewer.first_divergence.value(), {.expected = "5 microbatches", .got = "4"});
-  expect_finding(more.first_divergence.value(), {.expected = "2 rows", .got = "3"});
+  expect_fails(microbatches, "conformance", {.expected = "5 microbatches", .got = "4"});
+  expect_fails(ranks, "conformance", {.expected = "2 rows", .got = "3"});
 }
 
 TEST(Conformance, AListThatCannotBeFollowed) {
   SyntheticCell cell;
   give_list(cell, "0F0,0B0\n1F0,1B0,1F0\n");
 
-  const auto conformance = result_of(cell.judge(), "conformance");
-
-  EXPECT_EQ(conformance.outcome, Outcome::fails);
-  EXPECT_EQ(conformance.first_divergence.value().item, "schedule.csv");
-  EXPECT_THAT(conformance.first_divergence.value().words, HasSubstr("1F0")) << "which is why";
+  expect_fails(cell, "conformance", {.item = "schedule.csv", .words = "1F0"});
 }
 
 // Another program's list may be of computations alone. One that has its messages too is held to them.
@@ -127,9 +103,7 @@ TEST(Conformance, AnExternalTrainersMessagesAreHeldToAListThatHasThem) {
     std::swap(one.action, other.action);
     std::swap(one.microbatch, other.microbatch);
 
-    const auto conformance = result_of(cell.judge(), "conformance");
-
-    EXPECT_EQ(conformance.outcome, with_messages ? Outcome::fails : Outcome::holds) << conformance.reason;
+    const auto conformance = expect_outcome(cell, "conformance", with_messages ? Outcome::fails : Outcome::holds);
     EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).expected, with_messages ? "0SEND_F3" : "");
   }
 }
@@ -139,12 +113,11 @@ TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
     SyntheticCell cell;
     action_row(of_candidate ? cell.candidate : cell.reference, 1, "0F2").microbatch = 3;
 
-    const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
-
-    EXPECT_EQ(found.item, "0F2");
-    EXPECT_EQ(found.step, 1);
-    EXPECT_EQ(found.expected, "its own stage and microbatch in the other fields");
-    EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate" : "reference"));
+    expect_fails(cell, "conformance",
+                 {.step = 1,
+                  .item = "0F2",
+                  .expected = "its own stage and microbatch in the other fields",
+                  .words = of_candidate ? "candidate" : "reference"});
   }
 }
 

@@ -12,9 +12,7 @@ using ::testing::HasSubstr;
 TEST(EmptyPartitions, CountsStagesWithoutLayersAndRelays) {
   SyntheticCell cell(with_empty_stage());
 
-  const auto result = result_of(cell.judge(), "empty_partitions");
-
-  EXPECT_EQ(result.outcome, Outcome::holds);
+  const auto result = expect_outcome(cell, "empty_partitions", Outcome::holds);
   EXPECT_EQ(result.inspected.at("stages"), 2);  // the empty one, and norm with lm_head
   EXPECT_EQ(result.inspected.at("stages_without_units"), 1);
   EXPECT_EQ(result.inspected.at("ranks_without_units"), 1);
@@ -67,8 +65,8 @@ TEST(EmptyPartitions, WhatAStageWithoutUnitsHoldsOrDoesNotHandOnIsTold) {
         [](auto& cell) { *cell.candidate.ranks[1].memory[1].activation_peak_bytes += 4; }},
        {"without its norm",
         [](auto& cell) {
-          for (auto& rank : cell.candidate.ranks)
-            std::erase_if(rank.tensors, [](const TensorRow& row) { return row.name == "model.norm.weight"; });
+          cell.candidate.erase(&RankRecord::tensors,
+                               [](const TensorRow& row) { return row.name == "model.norm.weight"; });
         },
         {.words = "parameters"}},
        {"a relay that hands nothing on",
@@ -97,10 +95,8 @@ TEST(EmptyPartitions, ARelayOfAnotherShapeOrDtype) {
       if (!shape) row.dtype = "float16", row.bytes /= 2;
     }
 
-    const auto empty = result_of(cell.judge(), "empty_partitions");
-
-    EXPECT_EQ(empty.outcome, Outcome::fails);
-    EXPECT_EQ(empty.first_divergence.value_or(Finding{}).item, "forward relay of stage 1");
+    EXPECT_EQ(expect_outcome(cell, "empty_partitions", Outcome::fails).first_divergence.value_or(Finding{}).item,
+              "forward relay of stage 1");
   }
 }
 
@@ -111,18 +107,14 @@ TEST(EmptyPartitions, WhatAStageOfTheSameRankHandsOverIsRelayedToo) {
     if (row.side == "receive") row.side = "local";
   }
 
-  const auto empty = result_of(cell.judge(), "empty_partitions");
-
-  EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
+  expect_outcome(cell, "empty_partitions", Outcome::holds);
 }
 
 // A stage with the embedding alone begins the model, one with norm and head alone ends it: they relay nothing.
 TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
   SyntheticCell cell({.stages = {{"embed_tokens"}, {"layers.0", "layers.1"}, {"norm", "lm_head"}}});
 
-  const auto empty = result_of(cell.judge(), "empty_partitions");
-
-  EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
+  const auto empty = expect_outcome(cell, "empty_partitions", Outcome::holds);
   EXPECT_EQ(empty.inspected.at("stages"), 2);
   EXPECT_FALSE(empty.compared.contains("relays"));
   EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not inspected"))) << "there is no rank without units";
@@ -131,8 +123,7 @@ TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
 TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
   SyntheticCell cell({.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}}});
   cell.plan.checks = {"empty_partitions"};
-  for (auto& rank : cell.candidate.ranks)
-    std::erase_if(rank.boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
+  cell.candidate.erase(&RankRecord::boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
 
   const auto empty = result_of(cell.judge(), "empty_partitions");
 
@@ -152,9 +143,8 @@ TEST(EmptyPartitions, RelaysAreToldInTheOrderOfComputation) {
   change(1, "forward");
   change(2, "backward");
 
-  const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
-
-  EXPECT_EQ(found.item, "forward relay of stage 1") << "before any backward pass of that microbatch";
+  EXPECT_EQ(expect_fails(cell, "empty_partitions").item, "forward relay of stage 1")
+      << "before any backward pass of that microbatch";
 }
 
 TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
@@ -167,9 +157,7 @@ TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
     row.activation_peak_bytes.reset();
   }
 
-  const auto empty = result_of(cell.judge(), "empty_partitions");
-
-  EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
+  const auto empty = expect_outcome(cell, "empty_partitions", Outcome::holds);
   EXPECT_THAT(empty.reason, HasSubstr("not inspected: bytes of ranks without units"));
   EXPECT_FALSE(empty.compared.contains("activation_peaks"));
 }

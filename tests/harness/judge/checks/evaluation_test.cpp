@@ -36,13 +36,8 @@ struct EvaluatedCell : SyntheticCell {
 
 void expect_evaluation_red(SyntheticCell& cell, std::int64_t step, std::optional<std::int64_t> microbatch,
                            const std::string& item, const std::string& words) {
-  const auto verdict = cell.judge();
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("evaluation"));
-  const auto& place = result_of(verdict, "evaluation").first_divergence;
-  ASSERT_TRUE(place);
-  EXPECT_EQ(place->microbatch, microbatch);
-  expect_finding(*place, {.step = step, .item = item, .words = words});
+  const auto place = expect_red(cell, {"evaluation"}, {.step = step, .item = item, .words = words});
+  EXPECT_EQ(place.microbatch, microbatch);
 }
 
 TEST(EvaluationCheck, DoesNotApplyWhereNeitherRunWasToEvaluate) {
@@ -54,8 +49,7 @@ TEST(EvaluationCheck, DoesNotApplyWhereNeitherRunWasToEvaluate) {
 
 TEST(EvaluationCheck, CountsWhatItCompared) {
   EvaluatedCell cell;
-  const CheckResult found = result_of(cell.judge(), "evaluation");
-  EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+  const auto found = expect_outcome(cell, "evaluation", Outcome::holds);
   EXPECT_EQ(found.compared.at("evaluation_losses"), 4);
   EXPECT_EQ(found.compared.at("evaluations"), 2);
   EXPECT_EQ(found.compared.at("digests"), 4);
@@ -125,9 +119,7 @@ TEST(EvaluationCheck, IsTheOneThatSaysIt) {
 
 TEST(EvaluationCheck, AfterTheLastStepAlone) {
   EvaluatedCell cell(0);
-  const CheckResult found = result_of(cell.judge(), "evaluation");
-  EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
-  EXPECT_EQ(found.compared.at("evaluations"), 1);
+  EXPECT_EQ(expect_outcome(cell, "evaluation", Outcome::holds).compared.at("evaluations"), 1);
 }
 
 TEST(EvaluationCheck, OneThatEvaluatesOtherwiseThanTheOtherIsRed) {
@@ -150,9 +142,7 @@ TEST(EvaluationCheck, OneThatEvaluatesOtherwiseThanTheOtherIsRed) {
              "evaluation.microbatches is 2"}}) {
     SyntheticCell cell;
     change(cell);
-    const auto verdict = cell.judge();
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("evaluation"));
-    EXPECT_THAT(result_of(verdict, "evaluation").reason, HasSubstr(words));
+    expect_red(cell, {"evaluation"}, {.words = words});
   }
 }
 
@@ -197,8 +187,7 @@ TEST(EvaluationCheck, OtherTokensAndSumsOfThemAreTold) {
       EvaluatedCell cell;
       cell.row(first + 1).*column -= 1;
       cell.row(first + 2).*column -= 1;  // so that they add up
-      expect_finding(expect_fails(cell, "evaluation"),
-                     {.step = first == 0 ? 0 : 1, .microbatch = 1, .rank = 1, .item = item});
+      expect_fails(cell, "evaluation", {.step = first == 0 ? 0 : 1, .microbatch = 1, .rank = 1, .item = item});
     }
   }
 }
@@ -240,9 +229,7 @@ TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedA
     run.manifest["role"] = "external";
     for (auto& row : run.ranks.back().evaluation) row.data_digest.clear();
 
-    const CheckResult found = result_of(cell.judge(), "evaluation");
-
-    EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+    const auto found = expect_outcome(cell, "evaluation", Outcome::holds);
     EXPECT_FALSE(found.compared.contains("digests"));
     EXPECT_THAT(found.reason, ::testing::EndsWith("; not inspected: data_digest of evaluation.csv"));
   }

@@ -2,25 +2,17 @@
 // memory on GPUs: the same activation memory model, and the allocator's own counts.
 #include <gmock/gmock.h>
 
-#include <fstream>
-
-#include "support/files.hpp"
-#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 SyntheticPlan on_gpus(const std::string& transport = "mpi") {
-  SyntheticPlan plan;
-  plan.device = "cuda";
-  plan.transport = transport;
-  return plan;
+  return {.device = "cuda", .transport = transport};
 }
 
 TEST(GpuMemory, IsJudgedAndItsFiguresAreTold) {
@@ -99,11 +91,14 @@ TEST(GpuMemory, OneTensorThatTheRunDidNotCount) {
   SyntheticCell cell(on_gpus());
   cell.candidate.ranks[1].gpu_memory[1].requested_peak_bytes += 64;
 
-  const auto found = expect_memory_red(cell);
-
-  expect_finding(found, {.step = 1, .rank = 1, .item = "requested_peak_bytes"});
   const std::int64_t counted = *cell.candidate.ranks[1].memory[1].peak_bytes;
-  expect_finding(found, {.expected = std::to_string(counted), .got = std::to_string(counted + 64)});
+
+  expect_red(cell, {"memory"},
+             {.step = 1,
+              .rank = 1,
+              .item = "requested_peak_bytes",
+              .expected = std::to_string(counted),
+              .got = std::to_string(counted + 64)});
 }
 
 TEST(GpuMemory, ReservedBelowWhatWasAskedFor) {
@@ -111,10 +106,8 @@ TEST(GpuMemory, ReservedBelowWhatWasAskedFor) {
   auto& row = cell.candidate.ranks[0].gpu_memory[0];
   row.reserved_bytes = row.reserved_peak_bytes = row.requested_peak_bytes - 1;
 
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "reserved_peak_bytes");
-  EXPECT_EQ(found.expected, "at least " + std::to_string(row.requested_peak_bytes));
+  expect_red(cell, {"memory"},
+             {.item = "reserved_peak_bytes", .expected = "at least " + std::to_string(row.requested_peak_bytes)});
 }
 
 TEST(GpuMemory, WithoutTheFileOfOneRecordItIsNotRun) {
@@ -157,7 +150,7 @@ TEST(GpuMemory, AProcessTakesNoMoreThanItsRanksTogether) {
   SyntheticCell cell(on_gpus("threads"));
   cell.candidate.ranks[0].gpu_memory[1].requested_peak_bytes += 1;
 
-  const auto found = expect_memory_red(cell);
+  const auto found = expect_red(cell, {"memory"});
 
   EXPECT_EQ(found.item, "requested_peak_bytes");
   const std::int64_t one = *cell.candidate.ranks[0].memory[1].peak_bytes,
@@ -170,7 +163,7 @@ TEST(GpuMemory, AProcessTakesNoLessThanEachOfItsRanks) {
   const std::int64_t most = *cell.candidate.ranks[0].memory[0].peak_bytes += 50;
   cell.candidate.ranks[0].gpu_memory[1].requested_peak_bytes = most - 1;  // the peak was in the step before
 
-  const auto found = expect_memory_red(cell);
+  const auto found = expect_red(cell, {"memory"});
 
   EXPECT_EQ(found.step, 1);
   EXPECT_THAT(found.expected, HasSubstr("at least " + std::to_string(most)));
@@ -180,9 +173,7 @@ TEST(GpuMemory, AKernelWithoutAClosedFormIsSaidAndNotPassedOver) {
   SyntheticCell cell(on_gpus());
   cell.reference.manifest["environment"]["attention"] = "not fixed";
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::holds);
+  const auto memory = expect_outcome(cell, "memory", Outcome::holds);
   EXPECT_THAT(memory.reason, AllOf(HasSubstr("not inspected"), HasSubstr("closed form of the bytes that a layer keeps"),
                                    HasSubstr("does not name the attention kernel")));
 }
@@ -195,9 +186,7 @@ TEST(GpuMemory, TheLargestFiguresOfAllStepsAreTold) {
   rank.gpu_memory[0].reserved_peak_bytes += 4096;
   rank.gpu_memory[0].free_bytes -= 1000;
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  const auto memory = expect_outcome(cell, "memory", Outcome::holds);
   EXPECT_THAT(memory.measured,
               HasSubstr("requested from the allocator " + std::to_string(*rank.memory[0].peak_bytes) + ", "));
   EXPECT_THAT(memory.measured, HasSubstr("reserved by it 67112960, 67108864; outside it at most 1500, 500 ("));
@@ -218,9 +207,7 @@ TEST(GpuMemory, AnExternalRecordMayLackThePeakThatTheAllocatorsIsComparedWith) {
     cell.candidate.manifest["role"] = "external";
     cell.candidate.ranks[1].memory[1].peak_bytes.reset();
 
-    const auto memory = result_of(cell.judge(), "memory");
-
-    EXPECT_EQ(memory.outcome, Outcome::not_run) << memory.reason;
+    const auto memory = expect_outcome(cell, "memory", Outcome::not_run);
     EXPECT_THAT(memory.reason, HasSubstr("peak_bytes of the candidate"));
   }
 }
@@ -236,8 +223,8 @@ TEST(GpuMemory, WhereARankLacksItsPeakAProcessIsHeldToNoSum) {
   less.candidate.manifest["role"] = "external";
   less.candidate.ranks[1].memory[1].peak_bytes.reset();
   less.candidate.ranks[0].gpu_memory[1].requested_peak_bytes = *less.candidate.ranks[0].memory[1].peak_bytes - 1;
-  EXPECT_EQ(expect_memory_red(less).expected,
-            "at least " + std::to_string(*less.candidate.ranks[0].memory[1].peak_bytes));
+  expect_red(less, {"memory"},
+             {.expected = "at least " + std::to_string(*less.candidate.ranks[0].memory[1].peak_bytes)});
 }
 
 TEST(GpuMemory, ThePeaksOfARunsThreadsAreThoseOfAllItsSteps) {

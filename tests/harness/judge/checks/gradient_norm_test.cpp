@@ -70,9 +70,7 @@ TEST(GradientNorm, LimitThatNeverOrAlwaysBitIsNotTriggered) {
     SyntheticCell cell;
     if (!never) set_norm(cell, true, 1, 4.0, 0.25);
     for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["clip_norm"] = never ? 5.0 : 1.0;
-    for (RankRecord& rank : cell.all_ranks()) {
-      for (auto& row : rank.steps) row.clip_coefficient = never ? 1.0 : *row.clip_coefficient;
-    }
+    for (StepRow& row : cell.rows(&RankRecord::steps)) row.clip_coefficient = never ? 1.0 : *row.clip_coefficient;
     const auto verdict = cell.judge();
     EXPECT_FALSE(verdict.holds);
     EXPECT_EQ(result_of(verdict, "gradient_norm").outcome, Outcome::not_triggered);
@@ -88,11 +86,9 @@ TEST(GradientNorm, MayBeLackingWhereAnothersTrainerDoesNotClip) {
     if (external) lacking.manifest["role"] = "external";
     for (auto* run : {&cell.reference, &cell.candidate}) {
       if (!clips) run->manifest["clip_norm"] = nullptr;
-      for (auto& rank : run->ranks) {
-        for (auto& row : rank.steps) {
-          if (!clips) row.clip_coefficient = 1.0;
-          if (run == &lacking) row.gradient_norm.reset();
-        }
+      for (StepRow& row : run->rows(&RankRecord::steps)) {
+        if (!clips) row.clip_coefficient = 1.0;
+        if (run == &lacking) row.gradient_norm.reset();
       }
     }
     return result_of(cell.judge(), "gradient_norm");
@@ -146,9 +142,7 @@ TEST(GradientNorm, SummedRankByRankIsHeldToItsOwnGradients) {
 
 // Where each of 1,000 ranks rounds to bfloat16, roundings alone may move a norm by more than a fault of 1.05 does.
 TEST(GradientNorm, ThatNoLimitCanJudgeDoesNotHold) {
-  SyntheticPlan plan;
-  plan.level = "summary";
-  PerRankCell cell({1, 1}, plan);
+  PerRankCell cell({1, 1}, {.level = "summary"});
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["dtype"] = "bfloat16";
   EXPECT_EQ(result_of(cell.judge(), "gradient_norm").outcome, Outcome::holds);
 
@@ -166,9 +160,7 @@ TEST(GradientNorm, WithoutRowsOfGradientsABfloat16NormIsHeldToWhatItIsStoredIn) 
   for (const auto& [norm, factor, outcome] :
        {Case{2, 1.0078125, Outcome::holds}, Case{2.001, 1 + 1e-5, Outcome::fails},
         Case{2.001, 1 + 1e-7, Outcome::holds}, Case{std::sqrt(3), std::sqrt(1.0078125), Outcome::holds}}) {
-    SyntheticPlan plan;
-    plan.level = "summary";
-    PerRankCell cell({norm / 2 * factor, 1}, plan);
+    PerRankCell cell({norm / 2 * factor, 1}, {.level = "summary"});
     cell.plan.clipping_must_act = false;
     for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["dtype"] = "bfloat16";
     StepRow& row = cell.reference.ranks[0].steps[0];
@@ -182,9 +174,7 @@ TEST(GradientNorm, WithoutRowsOfGradientsABfloat16NormIsHeldToWhatItIsStoredIn) 
 TEST(GradientNorm, SummedRankByRankHasTheWidestDistanceOfAllStepsAsMargin) {
   PerRankCell cell({1, 1 + 8e-7});
 
-  const auto norm = result_of(cell.judge(), "gradient_norm");
-
-  EXPECT_EQ(norm.outcome, Outcome::holds) << norm.reason;
+  const auto norm = expect_outcome(cell, "gradient_norm", Outcome::holds);
   EXPECT_NEAR(norm.margin.value_or(0), 8e-7 / limit_of_candidate, 1e-4);
   EXPECT_THAT(norm.measured, ::testing::AllOf(::testing::StartsWith("relative difference at most "),
                                               HasSubstr("; allowed " + to_text(limit_of_candidate))));
@@ -206,16 +196,13 @@ TEST(GradientNorm, SummedRankByRankOfNothingIsEqual) {
     }
   }
 
-  const auto norm = result_of(cell.judge(), "gradient_norm");
-
-  EXPECT_EQ(norm.outcome, Outcome::holds) << norm.reason;
-  EXPECT_EQ(norm.margin, 0);
+  EXPECT_EQ(expect_outcome(cell, "gradient_norm", Outcome::holds).margin, 0);
 }
 
 TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
   PerRankCell cell({1, 1.5});
 
-  expect_finding(expect_fails(cell, "gradient_norm"), {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5 ("});
+  expect_fails(cell, "gradient_norm", {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5 ("});
 }
 
 // The coefficient follows from the norm, on whatever ranks the two show.
@@ -224,7 +211,7 @@ TEST(GradientNorm, IsToldBeforeTheCoefficientOfAnotherRank) {
   cell.candidate.ranks[0].steps[0].clip_coefficient = 0.25;
   cell.candidate.ranks[1].steps[0].gradient_norm = 3;
 
-  expect_finding(expect_fails(cell, "gradient_norm"), {.rank = 1, .item = "gradient_norm", .words = "ratio 1.5"});
+  expect_fails(cell, "gradient_norm", {.rank = 1, .item = "gradient_norm", .words = "ratio 1.5"});
 }
 
 /// Both records without clipping; norms are taken away by the tests.
@@ -233,9 +220,7 @@ struct UnclippedCell : SyntheticCell {
     plan.clipping_must_act = false;
     for (auto* run : {&reference, &candidate}) {
       run->manifest["clip_norm"] = nullptr;
-      for (auto& rank : run->ranks) {
-        for (auto& row : rank.steps) row.clip_coefficient = 1;
-      }
+      for (StepRow& row : run->rows(&RankRecord::steps)) row.clip_coefficient = 1;
     }
   }
 };
@@ -249,9 +234,7 @@ TEST(GradientNorm, ThatAnExternalTrainerGivesInSomeStepsIsComparedInThose) {
       if (!right) rank.steps[1].gradient_norm = 3;
     }
 
-    const auto norm = result_of(cell.judge(), "gradient_norm");
-
-    EXPECT_EQ(norm.outcome, right ? Outcome::holds : Outcome::fails) << norm.reason;
+    expect_outcome(cell, "gradient_norm", right ? Outcome::holds : Outcome::fails);
   }
 }
 
@@ -262,9 +245,7 @@ TEST(GradientNorm, ThatAnExternalTrainerGivesOnOneRankIsCompared) {
     for (auto& row : cell.candidate.ranks[0].steps) row.gradient_norm.reset();
     if (!right) cell.candidate.ranks[1].steps[1].gradient_norm = 3;
 
-    const auto norm = result_of(cell.judge(), "gradient_norm");
-
-    EXPECT_EQ(norm.outcome, right ? Outcome::holds : Outcome::fails) << norm.reason;
+    const auto norm = expect_outcome(cell, "gradient_norm", right ? Outcome::holds : Outcome::fails);
     EXPECT_EQ(norm.first_divergence.value_or(Finding{}).got, right ? "" : "3");
     EXPECT_EQ(norm.first_divergence.value_or(Finding{}).rank, right ? std::nullopt : std::optional(1));
   }

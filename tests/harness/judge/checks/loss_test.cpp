@@ -106,9 +106,7 @@ TEST(Loss, TwoRanksWithTheLossInAReferenceThatIsAPipeline) {
   SyntheticCell cell;
   cell.reference = synthetic_candidate({});
   cell.reference.manifest["run_id"] = new_run_id();
-  for (auto& rank : cell.reference.ranks) {
-    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
-  }
+  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
   for (auto& row : cell.reference.ranks[0].microbatches) {
     if (row.step == 0 && row.microbatch == 1) row.loss = loss(cell.reference, 0, 1);
   }

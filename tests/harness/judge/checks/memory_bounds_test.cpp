@@ -48,14 +48,12 @@ TEST(MemoryBounds, OneDeviceHasNoTransportBuffers) {
   SyntheticCell cell;
   cell.reference.ranks[0].memory[1].buffer_bytes = 4;
 
-  EXPECT_EQ(expect_red(cell, {"memory"}, "buffer_bytes", 1).got, "4");
+  expect_red(cell, {"memory"}, {.step = 1, .item = "buffer_bytes", .got = "4"});
 }
 
 TEST(MemoryBounds, ThePeakIsNoLessThanTablesAndTheLargerOfActivationsAndOtherBytes) {
-  SyntheticPlan plan;
-  plan.device = "cuda";  // whose workspaces are larger than these activations
   for (const std::int64_t less : {0, 1}) {
-    SyntheticCell cell(plan);
+    SyntheticCell cell({.device = "cuda"});  // whose workspaces are larger than these activations
     RankRecord& rank = cell.candidate.ranks[1];
     MemoryRow& row = rank.memory[1];
     ASSERT_GT(*row.other_peak_bytes, *row.activation_peak_bytes);
@@ -63,9 +61,7 @@ TEST(MemoryBounds, ThePeakIsNoLessThanTablesAndTheLargerOfActivationsAndOtherByt
                      *row.other_peak_bytes - less;
     rank.gpu_memory[1].requested_peak_bytes = *row.peak_bytes;
 
-    const auto memory = result_of(cell.judge(), "memory");
-
-    EXPECT_EQ(memory.outcome, less ? Outcome::fails : Outcome::holds) << memory.reason;
+    const auto memory = expect_outcome(cell, "memory", less ? Outcome::fails : Outcome::holds);
     if (less) {
       EXPECT_THAT(memory.reason, HasSubstr("candidate: step 1, rank 1, peak_bytes: less than model state, tables and "
                                            "the larger of activation_peak_bytes and other_peak_bytes"));
@@ -81,9 +77,7 @@ TEST(MemoryBounds, AnExternalTrainersPeakIsNoLessThanValuesAndActivations) {
     row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes + *row.activation_peak_bytes - less;
     ASSERT_GT(*row.peak_bytes, *row.live_bytes);
 
-    const auto memory = result_of(cell.judge(), "memory");
-
-    EXPECT_EQ(memory.outcome, less ? Outcome::fails : Outcome::holds) << memory.reason;
+    const auto memory = expect_outcome(cell, "memory", less ? Outcome::fails : Outcome::holds);
     if (less) {
       EXPECT_THAT(memory.reason, HasSubstr("less than parameters, gradients and the activations' peak"));
     }

@@ -3,14 +3,12 @@
 
 #include <regex>
 
-#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -20,9 +18,7 @@ TEST(Memory, OneKeptTensorIsFoundAtItsAction) {
     if (row.step == 1 && row.index >= action_row(cell.candidate, 1, "0F2").index) *row.peak_bytes += 64;
   }
 
-  const auto found = expect_memory_red(cell);
-
-  expect_finding(found, {.step = 1, .rank = 0, .item = "0F2", .words = ", +64"});
+  const auto found = expect_red(cell, {"memory"}, {.step = 1, .rank = 0, .item = "0F2", .words = ", +64"});
   EXPECT_THAT(found.words, HasSubstr("layers.0"));
 }
 
@@ -107,15 +103,13 @@ TEST(Memory, SumOverTheRanksIsTheReferencePlusTheTiedCopy) {
 TEST(Memory, BuffersAtWorldSizeOne) {
   SyntheticCell cell(one_stage());
   cell.candidate.ranks[0].memory[0].buffer_bytes = 1;
-  EXPECT_EQ(expect_memory_red(cell).expected, "at most 0");
+  expect_red(cell, {"memory"}, {.expected = "at most 0"});
 }
 
 /// Makes the candidate another program's, with so many bytes more of one column on each rank in every step.
 void make_external(SyntheticCell& cell, std::optional<std::int64_t> MemoryRow::*column, std::int64_t more) {
   cell.candidate.manifest["role"] = "external";
-  for (auto& rank : cell.candidate.ranks) {
-    for (auto& row : rank.memory) *(row.*column) += more, *row.live_bytes += more;
-  }
+  for (MemoryRow& row : cell.candidate.rows(&RankRecord::memory)) *(row.*column) += more, *row.live_bytes += more;
 }
 
 TEST(Memory, AnothersStepCountersAreItsOwn) {
@@ -123,13 +117,12 @@ TEST(Memory, AnothersStepCountersAreItsOwn) {
   for (const std::int64_t more : {-40, 0, 40}) {
     SyntheticCell cell;
     make_external(cell, &MemoryRow::optimizer_bytes, more);
-    const auto memory = result_of(cell.judge(), "memory");
-    EXPECT_EQ(memory.outcome, Outcome::holds) << more << ": " << memory.reason;
+    expect_outcome(cell, "memory", Outcome::holds);
   }
   for (const std::int64_t more : {-200, 200}) {
     SyntheticCell cell;
     make_external(cell, &MemoryRow::optimizer_bytes, more);
-    EXPECT_EQ(expect_memory_red(cell).item, "optimizer_bytes") << more;
+    EXPECT_EQ(expect_red(cell, {"memory"}).item, "optimizer_bytes") << more;
   }
 }
 
@@ -142,10 +135,8 @@ TEST(Memory, AnothersTiedWeightOnOneRankMayBeKeptOnceOrTwice) {
     make_external(right, column, more);
     make_external(wrong, column, more > 0 ? more + 200 : more - 200);
 
-    const auto memory = result_of(right.judge(), "memory");
-
-    EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
-    EXPECT_THAT(with_outcome(wrong.judge(), Outcome::fails), ElementsAre("memory"));
+    expect_outcome(right, "memory", Outcome::holds);
+    expect_red(wrong, {"memory"});
   }
 }
 
@@ -190,9 +181,7 @@ TEST(Memory, ActionsAreTakenInTheOrderOfTheirIndex) {
   auto& rows = cell.candidate.ranks[0].actions;
   std::swap(rows[0], rows[3]);
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::holds);
+  const auto memory = expect_outcome(cell, "memory", Outcome::holds);
   EXPECT_EQ(memory.compared.at("actions"), 3 * 2 * synthetic_microbatches * synthetic_steps)
       << "F and B on each rank of both runs";
   EXPECT_EQ(memory.compared.at("activation_peaks"), 3 * synthetic_steps);
@@ -212,7 +201,7 @@ TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
     EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("lack peak_bytes or activation_peak_bytes"));
     EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
   }
-  EXPECT_EQ(expect_memory_red(wrong).item, "1F2");
+  expect_red(wrong, {"memory"}, {.item = "1F2"});
 }
 
 TEST(Memory, AnExternalRecordWithoutAListIsNotHeldToTheLaw) {
@@ -229,10 +218,10 @@ TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
   *action_row(action.reference, 1, "0B2").peak_bytes += 4;
   *step.reference.ranks[0].memory[1].activation_peak_bytes -= 4;
 
-  const auto found = expect_memory_red(action);
-  expect_finding(found, {.step = 1, .item = "0B2"});
+  const auto found = expect_red(action, {"memory"}, {.step = 1, .item = "0B2"});
   EXPECT_THAT(found.words, ::testing::StartsWith("reference: step 1, rank 0, action 0B2"));
-  EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference: step 1, rank 0, activation_peak_bytes"));
+  EXPECT_THAT(expect_red(step, {"memory"}).words,
+              ::testing::StartsWith("reference: step 1, rank 0, activation_peak_bytes"));
 }
 
 TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
@@ -247,9 +236,7 @@ TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheLawOut) {
   SyntheticCell cell;
   for (RankRecord& rank : cell.all_ranks()) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::not_run);
+  const auto memory = expect_outcome(cell, "memory", Outcome::not_run);
   EXPECT_THAT(memory.reason, HasSubstr("equal shapes in all steps (saved.csv is of one step)"));
 }
 
@@ -264,8 +251,7 @@ TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
       if (!right && row.unit == "layers.1" && row.microbatch == 2) row.saved_bytes += 4;
     }
 
-    const auto found = result_of(cell.judge(), "memory").first_divergence.value();
-
+    const auto found = expect_fails(cell, "memory");
     EXPECT_EQ(found.item == "layers.1", !right) << "else it is the actions, which were not made so";
     if (right) continue;
     EXPECT_EQ(found.expected, std::to_string(4 * 4 * 4));
@@ -296,20 +282,14 @@ TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
 
 TEST(Memory, OfRecordsThatHaveNothingNothingIsSaidToAgree) {
   SyntheticCell cell;
-  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
-    run->manifest["role"] = "external";
-    for (RankRecord& rank : run->ranks) {
-      for (MemoryRow& row : rank.memory) {
-        const std::int64_t step = row.step;
-        row = MemoryRow{};
-        row.step = step;
-      }
-    }
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
+  for (MemoryRow& row : cell.rows(&RankRecord::memory)) {
+    const std::int64_t step = row.step;
+    row = MemoryRow{};
+    row.step = step;
   }
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::not_run);
+  const auto memory = expect_outcome(cell, "memory", Outcome::not_run);
   EXPECT_THAT(memory.reason, AllOf(HasSubstr("the records lack"), Not(HasSubstr("agrees"))));
 }
 
@@ -318,18 +298,14 @@ TEST(Memory, BuffersUpToTheBoundHoldAndTheLargestIsTold) {
   SyntheticCell cell;
   cell.candidate.ranks[0].memory[0].buffer_bytes = bound;
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  const auto memory = expect_outcome(cell, "memory", Outcome::holds);
   EXPECT_THAT(memory.measured,
               HasSubstr("transport buffers at most " + std::to_string(bound) + " of " + std::to_string(bound)));
 }
 
 TEST(Memory, OfASplitBackwardThatNobodyMeasuredLessIsRightAndMoreIsNot) {
-  SyntheticPlan plan;
-  plan.schedule = "zb-h1";
   const auto judged = [&](const std::string& action, std::int64_t more) {
-    SyntheticCell cell(plan);
+    SyntheticCell cell({.schedule = "zb-h1"});
     *action_row(cell.candidate, 1, action).peak_bytes += more;
     return result_of(cell.judge(), "memory");
   };
@@ -340,17 +316,13 @@ TEST(Memory, OfASplitBackwardThatNobodyMeasuredLessIsRightAndMoreIsNot) {
 }
 
 TEST(Memory, OfASplitBackwardThePeakOfTheStepIsAnUpperLimitToo) {
-  SyntheticPlan plan;
-  plan.schedule = "zb-h1";
   for (const std::int64_t more : {-4, 1 << 20}) {
-    SyntheticCell cell(plan);
+    SyntheticCell cell({.schedule = "zb-h1"});
     MemoryRow& row = cell.candidate.ranks[1].memory[1];
     *row.activation_peak_bytes += more;
     *row.peak_bytes += more;
 
-    const auto memory = result_of(cell.judge(), "memory");
-
-    EXPECT_EQ(memory.outcome, more < 0 ? Outcome::holds : Outcome::fails) << memory.reason;
+    const auto memory = expect_outcome(cell, "memory", more < 0 ? Outcome::holds : Outcome::fails);
     if (more > 0) {
       EXPECT_EQ(memory.first_divergence.value().item, "activation_peak_bytes");
     }
@@ -363,11 +335,7 @@ TEST(Memory, AnActionThatIsNotWhereTheListHasItIsComparedWithNothing) {
   std::swap(one.action, other.action);
   std::swap(one.microbatch, other.microbatch);
 
-  const auto memory = result_of(cell.judge(), "memory");
-
-  ASSERT_TRUE(memory.first_divergence) << memory.reason;
-  const Finding& found = *memory.first_divergence;
-  EXPECT_EQ(found.item, "actions");
+  const Finding found = expect_fails(cell, "memory", {.item = "actions"});
   EXPECT_EQ(found.expected, "at least 60") << "10 of each rank of both runs in each step";
   EXPECT_EQ(found.got, "51") << "of that step on that rank the first alone";
 }

@@ -20,10 +20,7 @@ void make_gradient_zero(SyntheticRun& run, std::int64_t step, const std::string&
     if (kind != "gradient" && step > 0) continue;
     TensorRow& row = tensor_row(run, step, kind, name);
     row.digest = tensor_digest(row.dtype, row.shape, std::vector<std::byte>(static_cast<std::size_t>(4 * row.nonzero)));
-    row.l2 = 0;
-    row.max_abs = 0;
-    row.nonzero = 0;
-    row.nonzero_rows = 0;
+    row.l2 = row.max_abs = 0, row.nonzero = 0, row.nonzero_rows = 0;
     TensorRow& grown = tensor_row(run, step, kind, "model.norm.weight");
     const double factor = kind == "moment2" ? 2 : std::sqrt(2);
     grown.l2 *= factor;
@@ -35,8 +32,9 @@ TEST(NonzeroGradients, AllZeroInBothRecords) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate})
     make_gradient_zero(*run, 1, "model.layers.0.self_attn.o_proj.weight");
-  EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, "model.layers.0.self_attn.o_proj.weight", 1).got,
-              HasSubstr("all zero"));
+  EXPECT_THAT(
+      expect_red(cell, {"nonzero_gradients"}, {.step = 1, .item = "model.layers.0.self_attn.o_proj.weight"}).got,
+      HasSubstr("all zero"));
 }
 
 /// All rows of the step have one token: query and key have no say.
@@ -65,9 +63,8 @@ TEST(NonzeroGradients, OfQueryAndKeyAreRightlyZeroWhereEveryRowHasLengthOne) {
         make_gradient_zero(*run, 0, "model.layers.0." + name + ".weight");
       }
 
-      const auto result = result_of(cell.judge(), "nonzero_gradients");
-
-      EXPECT_EQ(result.outcome, length_one ? Outcome::holds : Outcome::fails) << name << ": " << result.reason;
+      SCOPED_TRACE(name);
+      expect_outcome(cell, "nonzero_gradients", length_one ? Outcome::holds : Outcome::fails);
     }
   }
 }
@@ -86,15 +83,14 @@ TEST(NonzeroGradients, UntiedEmbeddingRowsAreThoseOfLiveTokens) {
   SyntheticCell cell({.tied = false});
   for (auto* run : {&cell.reference, &cell.candidate})
     tensor_row(*run, 0, "gradient", embedding_weight).nonzero_rows = 5;
-  EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, embedding_weight, 0).expected, HasSubstr("6 non-zero rows"));
+  EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, {.step = 0, .item = embedding_weight}).expected,
+              HasSubstr("6 non-zero rows"));
 }
 
 // transformers gives the embedding of pad_token_id no gradient; in the text it may stand or not.
 TEST(NonzeroGradients, PadTokensRowMayBeZeroAndNoOther) {
-  SyntheticPlan plan;
-  plan.tied = false;
   for (const auto& [rows, holds] : {std::pair{6, true}, {5, true}, {4, false}, {7, false}}) {
-    SyntheticCell cell(plan);
+    SyntheticCell cell({.tied = false});
     for (auto* run : {&cell.reference, &cell.candidate}) {
       run->manifest["model"]["pad_token_id"] = 2;
       tensor_row(*run, 0, "gradient", embedding_weight).nonzero_rows = rows;
@@ -107,13 +103,11 @@ TEST(NonzeroGradients, ZeroBoundaryGradientOfAMicrobatchWithValidLabels) {
   SyntheticCell cell;
   const Shape shape = {1, 4, 4};
   const std::string zeros = tensor_digest("float32", shape, std::vector<std::byte>(64));
-  for (RankRecord& rank : cell.all_ranks()) {
-    for (auto& row : rank.boundaries) {
-      if (row.step == 0 && row.microbatch == 2 && row.direction == "backward" && row.cut == "layers.1")
-        row.digest = zeros;
-    }
+  for (BoundaryRow& row : cell.rows(&RankRecord::boundaries)) {
+    if (row.step == 0 && row.microbatch == 2 && row.direction == "backward" && row.cut == "layers.1")
+      row.digest = zeros;
   }
-  const auto found = expect_red(cell, {"nonzero_gradients"}, "layers.1", 0);
+  const auto found = expect_red(cell, {"nonzero_gradients"}, {.step = 0, .item = "layers.1"});
   EXPECT_EQ(found.microbatch, 2);
   EXPECT_THAT(found.words, HasSubstr("reference: ")) << "of both the first";
 }
@@ -121,10 +115,8 @@ TEST(NonzeroGradients, ZeroBoundaryGradientOfAMicrobatchWithValidLabels) {
 TEST(NonzeroGradients, ZeroBoundaryGradientOfAFullyMaskedMicrobatchIsRight) {
   SyntheticCell cell;
   const std::string zeros = tensor_digest("float32", {1, 2, 4}, std::vector<std::byte>(32));
-  for (RankRecord& rank : cell.all_ranks()) {
-    for (auto& row : rank.boundaries) {
-      if (row.microbatch == 4 && row.direction == "backward") row.digest = zeros;
-    }
+  for (BoundaryRow& row : cell.rows(&RankRecord::boundaries)) {
+    if (row.microbatch == 4 && row.direction == "backward") row.digest = zeros;
   }
   EXPECT_TRUE(cell.judge().holds);
 }
@@ -136,9 +128,8 @@ TEST(NonzeroGradients, TheDigestOfZerosIsFoundWhateverTheRowCounts) {
     TensorRow& row = tensor_row(*run, 1, "gradient", "model.layers.0.mlp.up_proj.weight");
     row.digest = zeros.digest(row.dtype, row.shape);
   }
-  const auto found = result_of(cell.judge(), "nonzero_gradients");
-  EXPECT_EQ(found.outcome, Outcome::fails);
-  EXPECT_THAT(found.reason, HasSubstr("expected the digest of 24 elements that are not 0, got the digest of zeros"));
+  EXPECT_THAT(expect_outcome(cell, "nonzero_gradients", Outcome::fails).reason,
+              HasSubstr("expected the digest of 24 elements that are not 0, got the digest of zeros"));
 }
 
 }  // namespace

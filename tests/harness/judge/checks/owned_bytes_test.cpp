@@ -6,14 +6,12 @@
 #include "record/rank_folder.hpp"
 #include "support/json.hpp"
 #include "tests/harness/judge/audit/trained_run.hpp"
-#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using Column = std::optional<std::int64_t> MemoryRow::*;
@@ -28,8 +26,7 @@ void keep(SyntheticRun& run, std::size_t rank, std::size_t step, Column column, 
 
 TEST(OwnedBytes, AreLookedAtInEveryStepOfEveryRank) {
   SyntheticCell cell;
-  const auto memory = result_of(cell.judge(), "memory");
-  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  const auto memory = expect_outcome(cell, "memory", Outcome::holds);
   for (const auto& [what, each] : {std::pair{"owned_sums", 1}, {"total_peaks", 1}, {"owned_cells", 4}}) {
     EXPECT_EQ(memory.compared.at(what), each * 2 * synthetic_steps) << what;
     EXPECT_EQ(memory.inspected.at(what), each * synthetic_steps) << what << ", the reference's own";
@@ -96,26 +93,22 @@ TEST(OwnedBytes, TooManyOfAnyOwnerAreTold) {
 TEST(OwnedBytes, WhatBothTrainersKeepIsSeenInTheReference) {
   for (const auto column : {&MemoryRow::other_bytes, &MemoryRow::data_bytes}) {
     SyntheticCell cell;
-    for (RankRecord& rank : cell.all_ranks()) {
-      for (auto& row : rank.memory) {
-        for (const auto each : {column, &MemoryRow::other_peak_bytes, &MemoryRow::live_bytes, &MemoryRow::peak_bytes})
-          *(row.*each) += 1000;
-      }
+    for (MemoryRow& row : cell.rows(&RankRecord::memory)) {
+      for (const auto each : {column, &MemoryRow::other_peak_bytes, &MemoryRow::live_bytes, &MemoryRow::peak_bytes})
+        *(row.*each) += 1000;
     }
 
-    EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("reference: step 0, rank 0"));
+    expect_red(cell, {"memory"}, {.words = "reference: step 0, rank 0"});
   }
 }
 
 TEST(OwnedBytes, AGpusWorkspacesAreTheReferencesOwn) {
-  SyntheticPlan plan;
-  plan.device = "cuda";
-  SyntheticCell right(plan), wrong(plan);
+  SyntheticCell right({.device = "cuda"}), wrong({.device = "cuda"});
   keep(wrong.candidate, 1, 0, &MemoryRow::other_bytes, 1);
   wrong.candidate.ranks[1].gpu_memory[0].requested_peak_bytes += 1;
 
   EXPECT_TRUE(right.judge().holds);
-  EXPECT_EQ(expect_memory_red(wrong).item, "other_bytes");
+  expect_red(wrong, {"memory"}, {.item = "other_bytes"});
 }
 
 /// As a program wrote it that knew the first schema alone.
@@ -129,9 +122,8 @@ void make_first_schema(const std::filesystem::path& record) {
 TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
   for (const bool of_reference : {true, false}) {
     SyntheticCell cell;
-    for (auto& rank : (of_reference ? cell.reference : cell.candidate).ranks) {
-      for (auto& row : rank.memory) row.other_bytes.reset();
-    }
+    for (MemoryRow& row : (of_reference ? cell.reference : cell.candidate).rows(&RankRecord::memory))
+      row.other_bytes.reset();
 
     const auto reference = cell.write_reference(), candidate = cell.write_candidate();
     const auto older = of_reference ? reference : candidate;
@@ -151,17 +143,14 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
 
 TEST(OwnedBytes, DataThatTheReferenceKeepsIsNoAllowance) {
   SyntheticCell cell;
-  for (RankRecord& rank : cell.all_ranks()) {
-    for (auto& row : rank.memory) *row.data_bytes += 8, *row.live_bytes += 8, *row.peak_bytes += 8;
-  }
+  for (MemoryRow& row : cell.rows(&RankRecord::memory))
+    *row.data_bytes += 8, *row.live_bytes += 8, *row.peak_bytes += 8;
   EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("ids and labels end with their microbatch"));
 }
 
 TEST(OwnedBytes, WithoutThemALeakIsStillSeen) {
   SyntheticCell cell;
-  for (auto& rank : cell.candidate.ranks) {
-    for (auto& row : rank.memory) row.other_bytes.reset();
-  }
+  for (MemoryRow& row : cell.candidate.rows(&RankRecord::memory)) row.other_bytes.reset();
   *cell.candidate.ranks[1].memory[1].live_bytes += 4;
   const auto reference = cell.write_reference(), older = cell.write_candidate();
   make_first_schema(older);
@@ -181,7 +170,7 @@ TEST(TotalPeak, IsAtLeastWhatTheRowSaysLivesAtOnce) {
     if (less == 0) {
       EXPECT_TRUE(cell.judge().holds);
     } else {
-      EXPECT_EQ(expect_memory_red(cell).item, "peak_bytes");
+      expect_red(cell, {"memory"}, {.item = "peak_bytes"});
     }
   }
 }
@@ -193,7 +182,7 @@ TEST(TotalPeak, IsToldBehindTheOwnerThatHasTooMuch) {
   *row.live_bytes += 64 << 20;
   row.peak_bytes = row.live_bytes;  // less than with the activations' peak
 
-  EXPECT_EQ(expect_memory_red(cell).item, "table_bytes");
+  expect_red(cell, {"memory"}, {.item = "table_bytes"});
 }
 
 /// Both sum in the order of a list, of which the reference was told.
@@ -211,15 +200,13 @@ struct ListedCell : SyntheticCell {
 TEST(TotalPeak, OfAListedOrderHasTheGradientsOfAllMicrobatchesInTheReferenceAlone) {
   ListedCell right;
 
-  const auto memory = result_of(right.judge(), "memory");
-
-  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  const auto memory = expect_outcome(right, "memory", Outcome::holds);
   for (const bool of_reference : {true, false}) {
     ListedCell cell;
     MemoryRow& row = (of_reference ? cell.reference : cell.candidate).ranks[0].memory[0];
     *row.peak_bytes += synthetic_microbatches * *row.gradient_bytes;
 
-    expect_finding(expect_memory_red(cell), {.item = "peak_bytes", .words = "gradients that a listed order keeps"});
+    expect_red(cell, {"memory"}, {.item = "peak_bytes", .words = "gradients that a listed order keeps"});
   }
 }
 
@@ -229,7 +216,7 @@ TEST(TotalPeak, OfAListedOrderIsNoLessThanAllThatItKeeps) {
   row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes * (1 + synthetic_microbatches) + *row.optimizer_bytes +
                    *row.table_bytes - 1;
 
-  expect_finding(expect_memory_red(cell), {.item = "peak_bytes", .words = "of each microbatch"});
+  expect_red(cell, {"memory"}, {.item = "peak_bytes", .words = "of each microbatch"});
 }
 
 /// The largest that the row's total peak may be in step 1 of the first rank, less the row's own columns.
@@ -300,19 +287,15 @@ TEST(OwnedBytes, OfOneDeviceAreWhatItsOwnArithmeticNeeds) {
     if (each.column == &MemoryRow::other_bytes) *row.live_bytes += 1 << 20, *row.other_peak_bytes += 1 << 10;
     *row.peak_bytes += 1 << 20;
 
-    const auto found = result_of(cell.judge(), "memory").first_divergence.value();
-
-    expect_finding(found, {.step = 1, .item = each.item, .expected = each.expected, .words = "reference: step"});
+    expect_fails(cell, "memory", {.step = 1, .item = each.item, .expected = each.expected, .words = "reference: step"});
   }
 }
 
 // Tables are made for the longest row of the first step and kept, however short the rows of a later one are.
 TEST(OwnedBytes, TablesOfTheFirstStepsLongestRowOutliveIt) {
   SyntheticCell cell;
-  for (RankRecord& rank : cell.all_ranks()) {
-    for (auto& row : rank.microbatches) {
-      if (row.step == 1 && row.microbatch == 2) row.sequence_length = 2, row.batch = 2;
-    }
+  for (MicrobatchRow& row : cell.rows(&RankRecord::microbatches)) {
+    if (row.step == 1 && row.microbatch == 2) row.sequence_length = 2, row.batch = 2;
   }
 
   EXPECT_THAT(result_of(cell.judge(), "memory").reason, ::testing::Not(HasSubstr("table_bytes")));
@@ -332,9 +315,8 @@ TEST(TotalPeak, IsAtMostWhatIsAllowedAndNotAByteMore) {
 // What may be copied is a parameter or what crosses a cut, whichever is the larger.
 TEST(TotalPeak, MayHaveOneCopyOfALargeMicrobatchesActivation) {
   SyntheticCell cell;
-  for (RankRecord& rank : cell.all_ranks()) {
-    for (auto& row : rank.microbatches) row.batch = row.step == 1 && row.microbatch == 2 ? 4 : 1;
-  }
+  for (MicrobatchRow& row : cell.rows(&RankRecord::microbatches))
+    row.batch = row.step == 1 && row.microbatch == 2 ? 4 : 1;
   constexpr std::int64_t positions = 13 + 3 * 4;
 
   EXPECT_EQ(allowed_beside_the_columns(cell, true), positions * 2 * 2 * 8 + 5 * 4 + 4 * 4 * 4 * 4 + 48);

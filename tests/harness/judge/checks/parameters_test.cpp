@@ -33,7 +33,7 @@ TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
 TEST(Parameters, LearningRateOfOneRank) {
   SyntheticCell cell(with_empty_stage());
   cell.candidate.ranks[1].steps[1].learning_rate = 0.0011;
-  EXPECT_EQ(expect_red(cell, {"parameters"}, "learning_rate", 1).rank, 1);
+  expect_red(cell, {"parameters"}, {.step = 1, .rank = 1, .item = "learning_rate"});
 }
 
 /// Adds the column that only external recorders write, with this rate for each parameter behind step 0.
@@ -112,8 +112,7 @@ TEST(Parameters, WithoutMomentumThereAreNoMomentsToMiss) {
   SyntheticCell cell({.optimizer = "sgd"});
   for (auto* run : {&cell.reference, &cell.candidate}) {
     run->manifest["optimizer"]["momentum"] = 0.0;
-    for (auto& rank : run->ranks)
-      std::erase_if(rank.tensors, [](const TensorRow& row) { return row.kind.starts_with("moment"); });
+    run->erase(&RankRecord::tensors, [](const TensorRow& row) { return row.kind.starts_with("moment"); });
   }
   EXPECT_EQ(result_of(cell.judge(), "parameters").outcome, Outcome::holds);
 }
@@ -125,10 +124,8 @@ CheckResult without_a_moment(const Json& optimizer, int lacking) {
     run->manifest["role"] = "external";
     run->manifest["optimizer"] = optimizer;
     if (lacking-- <= 0) continue;
-    for (auto& rank : run->ranks) {
-      std::erase_if(rank.tensors,
-                    [](const TensorRow& row) { return row.name == "model.norm.weight" && row.kind == "moment2"; });
-    }
+    run->erase(&RankRecord::tensors,
+               [](const TensorRow& row) { return row.name == "model.norm.weight" && row.kind == "moment2"; });
   }
   return result_of(cell.judge(), "parameters");
 }
@@ -166,15 +163,11 @@ TEST(Parameters, AFrozenParameterThatMovesInBothRecordsIsFound) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     run->manifest["frozen"] = {"model.norm.weight"};
-    for (auto& rank : run->ranks)
-      std::erase_if(rank.tensors,
-                    [](const auto& row) { return row.name == "model.norm.weight" && row.kind != "parameter"; });
+    run->erase(&RankRecord::tensors,
+               [](const auto& row) { return row.name == "model.norm.weight" && row.kind != "parameter"; });
   }
 
-  const auto parameters = result_of(cell.judge(), "parameters");
-
-  EXPECT_EQ(parameters.first_divergence.value().item, "model.norm.weight");
-  EXPECT_THAT(parameters.reason, HasSubstr("is frozen by manifest.json, but changes"));
+  expect_fails(cell, "parameters", {.item = "model.norm.weight", .words = "is frozen by manifest.json, but changes"});
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -53,8 +52,8 @@ TEST(ProcessMemory, GrowthOf64MebibytesAStepIsTheLimit) {
   grow(beyond, 64 * mebibyte + 1);
 
   EXPECT_EQ(result_of(at_limit.judge(), "memory").outcome, Outcome::holds);
-  const auto found = expect_memory_red(beyond);
-  expect_finding(found, {.step = 1, .rank = 1, .item = "private memory", .got = std::to_string(64 * mebibyte + 1)});
+  expect_red(beyond, {"memory"},
+             {.step = 1, .rank = 1, .item = "private memory", .got = std::to_string(64 * mebibyte + 1)});
 }
 
 TEST(ProcessMemory, WhatMallocHasFreeIsNoLeak) {
@@ -82,10 +81,7 @@ std::string left_out(SyntheticCell& cell) {
 }
 
 TEST(ProcessMemory, ProcessesThatCannotBeJudgedAreLeftOut) {
-  SyntheticPlan threads, gpus;
-  threads.transport = "threads";
-  gpus.device = "cuda";
-  SyntheticCell one_process(threads), on_gpus(gpus), sanitized, external, nccl;
+  SyntheticCell one_process({.transport = "threads"}), on_gpus({.device = "cuda"}), sanitized, external, nccl;
   sanitized.candidate.manifest["environment"]["sanitizer"] = "address";
   external.candidate.manifest["role"] = "external";
   nccl.candidate.manifest["transport"] = "nccl";

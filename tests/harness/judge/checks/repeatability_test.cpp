@@ -6,19 +6,19 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+struct RepeatedCell : SyntheticCell {
+  RepeatedCell() {
+    plan.repeat = true;
+    repeated = synthetic_candidate({});
+    for (ActionRow& row : repeated->rows(&RankRecord::actions)) row.end_ns += 1;  // time is not what has to repeat
+  }
+};
 
 class Repeatability : public ::testing::Test {
  protected:
-  Repeatability() {
-    cell.plan.repeat = true;
-    cell.repeated = synthetic_candidate({});
-    for (auto& rank : cell.repeated->ranks) {
-      for (auto& row : rank.actions) row.end_ns += 1;  // time is not what has to repeat
-    }
-  }
-  SyntheticCell cell;
+  RepeatedCell cell;
 };
 
 TEST_F(Repeatability, HoldsForASecondRunOfTheSameBits) {
@@ -30,16 +30,11 @@ TEST_F(Repeatability, HoldsForASecondRunOfTheSameBits) {
 
 TEST_F(Repeatability, FailsForOneOtherMomentAndForAnotherFigureOfAStep) {
   tensor_row(*cell.repeated, 1, "moment1", "model.norm.weight").digest = other_digest;
-  expect_finding(expect_red(cell, {"repeatability"}, "moment1 model.norm.weight", 1), {.level = "R0"});
+  expect_red(cell, {"repeatability"}, {.level = "R0", .step = 1, .item = "moment1 model.norm.weight"});
 
-  SyntheticCell of_figures;
-  of_figures.plan.repeat = true;
-  of_figures.repeated = synthetic_candidate({});
-  for (auto& rank : of_figures.repeated->ranks) {
-    for (auto& row : rank.actions) row.end_ns += 1;
-    rank.steps.at(1).learning_rate = 0.25;
-  }
-  expect_finding(expect_red(of_figures, {"repeatability"}, "learning_rate", 1), {.got = "0.25"});
+  RepeatedCell of_figures;
+  for (auto& rank : of_figures.repeated->ranks) rank.steps.at(1).learning_rate = 0.25;
+  expect_red(of_figures, {"repeatability"}, {.step = 1, .item = "learning_rate", .got = "0.25"});
 }
 
 TEST_F(Repeatability, FailsForAnotherEvaluation) {
@@ -50,22 +45,17 @@ TEST_F(Repeatability, FailsForAnotherEvaluation) {
       run.ranks.back().evaluation.push_back({step, {}, 8, 8, 1.5F, ""});
     }
   };
-  const auto expect_red = [&](std::size_t row, float loss, const std::string& digest, const std::string& item) {
-    SyntheticCell evaluated;
-    evaluated.plan.repeat = true;
-    evaluated.repeated = cell.repeated;
+  const auto expect_told = [&](std::size_t row, float loss, const std::string& digest, const std::string& item) {
+    RepeatedCell evaluated;
     for (SyntheticRun* run : {&evaluated.reference, &evaluated.candidate, &*evaluated.repeated}) evaluate(*run);
     evaluated.repeated->ranks.back().evaluation.at(row).loss = loss;
     evaluated.repeated->ranks.back().evaluation.at(row).data_digest = digest;
 
-    const auto verdict = evaluated.judge();
-
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
-    expect_finding(*verdict.first_divergence, {.step = 1, .item = item});
+    expect_red(evaluated, {"repeatability"}, {.step = 1, .item = item});
   };
-  expect_red(2, 1.25F, std::string(32, 'a'), "loss of the evaluation's microbatch 0");
-  expect_red(2, 1.5F, other_digest, "data of the evaluation's microbatch 0");
-  expect_red(3, 1.25F, "", "loss of the evaluation");
+  expect_told(2, 1.25F, std::string(32, 'a'), "loss of the evaluation's microbatch 0");
+  expect_told(2, 1.5F, other_digest, "data of the evaluation's microbatch 0");
+  expect_told(3, 1.25F, "", "loss of the evaluation");
 }
 
 TEST_F(Repeatability, FailsForTheSameRecordTwice) {
@@ -79,10 +69,8 @@ TEST_F(Repeatability, FailsWhereTheSecondRunEndedBadlyByItsLauncher) {
   cell.plan.repeat_launch->exit_code = 139;
   cell.plan.repeat_launch->words = "rank 1 was killed by signal 11";
 
-  const auto result = result_of(cell.judge(), "repeatability");
-
-  EXPECT_EQ(result.outcome, Outcome::fails);
-  EXPECT_THAT(result.reason, HasSubstr("rank 1 was killed by signal 11"));
+  EXPECT_THAT(expect_outcome(cell, "repeatability", Outcome::fails).reason,
+              HasSubstr("rank 1 was killed by signal 11"));
 }
 
 TEST_F(Repeatability, FailsWhereTheSecondRunSaysThatItEndedBadly) {
@@ -119,13 +107,7 @@ TEST_F(Repeatability, FailsForARowThatOneOfTheTwoLacks) {
   without_a_moment(*cell.repeated);
   EXPECT_THAT(result_of(cell.judge(), "repeatability").reason, HasSubstr("no row"));
 
-  SyntheticCell other;
-  other.plan.repeat = true;
-  other.repeated = cell.candidate;
-  other.repeated->manifest["run_id"] = new_run_id();
-  for (auto& rank : other.repeated->ranks) {
-    for (auto& row : rank.actions) row.end_ns += 1;
-  }
+  RepeatedCell other;
   without_a_moment(other.candidate);
   EXPECT_THAT(result_of(other.judge(), "repeatability").reason, HasSubstr("no row"));
 }

@@ -6,7 +6,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -39,10 +38,7 @@ TEST(ResumeCheck, OneDeviceThatWentOnHoldsAgainstItself) {
 TEST(ResumeCheck, EveryCheckHoldsFromTheFirstStepOn) {
   for (const bool tied : {true, false}) {
     for (const char* optimizer : {"adamw", "sgd"}) {
-      SyntheticPlan plan;
-      plan.tied = tied;
-      plan.optimizer = optimizer;
-      GoneOnWith cell(plan);
+      GoneOnWith cell({.optimizer = optimizer, .tied = tied});
       const auto verdict = cell.judge();
       EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty()) << optimizer << (tied ? " tied" : "");
       const CheckResult& found = result_of(verdict, "resume");
@@ -76,11 +72,9 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
                                     {"parameters", "resume"},
                                     {.step = -1, .item = weight}},
                                    {[](auto& run) {
-                                      for (auto& rank : run.ranks) {
-                                        for (auto& row : rank.microbatches) {
-                                          if (row.microbatch == 1 && !row.data_digest.empty())
-                                            row.data_digest = other_digest;
-                                        }
+                                      for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) {
+                                        if (row.microbatch == 1 && !row.data_digest.empty())
+                                          row.data_digest = other_digest;
                                       }
                                       digest_data_again(run);
                                     },

@@ -14,9 +14,8 @@ const std::vector<std::string> kinds_of_step = {"parameter", "gradient", "moment
 
 TEST(TiedWeights, HoldAndEachKindCountsInEachStep) {
   SyntheticCell cell;
-  const auto result = result_of(cell.judge(), "tied_weights");
-  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_EQ(result.compared, (Counts{{"tied_copies", 1 + 4 * synthetic_steps}}));
+  EXPECT_EQ(expect_outcome(cell, "tied_weights", Outcome::holds).compared,
+            (Counts{{"tied_copies", 1 + 4 * synthetic_steps}}));
 }
 
 TEST(TiedWeights, ThatDifferInBothRecordsAlike) {
@@ -24,9 +23,9 @@ TEST(TiedWeights, ThatDifferInBothRecordsAlike) {
     SyntheticCell cell;
     for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, 1, kind, head_weight).digest = other_digest;
 
-    const Finding found = expect_red(cell, {"tied_weights"}, head_weight, 1);
-
-    expect_finding(found, {.stage = 1, .rank = 1, .what = kind + " " + head_weight});
+    const auto found =
+        expect_red(cell, {"tied_weights"},
+                   {.step = 1, .stage = 1, .rank = 1, .item = head_weight, .what = kind + " " + head_weight});
     EXPECT_THAT(found.words, HasSubstr("the copies of the tied weight differ: model.embed_tokens.weight on stage 0, "
                                        "rank 0 has other bits"));
   }
@@ -36,7 +35,7 @@ TEST(TiedWeights, ThatStartApartInBothRecordsAlike) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate})
     tensor_row(*run, -1, "parameter", head_weight).digest = other_digest;
-  expect_red(cell, {"tied_weights"}, head_weight, -1);
+  expect_red(cell, {"tied_weights"}, {.step = -1, .item = head_weight});
 }
 
 TEST(TiedWeights, OfARunThatIsGoneOnWithIncludeItsFirstMoments) {
@@ -93,9 +92,7 @@ TEST(TiedWeights, OfNamesThatNoStageHoldsProveNothing) {
 }
 
 TEST(TiedWeights, DoNotApplyWhereThereIsOneCopy) {
-  SyntheticPlan untied;
-  untied.tied = false;
-  for (const auto& plan : {untied, one_stage()}) {
+  for (const auto& plan : {SyntheticPlan{.tied = false}, one_stage()}) {
     SyntheticCell cell(plan);
     const auto verdict = cell.judge();
     EXPECT_TRUE(verdict.holds);

@@ -8,8 +8,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
   for (const auto& [direction, side] : {std::pair{"backward", "send"}, {"forward", "receive"}}) {
     SyntheticCell cell;
@@ -57,9 +55,7 @@ TEST(VariableLengths, EqualLengthsAreNotTriggeredAndRequiredOnABenchAlone) {
     make_lengths_equal(cell.reference);
     make_lengths_equal(cell.candidate);
 
-    const auto result = result_of(cell.judge(), "variable_lengths");
-
-    EXPECT_EQ(result.outcome, Outcome::not_triggered);
+    const auto result = expect_outcome(cell, "variable_lengths", Outcome::not_triggered);
     EXPECT_EQ(result.requirement, bench ? Requirement::required : Requirement::informational);
     EXPECT_EQ(is_blocking(result), bench);
   }

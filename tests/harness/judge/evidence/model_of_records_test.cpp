@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The model of two records: a Llama, or the one that an external reference lists.
-#include "harness/judge/evidence/model_of_records.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "harness/judge/evidence/cell_evidence.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -43,9 +42,7 @@ class ModelOfRecords : public ::testing::Test {
     for (SyntheticRun* run : {&reference, &candidate}) {
       run->manifest["model"] = {{"kind", "own"}};
       run->manifest["tied"] = Json::array();
-      for (RankRecord& rank : run->ranks) {
-        for (TensorRow& row : rank.tensors) row.name = own_name(row.name);
-      }
+      for (TensorRow& row : run->rows(&RankRecord::tensors)) row.name = own_name(row.name);
     }
     reference.manifest["stages"][0]["units"] = {"inputs", "body.1", "body", "final", "outputs"};
     candidate.manifest["stages"][0]["units"] = {"inputs", "body"};
@@ -95,9 +92,7 @@ TEST_F(ModelOfRecords, OfALlamaInHalvesHasTheUnitsOfTheReference) {
 }
 
 TEST_F(ModelOfRecords, OfALlamaWithOtherNamesIsWhatTheRecordLists) {
-  for (RankRecord& rank : reference.ranks) {
-    for (TensorRow& row : rank.tensors) row.name = "module." + row.name;
-  }
+  for (TensorRow& row : reference.rows(&RankRecord::tensors)) row.name = "module." + row.name;
   const auto found = model();
 
   EXPECT_FALSE(found.llama);
@@ -150,8 +145,7 @@ TEST_F(ModelOfRecords, AParameterOfNoUnitsNameIsOfTheStageThatListsIt) {
   EXPECT_EQ(unit_of(model(), "scale.weight"), "inputs") << "the candidate's first stage";
   EXPECT_EQ(unit_of(model(), "shift.weight"), "body.1") << "its second";
 
-  for (RankRecord& rank : candidate.ranks)
-    std::erase_if(rank.tensors, [](const TensorRow& row) { return row.name == "shift.weight"; });
+  candidate.erase(&RankRecord::tensors, [](const TensorRow& row) { return row.name == "shift.weight"; });
   EXPECT_EQ(unit_of(model(), "shift.weight"), "inputs") << "the reference's only one";
 }
 
@@ -164,9 +158,7 @@ TEST_F(ModelOfRecords, AParameterThatTwoRanksOfAReferenceListIsOne) {
 
   const auto found = model();
 
-  EXPECT_EQ(std::count_if(found.parameters.begin(), found.parameters.end(),
-                          [](const auto& each) { return each.name == "inputs.weight"; }),
-            1);
+  EXPECT_EQ(std::ranges::count_if(found.parameters, [](const auto& each) { return each.name == "inputs.weight"; }), 1);
   EXPECT_TRUE(found.parameter_position("outputs.weight")) << "of the second rank";
 }
 

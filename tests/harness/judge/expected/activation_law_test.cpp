@@ -93,7 +93,7 @@ TEST(ActivationLaw, EqualLengthsGiveTheCurvesOfTheSchedules) {
     const auto list = make_schedule(name, ranks, microbatches).ranks[static_cast<std::size_t>(rank)];
     const auto peaks =
         bytes_of_peaks(predict_peaks(list, map_of(units), saved, std::vector<std::int64_t>(microbatches, 1)));
-    return *std::max_element(peaks.begin(), peaks.end());
+    return *std::ranges::max_element(peaks);
   };
 
   for (std::int32_t rank = 0; rank < ranks; ++rank) {

@@ -2,7 +2,6 @@
 #include "tests/harness/judge/limits/dumped_run.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/limits/relative_error.hpp"
-
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "harness/judge/limits/errors.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/limits/within_drift.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "harness/judge/limits/value_comparison.hpp"
 
 namespace plumbline::judging {
 namespace {

@@ -209,9 +209,7 @@ TEST(CalibratedTier, AnItemWithoutALimitFails) {
 
 TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
   CalibratedCell device, steps;
-  SyntheticPlan gpus{.level = "dump"};
-  gpus.device = "cuda";
-  device.candidate.run = synthetic_candidate(gpus);
+  device.candidate.run = synthetic_candidate({.level = "dump", .device = "cuda"});
   device.candidate.run.manifest["machine"]["gpus"] = {"A", "B"};
   steps.candidate.run.manifest["seed"] = 2;
 

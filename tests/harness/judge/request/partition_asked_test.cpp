@@ -28,7 +28,7 @@ std::vector<std::int64_t> layers_of(const ExpectedModel& model, const PartitionA
   std::vector<std::int64_t> counts;
   std::vector<std::string> all;
   for (const auto& units : partition_asked(model, asked, stages, {8, 8})) {
-    counts.push_back(std::count_if(units.begin(), units.end(), is_layer));
+    counts.push_back(std::ranges::count_if(units, is_layer));
     all.insert(all.end(), units.begin(), units.end());
   }
   EXPECT_EQ(all, model.units);
@@ -65,7 +65,7 @@ TEST(PartitionAsked, CostIsThatOfEveryRowsLayersAndHead) {
   const auto counts = [](const ExpectedModel& of, const std::vector<std::int64_t>& rows) {
     std::vector<std::int64_t> layers;
     for (const auto& units : partition_asked(of, {"cost", {}}, 3, rows))
-      layers.push_back(std::count_if(units.begin(), units.end(), is_layer));
+      layers.push_back(std::ranges::count_if(units, is_layer));
     return layers;
   };
   // Weights 2 x 8 x (8 + 2) + 3 x 8 x 4 = 256. A layer of rows of 1 and 16: 512 + 16 + 8192 + 4096 = 12816; the head

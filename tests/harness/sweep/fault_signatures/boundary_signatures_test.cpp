@@ -4,15 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "tests/harness/sweep/fault_signatures/dumped_runs.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class CrossingFingerprints : public DumpedRunsTest {
  protected:
@@ -147,26 +142,17 @@ TEST_F(CrossingFingerprints, NarrowingRoundsHalfToEven) {
   EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("narrowed_on_the_wire"));
 }
 
-class ChangedOnTheWay : public CrossingFingerprints,
-                        public ::testing::WithParamInterface<std::map<int, std::map<std::size_t, float>>> {};
+TEST_F(CrossingFingerprints, WhatChangedOnTheWayIsNotNarrowedWhereOneElementIsNot) {
+  // elements 4 and 5 of every microbatch, 1.1F and 2.3F, in bfloat16
+  const float narrow_1_1 = std::bit_cast<float>(0x3f8d0000U), narrow_2_3 = std::bit_cast<float>(0x40130000U);
+  using Elements = std::map<std::size_t, float>;
+  for (const Elements& elements : {Elements{{0, 17.0F}, {5, narrow_2_3}}, Elements{{4, narrow_1_1}, {5, 17.0F}}}) {
+    both(1, right(1));
+    for (const auto& [element, value] : elements) received(1)[element] = value;
 
-/// 1.1F, element 4 of every microbatch, in bfloat16.
-const float narrow_1_1 = std::bit_cast<float>(0x3f8d0000U);
-/// 2.3F, element 5.
-const float narrow_2_3 = std::bit_cast<float>(0x40130000U);
-
-TEST_P(ChangedOnTheWay, IsNotNarrowedWhereOneElementIsNot) {
-  for (const auto& [microbatch, elements] : GetParam()) {
-    for (const auto& [element, value] : elements) received(microbatch)[element] = value;
+    EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("changed_on_the_wire"));
   }
-
-  EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("changed_on_the_wire"));
 }
-
-using ChangedElements = std::map<int, std::map<std::size_t, float>>;
-INSTANTIATE_TEST_SUITE_P(Elements, ChangedOnTheWay,
-                         ::testing::Values(ChangedElements{{1, {{0, 17.0F}, {5, narrow_2_3}}}},  // the last is narrowed
-                                           ChangedElements{{1, {{4, narrow_1_1}, {5, 17.0F}}}}));
 
 TEST_F(CrossingFingerprints, ElementsThatDifferAreCountedOverAllMicrobatches) {
   received(1)[4] = received(1)[5] = received(2)[0] = 0;
@@ -213,27 +199,23 @@ TEST_F(CrossingFingerprints, RoundingIsNeitherAScaleNorSaidBesideAnotherCause) {
   EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("changed_on_the_wire"));
 }
 
-class OneBitOfMicrobatch : public CrossingFingerprints,
-                           public ::testing::WithParamInterface<std::optional<std::int64_t>> {};
-
 // Single elements are searched in the microbatch of the first divergence or, if that is correct at this boundary, in
 // the first wrong one.
-TEST_P(OneBitOfMicrobatch, IsLookedForInTheFirstDivergence) {
-  const int where = GetParam() == 2 ? 2 : 1;
-  both(where == 1 ? 2 : 1, noise_);
-  sent(where)[0] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(right(where)[0]) ^ 1U);
+TEST_F(CrossingFingerprints, OneBitIsLookedForInTheFirstDivergence) {
+  for (const std::optional<std::int64_t> first :
+       std::vector<std::optional<std::int64_t>>{std::nullopt, 1, 2, 3 /* right at this cut */, 9 /* not there */}) {
+    const int where = first == 2 ? 2 : 1;
+    both(where, right(where));
+    both(where == 1 ? 2 : 1, noise_);
+    sent(where)[0] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(right(where)[0]) ^ 1U);
 
-  const auto all = found_at_the_cut(GetParam());
+    const auto all = found_at_the_cut(first);
 
-  ASSERT_THAT(names_of(all), ElementsAre("one_bit"));
-  EXPECT_EQ(all[0].words, "the gradient at boundary layers.1 differs in a single bit");
-  EXPECT_EQ(all[0].evidence, "1 of 6 elements, 1 bit, 1 ULP");
+    ASSERT_THAT(names_of(all), ElementsAre("one_bit"));
+    EXPECT_EQ(all[0].words, "the gradient at boundary layers.1 differs in a single bit");
+    EXPECT_EQ(all[0].evidence, "1 of 6 elements, 1 bit, 1 ULP");
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(First, OneBitOfMicrobatch,
-                         ::testing::Values(std::nullopt, std::optional<std::int64_t>(1), std::optional<std::int64_t>(2),
-                                           std::optional<std::int64_t>(3),    // right at this cut
-                                           std::optional<std::int64_t>(9)));  // not there
 
 }  // namespace
 }  // namespace plumbline::testing

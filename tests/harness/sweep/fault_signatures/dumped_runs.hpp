@@ -3,8 +3,6 @@
 // signatures.
 #pragma once
 
-#include <gmock/gmock.h>
-
 #include <map>
 #include <span>
 
@@ -12,6 +10,7 @@
 #include "record/rank_folder.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {

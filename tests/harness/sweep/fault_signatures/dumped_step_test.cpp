@@ -2,9 +2,8 @@
 // Which files of a record are a step's dumps, and the meaning of their keys.
 #include "harness/sweep/fault_signatures/dumped_step.hpp"
 
-#include <gmock/gmock.h>
-
 #include "support/files.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -28,7 +27,7 @@ TEST_F(DumpedStepOf, AllRanksInTheirOrder) {
 
   std::vector<std::int64_t> ranks;
   for (const auto& [key, tensor] : step.tensors()) ranks.push_back(tensor.rank);
-  EXPECT_THAT(ranks, ::testing::ElementsAre(2, 9, 10));
+  EXPECT_THAT(ranks, ElementsAre(2, 9, 10));
   ASSERT_NE(step.find("gradient/w"), nullptr);
   EXPECT_EQ(step.find("gradient/w")->rank, 2);
   EXPECT_EQ(step.find("gradient/x"), nullptr);
@@ -56,18 +55,14 @@ TEST(DumpedTensors, AreEqualInDtypeShapeAndBits) {
 }
 
 TEST(CrossingKeys, HaveFiveParts) {
-  EXPECT_TRUE(parse_crossing_key("boundary/backward/7/layers.3/receive"));
+  const auto key = parse_crossing_key("boundary/backward/7/layers.3/receive");
+  ASSERT_TRUE(key);
+  EXPECT_EQ(key->microbatch, 7);
+  EXPECT_EQ(key->direction + " " + key->cut + " " + key->side, "backward layers.3 receive");
+  EXPECT_FALSE(parse_crossing_key("boundary/backward/x/layers.3/receive"));
   EXPECT_FALSE(parse_crossing_key("boundary/backward/7/layers.3"));
   EXPECT_FALSE(parse_crossing_key("boundary/backward/7/layers.3/receive/again"));
   EXPECT_FALSE(parse_crossing_key("gradient/backward/7/layers.3/receive"));
-}
-
-TEST(CrossingKeys, SayDirectionAndSide) {
-  const auto key = parse_crossing_key("boundary/backward/7/layers.3/receive");
-
-  ASSERT_TRUE(key);
-  EXPECT_EQ(key->direction, "backward");
-  EXPECT_EQ(key->side, "receive");
 }
 
 }  // namespace

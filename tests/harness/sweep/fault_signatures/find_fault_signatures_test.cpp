@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From two records with dumps to the signatures of the first divergence: the tensor, the facts from the records, and
 // every family of patterns.
-#include <gmock/gmock.h>
 
 #include <bit>
-#include <cmath>
-#include <span>
 
 #include "harness/sweep/fault_signatures/dumped_step.hpp"
-#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "record/digest.hpp"
-#include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/sweep/fault_signatures/dumped_runs.hpp"
 
@@ -18,11 +13,6 @@ namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
 
 std::string digest_of_values(const Values& values) {
   return tensor_digest("float32", {std::ssize(values)}, std::as_bytes(std::span(values)));
@@ -59,6 +49,12 @@ class FindFingerprints : public ::testing::Test {
     return names;
   }
 
+  Values one_bit_flipped() const {
+    Values flipped = right_;
+    flipped[2] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(flipped[2]) ^ 1U);
+    return flipped;
+  }
+
   const Values right_{1, 2, 3, 4}, wrong_{1.5F, 2, 3, -4};
   SyntheticCell cell_;
   std::map<std::int64_t, Tensors> reference_;                          ///< by step
@@ -74,11 +70,8 @@ TEST_F(FindFingerprints, ThereIsNothingToSayWithoutDumpsOfThatStepInBoth) {
   EXPECT_FALSE(find());
   candidate_[{1, 0}] = {{"gradient/w", wrong_}};
   EXPECT_FALSE(find());
-}
-
-TEST_F(FindFingerprints, ThereIsNothingToSayWithoutDumpsOfTheReference) {
+  reference_.clear();
   candidate_[{1, 1}] = {{"gradient/w", wrong_}};
-
   EXPECT_FALSE(find());
 }
 
@@ -109,22 +102,20 @@ TEST_F(FindFingerprints, WithoutARankThatOfAnyIsTaken) {
   EXPECT_EQ(find()->tensor, "gradient/copy");
 }
 
-class OneSideNotDumped : public FindFingerprints, public ::testing::WithParamInterface<bool> {};
+TEST_F(FindFingerprints, WhereOneSideDidNotDumpItNothingCanBeCompared) {
+  for (const bool of_reference : {false, true}) {
+    reference_[1] = {{"gradient/w", of_reference ? right_ : Values{0, 1}}};
+    candidate_[{1, 1}] = {{"parameter/x", of_reference ? Values{0, 1} : wrong_}};
 
-TEST_P(OneSideNotDumped, SaysThatNothingCanBeCompared) {
-  reference_[1] = {{"gradient/w", GetParam() ? right_ : Values{0, 1}}};
-  candidate_[{1, 1}] = {{"parameter/x", GetParam() ? Values{0, 1} : wrong_}};
+    const auto findings = find();
 
-  const auto findings = find();
-
-  ASSERT_TRUE(findings);
-  EXPECT_EQ(findings->tensor, "");
-  EXPECT_THAT(findings->ulps, IsEmpty());
-  EXPECT_EQ(findings->otherwise,
-            "no known mistake leaves these values: the tensors of the first divergence cannot be compared by value");
+    ASSERT_TRUE(findings);
+    EXPECT_EQ(findings->tensor, "");
+    EXPECT_THAT(findings->ulps, IsEmpty());
+    EXPECT_EQ(findings->otherwise,
+              "no known mistake leaves these values: the tensors of the first divergence cannot be compared by value");
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Of, OneSideNotDumped, ::testing::Bool());
 
 TEST_F(FindFingerprints, AMistakeThatShowsInTwoPlacesIsToldOnceWithBoth) {
   const Values other{0.5F, 3, -2, 1}, five{5, 15, -10, 5};  // five microbatches; the cut's is half of it
@@ -166,8 +157,7 @@ TEST_F(FindFingerprints, AMicrobatchThatIsMissingIsAmongThem) {
 }
 
 TEST_F(FindFingerprints, OfATensorOfNoFamilyASingleBitIsToldWithItsKey) {
-  Values flipped = right_;
-  flipped[2] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(flipped[2]) ^ 1U);
+  const Values flipped = one_bit_flipped();
   reference_[1] = {{"parameter/w", right_}};
   candidate_[{1, 1}] = {{"parameter/w", flipped}};
   first_.got = digest_of_values(flipped);
@@ -183,8 +173,7 @@ TEST_F(FindFingerprints, OfATensorOfNoFamilyASingleBitIsToldWithItsKey) {
 
 // A gradient that is already reported is not reported again as a single element.
 TEST_F(FindFingerprints, ASingleBitIsNotSaidBesideAnotherMistake) {
-  Values flipped = right_;
-  flipped[2] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(flipped[2]) ^ 1U);
+  const Values flipped = one_bit_flipped();
   reference_[1] = {{"parameter/w", right_}, {"gradient/w", {1, 3, -2, 1}}};
   candidate_[{1, 1}] = {{"parameter/w", flipped}, {"gradient/w", {5, 15, -10, 5}}};
   first_.got = digest_of_values(flipped);

@@ -2,19 +2,11 @@
 // Signatures of parameter gradients that differ from the reference's.
 #include <bit>
 #include <cmath>
-#include <ostream>
 
-#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "tests/harness/sweep/fault_signatures/dumped_runs.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 class GradientFingerprints : public DumpedRunsTest {
  protected:
@@ -34,35 +26,27 @@ TEST_F(GradientFingerprints, AParameterThatTheReferenceHasNotIsPassedOver) {
   EXPECT_THAT(all[0].evidence, HasSubstr("in 4 of 4 gradients"));
 }
 
-struct StagesInWords {
-  std::map<std::string, std::int64_t> stage_of;
-  std::vector<std::string> scaled;
-  std::string words;
-};
+TEST_F(GradientFingerprints, StagesAreNamed) {
+  struct Case {
+    std::map<std::string, std::int64_t> stage_of;
+    std::vector<std::string> scaled;
+    std::string words;
+  };
+  const std::map<std::string, std::int64_t> four{{"embed", 0}, {"a", 1}, {"b", 2}, {"head", 4}};
+  for (const auto& [stage_of, scaled, words] :
+       {Case{four, {"b"}, "stage 2"}, Case{four, {"a", "b"}, "stages 1-2"}, Case{four, {"embed", "b"}, "stages 0, 2"},
+        // of which the record has no table: the rank's number
+        Case{{{"embed", 2}, {"a", 2}}, {"b"}, "stage 1"}}) {
+    facts_.stage_of = stage_of;
+    for (const auto& name : scaled) gradient(name) = times(gradient(name), 24);
 
-void PrintTo(const StagesInWords& stages, std::ostream* out) {
-  *out << stages.words;
+    const auto all = found();
+
+    ASSERT_THAT(names_of(all), ElementsAre("not_normalised_by_tokens"));
+    EXPECT_THAT(all[0].words, HasSubstr("gradients of " + words + " are 24.0000 x"));
+    for (const auto& name : scaled) gradient(name) = reference_["gradient/" + name];
+  }
 }
-
-class StagesOfGradients : public GradientFingerprints, public ::testing::WithParamInterface<StagesInWords> {};
-
-TEST_P(StagesOfGradients, AreNamed) {
-  facts_.stage_of = GetParam().stage_of;
-  for (const auto& name : GetParam().scaled) gradient(name) = times(gradient(name), 24);
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("not_normalised_by_tokens"));
-  EXPECT_THAT(all[0].words, HasSubstr("gradients of " + GetParam().words + " are 24.0000 x"));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Words, StagesOfGradients,
-    ::testing::Values(StagesInWords{{{"embed", 0}, {"a", 1}, {"b", 2}, {"head", 4}}, {"b"}, "stage 2"},
-                      StagesInWords{{{"embed", 0}, {"a", 1}, {"b", 2}, {"head", 4}}, {"a", "b"}, "stages 1-2"},
-                      StagesInWords{{{"embed", 0}, {"a", 1}, {"b", 2}, {"head", 4}}, {"embed", "b"}, "stages 0, 2"},
-                      // of which the record has no table: the rank's number
-                      StagesInWords{{{"embed", 2}, {"a", 2}}, {"b"}, "stage 1"}));
 
 TEST_F(GradientFingerprints, AFactorHasToBeThatOfEveryGradientThatDiffers) {
   scale_all(4);
@@ -81,6 +65,7 @@ TEST_F(GradientFingerprints, TheLargestResidualIsTold) {
   const auto all = found();
 
   ASSERT_THAT(names_of(all), ElementsAre("scaled"));
+  EXPECT_THAT(all[0].words, HasSubstr("0.7371 x the reference's; it is neither"));
   EXPECT_THAT(all[0].evidence, ::testing::ContainsRegex("largest residual [12]\\.[0-9]+e-06"));
 }
 
@@ -90,7 +75,7 @@ TEST_F(GradientFingerprints, AZeroGradientThatIsAloneIsNamed) {
   const auto all = found();
 
   ASSERT_THAT(names_of(all), ElementsAre("zero_gradients"));
-  EXPECT_THAT(all[0].words, EndsWith("the reference's are not (a)"));
+  EXPECT_EQ(all[0].words, "gradients of stage 0 are all zero, the reference's are not (a)");
   EXPECT_EQ(all[0].evidence, "1 of 4 gradients");
   gradient("b") = {0, 0, 0, 0};
   EXPECT_THAT(found().at(0).words, EndsWith("the reference's are not"));

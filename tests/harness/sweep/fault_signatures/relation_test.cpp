@@ -2,21 +2,14 @@
 // Relations of two tensors in all dumped dtypes, and the signatures of few elements, of rounding and of a factor.
 #include "harness/sweep/fault_signatures/relation.hpp"
 
-#include <gmock/gmock.h>
-
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <ostream>
 
-#include "harness/sweep/fault_signatures/tensor_patterns.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
@@ -208,61 +201,40 @@ TEST(Rounding, IsOfTwoElementsAtLeast) {
   const auto found = of({"float32", {next, next, 1}});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->words, "w differs from the reference's by rounding alone");
-  EXPECT_THAT(found->evidence, ::testing::EndsWith(", 2 of 3 elements"));
+  EXPECT_THAT(found->evidence, EndsWith(", 2 of 3 elements"));
 }
 
-struct NamedFactor {
-  double factor = 0;
-  std::vector<std::string> names;
-};
-
-void PrintTo(const NamedFactor& factor, std::ostream* out) {
-  *out << factor.factor;
-}
-
-class CausesOfFactor : public ::testing::TestWithParam<NamedFactor> {};
-
-// For a run of 4 microbatches, 24 valid tokens and 3 stages.
-TEST_P(CausesOfFactor, AreThoseThatFit) {
+// For a run of 4 microbatches and 24 valid tokens.
+TEST(CausesOfAFactor, AreThoseThatFit) {
   StepFacts facts;
   facts.microbatches = 4;
   facts.valid_tokens = 24;
-
-  std::vector<std::string> names;
-  for (const FactorCause& cause : causes_of_factor(GetParam().factor, 1e-4, facts)) names.push_back(cause.name);
-
-  EXPECT_EQ(names, GetParam().names);
+  const std::vector<std::pair<double, std::string>> expected = {
+      {4, "not_scaled"},      {4.0003, "not_scaled"},
+      {4.0006, "scaled"},     {24, "not_normalised_by_tokens"},
+      {0.25, "scaled_twice"}, {1.0 / 24, "normalised_twice"},
+      {96, "scaled"},         {2, "counted_twice"},
+      {-1, "scaled"},         {0.5, "scaled"}};
+  for (const auto& [factor, name] : expected) {
+    const auto causes = causes_of_factor(factor, 1e-4, facts);
+    ASSERT_EQ(causes.size(), 1U) << factor;
+    EXPECT_EQ(causes[0].name, name) << factor;
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Factors, CausesOfFactor,
-                         ::testing::Values(NamedFactor{4, {"not_scaled"}}, NamedFactor{4.0003, {"not_scaled"}},
-                                           NamedFactor{4.0006, {"scaled"}},
-                                           NamedFactor{24, {"not_normalised_by_tokens"}},
-                                           NamedFactor{0.25, {"scaled_twice"}},
-                                           NamedFactor{1.0 / 24, {"normalised_twice"}}, NamedFactor{96, {"scaled"}},
-                                           NamedFactor{2, {"counted_twice"}}, NamedFactor{-1, {"scaled"}},
-                                           NamedFactor{0.5, {"scaled"}}));
+// A single microbatch or token explains no factor close to 1; a step may have no valid token, or no row in the
+// reference.
+TEST(CausesOfAFactor, OfOneMicrobatchOrNoTokenThereIsNone) {
+  for (const auto& [microbatches, tokens, factor] : {std::tuple(1, 1, 1.00005), {4, 0, 8.0}}) {
+    StepFacts facts;
+    facts.microbatches = microbatches;
+    facts.valid_tokens = tokens;
 
-// A single microbatch, token or stage explains no factor close to 1.
-TEST(CausesOfAFactor, OfOneMicrobatchOrStageThereIsNone) {
-  StepFacts facts;
-  facts.microbatches = facts.valid_tokens = 1;
+    const auto causes = causes_of_factor(factor, 1e-4, facts);
 
-  const auto causes = causes_of_factor(1.00005, 1e-4, facts);
-
-  ASSERT_EQ(causes.size(), 1U);
-  EXPECT_EQ(causes[0].name, "scaled");
-}
-
-// For a step without a valid token, or without a row in the reference.
-TEST(CausesOfAFactor, OfNoTokenThereIsNone) {
-  StepFacts facts;
-  facts.microbatches = 4;
-
-  const auto causes = causes_of_factor(8, 1e-4, facts);
-
-  ASSERT_EQ(causes.size(), 1U);
-  EXPECT_EQ(causes[0].name, "scaled");
+    ASSERT_EQ(causes.size(), 1U);
+    EXPECT_EQ(causes[0].name, "scaled");
+  }
 }
 
 TEST(FactorText, HasFourDigitsOfAnySize) {

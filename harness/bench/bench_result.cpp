@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/bench/bench_text.hpp"
+#include "harness/bench/bench_result.hpp"
 
 #include <fmt/format.h>
 

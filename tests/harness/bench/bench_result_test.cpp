@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/bench/bench_text.hpp"
-
-#include <gmock/gmock.h>
+#include "harness/bench/bench_result.hpp"
 
 #include "tests/harness/bench/bench_results.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 TEST(BenchText, SaysWhetherTheMachineWasQuiet) {
   BenchResult result = bench_result();
