@@ -21,7 +21,7 @@
 #include "pipeline/replica_group.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
-#include "support/median.hpp"
+#include "support/numbers.hpp"
 
 namespace {
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -19,10 +18,6 @@ namespace {
 
 /// Limit of whole numbers: sums of such counts do not overflow.
 constexpr std::int64_t most = std::int64_t{1} << 56;
-
-bool is_count(const std::optional<std::int64_t>& value, std::int64_t least) {
-  return !value || (*value >= least && *value <= most);
-}
 
 std::string cell_text(const Shape& value) {
   return shape_text(value);
@@ -71,7 +66,8 @@ Column<Row> column(std::string name, Value Row::*field, Presence presence = Pres
             auto value = parse_cell(text, Value{});
             if (!value) return false;
             if constexpr (whole)
-              if (!is_count(*value, least)) return false;
+              if (const std::optional<std::int64_t> count = *value; count && (*count < least || *count > most))
+                return false;
             row.*field = std::move(*value);
             return true;
           },
@@ -99,7 +95,7 @@ template <typename Row>
 Column<Row> word_column(std::string name, std::string Row::*field, std::vector<std::string> words) {
   std::string wanted = "one of " + join(words, ", ");
   return text_column(std::move(name), field, std::move(wanted), [words = std::move(words)](const std::string& text) {
-    return std::find(words.begin(), words.end(), text) != words.end();
+    return std::ranges::count(words, text) > 0;
   });
 }
 

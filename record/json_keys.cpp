@@ -45,7 +45,7 @@ std::optional<std::string> JsonKeys::optional_text(const std::string& key) const
 
 std::string JsonKeys::word(const std::string& key, const std::vector<std::string>& known) const {
   const std::string value = text(key);
-  if (std::find(known.begin(), known.end(), value) == known.end())
+  if (std::ranges::count(known, value) == 0)
     fail(key, fmt::format("'{}' is not known; known: {}", value, join(known, ", ")));
   return value;
 }
@@ -69,8 +69,7 @@ double JsonKeys::number(const std::string& key) const {
 
 std::vector<std::string> JsonKeys::texts(const std::string& key) const {
   const Json& value = at(key);
-  const auto is_text = [](const Json& element) { return element.is_string(); };
-  if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_text)) fail(key, "must be a list of strings");
+  if (!value.is_array() || !std::ranges::all_of(value, &Json::is_string)) fail(key, "must be a list of strings");
   return value.get<std::vector<std::string>>();
 }
 

@@ -45,24 +45,18 @@ std::vector<Values> recorded_by_ranks(const Record& record) {
       const Json object = own.contains(part) ? own.at(part) : record.manifest.json.value(part, Json());
       if (!object.is_object()) continue;
       for (const auto& [key, value] : object.items()) {
-        if (!value.is_null() && !chooses_no_kernel(key))
-          values[part + "/" + key] = value.is_string() ? value.get<std::string>() : json_text(value);
+        if (!value.is_null() && !chooses_no_kernel(key)) values[part + "/" + key] = unquoted(value);
       }
     }
   }
   return by_rank;
 }
 
-std::string value_of(const Values& values, const std::string& key) {
-  const auto found = values.find(key);
-  return found == values.end() ? "-" : found->second;
-}
-
 /// The value if all ranks agree, else each value with its ranks.
 std::string text_of(const std::vector<Values>& ranks, const std::string& key) {
   std::map<std::string, std::vector<std::string>> by_value;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    by_value[value_of(ranks[rank], key)].push_back(std::to_string(rank));
+    by_value[ranks[rank].contains(key) ? ranks[rank].at(key) : "-"].push_back(std::to_string(rank));
   if (by_value.size() == 1) return by_value.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [value, of] : by_value)
@@ -82,11 +76,9 @@ bool tells(const std::vector<Values>& ranks, const std::string& key_or_part) {
 std::vector<MachineDifference> machine_differences(const Record& reference, const Record& candidate) {
   const auto theirs = recorded_by_ranks(reference), mine = recorded_by_ranks(candidate);
   std::set<std::string> keys;
-  for (const auto* ranks : {&theirs, &mine}) {
-    for (const Values& values : *ranks) {
+  for (const auto* ranks : {&theirs, &mine})
+    for (const Values& values : *ranks)
       for (const auto& [key, value] : values) keys.insert(key);
-    }
-  }
   std::vector<MachineDifference> differences;
   for (const std::string& key : keys) {
     // Programs name only the libraries that they use: a reference has no MPI.

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "record/json_keys.hpp"
@@ -88,9 +89,8 @@ void read_tied(const JsonKeys& keys, Manifest& manifest) {
   const Json& tied = keys.at("tied");
   if (!tied.is_array()) keys.fail("tied", "must be a list of lists of names");
   for (const Json& names : tied) {
-    const bool texts = names.is_array() && names.size() >= 2 &&
-                       std::all_of(names.begin(), names.end(), [](const Json& name) { return name.is_string(); });
-    if (!texts) keys.fail("tied", "each element must list the two or more names of one weight");
+    if (!names.is_array() || names.size() < 2 || !std::ranges::all_of(names, &Json::is_string))
+      keys.fail("tied", "each element must list the two or more names of one weight");
     manifest.tied.push_back(names.get<std::vector<std::string>>());
     const auto& group = manifest.tied.back();
     if (std::set<std::string>(group.begin(), group.end()).size() != group.size())
@@ -143,7 +143,6 @@ void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
   if (evaluation.has("source")) evaluation.text("source");
 }
 
-/// A reference is one device.
 void read_mesh_of(const JsonKeys& keys, Manifest& manifest) {
   if (!keys.has_value("mesh")) return;
   if (manifest.role == "reference") keys.fail("mesh", "is not allowed, since a reference is one device");
@@ -161,14 +160,12 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which is allowed only in an external record");
 }
 
-/// Our own recorders see everything.
 void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has("not_recorded") && manifest.traits.own)
     keys.fail("not_recorded", "is allowed only in an external record");
   manifest.not_recorded = read_not_recorded(keys);
 }
 
-/// Keys that are fixed by the role.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (!manifest.traits.own) return;
   const JsonKeys optimizer = keys.object("optimizer");
@@ -199,11 +196,48 @@ void check_optional_kinds(const JsonKeys& keys) {
     keys.fail("clock_skew_ns", "is negative");
 }
 
+struct Off {
+  Json value;
+  Json unsaid;  ///< transformers' default of an absent key
+};
+
+/// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
+bool is_equivalent_family(const Json& model_type, const Json& config) {
+  static const std::map<std::string, std::map<std::string, Off>> off = {
+      {"llama", {}},
+      {"mistral", {{"sliding_window", {nullptr, 4096}}}},
+      {"granite",
+       {{"embedding_multiplier", {1.0, 1.0}}, {"residual_multiplier", {1.0, 1.0}}, {"logits_scaling", {1.0, 1.0}}}},
+      {"seed_oss", {{"attention_bias", {false, true}}, {"residual_dropout", {0.0, 0.1}}}}};
+  const auto family = model_type.is_string() ? off.find(model_type.get<std::string>()) : off.end();
+  if (family == off.end()) return false;
+  return std::ranges::all_of(family->second, [&](const auto& feature) {
+    const auto& [key, disabled] = feature;
+    return (config.contains(key) ? config.at(key) : disabled.unsaid) == disabled.value;
+  });
+}
+
 }  // namespace
 
 void Manifest::set_role(const std::string& of) {
   role = of;
-  traits = traits_of_role(of);
+  traits = {};
+  if (role == "external")
+    traits = {.own = false,
+              .may_lack = true,
+              .own_formulas = false,
+              .own_bytes = false,
+              .own_actions = false,
+              .llama = false};
+}
+
+bool is_llama(const Manifest& manifest) {
+  if (first_unit(manifest) != "embed_tokens") return false;
+  const Json& config = manifest.json.at("model");
+  if (const auto type = config.find("model_type"); type != config.end() && !type->is_null())
+    return is_equivalent_family(*type, config);
+  const auto keys = {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"};
+  return std::all_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
 }
 
 bool Manifest::evaluates_after(std::int64_t step) const {

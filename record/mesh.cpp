@@ -34,11 +34,10 @@ void read_axes(const JsonKeys& keys, Mesh& mesh) {
 
 void read_replicas(const JsonKeys& keys, Mesh& mesh) {
   const Json& replicas = keys.at("replicas");
-  const auto is_rank = [](const Json& rank) { return rank.is_number_integer(); };
-  const auto is_list = [&](const Json& list) {
-    return list.is_array() && std::all_of(list.begin(), list.end(), is_rank);
+  const auto is_list = [](const Json& list) {
+    return list.is_array() && std::ranges::all_of(list, &Json::is_number_integer);
   };
-  if (!replicas.is_array() || replicas.empty() || !std::all_of(replicas.begin(), replicas.end(), is_list))
+  if (!replicas.is_array() || replicas.empty() || !std::ranges::all_of(replicas, is_list))
     keys.fail("replicas", "must list the ranks of each pipeline");
   const std::int64_t world = mesh.world_size(), length = mesh.axes.at(mesh.pipeline);
   std::vector<std::optional<std::int64_t>> replica_of(static_cast<std::size_t>(world));
@@ -116,7 +115,6 @@ std::set<std::int64_t> replicas_in(const fs::path& folder) {
   return numbers;
 }
 
-/// The mesh in the manifest of that replica.
 Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
   const auto mesh = read_manifest(folder / replica_folder_name(replica)).mesh;
   if (!mesh || mesh->replica != replica)
@@ -129,9 +127,7 @@ Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
 std::string in_words(const Mesh& mesh) {
   std::vector<std::string> axes, replicas;
   for (const auto& [name, size] : mesh.axes) axes.push_back(fmt::format("{} {}", name, size));
-  for (const auto& ranks : mesh.replicas) {
-    replicas.push_back(fmt::format("[{}]", join(ranks, ", ")));
-  }
+  for (const auto& ranks : mesh.replicas) replicas.push_back(fmt::format("[{}]", join(ranks, ", ")));
   return fmt::format("axes {} with the pipeline along {}, replicas {}{}{}", join(axes, ", "), mesh.pipeline,
                      join(replicas, " "), mesh.own_gradients ? ", gradients of its own" : "",
                      mesh.sharded.empty() ? "" : fmt::format(", {} parameters in parts", mesh.sharded.size()));

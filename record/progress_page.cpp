@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <string>
 #include <thread>
 #include <utility>
 

@@ -10,7 +10,6 @@
 
 #include "record/mesh.hpp"
 #include "record/rows.hpp"
-#include "record/traits.hpp"
 #include "record/writer.hpp"
 #include "support/json.hpp"
 
@@ -44,6 +43,17 @@ struct ResumedFrom {
 struct EvaluationPlan {
   std::int64_t every = 0;  ///< interval in steps; 0: only after the last step
   std::int64_t microbatches = 0;
+};
+
+/// What follows from who wrote a record: one of our own trainers, or the recorder of another trainer (role external).
+/// Set once, when the manifest is read.
+struct RecordTraits {
+  bool own = true;           ///< one of our trainers wrote it: it has the keys, names and ranks that these have
+  bool may_lack = false;     ///< tables, columns, cells and rows that our trainers always write may be missing
+  bool own_formulas = true;  ///< statistics, norms, rates and updates are computed as docs/exactness.md defines
+  bool own_bytes = true;     ///< memory.csv divides bytes by owner, and counts those that our trainers allocate
+  bool own_actions = true;   ///< actions, their times and their list are those of our executor
+  bool llama = true;         ///< the model is a Llama; our trainers support no other
 };
 
 struct Manifest {

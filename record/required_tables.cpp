@@ -7,45 +7,36 @@
 namespace plumbline {
 namespace {
 
-bool has_stage(const Manifest& manifest, std::int64_t rank) {
-  return std::any_of(manifest.stages.begin(), manifest.stages.end(),
-                     [&](const StageEntry& s) { return s.rank == rank; });
+bool has_units(const StageEntry& stage) {
+  return !stage.units.empty();
 }
 
-/// Calls `visit(stage, next stage)` for each pair of stages with units that exchange boundary tensors, also across
-/// empty stages in between.
-template <typename Visit>
-void for_each_boundary(const Manifest& manifest, Visit visit) {
+/// True if `matches(stage, next stage)` for a pair of stages that exchange boundary tensors, also across empty stages
+/// in between.
+template <typename Matches>
+bool any_boundary(const Manifest& manifest, Matches matches) {
   const auto& stages = manifest.stages;
-  const auto has_units = [](const StageEntry& stage) { return !stage.units.empty(); };
-  const auto first = std::find_if(stages.begin(), stages.end(), has_units);
-  const auto last = std::find_if(stages.rbegin(), stages.rend(), has_units);
-  if (first == stages.end()) return;
-  for (auto stage = first; stage + 1 < last.base(); ++stage) visit(*stage, *(stage + 1));
+  const auto first = std::ranges::find_if(stages, has_units);
+  const auto last = std::find_if(stages.rbegin(), stages.rend(), has_units).base();
+  return first != stages.end() && std::adjacent_find(first, last, [&](const StageEntry& from, const StageEntry& to) {
+                                    return matches(from.rank, to.rank);
+                                  }) != last;
 }
 
 bool has_boundary(const Manifest& manifest, std::int64_t rank) {
   if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // the recorder may have missed them
   if (manifest.role == "reference") return owns_units(manifest, rank);  // it records all its inner stage boundaries
-  bool found = false;
-  for_each_boundary(manifest, [&](const StageEntry& from, const StageEntry& to) {
-    found = found || from.rank == rank || to.rank == rank;
-  });
-  return found;
+  return any_boundary(manifest, [&](std::int64_t from, std::int64_t to) { return from == rank || to == rank; });
 }
 
 bool has_peer(const Manifest& manifest, std::int64_t rank) {
-  bool found = false;
-  for_each_boundary(manifest, [&](const StageEntry& from, const StageEntry& to) {
-    found = found || (from.rank != to.rank && (from.rank == rank || to.rank == rank));
-  });
-  return found;
+  return any_boundary(manifest,
+                      [&](std::int64_t from, std::int64_t to) { return from != to && (from == rank || to == rank); });
 }
 
 /// True if the rank owns the last unit.
 bool owns_loss(const Manifest& manifest, std::int64_t rank) {
-  const auto last = std::find_if(manifest.stages.rbegin(), manifest.stages.rend(),
-                                 [](const StageEntry& stage) { return !stage.units.empty(); });
+  const auto last = std::find_if(manifest.stages.rbegin(), manifest.stages.rend(), has_units);
   return last != manifest.stages.rend() && last->rank == rank;
 }
 
@@ -56,8 +47,7 @@ Demand rows_if(bool owns) {
 }  // namespace
 
 bool owns_units(const Manifest& manifest, std::int64_t rank) {
-  return std::any_of(manifest.stages.begin(), manifest.stages.end(),
-                     [&](const StageEntry& s) { return s.rank == rank && !s.units.empty(); });
+  return std::ranges::any_of(manifest.stages, [&](const StageEntry& s) { return s.rank == rank && has_units(s); });
 }
 
 bool demands_schedule(const Manifest& manifest) {
@@ -68,7 +58,8 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   const bool tensors = manifest.level == RecordLevel::full || manifest.level == RecordLevel::dump;
   if (manifest.level == RecordLevel::none) return Demand::none;
   if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
-  if (file == "actions.csv") return rows_if(!manifest.traits.may_lack && has_stage(manifest, rank));
+  if (file == "actions.csv")
+    return rows_if(!manifest.traits.may_lack && std::ranges::count(manifest.stages, rank, &StageEntry::rank) > 0);
   if (file == "traffic.csv") return manifest.traits.may_lack ? Demand::none : rows_if(has_peer(manifest, rank));
   // Optional here: only the memory check needs it, and reports its absence.
   if (file == "gpu_memory.csv") return Demand::none;

@@ -30,9 +30,10 @@ class Rules {
     bad_ = BadCell{column,
                    fmt::format("is not a {} of this run, which by manifest.json has {} to {}", what, first, end - 1)};
   }
-  void on_rank(bool good, std::int64_t rank) {
-    if (!good && !bad_)
-      bad_ = BadCell{"stage", fmt::format("is not a stage that manifest.json places on rank {}", rank)};
+  void stage(std::int64_t value, const Manifest& manifest, std::int64_t rank) {
+    const bool there = value >= 0 && value < std::ssize(manifest.stages);
+    if (bad_ || (there && manifest.stages[static_cast<std::size_t>(value)].rank == rank)) return;
+    bad_ = BadCell{"stage", fmt::format("is not a stage that manifest.json places on rank {}", rank)};
   }
   void step(std::int64_t value, const Manifest& manifest) {
     const bool before = value >= 0 && value < manifest.first_step;
@@ -51,17 +52,6 @@ class Rules {
  private:
   std::optional<BadCell> bad_;
 };
-
-const StageEntry* find_stage(const Manifest& manifest, std::int64_t stage) {
-  return stage >= 0 && stage < static_cast<std::int64_t>(manifest.stages.size())
-             ? &manifest.stages[static_cast<std::size_t>(stage)]
-             : nullptr;
-}
-
-void stage_of_rank(Rules& rules, std::int64_t stage, const Manifest& manifest, std::int64_t rank) {
-  const StageEntry* entry = find_stage(manifest, stage);
-  rules.on_rank(entry != nullptr && entry->rank == rank, rank);
-}
 
 }  // namespace
 
@@ -122,7 +112,7 @@ std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, 
   const bool parameter = row.kind == "parameter" || row.kind == "copy";
   const bool at_start = parameter || (manifest.first_step > 0 && row.kind != "gradient");
   rules.demand(row.step >= 0 || at_start, "step", "is the start, where only parameters are listed");
-  stage_of_rank(rules, row.stage, manifest, rank);
+  rules.stage(row.stage, manifest, rank);
   const auto size = size_of(row.shape);
   rules.demand(size.has_value(), "shape", "has more than 2^56 elements");
   rules.at_most(row.nonzero, size, "nonzero", "the elements of the tensor");
@@ -164,7 +154,7 @@ std::optional<BadCell> bad_cell(const BoundaryRow& row, const Manifest& manifest
 std::optional<BadCell> bad_cell(const ActionRow& row, const Manifest& manifest, std::int64_t rank) {
   Rules rules;
   rules.step(row.step, manifest);
-  stage_of_rank(rules, row.stage, manifest, rank);
+  rules.stage(row.stage, manifest, rank);
   if (row.microbatch) rules.microbatch(*row.microbatch, manifest);
   return rules.bad();
 }
@@ -178,9 +168,8 @@ std::optional<BadCell> bad_cell(const MemoryRow& row, const Manifest& manifest, 
 std::optional<BadCell> bad_cell(const SavedRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
   Rules rules;
   rules.microbatch(row.microbatch, manifest);
-  const bool known = std::any_of(manifest.stages.begin(), manifest.stages.end(), [&](const StageEntry& stage) {
-    return std::find(stage.units.begin(), stage.units.end(), row.unit) != stage.units.end();
-  });
+  const bool known = std::ranges::any_of(
+      manifest.stages, [&](const StageEntry& stage) { return std::ranges::count(stage.units, row.unit) > 0; });
   rules.demand(known, "unit", "is not a unit of a stage in manifest.json");
   return rules.bad();
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "reports/headline.hpp"
@@ -16,27 +15,11 @@ namespace {
 
 constexpr std::size_t most_annotations = 10;
 
-/// Escapes text for GitHub's workflow commands; in a property also colons and commas.
-std::string command_text(const std::string& text, bool property) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (c == '%') {
-      out += "%25";
-    } else if (c == '\n') {
-      out += "%0A";
-    } else if (property && c == ':') {
-      out += "%3A";
-    } else if (property && c == ',') {
-      out += "%2C";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
+/// One of GitHub's workflow commands.
 std::string annotation(const char* level, const std::string& title, const std::string& message) {
-  return fmt::format("::{} title={}::{}\n", level, command_text(title, true), command_text(message, false));
+  const std::map<char, std::string_view> of_message{{'%', "%25"}, {'\n', "%0A"}};
+  const std::map<char, std::string_view> of_title{{'%', "%25"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}};
+  return fmt::format("::{} title={}::{}\n", level, escaped(title, of_title), escaped(message, of_message));
 }
 
 std::string why_not(const CellVerdict& cell) {

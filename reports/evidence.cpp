@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reports/evidence.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
 #include "record/mesh.hpp"
 #include "record/record_stream.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The record of a run; of several pipelines, that of the one that diverged first, else of the first.
-fs::path record_in(const fs::path& folder, const std::optional<Finding>& divergence = std::nullopt) {
-  std::error_code ignored;
-  if (fs::exists(folder / "record" / "manifest.json", ignored)) return folder / "record";
-  return record_of_replica(folder, divergence ? divergence->replica : std::nullopt);
-}
 
 void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>& value) {
   if (value) kept = std::max(kept.value_or(*value), *value);
@@ -125,18 +122,6 @@ std::vector<std::string> folder_names(const fs::path& folder) {
   return names;
 }
 
-}  // namespace
-
-std::optional<std::int64_t> cores_of(const Manifest& manifest) {
-  const auto machine = manifest.json.find("machine");
-  if (machine == manifest.json.end() || !machine->is_object()) return std::nullopt;
-  const auto cores = machine->find("cores");
-  if (cores == machine->end() || !cores->is_number_integer()) return std::nullopt;
-  return cores->get<std::int64_t>();
-}
-
-namespace {
-
 class Gathering {
  public:
   Gathering(const fs::path& folder, Evidence& evidence) : folder_(folder), evidence_(evidence) {}
@@ -212,7 +197,79 @@ class Gathering {
   std::optional<Timed> slowest_;  ///< so far
 };
 
+constexpr std::size_t most_output_bytes = 4096;
+
+std::string text_of(const fs::path& path) {
+  std::error_code missing;
+  return fs::is_regular_file(path, missing) ? read_file(path) : "";
+}
+
+/// From the start of a line.
+std::string end_of(const std::string& text) {
+  if (text.size() <= most_output_bytes) return text;
+  const auto line = text.find('\n', text.size() - most_output_bytes);
+  return "...\n" + text.substr(line == std::string::npos ? text.size() - most_output_bytes : line + 1);
+}
+
+/// Of every reference and case of the verdict; missing files stay empty.
+LaunchEvidences gather_launches(const fs::path& folder, const Verdict& verdict) {
+  LaunchEvidences launches;
+  const auto take = [&](const std::string& name) {
+    const fs::path launch = folder / "launches" / name;
+    const std::string command = text_of(launch / "command.txt");
+    LaunchEvidence evidence{command.substr(0, command.find('\n')), end_of(text_of(launch / "stderr.txt"))};
+    if (!evidence.command.empty() || !evidence.error_end.empty()) launches.emplace(name, std::move(evidence));
+  };
+  for (const auto& reference : verdict.references) take("reference-" + reference.id);
+  for (const auto& cell : verdict.cells) take(cell.id);
+  return launches;
+}
+
+struct Rounds {
+  std::string name;
+  std::vector<double> milliseconds, speeds;
+};
+
+std::vector<Rounds> rounds_of(const Json& benchmarks) {
+  std::vector<Rounds> all;
+  for (const Json& entry : benchmarks) {
+    const std::string name = entry.at("name").get<std::string>();
+    auto same = std::ranges::find(all, name, &Rounds::name);
+    if (same == all.end()) same = all.insert(same, {name, {}, {}});
+    same->milliseconds.push_back(entry.at("real_time").get<double>());
+    if (entry.contains("speed")) same->speeds.push_back(entry.at("speed").get<double>());
+  }
+  return all;
+}
+
+/// The results of `plumbline bench` next to the verdict; nothing if there are none.
+BenchRows read_bench_rows(const fs::path& folder) {
+  const fs::path file = folder / "bench.json";
+  std::error_code missing;
+  BenchRows bench;
+  if (!fs::exists(file, missing)) return bench;
+  const Json json = read_json(file);
+  try {
+    for (const Rounds& each : rounds_of(json.at("benchmarks"))) {
+      const auto [low, high] = std::ranges::minmax(each.milliseconds);
+      bench.rows.push_back(
+          {each.name, std::ssize(each.milliseconds), *median_of(each.milliseconds), low, high, median_of(each.speeds)});
+    }
+    const Json context = json.value("context", Json::object());
+    if (!context.value("quiet", true)) bench.noise = context.at("noise").get<double>();
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(fmt::format("{}: not as plumbline bench --json writes it: {}", file.string(), error.what()));
+  }
+  return bench;
+}
+
 }  // namespace
+
+fs::path record_in(const fs::path& folder, const std::optional<Finding>& divergence) {
+  std::error_code ignored;
+  if (fs::exists(folder / "record" / "manifest.json", ignored)) return folder / "record";
+  return record_of_replica(folder, divergence ? divergence->replica : std::nullopt);
+}
 
 Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   Evidence evidence;

@@ -13,9 +13,7 @@
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 #include "reports/baseline_result.hpp"
-#include "reports/bench_rows.hpp"
 #include "reports/gradient_ratios.hpp"
-#include "reports/launch_evidence.hpp"
 #include "reports/measured_timeline.hpp"
 
 namespace plumbline {
@@ -39,13 +37,32 @@ struct RunSummary {
   std::vector<MachineDifference> environment = {};  ///< of a case that does not hold, relative to its reference
 };
 
-/// Of a run's machine; nullopt if its record lacks it.
-std::optional<std::int64_t> cores_of(const Manifest& manifest);
-
 /// The case of several ranks with the largest median makespan.
 struct SlowestCase {
   std::string id;
   MeasuredTimeline timeline;
+};
+
+/// Files of a launch next to its record.
+struct LaunchEvidence {
+  std::string command;    ///< as executed, quoted for a shell; empty if none was kept
+  std::string error_end;  ///< the last lines of its standard error
+};
+
+/// By the name of the launch: a case's id, "reference-<id>".
+using LaunchEvidences = std::map<std::string, LaunchEvidence>;
+
+/// A reference or a case of `plumbline bench`, over its rounds.
+struct BenchRow {
+  std::string name;
+  std::int64_t rounds = 0;
+  double median_ms = 0, low_ms = 0, high_ms = 0;  ///< of a step
+  std::optional<double> speed = {};               ///< median of tokens/s over the reference's
+};
+
+struct BenchRows {
+  std::vector<BenchRow> rows;
+  std::optional<double> noise;  ///< of two runs of the same reference, as a share; only if the machine was not quiet
 };
 
 struct Evidence {
@@ -58,6 +75,10 @@ struct Evidence {
   BenchRows bench;                   ///< of the benchmark next to the verdict
   std::vector<std::string> missing;  ///< unreadable records, with the reason
 };
+
+/// The record of a run in its folder; of several pipelines, that of the one that diverged first, else of the first.
+std::filesystem::path record_in(const std::filesystem::path& folder,
+                                const std::optional<Finding>& divergence = std::nullopt);
 
 /// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record in <id>/ itself), step by step.
 /// A record that cannot be read is listed in `missing` and skipped, without an exception. A case's reference is the one

@@ -51,7 +51,7 @@ class Suite {
     if (!values.is_object()) return;
     for (const auto& [key, value] : values.items()) {
       if (value.is_null() || value.is_structured()) continue;
-      property(prefix + "." + key, value.is_string() ? value.get<std::string>() : json_text(value));
+      property(prefix + "." + key, unquoted(value));
     }
   }
   void standard_error(const std::string& text) { output_ = text; }

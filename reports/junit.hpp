@@ -5,7 +5,7 @@
 #include <string>
 
 #include "record/verdict.hpp"
-#include "reports/launch_evidence.hpp"
+#include "reports/evidence.hpp"
 
 namespace plumbline {
 

@@ -41,36 +41,19 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string xml_escape(std::string_view text) {
+std::string escaped(std::string_view text, const std::map<char, std::string_view>& escapes) {
   std::string out;
   for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      case '\t':
-        out += "&#9;";
-        break;
-      default:
-        out += c;
-    }
+    const auto found = escapes.find(c);
+    out += found == escapes.end() ? std::string(1, c) : std::string(found->second);
   }
   return out;
+}
+
+std::string xml_escape(std::string_view text) {
+  static const std::map<char, std::string_view> escapes{
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}, {'\n', "&#10;"}, {'\t', "&#9;"}};
+  return escaped(text, escapes);
 }
 
 }  // namespace plumbline

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "record/rank_folder.hpp"
 #include "schedule/bubble.hpp"
 #include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
-#include "support/median.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 

@@ -12,9 +12,7 @@ namespace plumbline {
 namespace {
 
 std::string value_text(const Json& value) {
-  if (value.is_null() || value == "") return "-";
-  if (value.is_string()) return value.get<std::string>();
-  return json_text(value);
+  return value.is_null() || value == "" ? "-" : unquoted(value);
 }
 
 PageData entry(const std::string& key, const Json& value) {

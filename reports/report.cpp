@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "record/mesh.hpp"
 #include "reports/annotations.hpp"
 #include "reports/evidence.hpp"
 #include "reports/junit.hpp"
@@ -19,10 +18,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::int64_t> replica_of(const CellVerdict& cell) {
-  return cell.first_divergence ? cell.first_divergence->replica : std::nullopt;
-}
 
 /// Order of preference for the trace: failing cases first, then those with the most ranks.
 std::vector<const CellVerdict*> worth_a_trace(const Verdict& verdict) {
@@ -41,9 +36,7 @@ void write_trace_of_sweep(const fs::path& folder, const Verdict& verdict) {
   fs::remove(folder / "trace.json", ignored);
   for (const CellVerdict* cell : worth_a_trace(verdict)) {
     try {
-      const fs::path own = folder / "cells" / cell->id;
-      const bool inside = fs::exists(own / "record" / "manifest.json", ignored);
-      Json trace = trace_of(read_record(inside ? own / "record" : record_of_replica(own, replica_of(*cell))));
+      Json trace = trace_of(read_record(record_in(folder / "cells" / cell->id, cell->first_divergence)));
       trace["otherData"]["cell"] = cell->id;
       write_file(folder / "trace.json", json_text(trace) + "\n");
       return;

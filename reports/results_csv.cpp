@@ -52,16 +52,11 @@ std::vector<std::string> place_of(const CellVerdict& cell) {
 
 }  // namespace
 
-const std::vector<std::string>& results_columns() {
-  static const std::vector<std::string> columns = {
-      "cell",     "run",       "model", "optimizer", "world",       "schedule",         "balance",
-      "variant",  "reference", "check", "outcome",   "requirement", "compared_tensors", "compared_elements",
-      "compared", "looked_at", "limit", "measured",  "margin",      "not_shown",        "reason"};
-  return columns;
-}
-
 std::string results_csv(const Verdict& verdict) {
-  std::string table = csv_line(results_columns());
+  std::string table =
+      csv_line({"cell",     "run",       "model", "optimizer", "world",       "schedule",         "balance",
+                "variant",  "reference", "check", "outcome",   "requirement", "compared_tensors", "compared_elements",
+                "compared", "looked_at", "limit", "measured",  "margin",      "not_shown",        "reason"});
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
       table += row({"", reference.run, reference.model, reference.optimizer, "1", "", "", "", reference.id}, check);

@@ -3,17 +3,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "record/verdict.hpp"
 
 namespace plumbline {
 
-/// The header of results.csv; docs/verdict.md explains the columns.
-const std::vector<std::string>& results_columns();
-
-/// `balance` is layers per stage, separated by blanks ("2 0 3"), empty if computed; absent counts and exact margins
-/// are empty; `cell` is empty in the rows of a reference.
+/// docs/verdict.md explains the columns. `balance` is layers per stage, separated by blanks ("2 0 3"), empty if
+/// computed; absent counts and exact margins are empty; `cell` is empty in the rows of a reference.
 std::string results_csv(const Verdict& verdict);
 
 }  // namespace plumbline

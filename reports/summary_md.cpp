@@ -17,28 +17,16 @@ constexpr std::size_t most_lines = 40;
 
 /// Escapes Markdown and HTML, on one line.
 std::string md_text(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (c == '\n' || c == '\t') {
-      out += ' ';
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      if (std::string_view("\\`*_[]|~#!>").find(c) != std::string_view::npos) out += '\\';
-      out += c;
-    }
-  }
-  return out;
+  static const std::map<char, std::string_view> escapes{{'\n', " "},    {'\t', " "},  {'<', "&lt;"}, {'&', "&amp;"},
+                                                        {'\\', "\\\\"}, {'`', "\\`"}, {'*', "\\*"},  {'_', "\\_"},
+                                                        {'[', "\\["},   {']', "\\]"}, {'|', "\\|"},  {'~', "\\~"},
+                                                        {'#', "\\#"},   {'!', "\\!"}, {'>', "\\>"}};
+  return escaped(text, escapes);
 }
 
 /// A code span that the text cannot end; a bar does not end a table's field.
 std::string md_code(const std::string& text) {
-  std::string line;
-  for (const char c : printable(text))
-    line += c == '\n' || c == '`' ? std::string(1, ' ') : c == '|' ? "\\|" : std::string(1, c);
-  return "`" + line + "`";
+  return "`" + escaped(text, {{'\n', " "}, {'`', " "}, {'|', "\\|"}}) + "`";
 }
 
 template <typename Item, typename Line>

@@ -50,11 +50,10 @@ std::map<std::string, std::string> machine_values(const Verdict& verdict) {
   if (!verdict.machine.is_object()) return values;
   for (const auto& [part, object] : verdict.machine.items()) {
     if (!object.is_object()) {
-      values[part] = object.is_string() ? object.get<std::string>() : json_text(object);
+      values[part] = unquoted(object);
       continue;
     }
-    for (const auto& [key, value] : object.items())
-      values[part + "/" + key] = value.is_string() ? value.get<std::string>() : json_text(value);
+    for (const auto& [key, value] : object.items()) values[part + "/" + key] = unquoted(value);
   }
   return values;
 }

@@ -3,12 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
+
+/// "nonzero_elements" -> "nonzero elements".
+std::string spaced(std::string text) {
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
 
 /// "copies" to "copy", "losses" to "loss", "ranks" to "rank"; other words are unchanged.
 std::string singular(const std::string& words) {
@@ -51,13 +58,6 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-std::string spaced(std::string text) {
-  for (char& c : text) {
-    if (c == '_') c = ' ';
-  }
-  return text;
-}
-
 std::string count_text(std::int64_t count, const std::string& one) {
   return fmt::format("{} {}", grouped(count), count == 1 ? one : plural(one));
 }
@@ -93,10 +93,6 @@ std::string counts_text(const Counts& counts) {
   return join(parts, ", ");
 }
 
-std::string balance_text(const std::vector<std::int64_t>& balance) {
-  return balance.empty() ? "" : fmt::format("[{}]", join(balance, ", "));
-}
-
 std::string training_title(const std::string& model, const std::string& optimizer) {
   return model + (model.empty() || optimizer.empty() ? "" : ", ") + optimizer;
 }
@@ -108,7 +104,7 @@ std::string size_text(const CellVerdict& cell) {
 
 std::string cell_title(const CellVerdict& cell) {
   std::vector<std::string> parts = {cell.model, cell.optimizer, cell.schedule, size_title(cell)};
-  if (!cell.balance.empty()) parts.push_back("balance " + balance_text(cell.balance));
+  if (!cell.balance.empty()) parts.push_back(fmt::format("balance [{}]", join(cell.balance, ", ")));
   parts.push_back(cell.variant);
   // Only one run of a sweep can have a name that repeats the title. Any other name stands for what may
   // be specific to the run: lengths, partition, dtype, another model of this name.
@@ -121,7 +117,7 @@ std::string cell_title(const CellVerdict& cell) {
 
 std::string run_label(const CellVerdict& cell) {
   std::string label = (cell.schedule.empty() ? "" : cell.schedule + ", ") + size_title(cell);
-  if (!cell.balance.empty()) label += ", " + balance_text(cell.balance);
+  if (!cell.balance.empty()) label += fmt::format(", [{}]", join(cell.balance, ", "));
   if (!cell.variant.empty()) label += ", " + cell.variant;
   return label;
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "record/verdict.hpp"
 
@@ -16,8 +15,6 @@ std::string grouped(std::int64_t value);
 std::string seconds_text(double seconds);
 /// "0.0032": three significant figures.
 std::string short_number(double value);
-/// "nonzero_elements" -> "nonzero elements".
-std::string spaced(std::string text);
 /// "1 case", "2 cases", "3 losses", "4 copies".
 std::string count_text(std::int64_t count, const std::string& one);
 
@@ -30,8 +27,6 @@ std::string outcome_sign(Outcome outcome);
 
 /// "640 tensors, 51,200 elements"; empty if nothing was counted.
 std::string counts_text(const Counts& counts);
-/// "[0, 2, 3]"; empty for a computed partition.
-std::string balance_text(const std::vector<std::int64_t>& balance);
 /// "1f1b, P = 4": identifies a case among those of one reference.
 std::string run_label(const CellVerdict& cell);
 /// "12.5 %" of 0.125.

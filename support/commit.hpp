@@ -3,6 +3,8 @@
 // generates the definitions, for the targets that request it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace plumbline {
@@ -21,5 +23,9 @@ inline std::string version_text(const std::string& program) {
   const std::string commit = source_commit();
   return program + " " + project_version() + (commit.empty() ? "" : ", commit " + commit);
 }
+
+/// Number of commits of the current checkout's HEAD that `commit` ("53e5aab7c2d1-dirty") lacks; nullopt outside a
+/// checkout, or if it does not know the commit.
+std::optional<std::int64_t> commits_behind_head(const std::string& commit);
 
 }  // namespace plumbline

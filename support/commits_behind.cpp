@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/commits_behind.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <cstdio>
 
+#include "support/commit.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {

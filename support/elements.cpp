@@ -46,15 +46,13 @@ std::vector<double> numbers_of(const std::string& dtype, std::span<const std::by
 
 std::optional<std::int64_t> ulps_between(const std::string& dtype, std::span<const std::byte> one,
                                          std::span<const std::byte> other, std::size_t element) {
-  if (dtype == "float32") {
-    const auto left = stored_at<std::uint32_t>(one, element), right = stored_at<std::uint32_t>(other, element);
-    if (std::isnan(std::bit_cast<float>(left)) || std::isnan(std::bit_cast<float>(right))) return std::nullopt;
+  const auto apart = [&]<typename Bits>(float (*value_of)(Bits)) -> std::optional<std::int64_t> {
+    const auto left = stored_at<Bits>(one, element), right = stored_at<Bits>(other, element);
+    if (std::isnan(value_of(left)) || std::isnan(value_of(right))) return std::nullopt;
     return std::abs(ordinal(left) - ordinal(right));
-  }
-  if (dtype != "bfloat16") return std::nullopt;
-  const auto left = stored_at<std::uint16_t>(one, element), right = stored_at<std::uint16_t>(other, element);
-  if (std::isnan(bfloat16_value(left)) || std::isnan(bfloat16_value(right))) return std::nullopt;
-  return std::abs(ordinal(left) - ordinal(right));
+  };
+  if (dtype == "float32") return apart(+[](std::uint32_t bits) { return std::bit_cast<float>(bits); });
+  return dtype == "bfloat16" ? apart(&bfloat16_value) : std::nullopt;
 }
 
 }  // namespace plumbline

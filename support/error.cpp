@@ -9,11 +9,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <new>
-#include <stdexcept>
+#include <string_view>
 
 #include "support/terminal.hpp"
 
@@ -53,13 +52,6 @@ void finish_standard_output() {
   throw SystemError(fmt::format("the output cannot be written{}; it is incomplete", why));
 }
 
-constexpr const char* out_of_memory = "out of memory; use a smaller model or batch, or a machine with more memory";
-
-/// LibTorch's allocator throws its own error type, whose text includes a stack trace.
-bool is_torchs_out_of_memory(const std::string& words) {
-  return words.find("DefaultCPUAllocator") != std::string::npos;
-}
-
 std::string words_of(const std::filesystem::filesystem_error& error) {
   std::string words = error.path1().string();
   if (words.empty()) return fmt::format("a file or folder cannot be used: {}", error.what());
@@ -74,11 +66,12 @@ Failure describe_failure(const std::exception& error) {
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
     return {ExitCode::bad_input, words_of(*file)};
   }
-  // std::vector throws length_error for a size beyond any memory.
-  const bool too_large = dynamic_cast<const std::length_error*>(&error) != nullptr;
-  if (too_large || dynamic_cast<const std::bad_alloc*>(&error) != nullptr || is_torchs_out_of_memory(error.what())) {
-    return {ExitCode::harness_failure, out_of_memory};
-  }
+  // std::vector throws length_error for a size beyond any memory, LibTorch's allocator a type of its own with a stack
+  // trace.
+  if (dynamic_cast<const std::length_error*>(&error) != nullptr ||
+      dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      std::string_view(error.what()).find("DefaultCPUAllocator") != std::string_view::npos)
+    return {ExitCode::harness_failure, "out of memory; use a smaller model or batch, or a machine with more memory"};
   return {ExitCode::harness_failure, fmt::format("internal error: {}", error.what())};
 }
 

@@ -81,14 +81,18 @@ class Source {
   }
 
   std::size_t bytes() const { return static_cast<std::size_t>(status_.st_size); }
-  /// Returns 0 at the end.
+  /// Returns fewer bytes than asked for only at the end.
   std::size_t read(std::size_t offset, std::span<char> into) const {
-    while (true) {
-      const ssize_t got = ::pread(file_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+    std::size_t filled = 0;
+    while (filled < into.size()) {
+      const std::span<char> rest = into.subspan(filled);
+      const ssize_t got = ::pread(file_.get(), rest.data(), rest.size(), static_cast<off_t>(offset + filled));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail_reading(path_, errno);
-      return static_cast<std::size_t>(got);
+      if (got == 0) break;
+      filled += static_cast<std::size_t>(got);
     }
+    return filled;
   }
 
  private:
@@ -104,27 +108,17 @@ std::size_t file_bytes(const fs::path& path) {
 }
 
 std::size_t read_file_at(const fs::path& path, std::size_t offset, std::span<char> into) {
-  const Source file(path);
-  std::size_t filled = 0;
-  while (filled < into.size()) {
-    const std::size_t got = file.read(offset + filled, into.subspan(filled));
-    if (got == 0) break;
-    filled += got;
-  }
-  return filled;
+  return Source(path).read(offset, into);
 }
 
 std::string read_file(const fs::path& path) {
   const Source file(path);
   require_memory(static_cast<std::int64_t>(file.bytes()), path.string() + ": the file");
-  std::string bytes;
-  std::size_t filled = 0;
-  bytes.resize(file.bytes() + 1);  // one more, so that the end is read without another allocation
-  while (true) {
-    if (filled == bytes.size()) bytes.resize(bytes.size() + (std::size_t{1} << 16));
-    const std::size_t got = file.read(filled, std::span(bytes).subspan(filled));
-    if (got == 0) break;
-    filled += got;
+  std::string bytes(file.bytes() + 1, '\0');  // one more, so that the end is read without another allocation
+  std::size_t filled = file.read(0, std::span(bytes));
+  while (filled == bytes.size()) {
+    bytes.resize(filled + (std::size_t{1} << 16));
+    filled += file.read(filled, std::span(bytes).subspan(filled));
   }
   bytes.resize(filled);
   return bytes;

@@ -15,27 +15,21 @@ std::string hex_of(XXH128_hash_t hash) {
 
 }  // namespace
 
-struct Hasher::State {
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> xxh{XXH3_createState()};
-};
-
-Hasher::Hasher() : state_(std::make_unique<State>()) {
-  if (!state_->xxh) throw std::bad_alloc();
-  XXH3_128bits_reset(state_->xxh.get());
+void Hasher::Free::operator()(XXH3_state_s* state) const {
+  XXH3_freeState(state);
 }
-Hasher::~Hasher() = default;
-Hasher::Hasher(Hasher&&) noexcept = default;
-Hasher& Hasher::operator=(Hasher&&) noexcept = default;
+
+Hasher::Hasher() : state_(XXH3_createState()) {
+  if (!state_) throw std::bad_alloc();
+  XXH3_128bits_reset(state_.get());
+}
 
 void Hasher::update(const void* data, std::size_t bytes) {
-  if (bytes > 0) XXH3_128bits_update(state_->xxh.get(), data, bytes);
+  if (bytes > 0) XXH3_128bits_update(state_.get(), data, bytes);
 }
 
 std::string Hasher::hex() const {
-  return hex_of(XXH3_128bits_digest(state_->xxh.get()));
+  return hex_of(XXH3_128bits_digest(state_.get()));
 }
 
 std::string hash_hex(std::string_view bytes) {

@@ -8,23 +8,24 @@
 #include <string>
 #include <string_view>
 
+struct XXH3_state_s;
+
 namespace plumbline {
 
 /// Incremental hash.
 class Hasher {
  public:
   Hasher();
-  ~Hasher();
-  Hasher(Hasher&&) noexcept;
-  Hasher& operator=(Hasher&&) noexcept;
   void update(const void* data, std::size_t bytes);
   void update(std::string_view text) { update(text.data(), text.size()); }
   /// 32 lower-case hex digits.
   std::string hex() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
 std::string hash_hex(std::string_view bytes);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <string>
 #include <vector>
 
 #include "support/error.hpp"
@@ -59,6 +58,10 @@ Json parse_json(const std::filesystem::path& path, std::string_view bytes) try {
 
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string unquoted(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 }  // namespace plumbline

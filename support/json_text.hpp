@@ -17,4 +17,7 @@ Json parse_json(const std::filesystem::path& path, std::string_view bytes);
 /// formatting never fails.
 std::string json_text(const Json& value, int indent = -1);
 
+/// A string as it is, any other value as JSON.
+std::string unquoted(const Json& value);
+
 }  // namespace plumbline

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as text that reads back to the same bits.
+// Numbers as text that reads back to the same bits; the median.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace plumbline {
 
@@ -22,5 +23,8 @@ bool same_bits(double one, double other);
 std::optional<float> parse_float(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
+
+/// Median; the mean of the two middle values for an even count, nullopt for none.
+std::optional<double> median_of(std::vector<double> values);
 
 }  // namespace plumbline

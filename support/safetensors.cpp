@@ -92,9 +92,6 @@ struct SafetensorsFile::Mapping {
 
   explicit Mapping(const std::filesystem::path& from) : path(from), file(from) {
     if (file.bytes().empty()) fail(path, "is empty; it is truncated");
-  }
-
-  void parse() {
     const std::byte* bytes = file.bytes().data();
     const std::size_t size = file.bytes().size();
     std::uint64_t header_length = 0;
@@ -134,11 +131,7 @@ struct SafetensorsFile::Mapping {
   }
 };
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) {
-  auto mapping = std::make_shared<Mapping>(path);
-  mapping->parse();
-  mapping_ = std::move(mapping);
-}
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : mapping_(std::make_shared<Mapping>(path)) {}
 
 const std::map<std::string, SafetensorsEntry>& SafetensorsFile::entries() const {
   return mapping_->entries;

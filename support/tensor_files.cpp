@@ -96,7 +96,6 @@ TensorFiles TensorFiles::numbered(const fs::path& folder, const std::string& pre
 }
 
 void TensorFiles::add_file(const fs::path& file) {
-  refuse_other_formats(file);
   for (const auto& [name, entry] : opened(file).entries()) {
     if (!files_.emplace(name, file).second)
       throw InputError(fmt::format("{}: tensor {} is in {} too", file.string(), name, files_.at(name).string()));

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "support/error.hpp"
 #include "support/plain_text.hpp"
-#include "support/toml_characters.hpp"
 
 namespace plumbline {
 namespace {
@@ -24,6 +24,96 @@ constexpr std::size_t deepest_key = 100;
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
   throw InputError(fmt::format("{}:{}: not valid TOML: {}", path.string(), place, what));
 }
+
+bool is_ascii(char byte) {
+  return static_cast<unsigned char>(byte) < 0x80U;
+}
+
+/// Rewrites a TOML text so that the parser never sees non-ASCII characters where it looks for blanks: its table of
+/// blanks has a branch declared unreachable, which many of them reach. The first character after a line-ending
+/// backslash is escaped (\U000000E9); outside of strings and comments, and right after a backslash in a multi-line
+/// string, such a character is invalid TOML. May interpret the text after a syntax error differently from the parser,
+/// which stops there.
+class Walk {
+ public:
+  Walk(const std::filesystem::path& path, std::string_view bytes) : path_(path), bytes_(bytes) {}
+
+  std::string rewritten() {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (bytes_.starts_with(byte_order_mark)) take(byte_order_mark.size());
+    while (at_ < bytes_.size()) {
+      const char byte = bytes_[at_];
+      if (byte == '#') {
+        take(std::min(bytes_.find('\n', at_), bytes_.size()) - at_);
+      } else if (byte == '"' || byte == '\'') {
+        take_string(byte);
+      } else {
+        refuse_beyond_ascii("not allowed here; a key is made of A-Z, a-z, 0-9, _ and -, or is quoted");
+        take(1);
+      }
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void take(std::size_t count) {
+    text_.append(bytes_.substr(at_, count));
+    at_ = std::min(at_ + count, bytes_.size());
+  }
+
+  std::size_t run_of(char quote) const {
+    const std::size_t end = bytes_.find_first_not_of(quote, at_);
+    return std::min(end, bytes_.size()) - at_;
+  }
+
+  void take_string(char quote) {
+    const bool multi_line = run_of(quote) >= 3;
+    take(multi_line ? 3 : 1);
+    while (at_ < bytes_.size()) {
+      if (bytes_[at_] == quote && (!multi_line || run_of(quote) >= 3)) {
+        return take(multi_line ? std::min<std::size_t>(run_of(quote), 5)
+                               : 1);  // """" ends with a quote that belongs to the text
+      }
+      if (bytes_[at_] == '\n' && !multi_line) return;
+      const bool escapes = bytes_[at_] == '\\' && quote == '"';
+      take(1);
+      if (!escapes) continue;
+      if (multi_line) {
+        take_blanks_after_backslash();
+      } else {
+        take(1);
+      }
+    }
+  }
+
+  void take_blanks_after_backslash() {
+    refuse_beyond_ascii("no such escape");
+    const std::size_t end = std::min(bytes_.find_first_not_of(" \t\r\n", at_), bytes_.size());
+    if (end == at_) return take(1);
+    take(end - at_);
+    if (end < bytes_.size() && !is_ascii(bytes_[end])) take_escaped();
+  }
+
+  /// Replaces one character of two to four bytes by \UXXXXXXXX.
+  void take_escaped() {
+    const auto lead = static_cast<unsigned char>(bytes_[at_++]);
+    std::uint32_t code = lead >= 0xF0U ? lead & 0x07U : lead >= 0xE0U ? lead & 0x0FU : lead & 0x1FU;
+    for (; at_ < bytes_.size() && (static_cast<unsigned char>(bytes_[at_]) & 0xC0U) == 0x80U; ++at_) {
+      code = code << 6U | (static_cast<unsigned char>(bytes_[at_]) & 0x3FU);
+    }
+    text_ += fmt::format("\\U{:08X}", code);
+  }
+
+  void refuse_beyond_ascii(const char* why) const {
+    if (at_ >= bytes_.size() || is_ascii(bytes_[at_])) return;
+    refuse(path_, place_in_text(bytes_, at_), why);
+  }
+
+  const std::filesystem::path& path_;
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+  std::string text_;
+};
 
 /// Refuses a.b.c... with more parts than any file of ours has. Other text has few dots between two commas, lines or
 /// equals signs. Runs of dots are no keys and do not count.
@@ -69,7 +159,7 @@ void fail_toml_assertion(const char*) {
 toml::table parse_toml(const std::filesystem::path& path, std::string_view bytes) {
   refuse_what_is_no_text(path, bytes);
   refuse_deep_keys(path, bytes);
-  const std::string text = with_blanks_in_ascii(path, bytes);
+  const std::string text = Walk(path, bytes).rewritten();
   try {
     return toml::parse(std::string_view(text), path.string());
   } catch (const toml::parse_error& error) {

@@ -19,6 +19,12 @@ inline std::string section_of(const std::string& page, const std::string& from, 
   return page.substr(begin, end - begin);
 }
 
+inline std::size_t times_in(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
 /// Tags without their attributes: what stands in which row and column.
 inline std::string bare(const std::string& markup) {
   std::string text;

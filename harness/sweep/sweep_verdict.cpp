@@ -10,7 +10,7 @@
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"
 #include "record/rank_folder.hpp"
-#include "support/commits_behind.hpp"
+#include "support/commit.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"

@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pair of axes in a picture, and the places of values between them.
+// A pair of axes in a picture with their ticks, and the places of values between them.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "reports/plot/axis.hpp"
-
 namespace plumbline::plot {
+
+struct Tick {
+  double at = 0;
+  std::string text;
+};
+
+struct Axis {
+  double low = 0;
+  double high = 1;  ///< above `low`
+  std::vector<Tick> ticks;
+  std::string label;  ///< what is drawn, with its unit
+};
+
+/// Multiples of 1, 2 or 5 times a power of ten in [low, high]: as many as possible, at most `most`.
+/// Written with the digits that distinguish them. None for a range that is empty or not finite.
+std::vector<Tick> round_ticks(double low, double high, int most);
+
+/// The same, only whole numbers.
+std::vector<Tick> whole_ticks(double low, double high, int most);
 
 /// The rectangle between the axes, in pixels of the picture, without ticks and labels.
 struct Frame {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/columns.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <limits>
 
@@ -12,6 +12,7 @@ namespace plumbline {
 namespace {
 
 using namespace testing;
+using ::testing::ElementsAre;
 
 template <typename Row>
 std::string header() {
@@ -46,8 +47,10 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(StepRow{1, 0.5f, 0.1, 1.0, 0.001, 64, 60, 17, 0.25, 0.125}), ","),
             "1,0.5,0.1,1,0.001,64,60,17,0.25,0.125");
   EXPECT_EQ(join(cells_of(MicrobatchRow{1, 2, 32, 4, 128, 100, 0.5f, "d"}), ","), "1,2,32,4,128,100,0.5,d");
-  EXPECT_EQ(join(cells_of(TensorRow{-1, "parameter", "w", 3, "float32", {2, 4}, "d", 0.1, 0.3f, 5, 2, 6, 7, std::nullopt}), ","),
-            "-1,parameter,w,3,float32,2x4,d,0.1,0.3,5,2,6,7");
+  EXPECT_EQ(
+      join(cells_of(TensorRow{-1, "parameter", "w", 3, "float32", {2, 4}, "d", 0.1, 0.3f, 5, 2, 6, 7, std::nullopt}),
+           ","),
+      "-1,parameter,w,3,float32,2x4,d,0.1,0.3,5,2,6,7");
   EXPECT_EQ(join(cells_of(BoundaryRow{1, 2, "backward", "norm", 4, 3, "send", 5, "float32", {8}, "d", 32}), ","),
             "1,2,backward,norm,4,3,send,5,float32,8,d,32");
   EXPECT_EQ(join(cells_of(ActionRow{1, 2, "3B4", 3, 4, 5, 6, 7, 8}), ","), "1,2,3B4,3,4,5,6,7,8");
@@ -116,6 +119,26 @@ TEST(Columns, WholeNumbersCountFromZeroToALimitThatSumsDoNotOverflow) {
   EXPECT_FALSE(takes<ActionRow>("wait_ns", "-1"));
 }
 
+TEST(Columns, CellsAreWhatTheirColumnsSay) {
+  const std::string digest(32, 'a');
+  for (const char* bad : {"", "a", "F32"}) {
+    EXPECT_FALSE(takes<TensorRow>("dtype", bad)) << bad;
+    EXPECT_FALSE(takes<TensorRow>("digest", bad)) << bad;
+    EXPECT_EQ(takes<MicrobatchRow>("data_digest", bad), *bad == 0) << bad;
+    EXPECT_EQ(takes<EvaluationRow>("data_digest", bad), *bad == 0) << bad;
+    EXPECT_FALSE(takes<TrafficRow>("side", bad)) << bad;
+  }
+  EXPECT_TRUE(takes<MicrobatchRow>("data_digest", digest));
+  EXPECT_FALSE(takes<TrafficRow>("side", "local"));
+  EXPECT_FALSE(takes<TrafficRow>("side", "computed"));
+  for (const char* side : {"send", "receive", "local", "computed"})
+    EXPECT_TRUE(takes<BoundaryRow>("side", side)) << side;
+  for (const char* kind : {"gradient", "parameter", "copy", "moment1", "moment2"})
+    EXPECT_TRUE(takes<TensorRow>("kind", kind)) << kind;
+  EXPECT_FALSE(takes<StepRow>("step", "-1"));
+  EXPECT_EQ(table_of<TensorRow>().columns[5].wanted, "a shape such as 2x64");
+}
+
 TEST(Columns, ValuesThatAreNotFiniteReadBack) {
   StepRow row = sample_step(0, 0);
   row.loss = std::numeric_limits<float>::infinity();
@@ -123,6 +146,63 @@ TEST(Columns, ValuesThatAreNotFiniteReadBack) {
 
   expect_round_trip(row);
   EXPECT_EQ(join(cells_of(row), ",").substr(0, 9), "0,inf,nan");
+}
+
+/// Columns of a presence, by their names.
+template <typename Row>
+std::vector<std::string> columns_of(Presence presence) {
+  std::vector<std::string> names;
+  for (const auto& column : table_of<Row>().columns)
+    if (column.presence == presence) names.push_back(column.name);
+  return names;
+}
+
+template <typename Row>
+void expect_all_required() {
+  EXPECT_EQ(columns_of<Row>(Presence::required).size(), table_of<Row>().columns.size()) << table_of<Row>().file;
+}
+
+TEST(Columns, OlderAndForeignRecordsMayLackTheseColumns) {
+  EXPECT_THAT(columns_of<StepRow>(Presence::external_may_lack_value), ElementsAre("live_tokens"));
+  EXPECT_THAT(columns_of<StepRow>(Presence::external_may_leave_empty), ElementsAre("seconds"));
+  EXPECT_THAT(columns_of<StepRow>(Presence::any_may_lack_column), ElementsAre("recording_seconds"));
+  EXPECT_THAT(columns_of<StepRow>(Presence::required), ElementsAre("step", "loss", "gradient_norm", "clip_coefficient",
+                                                                   "learning_rate", "tokens", "valid_tokens"));
+  EXPECT_THAT(columns_of<TensorRow>(Presence::external_may_lack_column), ElementsAre("nonzero_rows"));
+  EXPECT_THAT(columns_of<TensorRow>(Presence::external_alone), ElementsAre("learning_rate"));
+  EXPECT_EQ(columns_of<TensorRow>(Presence::required).size(), 12U);
+  EXPECT_THAT(columns_of<ActionRow>(Presence::external_may_lack_column), ElementsAre("peak_bytes"));
+  EXPECT_EQ(columns_of<ActionRow>(Presence::required).size(), 8U);
+  EXPECT_THAT(columns_of<MemoryRow>(Presence::required), ElementsAre("step"));
+  EXPECT_THAT(columns_of<MemoryRow>(Presence::external_may_leave_empty),
+              ElementsAre("peak_bytes", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_peak_bytes",
+                          "buffer_bytes", "process_peak_bytes"));
+  EXPECT_THAT(columns_of<MemoryRow>(Presence::external_may_lack_column), ElementsAre("live_bytes"));
+  EXPECT_THAT(columns_of<MemoryRow>(Presence::added_with_schema_2),
+              ElementsAre("table_bytes", "data_bytes", "other_bytes", "other_peak_bytes", "process_private_bytes"));
+  EXPECT_THAT(columns_of<MemoryRow>(Presence::any_may_lack_column), ElementsAre("heap_free_bytes"));
+  expect_all_required<MicrobatchRow>(), expect_all_required<BoundaryRow>(), expect_all_required<SavedRow>();
+  expect_all_required<TrafficRow>(), expect_all_required<GpuMemoryRow>(), expect_all_required<EvaluationRow>();
+}
+
+template <typename Row>
+void expect_rows(const std::vector<std::string>& key, Complete complete) {
+  EXPECT_EQ(table_of<Row>().key, key) << table_of<Row>().file;
+  EXPECT_EQ(table_of<Row>().complete, complete) << table_of<Row>().file;
+}
+
+TEST(Columns, RowsHaveTheseKeysAndTheseOfThemMustBeThere) {
+  expect_rows<StepRow>({"step"}, Complete::each_step);
+  expect_rows<MicrobatchRow>({"step", "microbatch"}, Complete::each_microbatch);
+  expect_rows<TensorRow>({"step", "kind", "name", "stage"}, Complete::unique);
+  expect_rows<BoundaryRow>({"step", "microbatch", "direction", "cut", "from_stage", "to_stage", "side"},
+                           Complete::unique);
+  expect_rows<ActionRow>({"step", "index"}, Complete::each_index);
+  expect_rows<MemoryRow>({"step"}, Complete::each_step);
+  expect_rows<SavedRow>({"microbatch", "unit"}, Complete::each_microbatch_unit);
+  expect_rows<TrafficRow>({"step", "peer", "direction", "side"}, Complete::unique);
+  expect_rows<GpuMemoryRow>({"step"}, Complete::each_step);
+  expect_rows<EvaluationRow>({"step", "microbatch"}, Complete::unique);
 }
 
 }  // namespace

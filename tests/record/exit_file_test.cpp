@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/exit_file.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "support/error.hpp"
 #include "tests/record/sample.hpp"
@@ -9,27 +9,51 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(ExitFileOnDisk, TellsTheDigestOfTheDataWhereTheRankSawAny) {
+using ::testing::HasSubstr;
+
+TEST(ExitFile, ReadsBack) {
   const TemporaryFolder folder;
-  write_exit_file(folder / "fed.json", {0, "ok", 0, std::nullopt, "", some_digest});
+  ExitFile written{2, "timeout", 139, "SIGSEGV", "1B3", some_digest};
+  written.not_recorded = {{"losses", "torch hides it"}};
+  written.waited_for = {1, 2};
+  write_exit_file(folder / "exit.json", written);
   write_exit_file(folder / "not_fed.json", {0, "ok", 0, std::nullopt, "", std::nullopt});
 
-  EXPECT_EQ(read_exit_file(folder / "fed.json").value().data_digest, some_digest);
+  const ExitFile exit = read_exit_file(folder / "exit.json").value();
+
+  EXPECT_EQ(exit.rank, 2);
+  EXPECT_EQ(exit.status, "timeout");
+  EXPECT_EQ(exit.code, 139);
+  EXPECT_EQ(exit.signal, "SIGSEGV");
+  EXPECT_EQ(exit.last_action, "1B3");
+  EXPECT_EQ(exit.data_digest, some_digest);
+  EXPECT_EQ(exit.not_recorded, written.not_recorded);
+  EXPECT_EQ(exit.waited_for, written.waited_for);
   EXPECT_FALSE(read_exit_file(folder / "not_fed.json").value().data_digest);
+  EXPECT_FALSE(read_exit_file(folder / "absent.json"));
 }
 
-TEST(ExitFileOnDisk, TellsWhomARankWaitedForInVain) {
+TEST(ExitFile, IsReadStrictly) {
   const TemporaryFolder folder;
-  ExitFile exit{0, "timeout", 1, std::nullopt, ""};
-  exit.waited_for = {1, 2};
-  write_exit_file(folder / "exit.json", exit);
+  const auto refusal = [&](const std::string& bytes) {
+    return error_of<InputError>([&] { read_exit_file(folder.file("exit.json", bytes)); });
+  };
 
-  EXPECT_EQ(read_exit_file(folder / "exit.json").value().waited_for, exit.waited_for);
-  folder.file("exit.json", R"({"rank": 0, "status": "timeout", "code": 1, "waited_for": [-1]})");
-  EXPECT_THROW(read_exit_file(folder / "exit.json"), InputError);
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "fine", "code": 0})"),
+              HasSubstr("exit.json: key status: 'fine' is not known"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok"})"), HasSubstr("key code: is missing"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": 9})"),
+              HasSubstr("key signal: must be a string"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": "SIGSEGV"})"),
+              HasSubstr("key signal: must be null where status is 'ok'"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "data_digest": "0123"})"),
+              HasSubstr("key data_digest: '0123' is not a digest of 32"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "timeout", "code": 1, "waited_for": [-1]})"),
+              HasSubstr("key waited_for: must be a list of ranks"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "sta)"), HasSubstr("exit.json:1:"));
 }
 
-TEST(ExitFileOnDisk, TheWordsOfAnErrorAreCutOff) {
+TEST(ExitFile, TheWordsOfAnErrorAreCutOff) {
   const TemporaryFolder folder;
   const auto where = [&](const std::string& text) {
     const Json json = {{"rank", 0}, {"status", "error"}, {"code", 1}, {"where", text}};
@@ -40,7 +64,7 @@ TEST(ExitFileOnDisk, TheWordsOfAnErrorAreCutOff) {
   EXPECT_EQ(where(std::string(401, 'x')), std::string(400, 'x'));
 }
 
-TEST(ExitFileOnDisk, NotesAreTextsThatAreCutOff) {
+TEST(ExitFile, NotesAreTextsThatAreCutOff) {
   const TemporaryFolder folder;
   const auto notes = [&](const Json& notes) {
     const Json json = {{"rank", 0}, {"status", "ok"}, {"code", 0}, {"notes", notes}};

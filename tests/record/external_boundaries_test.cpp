@@ -17,6 +17,9 @@ ExternalRun empty_in_the_middle() {
   return external_run({{1, {"a"}}, {2, {}}, {0, {"c"}}});
 }
 
+using Call = void (ExternalRecord::*)(std::int64_t, std::int64_t, std::int64_t, const TensorView&);
+
+/// The row of this call on that rank.
 template <typename Tell>
 BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, Tell tell) {
   const auto rows = external_rows(run, rank, tell).boundaries;
@@ -24,39 +27,33 @@ BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, Tell tell) {
   return rows.empty() ? BoundaryRow{} : rows.front();
 }
 
-void expect_crossing(const BoundaryRow& row, std::int64_t from, std::int64_t to, std::int64_t peer,
-                     const std::string& side) {
-  EXPECT_EQ(row.from_stage, from);
-  EXPECT_EQ(row.to_stage, to);
-  EXPECT_EQ(row.peer, peer);
-  EXPECT_EQ(row.side, side);
-  EXPECT_EQ(row.direction, from < to ? "forward" : "backward");
-  EXPECT_EQ(row.cut, "c") << "the first unit downstream, over the stage that has none";
-}
-
-TEST(ExternalBoundaries, WhatIsSentNamesTheRankThatItGoesTo) {
-  const auto run = empty_in_the_middle();
-
-  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.sent(1, 2, 0, external_tensor); }), 1, 2, 0,
-                  "send");
-  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.sent(1, 0, 0, external_tensor); }), 1, 0, 1,
-                  "send");
-}
-
-TEST(ExternalBoundaries, WhatIsReceivedNamesTheRankThatItCameFrom) {
-  const auto run = empty_in_the_middle();
-
-  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.received(1, 0, 0, external_tensor); }), 0, 1,
-                  1, "receive");
-  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.received(1, 2, 0, external_tensor); }), 2, 1,
-                  0, "receive");
-}
-
-TEST(ExternalBoundaries, BetweenStagesOfOneRankTheTensorIsLocal) {
-  const auto run = external_run({{0, {"a"}}, {0, {"c"}}});
-
-  expect_crossing(boundary_of(run, 0, [](ExternalRecord& record) { record.handed_over(0, 1, 0, external_tensor); }), 0,
-                  1, 0, "local");
+TEST(ExternalBoundaries, ATensorNamesItsStagesAndTheRankAtItsOtherEnd) {
+  struct Case {
+    ExternalRun run;
+    std::int64_t rank;
+    Call call;
+    std::int64_t first, second;  ///< as the call names them
+    std::int64_t from, to, peer;
+    const char* side;
+  };
+  const ExternalRun of_one_rank = external_run({{0, {"a"}}, {0, {"c"}}});
+  for (const auto& [run, rank, call, first, second, from, to, peer, side] :
+       {Case{empty_in_the_middle(), 2, &ExternalRecord::sent, 1, 2, 1, 2, 0, "send"},
+        Case{empty_in_the_middle(), 2, &ExternalRecord::sent, 1, 0, 1, 0, 1, "send"},
+        Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 0, 0, 1, 1, "receive"},
+        Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 2, 2, 1, 0, "receive"},
+        Case{of_one_rank, 0, &ExternalRecord::handed_over, 0, 1, 0, 1, 0, "local"}}) {
+    const BoundaryRow row =
+        boundary_of(run, rank, [&, &tell = call, &one = first, &other = second](ExternalRecord& record) {
+          (record.*tell)(one, other, 0, external_tensor);
+        });
+    EXPECT_EQ(row.from_stage, from);
+    EXPECT_EQ(row.to_stage, to);
+    EXPECT_EQ(row.peer, peer);
+    EXPECT_EQ(row.side, side);
+    EXPECT_EQ(row.direction, from < to ? "forward" : "backward");
+    EXPECT_EQ(row.cut, "c") << "the first unit downstream, over the stage that has none";
+  }
 }
 
 TEST(ExternalBoundaries, OfOneDeviceTheTensorIsComputedAndHasNoEnds) {

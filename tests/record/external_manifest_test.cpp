@@ -72,13 +72,6 @@ TEST(ExternalManifest, ChunksAreTheMostStagesThatARankMayHave) {
   EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}, {0, {"c"}}, {1, {"d"}}}), 2);
 }
 
-TEST(ExternalManifest, WithoutTensorsTheLevelIsSummary) {
-  ExternalRun run = external_run();
-  EXPECT_EQ(manifest_of(run).level, RecordLevel::full);
-  run.tensors = false;
-  EXPECT_EQ(manifest_of(run).level, RecordLevel::summary);
-}
-
 TEST(ExternalManifest, ARankWithoutAStageIsRefused) {
   const TemporaryFolder folder;
   for (const std::int64_t rank : {-1, 2}) {

@@ -129,15 +129,12 @@ TEST_F(ExternalSteps, TheDigestOfAllDataIsThatOfWhatWasFedInItsOrder) {
   EXPECT_EQ(rank.exit.value().data_digest, hash_hex(first + second));
 }
 
-TEST_F(ExternalSteps, ARankThatIsFedNothingTellsNoDigest) {
+TEST_F(ExternalSteps, ARankThatIsFedNothingTellsNoDigestAndTrafficIsLeftToWhoCarriesIt) {
   const RankRecord rank = external_rows(external_run(), 0, [](ExternalRecord&) {});
 
   EXPECT_EQ(rank.microbatches.at(0).data_digest, "");
   EXPECT_FALSE(rank.exit.value().data_digest);
-}
-
-TEST_F(ExternalSteps, TrafficIsLeftToWhoCarriesIt) {
-  EXPECT_THAT(external_rows(external_run(), 0, [](ExternalRecord&) {}).absent, Contains("traffic.csv"));
+  EXPECT_THAT(rank.absent, Contains("traffic.csv"));
 }
 
 TEST_F(ExternalSteps, WithoutTensorsNoneIsWritten) {

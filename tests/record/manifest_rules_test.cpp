@@ -40,12 +40,6 @@ TEST_F(ManifestRules, AModelMayCountItsLayersOtherwiseAndTheTransportIsReadWhere
   EXPECT_EQ(read().transport, "threads");
 }
 
-TEST_F(ManifestRules, AScheduleThatIsNotThereIsSaidToBeSoWithNull) {
-  json_["role"] = "external";
-  json_["schedule"].erase("digest");
-  EXPECT_THAT(refusal(), HasSubstr("key schedule.digest: is missing"));
-}
-
 TEST_F(ManifestRules, AModelHasNoMoreLayersThanTheStagesHaveUnits) {
   json_["model"]["num_hidden_layers"] = 4;
   EXPECT_NO_THROW(read()) << "as many as units";
@@ -82,14 +76,6 @@ TEST_F(ManifestRules, TheLearningRateScheduleIsReadOfAnyRole) {
     EXPECT_EQ(schedule.final_factor, 0.125);
     EXPECT_EQ(schedule.total_steps, 9);
   }
-}
-
-TEST_F(ManifestRules, ARunThatWasGoneOnWithHasAStepOfItsOwn) {
-  EXPECT_THAT(refusal_with("/first_step", 2), HasSubstr("key first_step: 2 is not between 0 and 1"));
-  json_["resumed_from"] = {{"run_id", "the one before"}, {"step", 2}};
-  EXPECT_THAT(refusal(), HasSubstr("key resumed_from.step: 2 is not between 1 and 1"));
-  json_["resumed_from"] = {{"run_id", "a-run"}, {"step", 1}};
-  EXPECT_THAT(refusal(), HasSubstr("key resumed_from.run_id: is this run's own"));
 }
 
 TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {

@@ -86,17 +86,21 @@ TEST(Manifest, OptionalKeysAreRead) {
 }
 
 TEST(Manifest, EveryRequiredKeyIsMissed) {
-  for (const char* key : {"schema", "run_id", "role", "model", "seed", "dtype", "device", "world_size", "steps", "data",
-                          "schedule", "stages", "tied", "optimizer", "clip_norm", "level", "started"})
-    EXPECT_EQ(refusal(without("", key)), std::string("manifest.json: key ") + key + ": is missing");
-  for (const char* key : {"source", "microbatches"})
-    EXPECT_EQ(refusal(without("/data", key)), std::string("manifest.json: key data.") + key + ": is missing");
-  for (const char* key : {"name", "chunks_per_rank", "microbatches", "digest", "accumulation"})
-    EXPECT_EQ(refusal(without("/schedule", key)), std::string("manifest.json: key schedule.") + key + ": is missing");
-  for (const char* key : {"stage", "rank", "units"})
-    EXPECT_EQ(refusal(without("/stages/1", key)), std::string("manifest.json: key stages[1].") + key + ": is missing");
-  for (const char* key : {"name", "learning_rate", "beta1", "beta2", "eps", "weight_decay"})
-    EXPECT_EQ(refusal(without("/optimizer", key)), std::string("manifest.json: key optimizer.") + key + ": is missing");
+  struct Case {
+    const char *parent, *prefix;
+    std::vector<const char*> keys;
+  };
+  for (const auto& [parent, prefix, keys] :
+       {Case{"",
+             "",
+             {"schema", "run_id", "role", "model", "seed", "dtype", "device", "world_size", "steps", "data", "schedule",
+              "stages", "tied", "optimizer", "clip_norm", "level", "started"}},
+        Case{"/data", "data.", {"source", "microbatches"}},
+        Case{"/schedule", "schedule.", {"name", "chunks_per_rank", "microbatches", "digest", "accumulation"}},
+        Case{"/stages/1", "stages[1].", {"stage", "rank", "units"}},
+        Case{"/optimizer", "optimizer.", {"name", "learning_rate", "beta1", "beta2", "eps", "weight_decay"}}})
+    for (const char* key : keys)
+      EXPECT_EQ(refusal(without(parent, key)), std::string("manifest.json: key ") + prefix + key + ": is missing");
 }
 
 TEST(Manifest, SgdHasKeysOfItsOwn) {
@@ -141,12 +145,6 @@ TEST(Manifest, TheFirstSchemaHasTheDataDigestAndNoScheduleOfTheLearningRate) {
 }
 
 TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {
-  const auto read = parse(sample_manifest()).learning_rate_schedule.value();
-  EXPECT_EQ(read.warmup_steps, 0);
-  EXPECT_EQ(read.start_factor, 1);
-  EXPECT_EQ(read.final_factor, 0);
-  EXPECT_EQ(read.total_steps, 2);
-
   Json json = sample_manifest();
   json.erase("learning_rate_schedule");
   EXPECT_THAT(refusal(json), HasSubstr("key learning_rate_schedule: is missing"));
@@ -160,6 +158,7 @@ TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
   Json json = sample_manifest();
   json["first_step"] = 1;
   EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, but there is no resumed_from"));
+  EXPECT_THAT(refusal(with("/first_step", 2)), HasSubstr("key first_step: 2 is not between 0 and 1"));
   json["resumed_from"] = {{"run_id", "the one before"}, {"step", 1}};
   EXPECT_EQ(parse(json).first_step, 1);
   EXPECT_EQ(parse(json).resumed_from->run_id, "the one before");
@@ -184,12 +183,10 @@ TEST(Manifest, NumbersThatContradictEachOtherAreRefused) {
 TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
   EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, but a reference is one device"));
 
-  Json json = with("/role", "reference");
-  json["world_size"] = 1;
-  json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', but a reference's is 'sequential'"));
-  json["schedule"]["name"] = "sequential";
+  Json json = one_stage_manifest("reference");
   EXPECT_NO_THROW(parse(json));
+  json["schedule"]["name"] = "afab";
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', but a reference's is 'sequential'"));
 }
 
 TEST(Manifest, ValuesOfAnotherKindAreRefused) {
@@ -205,9 +202,6 @@ TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/model", "llama")), HasSubstr("key model: must be a JSON object"));
   EXPECT_THAT(refusal(with("/clip_norm", "1")), HasSubstr("key clip_norm: must be a number"));
   EXPECT_THAT(refusal(with("/level", "all")), HasSubstr("key level: 'all' is not known"));
-  EXPECT_THAT(refusal(with("/tied", {"a", "b"})), HasSubstr("key tied"));
-  EXPECT_THAT(refusal(with("/tied", Json::array({Json::array({"a"})}))), HasSubstr("key tied"));
-  EXPECT_THAT(refusal(with("/tied", Json::array({Json::array({"a", "b", "a"})}))), HasSubstr("names one weight twice"));
   EXPECT_THAT(refusal(with("/schedule/accumulation", "random")), HasSubstr("key schedule.accumulation"));
   EXPECT_THAT(refusal(with("/optimizer/eps", "1e-8")), HasSubstr("key optimizer.eps: must be a number"));
   EXPECT_THAT(refusal(with("/loss_scaling", "never")), HasSubstr("key loss_scaling"));
@@ -219,7 +213,6 @@ TEST(Manifest, StagesStandInOrderOnRanksThatExist) {
   EXPECT_THAT(refusal(with("/stages/1/stage", 2)), HasSubstr("key stages[1].stage: is 2 where 1 comes next"));
   EXPECT_THAT(refusal(with("/stages/1/rank", 3)), HasSubstr("key stages[1].rank: 3 is not between 0 and 2"));
   EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of strings"));
-  EXPECT_THAT(refusal(with("/stages", Json::array())), HasSubstr("key stages: must list at least one"));
 }
 
 TEST(Manifest, WithoutAStageItSaysWhatTheRecorderCouldNotSee) {
@@ -244,6 +237,8 @@ TEST(Manifest, OnlySomeoneElsesTrainerMayHaveNoSchedule) {
 
   json["role"] = "external";
   EXPECT_EQ(parse(json).schedule_digest, "");
+  json["schedule"].erase("digest");
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: is missing")) << "it says so with null";
 }
 
 TEST(ReadManifest, AFolderWithoutOneIsNoRecordAndABrokenFileIsNamedWithItsLine) {

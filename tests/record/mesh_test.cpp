@@ -86,7 +86,6 @@ TEST(Mesh, SizesMultiplyToTheRanks) {
 TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(mesh_with("pipeline", "tp")), HasSubstr("key mesh.pipeline: 'tp' is none of the axes"));
   EXPECT_THAT(mesh_refusal(mesh_with("replica", 2)), HasSubstr("key mesh.replica: 2 is not between 0 and 1"));
-  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {0, 1})), HasSubstr("must list the ranks of each pipeline"));
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a JSON object"));
   Json ours = with_mesh(sample_mesh());
@@ -125,7 +124,7 @@ TEST(Mesh, PartsMakeUpTheWhole) {
               HasSubstr("key mesh.sharded: must be a JSON object"));
 }
 
-TEST(Mesh, AReplicaIsChosenByItsNumber) {
+TEST(Mesh, ReplicasAreFoundAndChosenByTheirNumbers) {
   const TemporaryFolder folder;
   write_replica(folder / "run/replica-0", mesh_with("replica", 0));
   write_replica(folder / "run/replica-1", mesh_with("replica", 1));
@@ -135,7 +134,19 @@ TEST(Mesh, AReplicaIsChosenByItsNumber) {
   EXPECT_EQ(replica_folder(folder / "run/replica-1", 1), folder / "run/replica-1");
   EXPECT_EQ(replica_folder(folder / "alone", 1), folder / "alone") << "one pipeline, which is no replica";
   EXPECT_EQ(replica_folder(folder / "alone", {}), folder / "alone");
-  EXPECT_EQ(read_manifest(replica_folder(folder / "run", 1)).mesh->replica, 1);
+  EXPECT_EQ(replica_folder(folder.path(), 1), folder.path()) << "no record at all";
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder / "run"); }),
+              HasSubstr("holds a record for each of several pipelines (replica-0, ...); choose one"));
+  EXPECT_EQ(record_of_replica(folder / "run", {}), folder / "run/replica-0");
+  EXPECT_EQ(record_of_replica(folder / "run", 1), folder / "run/replica-1");
+  EXPECT_EQ(record_of_replica(folder / "alone", 1), folder / "alone");
+
+  for (const char* name : {"run/replica-x", "run/replica--1", "run/replica-", "alone/replica-0"})
+    make_folder(folder / name);
+  folder.file("run/replica-2", "notes");
+  EXPECT_THAT(replica_folders(folder / "run"), ElementsAre(folder / "run/replica-0", folder / "run/replica-1"));
+  EXPECT_THAT(replica_folders(folder / "alone"), IsEmpty()) << "a record itself";
+  EXPECT_THAT(replica_folders(folder / "run/replica-0"), IsEmpty());
 }
 
 TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
@@ -149,22 +160,6 @@ TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
   EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: does not exist"));
   EXPECT_THAT(words([&] { replica_folder(run, 1); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
   EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 of 2, not replica 1"));
-}
-
-TEST(Mesh, AllReplicasAreFoundByTheirNumbers) {
-  const TemporaryFolder folder;
-  write_replica(folder / "run/replica-0", mesh_with("replica", 0));
-  write_replica(folder / "run/replica-1", mesh_with("replica", 1));
-  write_replica(folder / "alone", sample_manifest());
-
-  EXPECT_THAT(replica_folders(folder / "run"), ElementsAre(folder / "run/replica-0", folder / "run/replica-1"));
-  EXPECT_THAT(replica_folders(folder / "alone"), IsEmpty());
-  EXPECT_THAT(replica_folders(folder / "run/replica-0"), IsEmpty()) << "a record itself";
-  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder / "run"); }),
-              HasSubstr("holds a record for each of several pipelines (replica-0, ...); choose one"));
-  EXPECT_EQ(record_of_replica(folder / "run", {}), folder / "run/replica-0");
-  EXPECT_EQ(record_of_replica(folder / "run", 1), folder / "run/replica-1");
-  EXPECT_EQ(record_of_replica(folder / "alone", 1), folder / "alone");
 }
 
 TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
@@ -192,7 +187,6 @@ TEST(Mesh, ReplicasAreListsOfRanksAndNothingElse) {
                                Json::array({{0, 2, 4}, Json::array({1, 3, 5.0})}), Json({{"0", {0, 2, 4}}})})
     EXPECT_THAT(mesh_refusal(mesh_with("replicas", replicas)), HasSubstr("must list the ranks of each pipeline"))
         << replicas;
-  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 4}, {1, 3, 6}})), HasSubstr("rank 6 is none of the 6"));
 }
 
 TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
@@ -205,19 +199,6 @@ TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
   EXPECT_EQ(parse_manifest("manifest.json", json).mesh->world_size(), 65536);
 }
 
-TEST(Mesh, OtherThingsInAFolderOfReplicasAreNoReplicas) {
-  const TemporaryFolder folder;
-  write_replica(folder / "run/replica-0", mesh_with("replica", 0));
-  write_replica(folder / "run/replica-1", mesh_with("replica", 1));
-  for (const char* name : {"replica-x", "replica--1", "replica-"}) make_folder(folder / "run" / name);
-  folder.file("run/replica-2", "notes");
-  EXPECT_THAT(replica_folders(folder / "run"), ElementsAre(folder / "run/replica-0", folder / "run/replica-1"));
-
-  write_replica(folder / "alone", sample_manifest());
-  make_folder(folder / "alone/replica-0");
-  EXPECT_THAT(replica_folders(folder / "alone"), IsEmpty()) << "a record itself";
-}
-
 TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   Json own_gradients = mesh_with("replica", 1);
   own_gradients["mesh"]["gradients"] = "own";
@@ -226,20 +207,13 @@ TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
     const char* words;
   };
   for (const auto& [replicas, words] :
-       {Case{{mesh_with("replica", 0), mesh_with("replica", 1), mesh_with("replica", 0)},
-             "replica-2: exists, but by the mesh of the others 2 pipelines trained in parallel"},
-        Case{{sample_manifest()}, "replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"},
+       {Case{{sample_manifest()}, "replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"},
         Case{{mesh_with("replica", 0), own_gradients}, "gradients of its own"}}) {
     const TemporaryFolder folder;
     for (std::size_t i = 0; i < replicas.size(); ++i)
       write_replica(folder / ("replica-" + std::to_string(i)), replicas[i]);
     EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }), HasSubstr(words));
   }
-}
-
-TEST(Mesh, OfAFolderThatIsNoRecordThereIsNoReplicaToHoldItTo) {
-  const TemporaryFolder folder;
-  EXPECT_EQ(replica_folder(folder.path(), 1), folder.path());
 }
 
 TEST(Mesh, GradientsAreReducedUnlessItSaysThatEachReplicaRecordsItsOwn) {

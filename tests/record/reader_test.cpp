@@ -42,17 +42,11 @@ class ReadRecord : public ::testing::Test {
     return json;
   }
 
-  static Json one_stage_of(const std::string& role, const std::string& level) {
-    Json json = sample_of(role, level);
-    json["world_size"] = 1;
-    json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
-    return json;
-  }
-  void write_one_stage(const Json& json) {
-    claim_record_folder(record);
-    write_manifest(record, json);
-    write_schedule_csv(record, sample_schedule);
-    RecordWriter writer(record, 0, parse_record_level(json["level"].get<std::string>()), false);
+  void write_one_stage(const Json& json, bool with_saved = false) {
+    begin_record(record, json);
+    RecordWriter writer(record, 0, parse_record_level(json["level"].get<std::string>()), with_saved);
+    for (const char* unit : {"embed_tokens", "layers.0", "norm", "lm_head"})
+      writer.add(SavedRow{0, unit, 1, 2, 3, {}, {}, {}});
     for (std::int64_t step = 0; step < 2; ++step) {
       writer.add(sample_microbatch(0, step));
       writer.add(sample_tensor(0, step));
@@ -66,13 +60,6 @@ class ReadRecord : public ::testing::Test {
   TemporaryFolder folder;
   std::filesystem::path record = folder / "run";
 };
-
-TEST_F(ReadRecord, OfLevelNoneNoTableIsLookedAt) {
-  write(sample_of("pipeline", "none"));
-  for (const char* name : {"steps.csv", "tensors.csv"}) overwrite(rank_file(0, name), "no table at all\n1,2,3");
-
-  EXPECT_THAT(read().ranks.at(0).steps, IsEmpty());
-}
 
 TEST_F(ReadRecord, ReadsBackWhatWasWritten) {
   write();
@@ -110,7 +97,7 @@ TEST_F(ReadRecord, ColumnsMayStandInAnotherOrderAndMayBeMore) {
   EXPECT_EQ(cells_of(read().ranks[0].traffic.at(0)), cells_of(sample_traffic(0, 0)));
 }
 
-TEST_F(ReadRecord, AMissingFileOfTheLevelIsNamed) {
+TEST_F(ReadRecord, AMissingFileOfTheLevelAndOneWithoutTheRowsOfWhatTheRankOwnsIsNamed) {
   for (const char* name :
        {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
     renew();
@@ -118,6 +105,11 @@ TEST_F(ReadRecord, AMissingFileOfTheLevelIsNamed) {
 
     EXPECT_THAT(refusal(),
                 HasSubstr(rank_file(1, name).string() + ": is missing, but manifest.json says level 'full'"));
+    renew();
+    const std::string bytes = bytes_of(rank_file(0, name));
+    overwrite(rank_file(0, name), bytes.substr(0, bytes.find('\n') + 1));
+
+    EXPECT_THAT(refusal(), HasSubstr(rank_file(0, name).string() + ": has no rows"));
   }
 }
 
@@ -195,19 +187,8 @@ TEST_F(ReadRecord, ACellOfAnotherKindIsNamed) {
   }
 }
 
-TEST_F(ReadRecord, ATableWithoutRowsIsRefusedWhereTheRankOwnsSomething) {
-  for (const char* name :
-       {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
-    renew();
-    const std::string bytes = bytes_of(rank_file(0, name));
-    overwrite(rank_file(0, name), bytes.substr(0, bytes.find('\n') + 1));
-
-    EXPECT_THAT(refusal(), HasSubstr(rank_file(0, name).string() + ": has no rows"));
-  }
-}
-
 TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
-  write_one_stage(one_stage_of("pipeline", "full"));
+  write_one_stage(one_stage_manifest("pipeline"));
 
   const Record back = read();
 
@@ -217,11 +198,13 @@ TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
 }
 
 TEST_F(ReadRecord, AReferenceMustHaveItsSavedBytes) {
-  Json json = one_stage_of("reference", "summary");
-  json["schedule"]["name"] = "sequential";
-  write_one_stage(json);
-
+  write_one_stage(one_stage_manifest("reference", "summary"));
   EXPECT_THAT(refusal(), HasSubstr("rank-0/saved.csv: is missing"));
+
+  std::filesystem::remove_all(record);
+  write_one_stage(one_stage_manifest("reference", "summary"), /*with_saved=*/true);
+  ASSERT_EQ(read().ranks[0].saved.size(), 4U);
+  EXPECT_EQ(read().ranks[0].saved[2].unit, "norm");
 }
 
 TEST_F(ReadRecord, AtLevelSummaryThereAreNoTensors) {
@@ -236,6 +219,7 @@ TEST_F(ReadRecord, AtLevelSummaryThereAreNoTensors) {
 TEST_F(ReadRecord, AtLevelNoneTheExitFilesAloneAreRead) {
   write(sample_of("pipeline", "none"));
   std::filesystem::remove(record / "schedule.csv");
+  for (const char* name : {"steps.csv", "tensors.csv"}) overwrite(rank_file(2, name), "no table at all\n1,2,3");
 
   const Record back = read();
 
@@ -244,20 +228,10 @@ TEST_F(ReadRecord, AtLevelNoneTheExitFilesAloneAreRead) {
   EXPECT_EQ(back.ranks[2].exit.value().status, "ok");
 }
 
-TEST_F(ReadRecord, AtLevelDumpTheDumpsMustStandThere) {
-  write(sample_of("pipeline", "dump"));
-  EXPECT_THAT(refusal(), HasSubstr("rank-0/dumps/step-initial.safetensors: is missing"));
-
-  for (const char* rank : {"rank-0", "rank-2"})
-    for (const char* step : {"initial", "0", "1"})
-      folder.file(std::string("run/") + rank + "/dumps/step-" + step + ".safetensors", "x");
-  EXPECT_EQ(read().ranks.size(), 3u) << "a rank that owns nothing has nothing to dump";
-  EXPECT_FALSE(dumps_were_removed(folder / "run"));
-}
-
 TEST_F(ReadRecord, DumpsThatWereRemovedAreSaidToBeSo) {
   write(sample_of("pipeline", "dump"));
   folder.file("run/rank-0/dumps/step-initial.safetensors", "x");
+  EXPECT_FALSE(dumps_were_removed(folder / "run"));
 
   remove_dumps(folder / "run", "audited, and removed");
 
@@ -307,6 +281,7 @@ TEST_F(ReadRecord, ARecordFromBeforeAColumnWasThereIsReadWithoutIt) {
   drop_column(rank_file(0, "memory.csv"), "other_bytes");
 
   EXPECT_FALSE(read().ranks[0].memory.at(0).other_bytes);
+  EXPECT_EQ(read().manifest.data_digest, std::string(32, 'a')) << "not of the ranks, which tell another";
 
   set_cell(rank_file(1, "memory.csv"), "other_bytes", "");
   EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes': '' is not")) << "a column that is there is filled";
@@ -358,9 +333,7 @@ TEST_F(ReadRecord, ARankThatNeverBeganIsReadAsNothing) {
 }
 
 TEST_F(ReadRecord, ARankThatEndedInAnErrorIsReadAsFarAsItCame) {
-  claim_record_folder(record);
-  write_manifest(record, sample_manifest());
-  write_schedule_csv(record, sample_schedule);
+  begin_record(record, sample_manifest());
   for (std::int64_t rank = 0; rank < 3; ++rank) {
     RecordWriter writer(record, rank, RecordLevel::full, false);
     writer.finish({rank, "timeout", 1, {}, "1B0"});

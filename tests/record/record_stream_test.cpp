@@ -24,9 +24,7 @@ class StreamedRecord : public ::testing::Test {
     std::filesystem::remove_all(record);
     Json json = sample_manifest();
     json["steps"] = steps;
-    claim_record_folder(record);
-    write_manifest(record, json);
-    write_schedule_csv(record, sample_schedule);
+    begin_record(record, json);
     for (std::int64_t rank = 0; rank < 3; ++rank) {
       RecordWriter writer(record, rank, RecordLevel::full, false);
       if (rank != 1) {

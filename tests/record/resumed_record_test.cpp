@@ -23,9 +23,7 @@ class ResumedRecord : public ::testing::Test {
       json["first_step"] = first;
       json["resumed_from"] = {{"run_id", "b"}, {"step", first}};
     }
-    claim_record_folder(record);
-    write_manifest(record, json);
-    write_schedule_csv(record, sample_schedule);
+    begin_record(record, json);
     for (std::int64_t rank = 0; rank < 3; ++rank) {
       RecordWriter writer(record, rank, RecordLevel::full, false);
       if (rank == 0 && start) start(writer);

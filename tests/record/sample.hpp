@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "record/manifest.hpp"
 #include "record/writer.hpp"
@@ -34,6 +33,17 @@ inline Json sample_manifest() {
     "learning_rate_schedule": {"warmup_steps": 0, "start_factor": 1, "final_factor": 0, "total_steps": 2},
     "clip_norm": 1.0, "level": "full", "versions": {"torch": "2.11.0"}, "clock_skew_ns": 0,
     "started": "2026-11-21T12:00:00Z", "note": "kept"})");
+}
+
+/// The sample with one rank and all units.
+inline Json one_stage_manifest(const std::string& role, const std::string& level = "full") {
+  Json json = sample_manifest();
+  json["role"] = role;
+  json["level"] = level;
+  json["world_size"] = 1;
+  json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
+  if (role == "reference") json["schedule"]["name"] = "sequential";
+  return json;
 }
 
 inline StepRow sample_step(std::int64_t rank, std::int64_t step) {
@@ -106,11 +116,16 @@ inline void write_sample_rank(const std::filesystem::path& record, std::int64_t 
   writer.finish(good_exit(rank));
 }
 
-/// Writes the whole record.
-inline void write_sample(const std::filesystem::path& record, const Json& manifest = sample_manifest()) {
+/// Manifest and schedule of a new record.
+inline void begin_record(const std::filesystem::path& record, const Json& manifest) {
   claim_record_folder(record);
   write_manifest(record, manifest);
   write_schedule_csv(record, sample_schedule);
+}
+
+/// Writes the whole record.
+inline void write_sample(const std::filesystem::path& record, const Json& manifest = sample_manifest()) {
+  begin_record(record, manifest);
   for (std::int64_t rank = 0; rank < 3; ++rank)
     write_sample_rank(record, rank, parse_record_level(manifest["level"].get<std::string>()));
 }

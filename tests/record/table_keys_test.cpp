@@ -23,9 +23,7 @@ class TableKeysOfARecord : public ::testing::Test {
     json["steps"] = 3;
     json["data"]["microbatches"] = 2;
     json["schedule"]["microbatches"] = 2;
-    claim_record_folder(record);
-    write_manifest(record, json);
-    write_schedule_csv(record, sample_schedule);
+    begin_record(record, json);
     for (std::int64_t rank = 0; rank < 3; ++rank) write_rank(rank);
   }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "record/traits.hpp"
-
 #include <gtest/gtest.h>
 
-#include "record/record.hpp"
+#include "record/manifest.hpp"
 
 namespace plumbline {
 namespace {

@@ -2,7 +2,6 @@
 // Single keys of verdict.json, written and read, and the meaning of its counts.
 #include <gmock/gmock.h>
 
-#include <functional>
 #include <limits>
 
 #include "record/verdict.hpp"
@@ -121,33 +120,18 @@ TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   EXPECT_EQ(to_json(verdict).at("cells")[1].at("first_divergence").at("rank"), Json(nullptr));
 }
 
-TEST(VerdictJson, AReferenceIsReadBackWhole) {
-  const TemporaryFolder folder;
-  ReferenceVerdict reference;
-  reference.id = "tiny-adamw";
-  reference.run = "tiny.toml";
-  reference.model = "tiny";
-  reference.optimizer = "adamw";
-  reference.finished = true;
-  reference.reason = "none";
-  reference.seconds = 1.5;
-  reference.request = {{"world_size", 1}};
-  reference.versions = {{"libtorch", "2.11.0"}};
-  Verdict verdict;
-  verdict.references = {reference};
-  write_verdict(folder / "verdict.json", verdict);
-
-  const ReferenceVerdict read = read_verdict(folder / "verdict.json").references.at(0);
-
-  EXPECT_EQ(read.id, "tiny-adamw");
-  EXPECT_EQ(read.run, "tiny.toml");
-  EXPECT_EQ(read.model, "tiny");
-  EXPECT_EQ(read.optimizer, "adamw");
-  EXPECT_TRUE(read.finished);
-  EXPECT_EQ(read.reason, "none");
-  EXPECT_EQ(read.seconds, 1.5);
-  EXPECT_EQ(read.request, reference.request);
-  EXPECT_EQ(read.versions, reference.versions);
+TEST(ValueFindings, AreToldInOneLineEachWithItsCause) {
+  ValueFindings findings{3,
+                         "gradient/lm_head.weight",
+                         {{0, 0, 5}, {1, 1, 4}, {2, 3, 1}},
+                         2,
+                         {{"not_scaled", "gradients are 8 x", "ratio 8", "the loss was not scaled"},
+                          {"summed", "they are sums", "of 4", "no mean was taken"}},
+                         "none fits"};
+  EXPECT_EQ(to_text(findings),
+            "gradients are 8 x (ratio 8): the loss was not scaled; or: they are sums (of 4): no mean was taken");
+  findings.fault_signatures.clear();
+  EXPECT_EQ(to_text(findings), "none fits");
 }
 
 class FirstVerdictSchema : public ::testing::Test {

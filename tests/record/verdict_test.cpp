@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <functional>
 #include <set>
 
@@ -77,7 +76,14 @@ Verdict example() {
   verdict.harness = {{"version", "1.2.3"}};
   ReferenceVerdict reference;
   reference.id = "tiny-adamw";
+  reference.run = "tiny.toml";
+  reference.model = "tiny";
+  reference.optimizer = "adamw";
+  reference.finished = true;
   reference.reason = "it was killed";
+  reference.seconds = 2.5;
+  reference.request = {{"world_size", 1}};
+  reference.versions = {{"libtorch", "2.11.0"}};
   reference.checks = {with_margin};
   verdict.references = {reference};
   verdict.cells = {cell};

@@ -201,37 +201,5 @@ TEST(RecordWriter, AFullDiskIsASystemErrorAndTheRunIsNotCalledGood) {
   EXPECT_EQ(read_exit_file(folder / "rank-0/exit.json")->status, "error");
 }
 
-TEST(ExitFile, ReadsBack) {
-  const TemporaryFolder folder;
-
-  write_exit_file(folder / "exit.json", {2, "signal", 139, "SIGSEGV", "1B3"});
-  const ExitFile exit = read_exit_file(folder / "exit.json").value();
-
-  EXPECT_EQ(exit.rank, 2);
-  EXPECT_EQ(exit.status, "signal");
-  EXPECT_EQ(exit.code, 139);
-  EXPECT_EQ(exit.signal, "SIGSEGV");
-  EXPECT_EQ(exit.last_action, "1B3");
-  EXPECT_FALSE(read_exit_file(folder / "absent.json"));
-}
-
-TEST(ExitFile, IsReadStrictly) {
-  const TemporaryFolder folder;
-  const auto refusal = [&](const std::string& bytes) {
-    return error_of<InputError>([&] { read_exit_file(folder.file("exit.json", bytes)); });
-  };
-
-  EXPECT_THAT(refusal(R"({"rank": 0, "status": "fine", "code": 0})"),
-              HasSubstr("exit.json: key status: 'fine' is not known"));
-  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok"})"), HasSubstr("key code: is missing"));
-  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": 9})"),
-              HasSubstr("key signal: must be a string"));
-  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": "SIGSEGV"})"),
-              HasSubstr("key signal: must be null where status is 'ok'"));
-  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "data_digest": "0123"})"),
-              HasSubstr("key data_digest: '0123' is not a digest of 32"));
-  EXPECT_THAT(refusal(R"({"rank": 0, "sta)"), HasSubstr("exit.json:1:"));
-}
-
 }  // namespace
 }  // namespace plumbline

@@ -10,6 +10,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
+#include "tests/markup_text.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -99,10 +100,7 @@ class Browser : public ::testing::Test {
   std::size_t printed_pages(const std::string& page) {
     const auto file = folder_ / "page.pdf";
     shown(page, "--no-pdf-header-footer --print-to-pdf=" + file.string());
-    const std::string pdf = read_file(file), mark = "/Type /Page\n";
-    std::size_t count = 0;
-    for (auto at = pdf.find(mark); at != std::string::npos; at = pdf.find(mark, at + 1)) ++count;
-    return count;
+    return testing::times_in(read_file(file), "/Type /Page\n");
   }
 
   testing::TemporaryFolder folder_;

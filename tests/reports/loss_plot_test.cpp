@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/markup_text.hpp"
 #include "tests/reports/well_formed.hpp"
 
 namespace plumbline {
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::times_in;
 
 const Losses reference{{0, 6.0F}, {1, 5.5F}, {2, 5.0F}};
 
@@ -37,24 +39,18 @@ TEST(LossPlot, DifferencesAreCountedAndTheLargestIsTold) {
   EXPECT_EQ(nan.differing, 1) << "even from NaN";
 }
 
-/// How many shapes one series has: each begins with a place that the pen is moved to.
-std::size_t shapes_in(const std::string& svg, const std::string& shape) {
-  std::size_t count = 0;
-  for (std::size_t at = svg.find(shape); at != std::string::npos; at = svg.find(shape, at + 1)) ++count;
-  return count;
-}
-
+// Each shape of a series begins with a place that the pen is moved to.
 constexpr const char* circle = "m-3.5 0a3.5 3.5";
 constexpr const char* square = "m-3.2 -3.2h6.4v6.4h-6.4z";
 
 TEST(LossPlot, EachSeriesHasAShapeAtEachStepForItsLossAndItsDifference) {
   const std::string svg = draw_losses(reference, {{"a", {{0, 6.0F}}}, {"b, P = 4", {{1, 5.75F}, {2, NAN}}}}, "t");
-  EXPECT_EQ(shapes_in(svg, circle), 3U) << "loss, difference, legend";
-  EXPECT_EQ(shapes_in(svg, square), 3U) << "NaN has no place";
+  EXPECT_EQ(times_in(svg, circle), 3U) << "loss, difference, legend";
+  EXPECT_EQ(times_in(svg, square), 3U) << "NaN has no place";
   EXPECT_THAT(svg, HasSubstr(">b, P = 4</text>"));
   EXPECT_EQ(testing::parse_markup(svg, false).error, "");
   const std::string step_that_the_reference_lacks = draw_losses(reference, {{"a", {{7, 6.0F}}}}, "t");
-  EXPECT_EQ(shapes_in(step_that_the_reference_lacks, circle), 2U) << "loss, legend";
+  EXPECT_EQ(times_in(step_that_the_reference_lacks, circle), 2U) << "loss, legend";
 }
 
 // Three steps share 895 pixels from 90 on, each in the middle of its third; 5 and 6 lie 0.06 of 1.12 from the ends of
@@ -125,8 +121,8 @@ Losses falling_losses(int steps) {
 TEST(LossPlot, UpTo24StepsArePoints) {
   const Losses most = falling_losses(24), more = falling_losses(25);
 
-  EXPECT_EQ(shapes_in(draw_losses(most, {{"a", most}}, "t"), circle), 24U + 24U + 1U);
-  EXPECT_EQ(shapes_in(draw_losses(more, {{"a", more}}, "t"), circle), 0U);
+  EXPECT_EQ(times_in(draw_losses(most, {{"a", most}}, "t"), circle), 24U + 24U + 1U);
+  EXPECT_EQ(times_in(draw_losses(more, {{"a", more}}, "t"), circle), 0U);
 }
 
 TEST(LossPlot, OfLongRunsDifferencesAreLinesToo) {

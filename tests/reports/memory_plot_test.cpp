@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/markup_text.hpp"
 #include "tests/reports/well_formed.hpp"
 
 namespace plumbline {
@@ -16,12 +17,6 @@ RankMemory rank_with(std::int64_t rank, std::int64_t measured) {
   memory.rank = rank;
   memory.activation_bytes = measured;
   return memory;
-}
-
-std::size_t bars_in(const std::string& svg, const std::string& fill) {
-  std::size_t count = 0;
-  for (std::size_t at = svg.find(fill); at != std::string::npos; at = svg.find(fill, at + 1)) ++count;
-  return count - 1;  // one stands in the legend
 }
 
 /// On the scale of its own largest.
@@ -41,7 +36,7 @@ TEST(MemoryPlot, EachRankHasABarAndTheLawADash) {
   ASSERT_NE(group_at, std::string::npos);
   const std::string bars = svg.substr(group_at, svg.find("</g>", group_at) - group_at);
   EXPECT_NE(bars.find("<rect"), bars.rfind("<rect")) << "two bars";
-  EXPECT_EQ(bars_in(svg, law), 1U);
+  EXPECT_EQ(testing::times_in(svg, law), 2U) << "one stands in the legend";
   EXPECT_THAT(svg, HasSubstr("peak activations (MiB)"));
   EXPECT_THAT(svg, HasSubstr(">1f1b</text>"));
   // The axis ends at 1.08 times the largest, 4 MiB, and is 130 pixels high: a bar of 3 MiB is 90.28 of them.

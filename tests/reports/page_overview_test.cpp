@@ -84,8 +84,11 @@ TEST(PageOverview, CellsOfOnePlaceStandBesideEachOther) {
 }
 
 TEST(PageOverview, EachModelAndOptimiserHasItsTable) {
-  const std::string text = overview_of(testing::sample_verdict(1));
+  const Verdict verdict = testing::sample_verdict(1);
+  const std::string text = overview_of(verdict);
 
+  EXPECT_EQ(testing::times_in(text, "<a>"), verdict.cells.size());
+  EXPECT_EQ(testing::times_in(text, "<table>"), 4U);
   for (const char* title : {"stories260k, adamw", "stories260k, sgd", "untied, adamw", "untied, sgd"})
     EXPECT_THAT(text, HasSubstr(std::string("<caption>") + title + "</caption>"));
 }

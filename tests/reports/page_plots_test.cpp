@@ -133,7 +133,10 @@ TEST(PagePlots, TheTimelineSaysWhatWasMeasuredAndPlanned) {
           HasSubstr("messages taking no time: 30 ms, bubble 20.0 %. The bubble is the idle share"),
           HasSubstr("bubble 33.3 %. The record lacks the number of cores.</figcaption>")));
 
-  evidence.cells.at(evidence.slowest->id).manifest.json["machine"]["cores"] = 1;
+  Json& cores = evidence.cells.at(evidence.slowest->id).manifest.json["machine"]["cores"];
+  cores = "many";
+  EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("The record lacks the number of cores."));
+  cores = 1;
   EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core: this measures"));
 }
 

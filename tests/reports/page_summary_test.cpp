@@ -46,13 +46,14 @@ TEST(PageSummary, TheTilesCountWhatDoesNotHoldApart) {
 
 TEST(PageSummary, AllCountsAreBelow) {
   Verdict verdict = testing::sample_verdict(1);
-  verdict.counts = {{"cells", 3}};
+  verdict.counts = {{"cells", 1039}};
   verdict.compared = {{"bytes", 186'122'240}, {"tensors", 5}};
   verdict.inspected = {{"ranks", 7}};
 
   const std::string page = testing::rendered_page(verdict);
 
-  EXPECT_THAT(page, HasSubstr("3\u00A0cells. Compared: 186,122,240\u00A0bytes, 5\u00A0tensors. "
+  EXPECT_THAT(page, Not(HasSubstr("<b>1,039</b>"))) << "not in the first screen";
+  EXPECT_THAT(page, HasSubstr("1,039\u00A0cells. Compared: 186,122,240\u00A0bytes, 5\u00A0tensors. "
                               "Inspected: 7\u00A0ranks."));
 }
 
@@ -77,6 +78,8 @@ TEST(PageSummary, ChecksWithoutAResultStandWithTheirReasonAndThoseThatFailDoNot)
   EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not run</td><td>1</td><td>no column</td></tr>"));
   EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not run (informational)</td><td>1</td><td>no column</td></tr>"));
   EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not triggered</td><td>1</td><td>no column</td></tr>"));
+  EXPECT_THAT(rows, HasSubstr("<tr><td>repeatability</td><td>not applicable</td><td>20</td>"
+                              "<td>the sweep asks for a second run of four named cells only</td></tr>"));
   EXPECT_THAT(rows, Not(HasSubstr("<td>loss</td>")));
 }
 
@@ -126,6 +129,37 @@ TEST(Headline, WhereEveryCellHoldsAndTheVerdictDoesNotNoBitsAreClaimed) {
   verdict.holds = false;
 
   EXPECT_EQ(claim(verdict), "Every case that ran holds, but not all that was required does: see below.");
+}
+
+TEST(PageFacts, LimitsAreNotToldAsBits) {
+  Verdict verdict = testing::sample_verdict(1);
+  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Mode"), "bits: equal bit for bit");
+
+  verdict.comparison_mode = ComparisonMode::calibrated;
+  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Mode"),
+            "calibrated: within measured limits, not in bits");
+}
+
+TEST(PageFacts, TheMachineIsToldAsTheTrainersNameIt) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.machine = {{"device", "cuda"},
+                     {"machine", {{"cpu_model", "EPYC"}, {"aten_capability", "AVX2"}, {"cores", 4}}},
+                     {"versions", {{"libtorch", "2.12"}}}};
+
+  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Machine"), "cuda, EPYC, AVX2, 4 cores, LibTorch 2.12");
+}
+
+TEST(PageFacts, AChangeThatIsAllowedIsToldAsSuch) {
+  const Verdict verdict = testing::sample_verdict(1);
+  Evidence evidence = testing::sample_evidence(verdict, 2);
+  evidence.baseline = BaselineResult{.name = "release",
+                                     .holds = true,
+                                     .compared = "12 runs",
+                                     .changes = {{"bytes", "cell-1", "x"}},
+                                     .allowed = {"bytes"},
+                                     .reason = "a smaller buffer"};
+
+  EXPECT_EQ(testing::fact_in(make_page(verdict, evidence), "Baseline"), "release: changed as allowed (1 of bytes)");
 }
 
 }  // namespace

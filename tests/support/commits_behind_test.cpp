@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/commits_behind.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "support/commit.hpp"
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 

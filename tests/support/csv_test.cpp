@@ -130,5 +130,56 @@ TEST_F(Csv, AFullDiskIsASystemError) {
   EXPECT_THAT(error_of<SystemError>([&] { CsvWriter(folder / "absent/w.csv", {"a"}); }), HasSubstr("No such file"));
 }
 
+/// Larger than any chunk it is read in, of lines that end anywhere in one.
+std::string many_rows(int rows) {
+  std::string bytes = "number,text\n";
+  for (int row = 0; row < rows; ++row)
+    bytes += std::to_string(row) + ",\"" + std::string(static_cast<std::size_t>(row % 61), 'x') + "\n" + "\"\n";
+  return bytes;
+}
+
+TEST_F(Csv, GivesEveryRowOnceAcrossAllChunks) {
+  constexpr int rows = 20000;
+  CsvStream stream(folder.file("t.csv", many_rows(rows)));
+
+  int row = 0;
+  for (CsvRow read; stream.next(read); ++row) {
+    ASSERT_EQ(read.cells.size(), 2u);
+    ASSERT_EQ(read.cells[0], std::to_string(row));
+    ASSERT_EQ(read.cells[1], std::string(static_cast<std::size_t>(row % 61), 'x') + "\n");
+    ASSERT_EQ(read.line, static_cast<std::size_t>(2 + 2 * row));
+  }
+
+  EXPECT_EQ(row, rows);
+  EXPECT_THAT(stream.header, ElementsAre("number", "text"));
+}
+
+TEST_F(Csv, ALineLongerThanAChunkIsOneLine) {
+  const std::string cell(200000, 'y');
+  CsvStream stream(folder.file("t.csv", "a\n" + cell + "\n1\n"));
+
+  CsvRow row;
+  ASSERT_TRUE(stream.next(row));
+  EXPECT_EQ(row.cells.at(0), cell);
+  ASSERT_TRUE(stream.next(row));
+  EXPECT_THAT(row.cells, ElementsAre("1"));
+  EXPECT_FALSE(stream.next(row));
+}
+
+TEST_F(Csv, ErrorsFarBehindTheStartNameTheirLine) {
+  EXPECT_THAT(refusal(many_rows(5000) + "1,2\n3\n"), HasSubstr("t.csv:10003: the row has 1 fields"));
+  EXPECT_THAT(refusal(many_rows(5000) + "1,\xFF\n"), HasSubstr("t.csv:10002:3: the byte 0xFF is not UTF-8"));
+  EXPECT_THAT(refusal(many_rows(5000) + "1,2"), HasSubstr("t.csv:10002: the file ends without a line break"));
+}
+
+TEST_F(Csv, AnUnfinishedLineCanBeLeftOut) {
+  CsvStream stream(folder.file("t.csv", "a,b\n1,2\n3"), UnfinishedLine::leave_out);
+
+  CsvRow row;
+  EXPECT_TRUE(stream.cut_off());
+  EXPECT_TRUE(stream.next(row));
+  EXPECT_FALSE(stream.next(row));
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -23,9 +23,9 @@ TEST(Elements, OfEveryFloatingDtypeAreWidenedExactly) {
   EXPECT_THAT(numbers_of("float32", bytes_of<float>({0.1F})), ElementsAre(double{0.1F}));
   EXPECT_THAT(numbers_of("bfloat16", bytes_of(Halves{0x3F80, 0xC040, 0x7F80, 0x0001})),
               ElementsAre(1, -3, infinity, 0x1p-133));
-  EXPECT_THAT(numbers_of("float16", bytes_of(Halves{0x3C00, 0xC200, 0xFC00, 0x0001, 0x03FF, 0x7BFF})),
-              ElementsAre(1, -3, -infinity, 0x1p-24, 1023 * 0x1p-24, 65504));
-  EXPECT_TRUE(std::isnan(numbers_of("float16", bytes_of(Halves{0x7E00})).at(0)));
+  EXPECT_THAT(numbers_of("float16", bytes_of(Halves{0x3C00, 0xC100, 0xFC00, 0x0001, 0x03FF, 0x7BFF, 0x8000})),
+              ElementsAre(1, -2.5, -infinity, 0x1p-24, 1023 * 0x1p-24, 65504, 0));
+  EXPECT_TRUE(std::isnan(numbers_of("float16", bytes_of(Halves{0x7C01})).at(0)));
   EXPECT_THAT(numbers_of("int64", bytes_of<std::int64_t>({1})), ::testing::IsEmpty());
 }
 

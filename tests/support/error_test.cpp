@@ -2,7 +2,7 @@
 #include "support/error.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,14 +12,19 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <new>
+#include <vector>
+
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
 TEST(RunMain, ReturnsTheBodysOwnCode) {
-  EXPECT_EQ(run_main("plumbline", [] { return 0; }), 0);
-  EXPECT_EQ(run_main("plumbline", [] { return 1; }), 1);
-  EXPECT_EQ(run_main("plumbline", [] { return 2; }), 2);
+  for (const int code : {0, 1, 2}) EXPECT_EQ(run_main("plumbline", [&] { return code; }), code);
 }
 
 TEST(RunMain, TurnsEachErrorIntoItsExitCode) {
@@ -102,6 +107,45 @@ TEST(RunMain, AFileThatGrowsBeyondItsLimitIsAnErrorOfTheWrite) {
                               return refused ? 0 : 1;
                             }),
             0);
+}
+
+TEST(Failure, IsNoneWhereNothingIsThrownAndElseSaysWhatTheErrorSays) {
+  EXPECT_FALSE(failure_of([] {}));
+  EXPECT_EQ(failure_of([] { throw RunError("a claim failed"); })->words, "a claim failed");
+  EXPECT_EQ(failure_of([] { throw std::runtime_error("a bug"); })->words, "internal error: a bug");
+}
+
+TEST(Failure, APathThatCannotBeUsedIsNamedAsInput) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_symlink("circle", folder / "circle");
+
+  const Failure failure =
+      failure_of([&] { static_cast<void>(std::filesystem::is_directory(folder / "circle")); }).value();
+
+  EXPECT_EQ(failure.code, ExitCode::bad_input);
+  EXPECT_THAT(failure.words, StartsWith((folder / "circle").string() + ": cannot be used: "));
+  EXPECT_THAT(failure.words, HasSubstr("check the path"));
+  EXPECT_THAT(failure.words, ::testing::Not(HasSubstr("filesystem error")));
+}
+
+TEST(Failure, OfTwoPathsBothAreNamed) {
+  const testing::TemporaryFolder folder;
+  const Failure failure = failure_of([&] { std::filesystem::rename(folder / "absent", folder / "b"); }).value();
+
+  EXPECT_THAT(failure.words,
+              StartsWith((folder / "absent").string() + " and " + (folder / "b").string() + ": cannot be"));
+}
+
+TEST(Failure, MemoryThatRanOutIsToldInPlainWords) {
+  const auto largest = static_cast<std::size_t>(-1);
+  const char* of_torch = "[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory";
+
+  for (const std::optional<Failure>& failure :
+       {failure_of([] { throw std::bad_alloc(); }), failure_of([&] { std::vector<int>().reserve(largest); }),
+        failure_of([&] { throw std::runtime_error(of_torch); })}) {
+    EXPECT_EQ(failure->code, ExitCode::harness_failure);
+    EXPECT_THAT(failure->words, StartsWith("out of memory; use a smaller model or batch"));
+  }
 }
 
 }  // namespace

@@ -29,31 +29,17 @@ TEST(JsonFile, KeepsOrderAndBits) {
             "{\n  \"z\": 0.1,\n  \"a\": [\n    1,\n    2\n  ],\n  \"n\": null,\n  \"big\": 9223372036854775807\n}\n");
 }
 
-TEST(Json, HoldsTheSameInWhateverOrderTheKeysStand) {
-  const Json one = Json::parse(R"({"a": [1, {"b": 2, "c": null}], "d": 1})");
-
-  EXPECT_TRUE(same_content(one, Json::parse(R"({"d": 1, "a": [1, {"c": null, "b": 2}]})")));
-  EXPECT_FALSE(same_content(one, Json::parse(R"({"d": 1, "a": [{"c": null, "b": 2}, 1]})"))) << "lists have an order";
-  EXPECT_FALSE(same_content(one, Json::parse(R"({"d": 1, "a": [1, {"c": 0, "b": 2}]})")));
+std::string refusal_of(const std::string& text) {
+  const TemporaryFolder folder;
+  return error_of<InputError>([&] { read_json(folder.file("f.json", text)); });
 }
 
 TEST(JsonFile, ABrokenFileIsNamedWithLineAndColumn) {
-  const TemporaryFolder folder;
-
-  const std::string message =
-      error_of<InputError>([&] { read_json(folder.file("f.json", "{\n  \"a\": 1,\n  oops\n}\n")); });
-
-  EXPECT_THAT(message, HasSubstr("f.json:3:3: not valid JSON: syntax error"));
-}
-
-TEST(JsonFile, ATruncatedFileIsRefused) {
-  const TemporaryFolder folder;
-
-  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "{\"a\": [1,")); }),
-              HasSubstr("f.json:1:10: not valid JSON"));
-  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "")); }),
-              HasSubstr("f.json:1:1: not valid JSON"));
-  EXPECT_THAT(error_of<InputError>([&] { read_json(folder / "absent.json"); }), HasSubstr("absent.json"));
+  EXPECT_THAT(refusal_of("{\n  \"a\": 1,\n  oops\n}\n"), HasSubstr("f.json:3:3: not valid JSON: syntax error"));
+  EXPECT_THAT(refusal_of("{\"a\": [1,"), HasSubstr("f.json:1:10: not valid JSON"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("f.json:1:1: not valid JSON"));
+  EXPECT_THAT(refusal_of("{\"a\": 1e999}"), HasSubstr("f.json: not valid JSON: number overflow"));
+  EXPECT_THAT(error_of<InputError>([] { read_json("absent.json"); }), HasSubstr("absent.json"));
 }
 
 TEST(JsonFile, NestingIsBounded) {
@@ -67,10 +53,10 @@ TEST(JsonFile, NestingIsBounded) {
   };
 
   for (const auto& [begin, end] : {std::pair{"[", "]"}, {"{\"a\":", "}"}, {"[\n", ""}}) {
-    EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", nested(100000, begin, end))); }),
+    EXPECT_THAT(refusal_of(nested(100000, begin, end)),
                 ::testing::AllOf(HasSubstr("f.json:"), HasSubstr("nested more than 64 deep")));
   }
-  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "[\n" + nested(64, "[", "]") + "]")); }),
+  EXPECT_THAT(refusal_of("[\n" + nested(64, "[", "]") + "]"),
               HasSubstr("f.json: not valid JSON: nested more than 64 deep"));
   EXPECT_EQ(json_text(read_json(folder.file("f.json", nested(64, "[", "]")))), nested(64, "[", "]"));
 }
@@ -80,13 +66,6 @@ TEST(JsonFile, BracketsWithinATextDoNotNest) {
   const std::string brackets(100, '[');
 
   EXPECT_EQ(read_json(folder.file("f.json", R"({"a": "\"\\)" + brackets + "\"}"))["a"], "\"\\" + brackets);
-}
-
-TEST(JsonFile, ANumberTooLargeIsRefused) {
-  const TemporaryFolder folder;
-
-  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "{\"a\": 1e999}")); }),
-              HasSubstr("f.json: not valid JSON: number overflow"));
 }
 
 TEST(JsonFile, ANanIsNeverWrittenAsNull) {
@@ -101,19 +80,11 @@ TEST(JsonFile, ANanIsNeverWrittenAsNull) {
 
 TEST(JsonFile, BytesThatAreNoUtf8DoNotStopAReport) {
   const TemporaryFolder folder;
+  EXPECT_EQ(json_text("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
 
-  EXPECT_EQ(json_text("a\xFF"
-                      "b"),
-            "\"a\xEF\xBF\xBD"
-            "b\"");
+  write_json(folder / "f.json", Json{{"log", "a\xFFz"}});
 
-  write_json(folder / "f.json", Json{{"log",
-                                      "a\xFF"
-                                      "b"}});
-
-  EXPECT_EQ(read_json(folder / "f.json")["log"],
-            "a\xEF\xBF\xBD"
-            "b");
+  EXPECT_EQ(read_json(folder / "f.json")["log"], "a\xEF\xBF\xBDz");
 }
 
 TEST(JsonFile, AFullDiskIsASystemError) {
@@ -122,12 +93,8 @@ TEST(JsonFile, AFullDiskIsASystemError) {
 
 TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
   const TemporaryFolder folder;
-  const auto refusal = [&](const char* text) {
-    return error_of<InputError>([&] { read_json(folder.file("f.json", text)); });
-  };
-
-  EXPECT_THAT(refusal(R"({"status": "error", "status": "ok"})"), EndsWith("key 'status' is twice in one object"));
-  EXPECT_THAT(refusal(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' is twice in one object"));
+  EXPECT_THAT(refusal_of(R"({"status": "error", "status": "ok"})"), EndsWith("key 'status' is twice in one object"));
+  EXPECT_THAT(refusal_of(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' is twice in one object"));
   EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
 }
 
@@ -141,7 +108,9 @@ TEST(SameContent, ComparesIntegersDigitByDigit) {
         Case{"9007199254740993", "9007199254740992.0", false}, Case{"18446744073709551615", "-1", false},
         Case{"18446744073709551615", "1.8446744073709551615e19", false}, Case{"true", "1", false},
         Case{R"({"a": [1, {"b": 2}], "c": 3})", R"({"c": 3.0, "a": [1, {"b": 2}]})", true},
-        Case{R"({"a": 1})", R"({"b": 1})", false}, Case{"[1, 2]", "[2, 1]", false}, Case{"null", "0", false}}) {
+        Case{R"({"a": 1})", R"({"b": 1})", false}, Case{"[1, 2]", "[2, 1]", false}, Case{"null", "0", false},
+        Case{R"([{"b": 2, "c": null}])", R"([{"c": null, "b": 2}])", true},
+        Case{R"([{"b": 2, "c": null}])", R"([{"c": 0, "b": 2}])", false}}) {
     EXPECT_EQ(same_content(Json::parse(one), Json::parse(other)), same) << one << " and " << other;
     EXPECT_EQ(same_content(Json::parse(other), Json::parse(one)), same) << other << " and " << one;
   }

@@ -11,30 +11,20 @@
 namespace plumbline {
 namespace {
 
-TEST(Numbers, EveryKindOfFloatReadsBackToItsBits) {
-  std::mt19937 random(1);
+template <typename Number, typename Bits, typename Random>
+void expect_that_any_number_reads_back(Random random, std::optional<Number> (*parse)(std::string_view)) {
   for (int i = 0; i < 100000; ++i) {
-    const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    if (std::isnan(value)) continue;
-
-    const auto back = parse_float(to_text(value));
-
-    ASSERT_TRUE(back) << to_text(value);
-    ASSERT_EQ(std::bit_cast<std::uint32_t>(*back), std::bit_cast<std::uint32_t>(value)) << to_text(value);
+    const auto bits = static_cast<Bits>(random());
+    const auto value = std::bit_cast<Number>(bits);
+    if (!std::isnan(value)) {
+      ASSERT_EQ(std::bit_cast<Bits>(parse(to_text(value)).value()), bits) << to_text(value);
+    }
   }
 }
 
-TEST(Numbers, EveryKindOfDoubleReadsBackToItsBits) {
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 100000; ++i) {
-    const auto value = std::bit_cast<double>(static_cast<std::uint64_t>(random()));
-    if (std::isnan(value)) continue;
-
-    const auto back = parse_double(to_text(value));
-
-    ASSERT_TRUE(back) << to_text(value);
-    ASSERT_EQ(std::bit_cast<std::uint64_t>(*back), std::bit_cast<std::uint64_t>(value)) << to_text(value);
-  }
+TEST(Numbers, EveryKindOfFloatAndDoubleReadsBackToItsBits) {
+  expect_that_any_number_reads_back<float, std::uint32_t>(std::mt19937(1), parse_float);
+  expect_that_any_number_reads_back<double, std::uint64_t>(std::mt19937_64(1), parse_double);
 }
 
 TEST(Numbers, TextIsTheShortest) {
@@ -66,6 +56,12 @@ TEST(Numbers, LeftOversAreRefused) {
     EXPECT_FALSE(parse_float(text)) << text;
   }
   EXPECT_FALSE(parse_integer("1.0"));
+}
+
+TEST(Median, IsTheMiddleOneOrLiesBetweenTheTwoInTheMiddle) {
+  EXPECT_EQ(median_of({}), std::nullopt);
+  EXPECT_EQ(median_of({3, 1, 2}), 2);
+  EXPECT_EQ(median_of({8, 1, 2, 4}), 3);
 }
 
 TEST(Numbers, ValuesOutOfRangeAreRefused) {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <vector>
 
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"

@@ -34,6 +34,9 @@ class Safetensors : public ::testing::Test {
   std::string refusal(const std::string& header, std::size_t data_bytes) const {
     return error_of<InputError>([&] { SafetensorsFile(file(header, data_bytes)); });
   }
+  std::string refusal_of(const std::string& bytes) const {
+    return error_of<InputError>([&] { SafetensorsFile(folder.file("t", bytes)); });
+  }
   TemporaryFolder folder;
 };
 
@@ -100,13 +103,11 @@ TEST_F(Safetensors, TruncatedFilesAreRefused) {
   const std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
 
   EXPECT_THAT(refusal(header, 7), HasSubstr("tensor a: ends at data byte 8 of 7; the file is truncated"));
-  EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", "")); }), HasSubstr("is empty"));
-  EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", "1234567")); }), HasSubstr("shorter than 8"));
-  EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", std::string(20, '\xFF'))); }),
-              HasSubstr("announces a header of"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("is empty"));
+  EXPECT_THAT(refusal_of("1234567"), HasSubstr("shorter than 8"));
+  EXPECT_THAT(refusal_of(std::string(20, '\xFF')), HasSubstr("announces a header of"));
   const std::string of_9 = std::string("\11\0\0\0\0\0\0\0", 8) + "{}      ";  // and 8 follow
-  EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", of_9)); }),
-              HasSubstr("announces a header of 9 bytes in a file of 16"));
+  EXPECT_THAT(refusal_of(of_9), HasSubstr("announces a header of 9 bytes in a file of 16"));
   EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder / "absent"); }), HasSubstr("No such file"));
   EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.path()); }), HasSubstr("is not a file"));
 }
@@ -159,12 +160,9 @@ TEST_F(Safetensors, AFullDiskIsASystemError) {
 }
 
 TEST(DtypeSize, KnowsOurNames) {
-  EXPECT_EQ(dtype_size("float32"), 4u);
-  EXPECT_EQ(dtype_size("float64"), 8u);
-  EXPECT_EQ(dtype_size("bfloat16"), 2u);
-  EXPECT_EQ(dtype_size("float16"), 2u);
-  EXPECT_EQ(dtype_size("int64"), 8u);
-  EXPECT_EQ(dtype_size("F32"), 0u);
+  for (const auto& [dtype, size] :
+       {std::pair{"float32", 4U}, {"float64", 8U}, {"bfloat16", 2U}, {"float16", 2U}, {"int64", 8U}, {"F32", 0U}})
+    EXPECT_EQ(dtype_size(dtype), size) << dtype;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(Utf8, NamesTheFirstBadByte) {
   EXPECT_EQ(first_invalid_utf8("\xF4\x90\x80\x80"), 0u) << "beyond the last code point";
 }
 
-TEST(NearestWord, FindsATypo) {
+TEST(NearestWord, FindsATypoAndSaysNothingOfWhatIsFar) {
   const std::vector<std::string> known{"steps", "seed", "learning_rate"};
 
   EXPECT_EQ(nearest_word("step", known), "steps");
@@ -33,9 +33,6 @@ TEST(NearestWord, FindsATypo) {
   EXPECT_EQ(nearest_word("setps", {"steps", "sets"}), "steps") << "two exchanged are one error, as is one too many";
   EXPECT_EQ(nearest_word("ab", {"x", "ba"}), "ba") << "half of the word: two substitutions would be too far";
   EXPECT_EQ(nearest_word("beed", {"seed", "feed"}), "seed") << "of two as near the first";
-}
-
-TEST(NearestWord, SaysNothingOfWhatIsFar) {
   EXPECT_FALSE(nearest_word("transport", {"seed", "steps"}));
   EXPECT_FALSE(nearest_word("x", {"seed"}));
   EXPECT_FALSE(nearest_word("seed", {}));
@@ -59,15 +56,13 @@ TEST(Join, PutsSeparatorsBetween) {
   EXPECT_EQ(join({"a", "", "c"}, ", "), "a, , c");
 }
 
-TEST(Shape, TextReadsBack) {
+TEST(Shape, TextReadsBackAndMalformedTextIsRefused) {
   using Shape = std::vector<std::int64_t>;
-  for (const Shape& shape : {Shape{}, Shape{3}, Shape{0, 4}, Shape{2, 64, 512}})
-    EXPECT_EQ(parse_shape(shape_text(shape)), shape) << shape_text(shape);
-  EXPECT_EQ(shape_text({2, 64, 512}), "2x64x512");
-  EXPECT_EQ(shape_text({}), "");
-}
-
-TEST(Shape, MalformedTextIsRefused) {
+  for (const auto& [shape, text] :
+       {std::pair{Shape{}, ""}, {Shape{3}, "3"}, {Shape{0, 4}, "0x4"}, {Shape{2, 64, 512}, "2x64x512"}}) {
+    EXPECT_EQ(shape_text(shape), text);
+    EXPECT_EQ(parse_shape(text), shape) << text;
+  }
   for (const char* text : {"x", "2x", "x2", "2xx3", "-1", "2x-1", "02", "2X3", "2 x 3", "a"})
     EXPECT_FALSE(parse_shape(text)) << text;
 }
