@@ -13,7 +13,9 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
 
 /// Two ranks, one parameter each, one microbatch, two steps.
@@ -154,6 +156,171 @@ TEST(TensorStatistics, RowsOfAMatrixAreCountedOneByOne) {
   EXPECT_EQ(tensor_statistics("float32", {0, 0}, {}).nonzero_rows, 0);
   EXPECT_FALSE(tensor_statistics("float32", {1, 2, 3}, bytes).nonzero_rows);
   EXPECT_FALSE(tensor_statistics("float32", {6}, bytes).nonzero_rows);
+}
+
+/// The stage in the middle has no units; ranks are numbered otherwise than stages, so that none stands for the other.
+ExternalRun empty_in_the_middle() {
+  return external_run({{1, {"a"}}, {2, {}}, {0, {"c"}}});
+}
+
+using Call = void (ExternalRecord::*)(std::int64_t, std::int64_t, std::int64_t, const TensorView&);
+
+/// The row of this call on that rank.
+template <typename Tell>
+BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, Tell tell) {
+  const auto rows = external_rows(run, rank, tell).boundaries;
+  EXPECT_EQ(rows.size(), 1U);
+  return rows.empty() ? BoundaryRow{} : rows.front();
+}
+
+TEST(ExternalBoundaries, ATensorNamesItsStagesAndTheRankAtItsOtherEnd) {
+  struct Case {
+    ExternalRun run;
+    std::int64_t rank;
+    Call call;
+    std::int64_t first, second;  ///< as the call names them
+    std::int64_t from, to, peer;
+    const char* side;
+  };
+  const ExternalRun of_one_rank = external_run({{0, {"a"}}, {0, {"c"}}});
+  for (const auto& [run, rank, call, first, second, from, to, peer, side] :
+       {Case{empty_in_the_middle(), 2, &ExternalRecord::sent, 1, 2, 1, 2, 0, "send"},
+        Case{empty_in_the_middle(), 2, &ExternalRecord::sent, 1, 0, 1, 0, 1, "send"},
+        Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 0, 0, 1, 1, "receive"},
+        Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 2, 2, 1, 0, "receive"},
+        Case{of_one_rank, 0, &ExternalRecord::handed_over, 0, 1, 0, 1, 0, "local"}}) {
+    const BoundaryRow row =
+        boundary_of(run, rank, [&, &tell = call, &one = first, &other = second](ExternalRecord& record) {
+          (record.*tell)(one, other, 0, external_tensor);
+        });
+    EXPECT_EQ(row.from_stage, from);
+    EXPECT_EQ(row.to_stage, to);
+    EXPECT_EQ(row.peer, peer);
+    EXPECT_EQ(row.side, side);
+    EXPECT_EQ(row.direction, from < to ? "forward" : "backward");
+    EXPECT_EQ(row.cut, "c") << "the first unit downstream, over the stage that has none";
+  }
+}
+
+TEST(ExternalBoundaries, OfOneDeviceTheTensorIsComputedAndHasNoEnds) {
+  for (const bool backward : {false, true}) {
+    const auto row = boundary_of(external_run(), 0,
+                                 [&](ExternalRecord& record) { record.computed("b", backward, 0, external_tensor); });
+
+    EXPECT_EQ(row.cut, "b");
+    EXPECT_EQ(row.direction, backward ? "backward" : "forward");
+    EXPECT_EQ(row.side, "computed");
+    EXPECT_FALSE(row.from_stage || row.to_stage || row.peer);
+  }
+}
+
+TEST(ExternalBoundaries, BehindTheLastUnitNothingCrosses) {
+  const auto run = external_run({{0, {"a"}}, {1, {"b"}}, {2, {}}});
+
+  EXPECT_THAT(external_rows(run, 1, [](ExternalRecord& record) { record.sent(1, 2, 0, external_tensor); }).boundaries,
+              IsEmpty());
+}
+
+// Readers would refuse such a record: the trainer gets the error at the wrong call.
+TEST(ExternalBoundaries, RowsOfAnotherRanksStageAreRefused) {
+  const TemporaryFolder folder;
+  ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
+  const auto refused = ThrowsMessage<InputError>(HasSubstr("stage 1 is rank 1's, but was recorded by rank 0"));
+
+  EXPECT_THAT([&] { record.initial_parameter(1, "b.weight", external_tensor); }, refused);
+  record.begin_step(0.1);
+  EXPECT_THAT([&] { record.sent(1, 0, 0, external_tensor); }, refused);
+  EXPECT_THAT([&] { record.received(1, 0, 0, external_tensor); }, refused);
+  EXPECT_THAT([&] { record.gradient(1, "b.weight", external_tensor); }, refused);
+  EXPECT_THAT([&] { record.begin_action(1, "F", 0); }, refused);
+}
+
+TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
+  const TemporaryFolder folder;
+  ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
+  record.begin_step(0.1);
+
+  const auto none = [](int stage) {
+    return ThrowsMessage<InputError>(HasSubstr("stage " + std::to_string(stage) + " is none of the 2"));
+  };
+  EXPECT_THAT([&] { record.sent(0, -1, 0, external_tensor); }, none(-1));
+  EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); }, none(2));
+  EXPECT_THAT([&] { record.sent(-1, 0, 0, external_tensor); }, none(-1));
+  EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); }, none(2));
+  EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); }, none(2));
+  EXPECT_THAT([&] { record.begin_action(2, "F", 0); }, none(2));
+}
+
+Manifest manifest_of(const ExternalRun& run) {
+  const TemporaryFolder folder;
+  ExternalRecord(folder / "record", run);
+  return read_manifest(folder / "record");
+}
+
+TEST(ExternalManifest, SaysWhatTheRunSays) {
+  ExternalRun run = external_run();
+  run.model = R"({"width": 7})";
+  run.schedule = "1f1b";
+  run.dtype = "bfloat16";
+  run.device = "some GPU";
+  run.accumulation = "descending";
+  run.loss_scaling = "after";
+  run.tied = {{"a.weight", "b.weight"}};
+  run.frozen = {"a.bias"};
+  run.seed = 11;
+  run.data_source = "a corpus";
+
+  const Manifest manifest = manifest_of(run);
+
+  EXPECT_EQ(manifest.json.at("model"), Json({{"width", 7}}));
+  EXPECT_EQ(manifest.schedule_name, "1f1b");
+  EXPECT_EQ(manifest.dtype, "bfloat16");
+  EXPECT_EQ(manifest.device, "some GPU");
+  EXPECT_EQ(manifest.accumulation, "descending");
+  EXPECT_EQ(manifest.loss_scaling, "after");
+  EXPECT_THAT(manifest.tied, ElementsAre(ElementsAre("a.weight", "b.weight")));
+  EXPECT_THAT(manifest.frozen, ElementsAre("a.bias"));
+  EXPECT_EQ(manifest.seed, 11);
+  EXPECT_EQ(manifest.json.at("data").at("source"), "a corpus");
+}
+
+TEST(ExternalManifest, TheWayOfTheNormIsToldWhereTheRunClips) {
+  ExternalRun run = external_run();
+  run.norm_order = "per_rank";
+  run.clip_epsilon = 1e-6;
+  run.clip_norm = 0.5;
+  const Manifest clips = manifest_of(run);
+  EXPECT_EQ(clips.clip_norm, 0.5);
+  EXPECT_EQ(clips.norm_order, "per_rank");
+  EXPECT_EQ(clips.clip_epsilon, 1e-6);
+
+  run.clip_norm.reset();
+  const Manifest does_not = manifest_of(run);
+  EXPECT_FALSE(does_not.clip_norm);
+  EXPECT_EQ(does_not.norm_order, "canonical");
+  EXPECT_EQ(does_not.clip_epsilon, 0);
+}
+
+TEST(ExternalManifest, ChunksAreTheMostStagesThatARankMayHave) {
+  const auto chunks = [](const std::vector<ExternalStage>& stages) {
+    return manifest_of(external_run(stages)).chunks_per_rank;
+  };
+
+  EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}}), 1);
+  EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}, {0, {"c"}}}), 2);
+  EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}, {0, {"c"}}, {1, {"d"}}}), 2);
+}
+
+TEST(ExternalManifest, ARankWithoutAStageIsRefused) {
+  const TemporaryFolder folder;
+  for (const std::int64_t rank : {-1, 2}) {
+    EXPECT_THAT(
+        [&] {
+          ExternalRecord(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}), rank);
+        },
+        ThrowsMessage<InputError>(HasSubstr("rank " + std::to_string(rank) + " has no stage")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "record"));
 }
 
 }  // namespace

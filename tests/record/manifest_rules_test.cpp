@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules of manifest.json that apply only to some roles or keys, or at limits.
+// Rules of manifest.json that apply only to some roles or keys, or at limits; what follows from the role.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "record/manifest.hpp"
+#include "record/not_recorded.hpp"
+#include "record/required_tables.hpp"
 #include "support/error.hpp"
 #include "tests/record/sample.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class ManifestRules : public ::testing::Test {
  protected:
@@ -181,6 +184,118 @@ TEST_F(ManifestRules, DecayThreadsAndFrozenAreWhatTheySay) {
   json_["threads"] = 1;
   json_["frozen"] = {"a", "b"};
   EXPECT_NO_THROW(read());
+}
+
+Json of(const std::string& what) {
+  return Json::array({{{"what", what}, {"why", "torch hides it"}}});
+}
+
+Json external_manifest(const Json& not_recorded) {
+  Json json = sample_manifest();
+  json["role"] = "external";
+  json["not_recorded"] = not_recorded;
+  return json;
+}
+
+std::string refusal(const Json& json) {
+  return error_of<InputError>([&] { parse_manifest("manifest.json", json); });
+}
+
+TEST(NotRecordedKey, IsReadOfTheManifest) {
+  EXPECT_THAT(parse_manifest("manifest.json", external_manifest(of("receives"))).not_recorded,
+              ElementsAre(NotRecorded{"receives", "torch hides it"}));
+  EXPECT_THAT(parse_manifest("manifest.json", sample_manifest()).not_recorded, IsEmpty());
+}
+
+TEST(NotRecordedKey, EveryKindIsKnown) {
+  for (const auto& kind : kinds_of_rows()) {
+    const Manifest manifest = parse_manifest("manifest.json", external_manifest(of(kind)));
+    EXPECT_FALSE(manifest.recorded({"waits", kind}));
+    EXPECT_EQ(manifest.recorded({"waits"}), kind != "waits");
+  }
+}
+
+TEST(NotRecordedKey, AnotherFormIsRefusedWithItsKey) {
+  EXPECT_THAT(refusal(external_manifest(of("weights"))), HasSubstr("not_recorded[0].what"));
+  EXPECT_THAT(refusal(external_manifest("receives")), HasSubstr("key not_recorded"));
+  EXPECT_THAT(refusal(external_manifest(nullptr)), HasSubstr("key not_recorded"));
+  EXPECT_THAT(refusal(external_manifest(Json::array({"receives"}))), HasSubstr("not_recorded[0]"));
+  EXPECT_THAT(refusal(external_manifest(Json::array({{{"what", "receives"}}}))), HasSubstr("not_recorded[0].why"));
+
+  Json of_ours = external_manifest(of("receives"));
+  of_ours["role"] = "pipeline";
+  EXPECT_THAT(refusal(of_ours), HasSubstr("key not_recorded: is allowed only in an external record"));
+}
+
+TEST(NotRecordedKey, WhatCrossesMayThenBeAbsent) {
+  const auto demand = [](const char* kind) {
+    return demand_of("boundaries.csv", parse_manifest("manifest.json", external_manifest(of(kind))), 0);
+  };
+  EXPECT_EQ(demand("receives"), Demand::header);
+  EXPECT_EQ(demand("boundaries"), Demand::header);
+  EXPECT_EQ(demand("losses"), Demand::rows);
+}
+
+TEST(NotRecordedKey, AVersionOfTorchIsTakenWhereItLooksLikeOne) {
+  const auto torch = [](const Json& version) {
+    Json json = sample_manifest();
+    json["versions"] = {{"torch", version}};
+    return parse_manifest("manifest.json", json).version_of("torch");
+  };
+  EXPECT_EQ(torch("2.16.0+cu130"), "2.16.0+cu130");
+  EXPECT_EQ(torch("<script>"), "");
+  EXPECT_EQ(torch(2), "");
+  Json without = sample_manifest();
+  without.erase("versions");
+  EXPECT_EQ(parse_manifest("manifest.json", without).version_of("torch"), "");
+}
+
+const Json sizes = {{"vocab_size", 8},
+                    {"hidden_size", 4},
+                    {"intermediate_size", 8},
+                    {"num_hidden_layers", 1},
+                    {"num_attention_heads", 2}};
+
+TEST(RecordTraits, AnotherTrainersModelIsALlamaByItsFirstUnitAndItsTypeOrKeys) {
+  const auto says = [](const Json& model, const std::string& first = "embed_tokens") {
+    Manifest manifest;
+    manifest.json = {{"model", model}};
+    manifest.stages = {{0, 0, {first, "layers.0"}}};
+    return is_llama(manifest);
+  };
+  EXPECT_TRUE(says({{"model_type", "llama"}}));
+  EXPECT_FALSE(says({{"model_type", "llama"}}, "inputs"));
+  EXPECT_TRUE(says({{"model_type", "mistral"}, {"sliding_window", nullptr}}));
+  EXPECT_FALSE(says({{"model_type", "mistral"}})) << "transformers gives it a window";
+  EXPECT_FALSE(says({{"model_type", "mistral"}, {"sliding_window", 4096}}));
+  EXPECT_TRUE(says({{"model_type", "granite"}})) << "its multipliers are 1 by default";
+  EXPECT_TRUE(says({{"model_type", "granite"}, {"embedding_multiplier", 1}}));
+  EXPECT_FALSE(says({{"model_type", "granite"}, {"embedding_multiplier", 12}}));
+  EXPECT_FALSE(says({{"model_type", "seed_oss"}, {"residual_dropout", 0}})) << "it has biases by default";
+  EXPECT_TRUE(says({{"model_type", "seed_oss"}, {"residual_dropout", 0}, {"attention_bias", false}}));
+  Json config = sizes;
+  EXPECT_TRUE(says(config));
+  config["model_type"] = nullptr;
+  EXPECT_TRUE(says(config));
+  config["model_type"] = "gpt2";
+  EXPECT_FALSE(says(config));
+  for (const auto& [key, value] : sizes.items()) {
+    Json lacking = sizes;
+    lacking.erase(key);
+    EXPECT_FALSE(says(lacking)) << key;
+  }
+}
+
+TEST(RecordTraits, OfOurOwnTrainersNothingIsLackingAndEachModelIsALlama) {
+  Manifest manifest;
+  for (const char* role : {"external", "reference", "pipeline"}) {
+    manifest.set_role(role);
+    const bool own = std::string(role) != "external";
+    const RecordTraits& traits = manifest.traits;
+    EXPECT_EQ(traits.may_lack, !own) << role;
+    for (const bool trait : {traits.own, traits.own_formulas, traits.own_bytes, traits.own_actions, traits.llama})
+      EXPECT_EQ(trait, own) << role;
+  }
 }
 
 }  // namespace

@@ -7,15 +7,19 @@
 
 #include "record/columns.hpp"
 #include "record/record_error.hpp"
+#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline {
 namespace {
 
-using namespace testing;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace testing;
 
 /// The sample with more steps, at level full.
 class StreamedRecord : public ::testing::Test {
@@ -44,6 +48,10 @@ class StreamedRecord : public ::testing::Test {
     RecordStream stream(record);
     while (const auto step = stream.next_step()) stream.go_to(*step);
     return stream.rows_parsed();
+  }
+
+  std::string refusal() const {
+    return error_of<RecordError>([&] { read_record(record); });
   }
 
   TemporaryFolder folder;
@@ -154,8 +162,7 @@ TEST_F(StreamedRecord, ATableOfEvaluationsThatTheManifestDoesNotSpeakOfIsRefused
   write(2);
   std::ofstream(record / "rank-2" / "evaluation.csv") << "step,microbatch,tokens,valid_tokens,loss,data_digest\n";
 
-  EXPECT_THAT(error_of<RecordError>([&] { RecordStream{record}; }),
-              HasSubstr("rank-2/evaluation.csv: exists, but manifest.json has no evaluation"));
+  EXPECT_THAT(refusal(), HasSubstr("rank-2/evaluation.csv: exists, but manifest.json has no evaluation"));
 }
 
 TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {
@@ -170,8 +177,257 @@ TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {
 
   std::ofstream(record / "accumulation.csv", std::ios::app) << "norm,0\n";
 
-  EXPECT_THAT(error_of<RecordError>([&] { RecordStream{record}; }),
-              HasSubstr("accumulation.csv: its digest is " + hash_hex("unit,microbatch\nnorm,0\n")));
+  EXPECT_THAT(refusal(), HasSubstr("accumulation.csv: its digest is " + hash_hex("unit,microbatch\nnorm,0\n")));
+}
+
+TEST_F(StreamedRecord, EvaluationsComeWithTheirStep) {
+  Json json = sample_manifest();
+  json["evaluation"] = {{"every", 1}, {"microbatches", 1}};
+  begin_record(record, json);
+  for (std::int64_t rank = 0; rank < 3; ++rank) {
+    RecordWriter writer(record, rank, RecordLevel::full, false);
+    for (std::int64_t step = 0; step < 2; ++step) {
+      if (rank == 2) writer.add(EvaluationRow{step, 0, 5, 4, 0.5F + static_cast<float>(step), some_digest});
+      add_sample_step(writer, rank, step);
+    }
+    writer.finish(good_exit(rank));
+  }
+
+  RecordStream stream(record);
+  for (std::int64_t step = 0; step < 2; ++step) {
+    stream.go_to(step);
+    ASSERT_EQ(stream.record().ranks[2].evaluation.size(), 1U);
+    EXPECT_EQ(stream.record().ranks[2].evaluation[0].loss, 0.5F + static_cast<float>(step));
+  }
+  EXPECT_EQ(read_record(record).ranks[2].evaluation.size(), 2U);
+}
+
+TEST_F(StreamedRecord, TheMemoryOfAGpuIsReadOfRunsThatHaveOne) {
+  Json json = sample_manifest();
+  json["device"] = "some GPU";
+  write_sample(record, json);
+  overwrite(record / "rank-1/gpu_memory.csv",
+            "step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n"
+            "0,1,2,3,4,5\n1,6,7,8,9,10\n");
+
+  const auto rows = read_record(record).ranks[1].gpu_memory;
+
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(cells_of(rows[1]), cells_of(GpuMemoryRow{1, 6, 7, 8, 9, 10}));
+}
+
+TEST_F(StreamedRecord, EachStepOfARankThatEndedWellHasItsDump) {
+  Json json = sample_manifest();
+  json["level"] = "dump";
+  write_sample(record, json);
+  for (const char* rank : {"rank-0", "rank-2"})
+    for (const char* step : {"initial", "0", "1"})
+      folder.file(std::string("run/") + rank + "/dumps/step-" + step + ".safetensors", "x");
+  EXPECT_NO_THROW(read_record(record)) << "a rank that owns nothing has nothing to dump";
+
+  for (const char* step : {"initial", "0", "1"}) {
+    const std::string name = std::string("rank-2/dumps/step-") + step + ".safetensors";
+    std::filesystem::remove(record / name);
+    EXPECT_THAT(refusal(), HasSubstr(name + ": is missing"));
+    folder.file("run/" + name, "x");
+  }
+  std::filesystem::remove_all(record / "rank-2/dumps");
+  std::filesystem::remove(record / "rank-2/exit.json");
+  EXPECT_NO_THROW(read_record(record)) << "it was killed before";
+}
+
+TEST_F(StreamedRecord, OnlyDumpsOfRanksAreRemoved) {
+  folder.file("run/rank-0/dumps/step-0.safetensors", "x");
+  folder.file("run/rank-11/dumps/step-0.safetensors", "x");
+  folder.file("run/kept/dumps/step-0.safetensors", "x");
+  folder.file("run/rank-note", "a file");
+
+  remove_dumps(record, "audited");
+
+  EXPECT_FALSE(std::filesystem::exists(record / "rank-0/dumps"));
+  EXPECT_FALSE(std::filesystem::exists(record / "rank-11/dumps"));
+  EXPECT_TRUE(std::filesystem::exists(record / "kept/dumps/step-0.safetensors"));
+}
+
+TEST_F(StreamedRecord, TheDigestOfTheDataIsOfTheFirstRankThatTellsOne) {
+  write_sample(record);
+  const std::string of_last = std::string(32, 'c');
+  const auto tell = [&](std::int64_t rank, const Json& digest) {
+    const Json json = {{"rank", rank}, {"status", "ok"}, {"code", 0}, {"data_digest", digest}};
+    overwrite(record / ("rank-" + std::to_string(rank)) / "exit.json", json.dump());
+  };
+  tell(2, of_last);
+  EXPECT_EQ(read_record(record).manifest.data_digest, hash_hex(some_digest + some_digest)) << "rank 0's";
+
+  tell(0, nullptr);
+  EXPECT_EQ(read_record(record).manifest.data_digest, of_last);
+  std::filesystem::remove(record / "rank-0/exit.json");
+  EXPECT_EQ(read_record(record).manifest.data_digest, of_last);
+}
+
+TEST_F(StreamedRecord, TheNextStepIsTheLeastOfAnyRank) {
+  write_sample(record);
+  overwrite(record / "rank-2/tensors.csv", [&] {
+    TensorRow start = sample_tensor(2, -1);
+    start.kind = "parameter";
+    const std::string bytes = bytes_of(record / "rank-2/tensors.csv");
+    const auto header = bytes.find('\n') + 1;
+    return bytes.substr(0, header) + csv_line(cells_of(start)) + bytes.substr(header);
+  }());
+  RecordStream stream(record);
+
+  EXPECT_EQ(stream.next_step(), -1) << "of the last rank alone";
+  stream.go_to(-1);
+  EXPECT_EQ(stream.next_step(), 0);
+}
+
+TEST_F(StreamedRecord, AfterAStepThatNoRankWroteNoneStandsBefore) {
+  Json json = sample_manifest();
+  json["steps"] = 3;
+  begin_record(record, json);
+  RecordWriter writer(record, 0, RecordLevel::full, false);
+  for (const std::int64_t step : {0, 2}) add_sample_step(writer, 0, step);
+  RecordStream stream(record);
+
+  stream.go_to(0);
+  ASSERT_EQ(stream.next_step(), 2);
+  stream.go_to(2);
+
+  EXPECT_EQ(stream.record().ranks[0].steps.size(), 1U);
+  EXPECT_THAT(stream.before()[0].steps, IsEmpty());
+}
+
+TEST_F(StreamedRecord, AStepMayHaveMoreActionsThanMicrobatches) {
+  write_sample(record);
+  std::string rows = csv_line(header_of<ActionRow>());
+  for (std::int64_t step = 0; step < 2; ++step)
+    for (std::int64_t index = 0; index < 3; ++index) {
+      ActionRow row = sample_action(0, step);
+      row.index = index;
+      rows += csv_line(cells_of(row));
+    }
+  overwrite(record / "rank-0/actions.csv", rows);
+
+  EXPECT_EQ(read_record(record).ranks[0].actions.size(), 6U);
+}
+
+class ResumedRecord : public StreamedRecord {
+ protected:
+  /// Of three steps, from `first` on.
+  void write(std::int64_t first, const std::function<void(RecordWriter&)>& start = {}) {
+    Json json = sample_manifest();
+    json["steps"] = 3;
+    if (first > 0) {
+      json["first_step"] = first;
+      json["resumed_from"] = {{"run_id", "b"}, {"step", first}};
+    }
+    begin_record(record, json);
+    for (std::int64_t rank = 0; rank < 3; ++rank) {
+      RecordWriter writer(record, rank, RecordLevel::full, false);
+      if (rank == 0 && start) start(writer);
+      writer.flush();
+      for (std::int64_t step = first; step < 3; ++step) {
+        if (rank == 0) writer.add(tensor("parameter", step));
+        add_sample_step(writer, rank, step);
+      }
+      writer.finish(good_exit(rank));
+    }
+  }
+
+  static TensorRow tensor(const std::string& kind, std::int64_t step) {
+    TensorRow row = sample_tensor(0, step);
+    row.kind = kind;
+    return row;
+  }
+
+  std::vector<std::int64_t> steps_read(std::int64_t from) {
+    RecordStream stream(record, from);
+    std::vector<std::int64_t> steps;
+    while (const auto step = stream.next_step()) {
+      steps.push_back(*step);
+      stream.go_to(*step);
+    }
+    return steps;
+  }
+};
+
+TEST_F(ResumedRecord, BeginsWithItsFirstStepAndWithMoments) {
+  write(1, [](RecordWriter& writer) {
+    for (const char* kind : {"parameter", "moment1"}) writer.add(tensor(kind, -1));
+  });
+
+  const Record read = read_record(record);
+
+  EXPECT_EQ(read.first_step, 1);
+  EXPECT_EQ(read.steps(), 2);
+  EXPECT_FALSE(read.in_part());
+  EXPECT_EQ(read.ranks[0].steps.front().step, 1);
+  std::vector<std::string> start;
+  for (const TensorRow& row : read.ranks[0].tensors)
+    if (row.step == -1) start.push_back(row.kind);
+  EXPECT_THAT(start, ElementsAre("parameter", "moment1"));
+  EXPECT_THAT(steps_read(0), ElementsAre(-1, 1, 2));
+}
+
+TEST_F(ResumedRecord, StepsBeforeItsFirstAreRefusedAndThatOneIsMissed) {
+  write(1);
+  Json json = read_json(record / "manifest.json");
+  json["first_step"] = json["resumed_from"]["step"] = 2;
+  overwrite(record / "manifest.json", json.dump());
+  EXPECT_THAT(refusal(), HasSubstr("is not a step of this run, which by manifest.json has 2 to 2"));
+  json.erase("first_step");
+  json.erase("resumed_from");
+  overwrite(record / "manifest.json", json.dump());
+  EXPECT_THAT(refusal(), HasSubstr("no row of step 0 comes before"));
+}
+
+TEST_F(ResumedRecord, WithoutAStartOfItsOwnItIsStillReadFromThereOn) {
+  write(0);
+  EXPECT_THAT(steps_read(0), ElementsAre(0, 1, 2)) << "nothing stands before its first step";
+  EXPECT_THAT(steps_read(2), ElementsAre(-1, 2)) << "the state after step 1";
+}
+
+TEST_F(ResumedRecord, TheStartOfEveryRankIsTakenAndItsRowsCountedAsLeftOut) {
+  write(0);
+  RecordStream stream(record, 2);
+  stream.go_to(-1);
+
+  const auto& ranks = stream.record().ranks;
+  EXPECT_TRUE(ranks[2].tensors.empty()) << "gradients alone";
+  EXPECT_TRUE(ranks[1].boundaries.empty());
+  EXPECT_EQ(ranks[1].left_out.steps, 2U);
+  EXPECT_EQ(ranks[1].left_out.boundaries, 2U);
+  EXPECT_EQ(ranks[2].left_out.steps, 2U);
+  EXPECT_EQ(ranks[2].left_out.tensors, 2U);
+  EXPECT_EQ(ranks[2].left_out.boundaries, 2U);
+}
+
+TEST_F(ResumedRecord, GradientsAreNoPartOfTheStart) {
+  write(1, [](RecordWriter& writer) { writer.add(tensor("gradient", -1)); });
+  EXPECT_THAT(refusal(), HasSubstr("is the start"));
+}
+
+TEST_F(ResumedRecord, OneThatRanThroughIsReadFromThereOnWithItsStateAsTheStart) {
+  write(0, [](RecordWriter& writer) { writer.add(tensor("parameter", -1)); });
+
+  RecordStream stream(record, 2);
+  ASSERT_EQ(stream.next_step(), -1);
+  stream.go_to(-1);
+
+  EXPECT_TRUE(stream.record().in_part());
+  EXPECT_EQ(stream.record().steps(), 1);
+  const RankRecord& rank = stream.record().ranks[0];
+  ASSERT_EQ(rank.tensors.size(), 1U) << "the parameter after step 1, and not its gradient";
+  EXPECT_EQ(rank.tensors[0].kind, "parameter");
+  EXPECT_EQ(rank.tensors[0].step, -1);
+  EXPECT_TRUE(rank.steps.empty() && rank.actions.empty() && rank.memory.empty());
+  EXPECT_EQ(rank.left_out.steps, 2U);
+  EXPECT_EQ(rank.left_out.tensors, 4U) << "the start's, two gradients, a parameter";
+  EXPECT_TRUE(stream.before()[0].tensors.empty());
+  stream.go_to(2);
+  EXPECT_EQ(stream.before()[0].tensors.size(), 1U);
+  EXPECT_THAT(steps_read(2), ElementsAre(-1, 2));
+  EXPECT_THAT(steps_read(0), ElementsAre(-1, 0, 1, 2));
 }
 
 }  // namespace

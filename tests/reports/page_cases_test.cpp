@@ -2,9 +2,7 @@
 // The line of each case: what its checks compared, and what they say that is not usual.
 #include <gmock/gmock.h>
 
-#include "reports/page.hpp"
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 
 namespace plumbline {
 namespace {

@@ -2,10 +2,8 @@
 // What does not hold: the list of the first screen, and the card of each case with its reasons, its place, its causes.
 #include <gmock/gmock.h>
 
-#include "reports/page.hpp"
 #include "reports/words.hpp"
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 
 namespace plumbline {
 namespace {

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "reports/page.hpp"
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 
 namespace plumbline {
 namespace {

@@ -2,9 +2,7 @@
 // What is drawn, and what is a sentence because nothing differs.
 #include <gmock/gmock.h>
 
-#include "reports/page.hpp"
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 
 namespace plumbline {
 namespace {

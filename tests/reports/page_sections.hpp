@@ -4,14 +4,20 @@
 
 #include <string>
 
-#include "record/verdict.hpp"
+#include "reports/page.hpp"
 #include "tests/markup_text.hpp"
+#include "tests/reports/sample_sweep.hpp"
 
 namespace plumbline::testing {
 
 /// With the sample's evidence of two steps.
-std::string rendered_page(const Verdict& verdict);
+inline std::string rendered_page(const Verdict& verdict) {
+  return make_page(verdict, sample_evidence(verdict, 2));
+}
 /// What stands behind a fact's name in the first screen.
-std::string fact_in(const std::string& page, const std::string& name);
+inline std::string fact_in(const std::string& page, const std::string& name) {
+  const std::string before = "<dt>" + name + "</dt><dd>";
+  return section_of(page, before, "</dd>").substr(before.size());
+}
 
 }  // namespace plumbline::testing

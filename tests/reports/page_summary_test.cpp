@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "reports/headline.hpp"
-#include "reports/page.hpp"
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 
 namespace plumbline {
 namespace {

@@ -8,7 +8,6 @@
 #include "reports/headline.hpp"
 #include "reports/words.hpp"
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
 
 namespace plumbline {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include "tests/reports/page_sections.hpp"
-#include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
 
 namespace plumbline {
