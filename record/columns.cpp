@@ -51,7 +51,6 @@ std::optional<std::optional<Value>> parse_cell(const std::string& text, const st
   return value ? std::make_optional(value) : std::nullopt;
 }
 
-/// `least`: smallest valid number.
 template <typename Row, typename Value>
 Column<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required,
                    std::int64_t least = 0) {
@@ -74,7 +73,6 @@ Column<Row> column(std::string name, Value Row::*field, Presence presence = Pres
           presence};
 }
 
-/// A column of text that satisfies `good`.
 template <typename Row, typename Good>
 Column<Row> text_column(std::string name, std::string Row::*field, std::string wanted, Good good) {
   return {std::move(name), std::move(wanted), [field](const Row& row) { return row.*field; },

@@ -22,7 +22,6 @@ namespace {
 constexpr std::int64_t most_ranks = 65536;
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
-/// The number in "plumbline-record/<number>".
 std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
   const std::string schema = keys.text("schema"), family = record_family;
   const std::int64_t number = schema.starts_with(family) ? parse_integer(schema.substr(family.size())).value_or(0) : 0;
@@ -119,7 +118,6 @@ void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   read.final_factor = schedule.number("final_factor");
 }
 
-/// A resumed run states its first step and the run that it continues.
 void read_start(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("first_step")) manifest.first_step = keys.integer("first_step", 0, manifest.steps - 1);
   if (keys.has_value("resumed_from")) {

@@ -30,7 +30,6 @@ void for_each_table(Visit visit) {
   visit(&RankRecord::traffic), visit(&RankRecord::gpu_memory), visit(&RankRecord::evaluation);
 }
 
-/// The open tables of one rank.
 class RankStream {
  public:
   RankStream(const Record& record, const fs::path& folder, RankRecord& rank, std::int64_t& rows_parsed)

@@ -34,7 +34,6 @@ bool has_peer(const Manifest& manifest, std::int64_t rank) {
                       [&](std::int64_t from, std::int64_t to) { return from != to && (from == rank || to == rank); });
 }
 
-/// True if the rank owns the last unit.
 bool owns_loss(const Manifest& manifest, std::int64_t rank) {
   const auto last = std::find_if(manifest.stages.rbegin(), manifest.stages.rend(), has_units);
   return last != manifest.stages.rend() && last->rank == rank;

@@ -25,7 +25,6 @@ std::string named(std::vector<std::string> parts) {
   return join(parts, "/");
 }
 
-/// A suite and its cases so far.
 class Suite {
  public:
   explicit Suite(std::string name, double seconds = 0) : name_(std::move(name)), seconds_(seconds) {}

@@ -86,7 +86,6 @@ std::string draw_reference(const plot::Panel& panel, const Losses& reference, bo
   return dodged ? plot::path(curve, thin) + plot::path(bars, thick) : plot::path(curve, thick);
 }
 
-/// One series, its losses and its differences.
 struct SeriesPoints {
   std::vector<plot::Point> losses, differences;
 };

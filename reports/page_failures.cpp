@@ -220,7 +220,6 @@ PageData environment_data(const std::vector<MachineDifference>& differences) {
   return rows;
 }
 
-/// What the records and the launch add to the verdict.
 void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evidence) {
   const auto run = evidence.cells.find(cell.id);
   const bool bits_differ = cell.first_divergence && !broke_off(cell) && run != evidence.cells.end();
@@ -235,7 +234,6 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
   set_text(card, "error_end", left.error_end);
 }
 
-/// The fault signatures of the dumped values, with their likely causes.
 PageData values_data(const CellVerdict& cell) {
   if (!cell.values) return PageData(false);
   const ValueFindings& values = *cell.values;

@@ -44,7 +44,6 @@ std::vector<OverviewTable> overview_tables(const Verdict& verdict) {
   return tables;
 }
 
-/// Distinguishes a crashed run from one with wrong values.
 bool crashed(const CellVerdict& cell) {
   return std::ranges::any_of(cell.checks, [](const CheckResult& check) {
     return check.name == "completion" && check.outcome == Outcome::fails;

@@ -252,7 +252,6 @@ std::string milliseconds(double value) {
   return (value < 100 ? short_number(value) : grouped(static_cast<std::int64_t>(value + 0.5))) + " ms";
 }
 
-/// Of a run's machine; nullopt if its record lacks it.
 std::optional<std::int64_t> cores_of(const Manifest& manifest) {
   const auto machine = manifest.json.find("machine");
   if (machine == manifest.json.end() || !machine->is_object()) return std::nullopt;

@@ -43,7 +43,6 @@ Tally tally_of(const Verdict& verdict) {
   return tally;
 }
 
-/// Five tiles, in one row.
 PageData tiles(const Verdict& verdict, const Tally& tally) {
   PageData list = page_list();
   const auto add = [&](const std::string& value, const std::string& label) {
@@ -69,7 +68,6 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
   return list;
 }
 
-/// All counts of the verdict, for the fold below the tiles.
 std::string all_counts(const Verdict& verdict) {
   std::string text = counts_text(verdict.counts);
   if (!verdict.compared.empty()) text += ". Compared: " + counts_text(verdict.compared);

@@ -95,7 +95,6 @@ PageData change_rows(const std::vector<CellChange>& changes, const std::string& 
   return rows;
 }
 
-/// Changes of the cases, in numbers.
 struct ChangeCounts {
   std::int64_t holding = 0, worse = 0, red_in_both = 0, new_red = 0, fresh = 0, gone = 0, better = 0;
 };

@@ -17,7 +17,6 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-/// An open file, closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

@@ -15,7 +15,6 @@
 namespace plumbline {
 namespace {
 
-/// Thrown by a failed assertion of the library.
 struct AssertionFailed {};
 
 /// Nested tables are destroyed recursively: the stack must suffice for the deepest file.

@@ -15,6 +15,7 @@
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/json.hpp"
+#include "tests/record/sample.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -43,30 +44,20 @@ Json manifest_of(std::int64_t world, const std::string& role, const std::string&
   for (std::int64_t stage = 0; stage < world; ++stage) {
     stages.push_back({{"stage", stage}, {"rank", stage}, {"units", stages_of(world)[static_cast<std::size_t>(stage)]}});
   }
-  return {{"schema", "plumbline-record/1"},
-          {"run_id", new_run_id()},
-          {"role", role},
-          {"command", Json::array({"made", "up"})},
-          {"model", {{"hidden_size", 8}, {"num_hidden_layers", 2}}},
-          {"seed", 1},
-          {"dtype", "float32"},
-          {"device", "cpu"},
-          {"world_size", world},
-          {"steps", steps},
-          {"data", {{"digest", std::string(32, 'a')}, {"source", "made up"}, {"microbatches", microbatches}}},
-          {"schedule",
-           {{"name", schedule},
-            {"chunks_per_rank", 1},
-            {"microbatches", microbatches},
-            {"digest", hash_hex(csv)},
-            {"accumulation", "ascending"},
-            {"accumulation_digest", nullptr}}},
-          {"stages", stages},
-          {"tied", Json::array()},
-          {"optimizer", {{"name", "sgd"}, {"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.0}}},
-          {"clip_norm", 1.0},
-          {"level", "summary"},
-          {"started", "2026-11-21T12:00:00Z"}};
+  Json json = testing::sample_manifest();
+  json["schema"] = "plumbline-record/1";
+  json["role"] = role;
+  json["model"]["num_hidden_layers"] = 2;
+  json["world_size"] = world;
+  json["steps"] = steps;
+  json["data"] = {{"digest", std::string(32, 'a')}, {"source", "made up"}, {"microbatches", microbatches}};
+  json["schedule"]["name"] = schedule;
+  json["schedule"]["microbatches"] = microbatches;
+  json["schedule"]["digest"] = hash_hex(csv);
+  json["stages"] = stages;
+  json["tied"] = Json::array();
+  json["level"] = "summary";
+  return json;
 }
 
 /// A record of level `summary`, as a trainer leaves it: every unit keeps 100 bytes for each microbatch in
@@ -90,32 +81,15 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
     RecordWriter writer(folder, rank, RecordLevel::summary, reference);
     for (std::int64_t step = 0; step < steps; ++step) {
       for (std::int64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
-        MicrobatchRow row;
-        row.step = step;
-        row.microbatch = microbatch;
-        row.sequence_length = row.batch = row.tokens = row.valid_tokens = 1;
-        writer.add(row);
+        writer.add(MicrobatchRow{step, microbatch, 1, 1, 1, 1, {}, ""});
         if (!reference || step > 0) continue;
-        for (const auto& unit : units) {
-          SavedRow saved;
-          saved.microbatch = microbatch;
-          saved.unit = unit;
-          saved.saved_bytes = saved.forward_bytes = saved.backward_bytes = 100;
-          writer.add(saved);
-        }
+        for (const auto& unit : units) writer.add(SavedRow{microbatch, unit, 100, 100, 100, {}, {}, {}});
       }
       const ActionList& own = actions[static_cast<std::size_t>(rank)];
       for (std::size_t i = 0; i < own.size(); ++i) {
-        ActionRow action;
-        action.step = step;
-        action.index = static_cast<std::int64_t>(i);
-        action.stage = own[i].stage;
-        action.action = to_text(own[i]);
-        action.microbatch = own[i].microbatch;
-        action.start_ns = action_ns * action.index * (step + 1);
-        action.end_ns = action.start_ns + action_ns;
-        action.peak_bytes = 100;
-        writer.add(action);
+        const auto index = static_cast<std::int64_t>(i), start = action_ns * index * (step + 1);
+        writer.add(
+            ActionRow{step, index, to_text(own[i]), own[i].stage, own[i].microbatch, start, start + action_ns, 0, 100});
       }
       MemoryRow memory;
       memory.step = step;
@@ -127,12 +101,7 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       if (world == 1) memory.optimizer_bytes = 2000;
       writer.add(memory);
       if (world > 1) writer.add(TrafficRow{step, 1 - rank, "forward", "send", 1, 32});
-      StepRow row;
-      row.step = step;
-      row.tokens = row.valid_tokens = microbatches;
-      row.live_tokens = 1;
-      row.gradient_norm = row.clip_coefficient = row.learning_rate = row.seconds = 0.5;
-      row.recording_seconds = 0.125;
+      StepRow row{step, {}, 0.5, 0.5, 0.5, microbatches, microbatches, 1, 0.5, 0.125};
       if (rank == world - 1) row.loss = 3.0F - static_cast<float>(step);
       writer.end_step(row);
     }

@@ -32,14 +32,18 @@ Record scheduled(const std::string& name, std::int32_t ranks, std::int32_t micro
     for (std::int64_t step = 0; step < steps; ++step) {
       for (std::size_t i = 0; i < lowered.ranks[rank].size(); ++i) {
         const ActionTime& time = run.actions[rank][i];
-        ActionRow row;
-        row.step = step;
-        row.index = static_cast<std::int64_t>(i);
-        row.action = to_text(lowered.ranks[rank][i]);
-        row.start_ns = static_cast<std::int64_t>((time.start + 1000.0 * static_cast<double>(step)) * 1e6);
-        row.end_ns = static_cast<std::int64_t>((time.end + 1000.0 * static_cast<double>(step)) * 1e6);
-        row.peak_bytes = 100;
-        record.ranks[rank].actions.push_back(row);
+        const auto ns = [&](double ms) {
+          return static_cast<std::int64_t>((ms + 1000.0 * static_cast<double>(step)) * 1e6);
+        };
+        record.ranks[rank].actions.push_back({step,
+                                              static_cast<std::int64_t>(i),
+                                              to_text(lowered.ranks[rank][i]),
+                                              0,
+                                              {},
+                                              ns(time.start),
+                                              ns(time.end),
+                                              0,
+                                              100});
       }
       MemoryRow memory;
       memory.step = step;
@@ -158,21 +162,6 @@ TEST(Trace, HasASliceAnActionAnArrowAMessageAndTheStepAskedFor) {
   EXPECT_EQ(count_of(all, "C"), 2U * 3 * 4 + 2U * 3) << "each F and B, and each step of each rank";
 }
 
-TEST(Trace, WaitingLiesInsideTheComputationThatWaited) {
-  Record record = scheduled("1f1b", 2, 1, 1);
-  for (auto& row : record.ranks[1].actions) {
-    if (row.action == "1F0") row.wait_ns = 200'000;
-  }
-
-  const Json trace = trace_of(record);
-
-  EXPECT_THAT(offences(trace), IsEmpty());
-  const auto& events = trace.at("traceEvents");
-  const auto waiting = std::ranges::find_if(events, [](const Json& e) { return e.at("name") == "waiting"; });
-  ASSERT_NE(waiting, events.end());
-  EXPECT_EQ(waiting->at("dur"), 200.0);
-}
-
 TEST(Trace, MessagesThatOverlapLieOnThreadsOfTheirOwn) {
   Record record = scheduled("1f1b", 2, 2, 1);
   for (auto& row : record.ranks[0].actions) {
@@ -241,6 +230,8 @@ TEST(Trace, ASliceHasItsActionsTimesAndItsKind) {
 
   const Json trace = trace_of(record);
 
+  EXPECT_THAT(offences(trace), IsEmpty()) << "what waits lies inside the computation that waited";
+  EXPECT_EQ(events_of(trace, "X", "waiting").at(0).at("dur"), 200.0);
   const auto forward = events_of(trace, "X", "1F0");
   ASSERT_EQ(forward.size(), 2U) << "a step each";
   const auto& first = *std::ranges::find(record.ranks[1].actions, "1F0", &ActionRow::action);
