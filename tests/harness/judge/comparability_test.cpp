@@ -21,6 +21,10 @@ struct SaidByOne {
   Json patch;
   std::string what, plain, other;
 };
+
+void PrintTo(const SaidByOne& said, std::ostream* out) {
+  *out << said.name;
+}
 class OneSideSays : public ::testing::TestWithParam<SaidByOne> {};
 
 TEST_P(OneSideSays, IsToldWithBothValuesWhicheverSideSaysIt) {
@@ -238,6 +242,10 @@ struct SaidAlike {
   const char* name;
   Json reference, candidate;
 };
+
+void PrintTo(const SaidAlike& said, std::ostream* out) {
+  *out << said.name;
+}
 class SaidInTwoWays : public ::testing::TestWithParam<SaidAlike> {};
 
 TEST_P(SaidInTwoWays, MayBeCompared) {

@@ -31,6 +31,10 @@ struct Absent {
   std::function<void(SyntheticRun&)> remove;
 };
 
+void PrintTo(const Absent& absent, std::ostream* out) {
+  *out << absent.what;
+}
+
 std::function<void(SyntheticRun&)> without_side(const std::string& side) {
   return [side](SyntheticRun& run) {
     run.erase(&RankRecord::boundaries, [&](const BoundaryRow& row) { return side.empty() || row.side == side; });

@@ -28,6 +28,10 @@ struct Kind {
   bool tied;
 };
 
+void PrintTo(const Kind& kind, std::ostream* out) {
+  *out << kind.dtype << ", " << kind.optimizer << (kind.tied ? ", tied" : ", untied");
+}
+
 std::string name_of_kind(const ::testing::TestParamInfo<Kind>& info) {
   return info.param.dtype + "_" + info.param.optimizer + (info.param.tied ? "_tied" : "_untied");
 }
@@ -152,6 +156,10 @@ struct Coefficients {
   double epsilon;
   std::vector<double> right, wrong;
 };
+
+void PrintTo(const Coefficients& of, std::ostream* out) {
+  *out << of.name;
+}
 
 class RightCoefficientsOf : public ::testing::TestWithParam<Coefficients> {};
 

@@ -35,6 +35,10 @@ struct Change {
   std::string item;  ///< what the finding names
 };
 
+void PrintTo(const Change& change, std::ostream* out) {
+  *out << change.file << ":" << change.line << ", " << change.column;
+}
+
 std::string change_name(const ::testing::TestParamInfo<Change>& info) {
   std::string name = split(info.param.file, '/').back() + "_" + info.param.column;
   for (char& c : name) c = c == '.' || c == '-' ? '_' : c;

@@ -43,6 +43,10 @@ struct ImpossibleNumber {
   std::string where, what;  ///< "rank-1/...: step 1, ...", "... (expected ..., got ...)"
 };
 
+void PrintTo(const ImpossibleNumber& number, std::ostream* out) {
+  *out << number.name;
+}
+
 std::string name_of_number(const ::testing::TestParamInfo<ImpossibleNumber>& info) {
   return info.param.name;
 }

@@ -107,6 +107,10 @@ struct StepCell {
   std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
 };
 
+void PrintTo(const StepCell& cell, std::ostream* out) {
+  *out << cell.name;
+}
+
 class AuditedStepRow : public AuditedTables, public ::testing::WithParamInterface<StepCell> {};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -177,6 +181,10 @@ struct MomentOf {
   std::string dtype;
   double share;
 };
+
+void PrintTo(const MomentOf& moment, std::ostream* out) {
+  *out << moment.dtype;
+}
 
 class AuditedMoment : public AuditedTables, public ::testing::WithParamInterface<MomentOf> {};
 
