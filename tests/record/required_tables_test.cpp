@@ -149,7 +149,7 @@ TEST(RecordTables, WhoMayLackAColumnAndWhoMustFillIt) {
 }
 
 TEST(RecordTables, ATableOfAKilledRankMayBeBegunAndNoMore) {
-  TemporaryFolder folder;
+  testing::TemporaryFolder folder;
   const Manifest manifest;
   std::int64_t rows_parsed = 0;
   RankPlace rank{manifest, folder.path(), 3, false, rows_parsed};
