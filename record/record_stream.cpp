@@ -22,6 +22,11 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
+/// The smaller of those that are there.
+std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::optional<std::int64_t> other) {
+  return !one || (other && *other < *one) ? other : one;
+}
+
 /// Calls `visit` with each member of RankRecord that is a table with steps.
 template <typename Visit>
 void for_each_table(Visit visit) {
@@ -53,8 +58,7 @@ class RankStream {
     std::optional<std::int64_t> least;
     for_each_table([&]<typename Row>(std::vector<Row> RankRecord::*) {
       const auto& table = std::get<Table<Row>>(tables_);
-      const auto next = table ? table->next_step() : std::nullopt;
-      if (next && (!least || *next < *least)) least = next;
+      if (table) least = earlier(least, table->next_step());
     });
     return least;
   }
@@ -215,10 +219,7 @@ class RecordStream::Reader {
   std::optional<std::int64_t> next_step() const {
     if (record.in_part() && step_ < start) return start;
     std::optional<std::int64_t> least;
-    for (const RankStream& rank : ranks) {
-      const auto next = rank.next_step();
-      if (next && (!least || *next < *least)) least = next;
-    }
+    for (const RankStream& rank : ranks) least = earlier(least, rank.next_step());
     return least;
   }
 

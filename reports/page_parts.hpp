@@ -10,6 +10,7 @@
 
 #include "record/verdict.hpp"
 #include "reports/evidence.hpp"
+#include "reports/usual_texts.hpp"
 
 namespace plumbline {
 
@@ -32,25 +33,6 @@ void set_list(PageData& page, const std::string& key, const PageData& list);
 
 /// The anchor of a case (or, after the cases, of a reference) at its card or line. Made of positions, never of names.
 std::string cell_anchor(std::size_t cell);
-
-/// Texts that most cases have for a check: shown once on the page, so that exceptions are visible.
-struct UsualTexts {
-  struct Of {
-    std::string check;
-    /// The most frequent text, of at least two cases; else empty. `aside`: the reason if it does not apply.
-    std::string limit, reason, aside, not_shown;
-  };
-  std::vector<Of> checks;  ///< in the order of the verdict's table
-  std::string command;     ///< that runs one case again, with CELL for its id
-
-  /// The text, or nothing if it is the usual one.
-  std::string unusual_limit(const CheckResult& check) const;
-  std::string unusual_reason(const CheckResult& check) const;
-  std::vector<std::string> unusual_not_shown(const CheckResult& check) const;
-  std::string unusual_command(const CellVerdict& cell) const;
-};
-
-UsualTexts usual_texts(const Verdict& verdict);
 
 /// title, word, holds, lead, tiles, not_run.
 void fill_summary(PageData& page, const Verdict& verdict);

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "support/error.hpp"
 #include "tests/record/sample.hpp"
 
@@ -190,22 +192,25 @@ TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
 }
 
 TEST(Manifest, ValuesOfAnotherKindAreRefused) {
-  EXPECT_THAT(refusal(with("/role", "oracle")),
-              HasSubstr("key role: 'oracle' is not known; known: reference, pipeline, external"));
-  EXPECT_THAT(refusal(with("/dtype", "float8")),
-              HasSubstr("key dtype: 'float8' is not known; known: float32, float64, bfloat16, float16, mixed"));
-  EXPECT_THAT(refusal(with("/world_size", 0)), HasSubstr("key world_size: 0 is not between 1"));
-  EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be an integer"));
-  EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be an integer"));
-  EXPECT_THAT(refusal(with("/seed", 18446744073709551615u)),
-              HasSubstr("key seed: 18446744073709551615 is not between"));
-  EXPECT_THAT(refusal(with("/model", "llama")), HasSubstr("key model: must be a JSON object"));
-  EXPECT_THAT(refusal(with("/clip_norm", "1")), HasSubstr("key clip_norm: must be a number"));
-  EXPECT_THAT(refusal(with("/level", "all")), HasSubstr("key level: 'all' is not known"));
-  EXPECT_THAT(refusal(with("/schedule/accumulation", "random")), HasSubstr("key schedule.accumulation"));
-  EXPECT_THAT(refusal(with("/optimizer/eps", "1e-8")), HasSubstr("key optimizer.eps: must be a number"));
-  EXPECT_THAT(refusal(with("/loss_scaling", "never")), HasSubstr("key loss_scaling"));
-  EXPECT_THAT(refusal(with("/frozen", "none")), HasSubstr("key frozen: must be a list of strings"));
+  struct Case {
+    const char* key;
+    Json value;
+    const char* words;
+  };
+  for (const auto& [key, value, words] :
+       {Case{"role", "oracle", "'oracle' is not known; known: reference, pipeline, external"},
+        Case{"dtype", "float8", "'float8' is not known; known: float32, float64, bfloat16, float16, mixed"},
+        Case{"world_size", 0, "0 is not between 1"}, Case{"world_size", 2.5, "must be an integer"},
+        Case{"steps", "5", "must be an integer"},
+        Case{"seed", 18446744073709551615u, "18446744073709551615 is not between"},
+        Case{"model", "llama", "must be a JSON object"}, Case{"clip_norm", "1", "must be a number"},
+        Case{"level", "all", "'all' is not known"}, Case{"schedule/accumulation", "random", "'random' is not known"},
+        Case{"optimizer/eps", "1e-8", "must be a number"}, Case{"loss_scaling", "never", "'never' is not known"},
+        Case{"frozen", "none", "must be a list of strings"}}) {
+    std::string name = key;
+    std::ranges::replace(name, '/', '.');
+    EXPECT_THAT(refusal(with(std::string("/") + key, value)), HasSubstr("key " + name + ": " + words));
+  }
   EXPECT_THAT(refusal(Json::array()), HasSubstr("must be a JSON object"));
 }
 

@@ -29,16 +29,16 @@ TEST(JsonFile, KeepsOrderAndBits) {
             "{\n  \"z\": 0.1,\n  \"a\": [\n    1,\n    2\n  ],\n  \"n\": null,\n  \"big\": 9223372036854775807\n}\n");
 }
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_json(const std::string& text) {
   const TemporaryFolder folder;
   return error_of<InputError>([&] { read_json(folder.file("f.json", text)); });
 }
 
 TEST(JsonFile, ABrokenFileIsNamedWithLineAndColumn) {
-  EXPECT_THAT(refusal_of("{\n  \"a\": 1,\n  oops\n}\n"), HasSubstr("f.json:3:3: not valid JSON: syntax error"));
-  EXPECT_THAT(refusal_of("{\"a\": [1,"), HasSubstr("f.json:1:10: not valid JSON"));
-  EXPECT_THAT(refusal_of(""), HasSubstr("f.json:1:1: not valid JSON"));
-  EXPECT_THAT(refusal_of("{\"a\": 1e999}"), HasSubstr("f.json: not valid JSON: number overflow"));
+  EXPECT_THAT(refusal_of_json("{\n  \"a\": 1,\n  oops\n}\n"), HasSubstr("f.json:3:3: not valid JSON: syntax error"));
+  EXPECT_THAT(refusal_of_json("{\"a\": [1,"), HasSubstr("f.json:1:10: not valid JSON"));
+  EXPECT_THAT(refusal_of_json(""), HasSubstr("f.json:1:1: not valid JSON"));
+  EXPECT_THAT(refusal_of_json("{\"a\": 1e999}"), HasSubstr("f.json: not valid JSON: number overflow"));
   EXPECT_THAT(error_of<InputError>([] { read_json("absent.json"); }), HasSubstr("absent.json"));
 }
 
@@ -53,10 +53,10 @@ TEST(JsonFile, NestingIsBounded) {
   };
 
   for (const auto& [begin, end] : {std::pair{"[", "]"}, {"{\"a\":", "}"}, {"[\n", ""}}) {
-    EXPECT_THAT(refusal_of(nested(100000, begin, end)),
+    EXPECT_THAT(refusal_of_json(nested(100000, begin, end)),
                 ::testing::AllOf(HasSubstr("f.json:"), HasSubstr("nested more than 64 deep")));
   }
-  EXPECT_THAT(refusal_of("[\n" + nested(64, "[", "]") + "]"),
+  EXPECT_THAT(refusal_of_json("[\n" + nested(64, "[", "]") + "]"),
               HasSubstr("f.json: not valid JSON: nested more than 64 deep"));
   EXPECT_EQ(json_text(read_json(folder.file("f.json", nested(64, "[", "]")))), nested(64, "[", "]"));
 }
@@ -93,8 +93,9 @@ TEST(JsonFile, AFullDiskIsASystemError) {
 
 TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
   const TemporaryFolder folder;
-  EXPECT_THAT(refusal_of(R"({"status": "error", "status": "ok"})"), EndsWith("key 'status' is twice in one object"));
-  EXPECT_THAT(refusal_of(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' is twice in one object"));
+  EXPECT_THAT(refusal_of_json(R"({"status": "error", "status": "ok"})"),
+              EndsWith("key 'status' is twice in one object"));
+  EXPECT_THAT(refusal_of_json(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' is twice in one object"));
   EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
 }
 

@@ -22,6 +22,10 @@ using testing::TemporaryFolder;
 class Toml : public ::testing::Test {
  protected:
   TomlTable read(const std::string& text) const { return TomlTable::read(folder.file("run.toml", text)); }
+  template <typename Ask>
+  static std::string refusal(Ask ask) {
+    return error_of<InputError>(ask);
+  }
   TemporaryFolder folder;
 };
 
@@ -60,48 +64,45 @@ TEST_F(Toml, AWrongTypeIsNamedWithItsPlace) {
       read("steps = 'five'\n[train]\nrate = true\nlengths = [1, 'x']\nrows = [[1, 2.0]]\nbad = nan\n");
   const TomlTable train = table.table("train").value();
 
-  EXPECT_THAT(error_of<InputError>([&] { table.integer("steps"); }),
-              EndsWith("run.toml:1:9, key steps: must be an integer"));
-  EXPECT_THAT(error_of<InputError>([&] { read("steps = 5.0\n").integer("steps"); }), HasSubstr("an integer"));
-  EXPECT_THAT(error_of<InputError>([&] { train.number("rate"); }), HasSubstr("run.toml:3:8, key train.rate: must be"));
-  EXPECT_THAT(error_of<InputError>([&] { train.integers("lengths"); }), HasSubstr("run.toml:4:15, key train.lengths"));
-  EXPECT_THAT(error_of<InputError>([&] { train.integers("rate"); }), HasSubstr("must be an array of integers"));
-  EXPECT_THAT(error_of<InputError>([&] { train.texts("rate"); }), HasSubstr("must be an array of strings"));
-  EXPECT_THAT(error_of<InputError>([&] { train.integer_rows("rows"); }), HasSubstr("run.toml:5:13, key train.rows"));
-  EXPECT_THAT(error_of<InputError>([&] { train.number("bad"); }), HasSubstr("must be a finite number"));
-  EXPECT_THAT(error_of<InputError>([&] { table.text("train"); }), HasSubstr("must be a string"));
-  EXPECT_THAT(error_of<InputError>([&] { table.table("steps"); }), HasSubstr("must be a table"));
-  EXPECT_THAT(error_of<InputError>([&] { table.tables("steps"); }),
-              HasSubstr("must be an array of tables ([[steps]])"));
+  EXPECT_THAT(refusal([&] { table.integer("steps"); }), EndsWith("run.toml:1:9, key steps: must be an integer"));
+  EXPECT_THAT(refusal([&] { read("steps = 5.0\n").integer("steps"); }), HasSubstr("an integer"));
+  EXPECT_THAT(refusal([&] { train.number("rate"); }), HasSubstr("run.toml:3:8, key train.rate: must be"));
+  EXPECT_THAT(refusal([&] { train.integers("lengths"); }), HasSubstr("run.toml:4:15, key train.lengths"));
+  EXPECT_THAT(refusal([&] { train.integers("rate"); }), HasSubstr("must be an array of integers"));
+  EXPECT_THAT(refusal([&] { train.texts("rate"); }), HasSubstr("must be an array of strings"));
+  EXPECT_THAT(refusal([&] { train.integer_rows("rows"); }), HasSubstr("run.toml:5:13, key train.rows"));
+  EXPECT_THAT(refusal([&] { train.number("bad"); }), HasSubstr("must be a finite number"));
+  EXPECT_THAT(refusal([&] { table.text("train"); }), HasSubstr("must be a string"));
+  EXPECT_THAT(refusal([&] { table.table("steps"); }), HasSubstr("must be a table"));
+  EXPECT_THAT(refusal([&] { table.tables("steps"); }), HasSubstr("must be an array of tables ([[steps]])"));
 }
 
 TEST_F(Toml, AnEmptyTextIsRefused) {
   const TomlTable table = read("text = ''\nfiles = ['a', '']\n");
 
-  EXPECT_THAT(error_of<InputError>([&] { table.text("text"); }),
+  EXPECT_THAT(refusal([&] { table.text("text"); }),
               EndsWith("run.toml:1:8, key text: must be a string that is not empty"));
-  EXPECT_THAT(error_of<InputError>([&] { table.one_or_more_texts("text"); }), EndsWith(", none empty"));
-  EXPECT_THAT(error_of<InputError>([&] { table.one_or_more_texts("files"); }), EndsWith(", none empty"));
+  EXPECT_THAT(refusal([&] { table.one_or_more_texts("text"); }), EndsWith(", none empty"));
+  EXPECT_THAT(refusal([&] { table.one_or_more_texts("files"); }), EndsWith(", none empty"));
 }
 
 TEST_F(Toml, ATextWithACharacterThatEndsItElsewhereIsRefused) {
   const TomlTable table = read("config = \"a\\u0000b\"\nrun = ['a', \"\\u0000\"]\n");
 
-  EXPECT_THAT(error_of<InputError>([&] { table.text("config"); }),
+  EXPECT_THAT(refusal([&] { table.text("config"); }),
               HasSubstr("run.toml:1:10, key config: must be a string without the character U+0000"));
-  EXPECT_THAT(error_of<InputError>([&] { table.texts("run"); }), HasSubstr("run.toml:2:13, key run: must be"));
+  EXPECT_THAT(refusal([&] { table.texts("run"); }), HasSubstr("run.toml:2:13, key run: must be"));
 }
 
 TEST_F(Toml, AnUnknownKeyOrTableIsNamedWithTheNearestKnownOne) {
   const TomlTable table = read("[train]\nseed = 1\nstesp = 5\n").table("train").value();
   table.integer("seed");
   table.integer("steps");
-  EXPECT_THAT(error_of<InputError>([&] { table.refuse_unknown_keys(); }),
+  EXPECT_THAT(refusal([&] { table.refuse_unknown_keys(); }),
               EndsWith("run.toml:3:1: unknown key train.stesp; did you mean steps?"));
   const TomlTable whole = read("[trian]\nsteps = 1\n");
   whole.table("train");
-  EXPECT_THAT(error_of<InputError>([&] { whole.refuse_unknown_keys(); }),
-              HasSubstr("unknown key trian; did you mean train?"));
+  EXPECT_THAT(refusal([&] { whole.refuse_unknown_keys(); }), HasSubstr("unknown key trian; did you mean train?"));
 }
 
 TEST_F(Toml, TheFirstUnknownKeyOfTheFileIsNamed) {
@@ -109,9 +110,9 @@ TEST_F(Toml, TheFirstUnknownKeyOfTheFileIsNamed) {
   table.has("steps");
   table.has("seed");
 
-  EXPECT_THAT(error_of<InputError>([&] { table.refuse_unknown_keys(); }),
+  EXPECT_THAT(refusal([&] { table.refuse_unknown_keys(); }),
               EndsWith("run.toml:1:1: unknown key zz_first; known here: seed, steps"));
-  EXPECT_THAT(error_of<InputError>([&] { read("aa_first = 1\nzz_second = 2\n").refuse_unknown_keys(); }),
+  EXPECT_THAT(refusal([&] { read("aa_first = 1\nzz_second = 2\n").refuse_unknown_keys(); }),
               HasSubstr("run.toml:1:1: unknown key aa_first"));
 }
 
@@ -130,8 +131,7 @@ TEST_F(Toml, ArraysOfTablesAreReadInOrder) {
   EXPECT_EQ(cells[0].integer("world_size"), 2);
   EXPECT_EQ(cells[1].integer("world_size"), 3);
   EXPECT_NO_THROW(cells[0].refuse_unknown_keys());
-  EXPECT_THAT(error_of<InputError>([&] { cells[1].refuse_unknown_keys(); }),
-              HasSubstr("run.toml:5:1: unknown key cell[1].x"));
+  EXPECT_THAT(refusal([&] { cells[1].refuse_unknown_keys(); }), HasSubstr("run.toml:5:1: unknown key cell[1].x"));
 }
 
 TEST_F(Toml, ATableOutlivesTheFileAndNamesFileLineAndKey) {
@@ -142,8 +142,7 @@ TEST_F(Toml, ATableOutlivesTheFileAndNamesFileLineAndKey) {
 }
 
 TEST_F(Toml, ABrokenFileIsNamedWithLineAndColumn) {
-  EXPECT_THAT(error_of<InputError>([&] { read("steps = 5\nrate = = 1\n"); }),
-              HasSubstr("run.toml:2:8: not valid TOML: "));
+  EXPECT_THAT(refusal([&] { read("steps = 5\nrate = = 1\n"); }), HasSubstr("run.toml:2:8: not valid TOML: "));
   EXPECT_THAT(error_of<InputError>([&] { TomlTable::read(folder / "absent.toml"); }),
               HasSubstr("absent.toml: cannot be read"));
 }

@@ -274,19 +274,24 @@ std::vector<std::string> parameter_kinds(const StepEvidence& now) {
   return {"parameter"};
 }
 
-std::vector<std::string> state_kinds(const StepEvidence& now) {
-  auto kinds = parameter_kinds(now);
+std::vector<std::string> moment_kinds(const StepEvidence& now) {
   const Json& optimizer = now.cell.reference.manifest.json.at("optimizer");
   const std::string name = optimizer.value("name", "");
-  const auto recorded = [&](const std::string& kind) {
-    return std::ranges::any_of(now.reference_rows.all_tensors(),
-                               [&](const auto& placed) { return placed.row->kind == kind; });
-  };
+  if (name == "adamw") return {"moment1", "moment2"};
+  if (name == "sgd")
+    return optimizer.value("momentum", 0.0) != 0.0 ? std::vector<std::string>{"moment1"} : std::vector<std::string>{};
+  std::vector<std::string> kinds;
   for (const std::string kind : {"moment1", "moment2"}) {
-    const bool kept = name == "adamw" ||
-                      (name == "sgd" ? kind == "moment1" && optimizer.value("momentum", 0.0) != 0.0 : recorded(kind));
-    if (kept) kinds.push_back(kind);
+    if (std::ranges::any_of(now.reference_rows.all_tensors(),
+                            [&](const auto& placed) { return placed.row->kind == kind; }))
+      kinds.push_back(kind);
   }
+  return kinds;
+}
+
+std::vector<std::string> state_kinds(const StepEvidence& now) {
+  auto kinds = parameter_kinds(now);
+  std::ranges::copy(moment_kinds(now), std::back_inserter(kinds));
   return kinds;
 }
 
