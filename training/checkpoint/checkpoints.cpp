@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training),
       group_(group),
-      signal_(group.size() == 1),
+      signal_(group.size() == 1 || training.run.pipeline.transport == "threads"),
       save_(*training.run.checkpoint.folder, training, group) {
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
