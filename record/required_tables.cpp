@@ -29,6 +29,10 @@ bool has_boundary(const Manifest& manifest, std::int64_t rank) {
   return any_boundary(manifest, [&](std::int64_t from, std::int64_t to) { return from == rank || to == rank; });
 }
 
+bool has_tensors(const Manifest& manifest, std::int64_t rank) {
+  return owns_units(manifest, rank) && (manifest.recorded({"parameters"}) || manifest.recorded({"gradients"}));
+}
+
 bool has_peer(const Manifest& manifest, std::int64_t rank) {
   return any_boundary(manifest,
                       [&](std::int64_t from, std::int64_t to) { return from != to && (from == rank || to == rank); });
@@ -64,7 +68,7 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "gpu_memory.csv") return Demand::none;
   if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;
   if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;
-  if (file == "tensors.csv") return tensors ? rows_if(owns_units(manifest, rank)) : Demand::none;
+  if (file == "tensors.csv") return tensors ? rows_if(has_tensors(manifest, rank)) : Demand::none;
   if (file == "boundaries.csv") return tensors ? rows_if(has_boundary(manifest, rank)) : Demand::none;
   throw std::logic_error("no such table: " + file);
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import data, training
 from .counts import Counts
+from .stages import Stage
 
 
 @dataclass
@@ -21,6 +22,7 @@ class CurrentStep:
     microbatches: list[data.Microbatch] = field(default_factory=list)
     losses: dict[int, Any] = field(default_factory=dict)
     gradients_taken: bool = False
+    untaken: dict[int, list[tuple[Stage, str, Any]]] = field(default_factory=dict)  # by its optimiser's id: a parameter whose gradient follows
     norm: float | None = None
     coefficient: float | None = None
     learning_rate: float | None = None

@@ -13,6 +13,7 @@ import xxhash
 
 from .meshes import local
 
+OF_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 CHUNK_BYTES = 16 << 20  # largest part of a GPU tensor copied to the host at a time
 PART_ELEMENTS = 16 << 20  # of a tensor, widened to float64 at a time: a copy of a whole gradient of 128k x 8192 takes 8 GiB of a GPU that is full
 
@@ -23,7 +24,21 @@ def is_torch(tensor: Any) -> bool:
 
 
 def dtype_name(tensor: Any) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+    """Of a complex tensor that of its two parts."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    return OF_PARTS.get(name, name)
+
+
+def plain(tensor: Any) -> Any:
+    """The tensor as the record has it: local, dense (of a sparse gradient the sum of its entries), and real: of a complex one its parts, in a last
+    dimension of 2."""
+    tensor = local(tensor)
+    if not is_torch(tensor):
+        return numpy.stack([tensor.real, tensor.imag], axis=-1) if numpy.iscomplexobj(tensor) else tensor
+    import torch
+
+    dense = tensor if tensor.layout is torch.strided else tensor.to_dense()
+    return torch.view_as_real(dense.resolve_conj()) if dense.is_complex() else dense
 
 
 def shape_text(shape: Any) -> str:
@@ -69,7 +84,7 @@ def digest(tensor: Any) -> str:
     >>> digest(numpy.array([1, 2, 3], dtype="float32"))
     'e9ae472f8e0534b67486a13c09695146'
     """
-    tensor = local(tensor)
+    tensor = plain(tensor)
     state = xxhash.xxh3_128(f"{dtype_name(tensor)}|{shape_text(tensor.shape)}|".encode())
     for piece in pieces(tensor):
         state.update(piece)

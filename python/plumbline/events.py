@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Iterable
 
-from . import clipping, meshes
+from . import clipping, meshes, training
 from .current_step import CurrentStep
 from .progress import ProgressPage
 from .rows import Rows
@@ -132,12 +132,32 @@ class Events(Settings):
     def gradients(self) -> None:
         """Records all gradients. Call it when they are complete and not yet clipped; not needed if torch.nn.utils clips, or nothing does."""
         now = self._in_step("gradients")
+        self._begin_gradients(now)
+        for owner in list(now.untaken):
+            self._take_gradients(now, owner)
+
+    def _gradients_of(self, optimizer: Any) -> None:
+        """Records the gradients that this optimiser is about to apply, and those of no optimiser. Those of others may be incomplete: each parameter
+        may have an optimiser that steps within the backward pass."""
+        now = self._in_step("gradients")
+        self._begin_gradients(now)
+        for owner in (id(optimizer), id(None)):
+            self._take_gradients(now, owner)
+
+    def _begin_gradients(self, now: CurrentStep) -> None:
         if now.gradients_taken:
             return
         now.gradients_taken = True
         self._notice_replaced(f"in step {now.number}")
+        owners = {key: id(one) for one in reversed(self._optimizers) for key in training.held_by(one)}
         for stage in self.stages:
-            self._write_tensors(now.number, stage.gradient_rows())
+            for name, parameter in stage.parameters:
+                owner = owners.get(id(stage.master(parameter)), id(None))
+                now.untaken.setdefault(owner, []).append((stage, name, parameter))
+
+    def _take_gradients(self, now: CurrentStep, owner: int) -> None:
+        for stage, name, parameter in now.untaken.pop(owner, ()):
+            self._write_tensors(now.number, stage.gradient_rows([(name, parameter)]))
 
     @recording("norm")
     def norm(self, norm: Any, coefficient: Any = None) -> None:
@@ -155,5 +175,11 @@ class Events(Settings):
     def _notice_replaced(self, when: str) -> None:
         """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimiser may still hold the old."""
         for stage in self.stages:
-            if self._not_recorded.attempt("parameters", stage.replaced):
+            before = {name for name, _ in stage.parameters}
+            if not self._not_recorded.attempt("parameters", stage.replaced):
+                continue
+            added = [name for name, _ in stage.parameters if name not in before]
+            if added:
+                self._not_recorded.note(f"{', '.join(added)} was added {when}: only parameters that a model has from the start on can be judged")
+            else:
                 self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser created before still holds the old ones")

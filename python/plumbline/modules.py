@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Units and parameters of torch modules, and the tensors of a call.
 
-A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model; of a child that is a list of modules, or
-holds one, its children instead. Pass `units` to choose others.
+A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model with parameters; of a child that is a list of
+modules, or holds one, its children instead, and of an nn.Sequential also those without parameters. Pass `units` to choose others.
 
 Names are the model's own, without what torch's wrappers add (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
 `module.`).
@@ -80,16 +80,32 @@ def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
     def walk(module: torch.nn.Module, prefix: str) -> dict[str, torch.nn.Module]:
         found: dict[str, torch.nn.Module] = {}
-        for name, child in module.named_children():
+        in_turn = type(module).forward is torch.nn.Sequential.forward  # a stage may begin with any of them, also with an activation
+        for name, child in _children_of(module):
             path, core = prefix + name, core_of(child)
-            holds_a_list = any(_is_list(core_of(inner)) for inner in core.children())
+            holds_a_list = any(_is_list(core_of(inner)) for part, inner in core.named_children() if part != "parametrizations")
             if _is_list(core) or (holds_a_list and not prefix):
                 found |= walk(core, path + ".")
-            elif any(True for _ in child.parameters()):
+            elif in_turn or any(True for _ in child.parameters()):
                 found[path] = child
         return found
 
     return walk(core_of(model), "")
+
+
+def _children_of(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
+    """Of a list also those that occur again."""
+    if isinstance(module, LISTS):
+        return [(name, child) for name, child in module._modules.items() if child is not None]
+    return list(module.named_children())
+
+
+def names_by_module(units: dict[str, torch.nn.Module]) -> list[tuple[torch.nn.Module, list[str]]]:
+    """Each module once, with the names of its units: its first call in a microbatch is the first unit's, its second the next one's."""
+    found: dict[int, tuple[torch.nn.Module, list[str]]] = {}
+    for name, module in units.items():
+        found.setdefault(id(module), (module, []))[1].append(name)
+    return list(found.values())
 
 
 def _is_list(module: torch.nn.Module) -> bool:
@@ -176,9 +192,9 @@ def watch_stage(
 
 def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[str]) -> str:
     """The unit's new name, from that of its first parameter."""
-    first = next((name for name in parameters if name.startswith(unit + ".")), None)
-    if names is None or first is None:
+    if names is None:
         return unit
+    first = next((name for name in parameters if name.startswith(unit + ".")), unit + ".weight")  # also of a unit without parameters
     rest = first.removeprefix(unit)
     new = renamed(names, stage, first)
     return new.removesuffix(rest) if new.endswith(rest) else unit
@@ -189,10 +205,11 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
     called: list[str] = []
     handles: list[Any] = []
 
-    def in_turn(unit: str) -> Callable[..., None]:
+    def in_turn(names: list[str]) -> Callable[..., None]:
         def called_first(*call: Any) -> None:
             try:
-                if record.in_step and unit not in called:
+                unit = next((name for name in names if name not in called), None)
+                if record.in_step and unit is not None:
                     called.append(unit)
                     if len(called) == len(units):
                         compare()
@@ -212,9 +229,9 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
             handles.pop().remove()
 
     try:
-        for unit, module in units.items():
+        for module, names in names_by_module(units):
             if getattr(module, "_compiled_call_impl", None) is None:  # a module compiled in place would trace the hook
-                handles.append(module.register_forward_pre_hook(in_turn(unit)))
+                handles.append(module.register_forward_pre_hook(in_turn(names)))
     except AttributeError as error:
         record._not_recorded.note(f"torch {torch_version()}: {words_of(error)}: the order of the units of stage {stage} is not checked")
     record._undo.append(stop)

@@ -26,7 +26,8 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
     if not now.gradients_taken and record._optimizers:
         seen = any(True for stage in record.stages for _ in stage.gradient_rows())
         require("gradients", seen, "no optimiser stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
-        not_recorded.attempt("gradients", record.gradients)
+    if record._optimizers:
+        not_recorded.attempt("gradients", record.gradients)  # also those of optimisers that did not step
     require("norm", record.clip_norm is None or now.norm is not None, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")
     if not stepped and record._optimizers:  # the optimiser skipped this step: parameters and moments show it
         not_recorded.warn_once("a step ended without an optimiser step: the recorded rate is what the optimiser would have applied")

@@ -30,7 +30,7 @@ def watch(record: Events, optimizer: Any) -> None:
                 "record.norm(total_norm), or clip by torch.nn.utils.clip_grad_norm_, called by this name"
             )
             not_recorded.add(("gradients", "norm"), f"step {now.number}: {words}")
-        not_recorded.attempt("gradients", record.gradients)
+        not_recorded.attempt("gradients", record._gradients_of, optimizer)
         not_recorded.attempt("rates", now.apply_rates, optimizer)
         if now.update is None:  # one STEP for several optimisers, from the start of the first to the end of the last
             now.update = record._attempt_begin(min((stage.number for stage in record.stages), default=0), "STEP")
@@ -50,11 +50,23 @@ def watch_clipping(record: Events) -> None:
     if torch is None:
         return
 
+    def called() -> bool:
+        return record._now is not None and record._now.thread == threading.get_ident()  # other threads may train other ranks
+
     def before(args: Any, kwargs: Any) -> Any:
-        if record._now is None or record._now.thread != threading.get_ident():  # other threads may train other ranks
+        if not called():
             return None
         record._not_recorded.attempt("gradients", record.gradients)
         return True
+
+    def of_norm(name: str, place: int, before: Callable[..., Any] = lambda *call: True) -> Callable[[Any, Any], Any]:
+        def asked(args: Any, kwargs: Any) -> Any:
+            kind = argument(args, kwargs, place, "norm_type")
+            if called() and kind is not None and float(kind) != 2:
+                record._not_recorded.add("norm", f"{name} was called with norm_type={kind}: only norms of type 2 can be judged")
+            return before(args, kwargs)
+
+        return asked
 
     def seen(norm_is_given: bool) -> Callable[..., None]:
         def note(result: Any, args: Any, kwargs: Any) -> None:
@@ -68,6 +80,10 @@ def watch_clipping(record: Events) -> None:
         return after
 
     for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
-        for name, after in (("clip_grad_norm_", seen(False)), ("clip_grads_with_norm_", seen(True))):
+        for name, first, after in (
+            ("clip_grad_norm_", of_norm("clip_grad_norm_", 2, before), seen(False)),
+            ("clip_grads_with_norm_", before, seen(True)),
+            ("get_total_norm", of_norm("get_total_norm", 1), None),
+        ):
             if hasattr(owner, name):
-                hook(record, owner, name, ("gradients", "norm"), before, after)  # gradients also where the norm is not recorded
+                hook(record, owner, name, ("gradients", "norm"), first, after)  # gradients also where the norm is not recorded

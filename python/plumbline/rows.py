@@ -10,9 +10,8 @@ from typing import Any, TextIO
 
 import numpy
 
-from .digests import digest, dtype_name, number_text, shape_text, size_in_bytes, statistics
+from .digests import digest, dtype_name, number_text, plain, shape_text, size_in_bytes, statistics
 from .dumps import write_dump
-from .meshes import local
 
 COLUMNS = {
     "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
@@ -67,7 +66,7 @@ class Rows:
         """`rate`: the learning rate of a parameter's update."""
         if self.level == "summary":
             return
-        tensor = local(tensor)
+        tensor = plain(tensor)
         found = statistics(tensor)
         numbers = [number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf]
         self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *numbers, number_text(rate))
@@ -78,7 +77,7 @@ class Rows:
     ) -> None:
         if self.level == "summary":
             return
-        tensor = local(tensor)
+        tensor = plain(tensor)
         form = [dtype_name(tensor), shape_text(tensor.shape), digest(tensor), size_in_bytes(tensor)]
         self.add("boundaries", step, microbatch, direction, cut, from_stage, to_stage, side, peer, *form)
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)

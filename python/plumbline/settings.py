@@ -66,7 +66,7 @@ class Settings:
                         then records the same parts. The trainer's own shards are found
         gather          for ranks without torch.distributed: a function that returns the list of all ranks' objects, given this rank's
 
-        Raises ValueError for an unknown level, counts below 1, a mesh without the axis, and `slices` that do not fit.
+        Raises ValueError for an unknown level, counts below 1, an optimiser without rates, a mesh without the axis, and `slices` that do not fit.
         """
         if level not in LEVELS:
             raise ValueError(f"level is {level!r}; it must be one of {', '.join(LEVELS)}")
@@ -95,6 +95,7 @@ class Settings:
         self._model, self._optimizer = training.model_of(model), optimizer
         several = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
         self._optimizers = [one for one in several if one is not None and not isinstance(one, dict)]
+        training.require_rates(self._optimizers)
         self._tied = [list(names) for names in tied]
         self.stages: list[Stage] = []
         self._not_recorded = NotRecorded()  # what could not be recorded, with the reason

@@ -69,8 +69,9 @@ class Stage:
             if self.has_copy(parameter):
                 yield "copy", name, self.number, parameter, None
 
-    def gradient_rows(self) -> Iterator[TensorRow]:
-        for name, parameter in self.parameters:
+    def gradient_rows(self, parameters: Named | None = None) -> Iterator[TensorRow]:
+        """`parameters`: default all."""
+        for name, parameter in self.parameters if parameters is None else parameters:
             gradient = self.gradient(parameter)
             if gradient is not None:
                 yield "gradient", name, self.number, gradient, None
@@ -83,7 +84,7 @@ class Stage:
 
 def require_updated(stages: list[Stage], optimizers: list[Any]) -> None:
     """Raises LookupError if the optimisers update none of the recorded tensors."""
-    held = set().union(*(training.rates_of(one) for one in optimizers if hasattr(one, "param_groups")))
+    held = set().union(*map(training.held_by, optimizers))
     updated = {id(stage.master(parameter)) for stage in stages for parameter in stage.trained}
     if held and updated and not held & updated:
         raise LookupError("no optimiser holds a parameter of this rank; if it updates other tensors instead, give master_of=")

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import Any, Callable, Iterator, Sequence
 
 import torch
 
 from .hooks import guarded, if_offered
-from .modules import Names, as_one, module_at, tensors_in, units_of, watch_stage
+from .modules import Names, as_one, module_at, names_by_module, tensors_in, units_of, watch_stage
 from .pipelining import watch_pipelining
 from .record import Record
 from .schedules import accumulation_of, compute_rows
@@ -39,9 +40,9 @@ def watch_model(
 ) -> None:
     """Records a model on one device. Every call of the model with gradients is a microbatch, with a boundary before each unit but the first.
 
-    `crossing(unit, args, kwargs)` returns the boundary tensors of the unit's call, of any shape and dtype; several are recorded as one. The unit
-    gets views of them, whose gradients are what a pipeline sends back: the gradient of the tensor itself would include its uses before the
-    boundary.
+    `crossing(unit, args, kwargs)` returns the boundary tensors of the unit's call, of any shape and dtype; several are recorded as one. From
+    the boundary on each is the output of a node of its own (_Boundary), whose gradient is what a pipeline sends back: that of the tensor
+    before would include its uses before the boundary, and that of a view only those within the unit.
 
     `names(name)` returns the record's name of a parameter, `gradient_of(parameter)` its gradient if that is not in .grad, and
     `master_of(parameter)` the tensor that the optimiser updates instead. Raises AttributeError for a unit that the model does not have.
@@ -50,16 +51,43 @@ def watch_model(
         module_at(model, unit)  # raises for a unit that the model does not have
     found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
     calls = _Calls(record, crossing)
+    calls.first = next(iter(found), None)
     kinds = ("actions", "boundaries")
 
     def add_hooks() -> None:
         record._undo.append(model.register_forward_pre_hook(guarded(record, kinds, calls.begin)).remove)
         record._undo.append(model.register_forward_hook(guarded(record, kinds, calls.end)).remove)
-        for unit, module in list(found.items())[1:]:
-            at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, unit))
+        for module, names in names_by_module(found):
+            if names == [calls.first]:
+                continue
+            at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, names))
             record._undo.append(module.register_forward_pre_hook(at_cut, with_kwargs=True).remove)
 
     if_offered(record, kinds, add_hooks)
+
+
+class _Boundary(torch.autograd.Function):
+    """The tensor itself, as the output of a new node: gradients of all its later uses, also of a residual connection around the unit, are summed
+    there, in the order in which they were without it; then those of its earlier uses are added in the node before."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
+        ctx.mark_dirty(tensor)
+        ctx.set_materialize_grads(False)
+        return tensor
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor | None) -> torch.Tensor | None:
+        return gradient
+
+
+def _continued(tensor: torch.Tensor) -> bool:
+    """Gives the tensor a new node, unless torch refuses it: for leaves, views, and tensors of another class."""
+    if type(tensor) is not torch.Tensor or tensor.is_leaf or tensor._is_view():
+        return False
+    with torch.autograd._unsafe_preserve_version_counter(tensor):  # its values do not change, so that earlier functions may still use it
+        _Boundary.apply(tensor)
+    return True
 
 
 class _Calls:
@@ -67,9 +95,11 @@ class _Calls:
 
     def __init__(self, record: Record, crossing: Callable[[str, Any, Any], list[torch.Tensor]]) -> None:
         self.record, self.crossing, self.step, self.microbatch = record, crossing, -1, 0
-        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call, by id: each boundary tensor and its latest view
+        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call, by id: each boundary tensor, and it or its latest view
         self.row: list[Any] | None = None
         self.inside = False
+        self.first: str | None = None  # the model's first unit
+        self.cuts: set[str] = set()  # units that this call has reached: of one that is called again, the boundary is before its first call
 
     def begin(self, module: Any, args: Any) -> None:
         if not self.record.in_step or not torch.is_grad_enabled():
@@ -81,6 +111,7 @@ class _Calls:
             words = f"step {step}: the model is called more often than there are microbatches in the record, {self.record.microbatches}"
             self.record._not_recorded.add(("actions", "boundaries", "losses"), words)
             return
+        self.cuts = set()
         self.row = self.record._attempt_begin(0, "F", self.microbatch)
 
     def end(self, module: Any, args: Any, output: Any) -> None:
@@ -97,8 +128,13 @@ class _Calls:
         if not self.record._finished:  # without a duration: the end of the backward pass cannot be observed
             self.record._attempt_end(self.record._attempt_begin(0, "B", microbatch))
 
-    def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
-        if not self.inside:
+    def at_cut(self, units: list[str], module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+        """`units`: of the module, which may be called again; the first unit of the model has no boundary before it."""
+        unit = next((one for one in units if one not in self.cuts), None)
+        if not self.inside or unit is None:
+            return None
+        self.cuts.add(unit)
+        if unit == self.first:
             return None
         tensors = self.crossing(unit, args, kwargs)
         if not tensors:
@@ -118,7 +154,8 @@ class _Calls:
         if not torch.is_grad_enabled():  # a reentrant checkpoint builds the graph later, without the views
             torch.autograd.graph.register_multi_grad_hook(carrying, record_gradients)
             return None
-        views = [self._view_of(tensor) for tensor in carrying]
+        once = Counter(id(tensor) for tensor in carrying)
+        views = [self._from_here(tensor, once[id(tensor)] == 1) for tensor in carrying]
         torch.autograd.graph.register_multi_grad_hook(views, record_gradients)
         places: dict[int, list[torch.Tensor]] = {}
         for tensor, view in zip(carrying, views):
@@ -126,9 +163,12 @@ class _Calls:
             places.setdefault(id(tensor), []).append(view)
         return _replaced(args, places), {name: _replaced(value, places) for name, value in kwargs.items()}
 
-    def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A view of the tensor; if it was a boundary tensor before (passed around a unit), a view of its latest view."""
-        _, latest = self.views.get(id(tensor), (tensor, tensor))
+    def _from_here(self, tensor: torch.Tensor, once: bool) -> torch.Tensor:
+        """What stands for the tensor from this boundary on: itself, unless it needs a node of its own that it cannot get. If it was a boundary tensor
+        before (passed around a unit), that is a view of its latest view."""
+        known, (_, latest) = id(tensor) in self.views, self.views.get(id(tensor), (tensor, tensor))
+        if once and (_continued(tensor) or not known):
+            return tensor
         return latest.view_as(latest)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Iterable
 from .version import __version__
 
 SCALARS = (bool, int, float, str)
+FORMULA = {"adamw": ("betas", "eps", "weight_decay"), "adam": ("betas", "eps", "weight_decay"), "sgd": ("momentum", "weight_decay")}
 NEWEST_TESTED = "2.15"  # torch
 
 
@@ -23,12 +24,14 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     groups = getattr(optimizer, "param_groups", [])
     numbers = [_numbers(group) | {"lr": float(group.get("initial_lr", group["lr"]))} for group in groups]
     differ = any(one != numbers[0] for one in numbers)
-    values = dict(optimizer.defaults)
+    values = dict(getattr(optimizer, "defaults", {}))
     for one in numbers:  # torchtitan sets its values in a single group, not in the optimiser
         values |= one
     if differ:
         values |= {key: max(one[key] for one in numbers) for key in ("lr", "weight_decay") if key in values}  # the same on any number of ranks
     name = type(optimizer).__name__.lower()
+    if not all(key in values for key in FORMULA.get(name, ())):  # another class of this name
+        name = f"{type(optimizer).__module__}.{name}"
     known: dict[str, Any] = {"name": name, "learning_rate": float(values.pop("lr"))}
     if name in ("adamw", "adam"):
         beta1, beta2 = values.pop("betas")
@@ -47,6 +50,15 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     return known
 
 
+def require_rates(optimizers: list[Any]) -> None:
+    """Raises ValueError for an optimiser without a rate in each of its groups of parameters, or without groups in its defaults."""
+    for one in optimizers:
+        groups = getattr(one, "param_groups", None) or [getattr(one, "defaults", {})]
+        if not all("lr" in group for group in groups):
+            words = "give optimizer= its name and rate instead, as {'name': 'mine', 'learning_rate': 0.1}, and call record.gradients() and record.learning_rate()"
+            raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimisers of torch.optim have: {words} in each step")
+
+
 def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
     """The manifest's `optimizer` of one rank; None if it has no optimiser."""
     return together([optimizer_of(one) for one in optimizers if one is not None])
@@ -58,7 +70,7 @@ def together(optimizers: list[dict[str, Any] | None]) -> dict[str, Any] | None:
     every = [one for one in optimizers if one]
     if not every:
         return None
-    first, names = every[0], sorted({str(one["name"]) for one in every})
+    first, names = every[0], sorted({name for one in every for name in str(one["name"]).split("+")})
     for one in every:  # fills in what a rank's own dict lacks
         first = one | first
     if all(first | one == first for one in every):
@@ -90,6 +102,11 @@ def _form_of_group(group: dict[str, Any]) -> str:
         choose = getattr(torch_optimizer, "_default_to_fused_or_foreach", None)
         foreach = choose(group["params"], bool(group.get("differentiable")), use_fused=False)[1] if choose else False
     return "foreach" if foreach else "single_tensor"
+
+
+def held_by(optimizer: Any) -> set[int]:
+    """The ids of its parameters."""
+    return {id(parameter) for group in getattr(optimizer, "param_groups", ()) for parameter in group["params"]}
 
 
 def rates_of(optimizer: Any) -> dict[int, float]:

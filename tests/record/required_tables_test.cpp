@@ -76,6 +76,14 @@ TEST(RequiredTables, ARankOfSeveralStagesHasWhatAnyOfThemHas) {
   EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header) << "it is behind the last unit";
 }
 
+TEST(RequiredTables, ARankHasNoTensorsOfWhichNoneCouldBeRecorded) {
+  Manifest manifest = manifest_of("external", RecordLevel::full, {{0, true}});
+  manifest.not_recorded = {{"parameters", "another dtype"}};
+  EXPECT_EQ(demand_of("tensors.csv", manifest, 0), Demand::rows);
+  manifest.not_recorded.push_back({"gradients", "another dtype"});
+  EXPECT_EQ(demand_of("tensors.csv", manifest, 0), Demand::header);
+}
+
 TEST(RequiredTables, EvaluationsStandOnTheRankOfTheLastUnit) {
   Manifest manifest = manifest_of("pipeline", RecordLevel::summary, {{0, true}, {1, true}, {2, false}});
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::none) << "of a run that evaluates nothing";

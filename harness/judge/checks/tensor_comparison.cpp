@@ -58,6 +58,13 @@ std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine
   return "";
 }
 
+/// True if the reference's update leaves the parameter as it was.
+bool unchanged(const StepEvidence& now, const std::string& parameter) {
+  const auto& after = now.reference_rows.tensors("parameter", parameter);
+  const auto& before = now.reference_rows_before.tensors("parameter", parameter);
+  return !after.empty() && !before.empty() && after.front().row->digest == before.front().row->digest;
+}
+
 /// One parameter of one stage, in both records.
 class RowComparison {
  public:
@@ -73,7 +80,8 @@ class RowComparison {
     const bool may_lack =
         kind_ != "parameter" && kind_ != "copy" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
-    const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own());
+    const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own() ||
+                                                        not_yet_updated(parameter.name));
     if (may_be_absent && !mine && !theirs) return builder_.inspect(absent_in_both);
     if ((!theirs && not_recorded(evidence_.reference)) || (!mine && not_recorded(evidence_.candidate))) return;
     if (!theirs) return report("a row", "none", "the reference has no such row" + hint());
@@ -99,6 +107,13 @@ class RowComparison {
 
  private:
   std::string hint() const { return kind_ == "parameter" ? names_hint(evidence_.candidate.manifest) : std::string(); }
+
+  /// True for a moment if, by external records, no step has updated the parameter so far: gradients of several steps
+  /// are summed for one update.
+  bool not_yet_updated(const std::string& parameter) const {
+    if (!kind_.starts_with("moment") || !now_.cell.reference.manifest.traits.may_lack) return false;
+    return unchanged(now_, parameter) && now_.reference_rows_before.tensors(kind_, parameter).empty();
+  }
 
   /// True for a moment of an optimiser with an unknown formula or with variants: its shape may differ from the
   /// parameter's, and it may be missing.
@@ -246,10 +261,7 @@ std::string not_finite_words(const TensorRow& row) {
 }
 
 bool unused(const StepEvidence& now, const std::string& parameter) {
-  if (now.step < 0 || !now.cell.reference.manifest.traits.may_lack) return false;
-  const auto& after = now.reference_rows.tensors("parameter", parameter);
-  const auto& before = now.reference_rows_before.tensors("parameter", parameter);
-  if (after.empty() || before.empty() || after.front().row->digest != before.front().row->digest) return false;
+  if (now.step < 0 || !now.cell.reference.manifest.traits.may_lack || !unchanged(now, parameter)) return false;
   return now.reference_rows.tensors("gradient", parameter).empty() &&
          now.candidate_rows.tensors("gradient", parameter).empty();
 }

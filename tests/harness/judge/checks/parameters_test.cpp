@@ -11,6 +11,7 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -142,6 +143,28 @@ TEST(Parameters, MomentsThatAnOptimiserOfSeveralFormulasDoesNotKeepAreNotMissed)
     EXPECT_THAT(without_a_moment(optimizer, 0).not_shown, Not(Contains(HasSubstr("dropped where neither"))));
   }
   EXPECT_THAT(without_a_moment(adamw, 2).reason, HasSubstr("the reference has no such row"));
+}
+
+/// Two external records without moments after step 0. `updated`: step 0 changes the norm's weight all the same.
+CheckResult before_the_first_update(bool updated) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.candidate, &cell.reference}) {
+    run->manifest["role"] = "external";
+    run->erase(&RankRecord::tensors,
+               [](const TensorRow& row) { return row.step == 0 && row.kind.starts_with("moment"); });
+    for (TensorRow& row : run->rows(&RankRecord::tensors))
+      if (row.kind == "parameter" && row.step < (updated && row.name == "model.norm.weight" ? 0 : 1))
+        row.digest = other_digest;
+  }
+  return result_of(cell.judge(), "parameters");
+}
+
+TEST(Parameters, MomentsAreNotMissedBeforeTheFirstUpdate) {
+  const CheckResult result = before_the_first_update(false);
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_THAT(result.not_shown, Contains("optimiser state that is dropped where neither record has any"));
+  EXPECT_THAT(before_the_first_update(true).reason,
+              AllOf(HasSubstr("model.norm.weight"), HasSubstr("the reference has no such row")));
 }
 
 TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {

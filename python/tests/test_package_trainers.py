@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models and optimisers of other kinds than the examples': what is recorded of them, and that recording does not change them."""
+
+import contextlib
+import importlib.util
+import io
+import pathlib
+import tempfile
+import unittest
+
+import plumbline
+
+if importlib.util.find_spec("torch") is None:
+    raise unittest.SkipTest("torch is not here")
+import torch
+from torch import nn
+
+SIZE, MICROBATCHES, STEPS = 6, 3, 2
+
+
+class Gated(nn.Module):
+    """Uses its input twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.up = nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)
+
+    def forward(self, x):
+        return torch.sigmoid(self.gate(x)) * self.up(x)
+
+
+class Residuals(nn.Module):
+    """Adds around its layers; an earlier use of what crosses a boundary keeps it for the backward pass; a layer is used outside of its turn."""
+
+    def __init__(self, as_views=False):
+        super().__init__()
+        self.first, self.layers, self.last = nn.Linear(SIZE, SIZE), nn.ModuleList(Gated() for _ in range(3)), nn.Linear(SIZE, SIZE)
+        self.as_views = as_views
+
+    def forward(self, x):
+        x = self.first(x)
+        kept, penalty = x.tanh(), x.square().mean()
+        for layer in self.layers:
+            x = x.view(-1, SIZE) if self.as_views else x
+            x = x + layer(x) * kept
+            penalty = penalty + x.exp().mean()
+        return self.last(x) + self.last(kept) + penalty
+
+
+class PassedAround(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.TransformerDecoderLayer(SIZE, 2, 8, dropout=0.0) for _ in range(3))
+
+    def forward(self, x):
+        memory = torch.tanh(x * self.layers[0].linear1.bias[:SIZE])
+        for layer in self.layers:
+            x = layer(x, memory)
+        return x + memory
+
+
+def with_a_shared_activation():
+    activation = nn.ReLU(inplace=True)
+    return nn.Sequential(nn.Linear(SIZE, SIZE), activation, nn.Linear(SIZE, SIZE), activation, nn.Linear(SIZE, SIZE))
+
+
+class TrainersTest(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = pathlib.Path(place.name)
+
+    def train(self, make, optimizer_of=lambda parameters: torch.optim.SGD(parameters, lr=0.1), update=None, recorded=True, **more):
+        """Trains the model and returns the digests of its parameters. `update`: in place of the optimiser's step."""
+        torch.manual_seed(2)
+        model = make()
+        optimizer, record = optimizer_of(list(model.parameters())), None
+        if recorded:
+            place = {"folder": self.folder / "one", "model": {}, "steps": STEPS, "microbatches": MICROBATCHES, "optimizer": optimizer}
+            record = plumbline.Record(**(place | more))
+            plumbline.torch.watch_model(record, model)
+        self.seen = io.StringIO()
+        for step in range(STEPS):
+            batch = torch.randn(4 * MICROBATCHES, SIZE, generator=torch.Generator().manual_seed(step))
+            with contextlib.redirect_stderr(self.seen), record.step(batch) if record else contextlib.nullcontext():
+                for x in batch.chunk(MICROBATCHES):
+                    loss = model(x).square().mean()
+                    if record:
+                        record.loss(loss)
+                    loss.backward()
+                if update:
+                    update(model)
+                else:
+                    optimizer.step(), optimizer.zero_grad()
+        return [plumbline.digest(parameter) for parameter in model.parameters()]
+
+    def rows(self, table, **wanted):
+        return [row for row in getattr(plumbline.read(self.folder / "one"), table) if all(row[key] == value for key, value in wanted.items())]
+
+    def test_recording_changes_no_bit_whatever_is_added_around_a_unit_or_passed_around_it(self):
+        wrapped = lambda: nn.Sequential(*(nn.utils.parametrizations.weight_norm(nn.Linear(SIZE, SIZE)) for _ in range(3)))  # noqa: E731
+        for make in (Residuals, lambda: Residuals(as_views=True), PassedAround, with_a_shared_activation, wrapped):
+            with self.subTest(make), tempfile.TemporaryDirectory() as folder:
+                self.folder = pathlib.Path(folder)
+                self.assertEqual(self.train(make, recorded=False), self.train(make))
+                self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
+
+    def test_a_boundarys_gradient_is_that_of_all_later_uses_and_no_earlier_ones(self):
+        self.train(Residuals)
+        torch.manual_seed(2)
+        model = Residuals()
+        x = torch.randn(4 * MICROBATCHES, SIZE, generator=torch.Generator().manual_seed(0))[:4]
+        hidden = model.first(x)
+        kept = hidden.tanh().detach()
+        received = hidden.detach().requires_grad_()  # as a stage that begins with the first layer receives it
+        y, penalty = received, hidden.square().mean().detach()
+        for layer in model.layers:
+            y = y + layer(y) * kept
+            penalty = penalty + y.exp().mean()
+        (model.last(y) + model.last(kept) + penalty).square().mean().backward()
+        of_one_stage = self.rows("boundaries", step=0, microbatch=0, direction="backward", cut="layers.0")
+        self.assertEqual([row["digest"] for row in of_one_stage], [plumbline.digest(received.grad)])
+
+    def test_units_are_not_found_within_parametrizations_and_repeat_in_lists(self):
+        parametrized = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), nn.Linear(2, 2))
+        self.assertEqual(plumbline.torch.units_of(parametrized), ["0", "1"])
+        self.assertEqual(plumbline.torch.units_of(with_a_shared_activation()), ["0", "1", "2", "3", "4"])
+        self.assertEqual(plumbline.torch.units_of(nn.ModuleDict({"layers": nn.ModuleList([nn.Linear(2, 2)] * 2)})), ["layers.0", "layers.1"])
+
+    def test_a_unit_without_parameters_is_renamed_as_one_with_them(self):
+        record = plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=None)
+        stage = nn.Sequential(nn.ReLU(), nn.Linear(2, 2))
+        plumbline.torch.watch_stage(record, 0, stage, names=lambda stage, name: f"{4 + int(name.partition('.')[0])}.{name.partition('.')[2]}")
+        self.assertEqual(record.stages[0].units, ["4", "5"])
+
+    def test_a_unit_that_is_called_again_has_its_boundary_before_the_first_call(self):
+        class Again(nn.Sequential):
+            def forward(self, x):
+                return self[1](self[1](self[0](x)))
+
+        self.train(lambda: Again(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)))
+        self.assertEqual(len(self.rows("boundaries", direction="forward")), STEPS * MICROBATCHES)
+        self.train(with_a_shared_activation, folder=self.folder / "shared")
+        cuts = [row["cut"] for row in plumbline.read(self.folder / "shared").boundaries if (row["direction"], row["step"], row["microbatch"]) == ("forward", 0, 0)]
+        self.assertEqual(cuts, ["1", "2", "3", "4"])
+
+    def test_sparse_gradients_and_complex_parameters_are_recorded_dense_and_real(self):
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = nn.Embedding(9, SIZE, sparse=True)
+                self.filter = nn.Parameter(torch.ones(SIZE // 2 + 1, dtype=torch.complex64))
+
+            def forward(self, x):
+                return torch.fft.irfft(torch.fft.rfft(self.table(x.abs().long())) * self.filter, n=SIZE)
+
+        self.train(Table)
+        gradients = {row["name"]: (row["dtype"], row["shape"]) for row in self.rows("tensors", kind="gradient", step=0)}
+        self.assertEqual(gradients, {"table.weight": ("float32", f"9x{SIZE}"), "filter": ("float32", f"{SIZE // 2 + 1}x2")})
+        self.assertEqual({row["digest"] for row in self.rows("tensors", kind="parameter", step=-1, name="filter")}, {plumbline.digest(torch.tensor([[1.0, 0.0]] * (SIZE // 2 + 1)))})
+        self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
+
+    def test_optimisers_that_step_within_the_backward_pass_have_their_own_gradients(self):
+        sums = {}
+
+        def each_its_own(parameters):
+            counts = dict.fromkeys(parameters, 0)
+            optimizers = {parameter: torch.optim.SGD([parameter], lr=0.1) for parameter in parameters}
+
+            def complete(parameter):
+                counts[parameter] += 1
+                if counts[parameter] % MICROBATCHES == 0:
+                    sums.setdefault(counts[parameter], []).append(plumbline.digest(parameter.grad))
+                    optimizers[parameter].step(), optimizers[parameter].zero_grad()
+
+            for parameter in parameters:
+                parameter.register_post_accumulate_grad_hook(complete)
+            return list(optimizers.values())
+
+        self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)), each_its_own, update=lambda model: None)
+        for step in range(STEPS):
+            found = [row["digest"] for row in self.rows("tensors", kind="gradient", step=step)]
+            self.assertEqual(sorted(found), sorted(sums[(step + 1) * MICROBATCHES]))
+
+    def test_optimisers_of_other_classes(self):
+        from plumbline.training import optimizer_of, together
+
+        class SGD(torch.optim.Optimizer):
+            def __init__(self, parameters):
+                super().__init__(parameters, {"lr": 0.5})
+
+        parameter = nn.Parameter(torch.ones(2))
+        self.assertEqual(optimizer_of(SGD([parameter])), {"name": f"{__name__}.sgd", "learning_rate": 0.5})
+        without_rate = torch.optim.SGD([parameter])
+        del without_rate.param_groups[0]["lr"]
+        for strange in (without_rate, object()):
+            with self.assertRaisesRegex(ValueError, "has no param_groups with an 'lr'.*give optimizer= its name and rate instead"):
+                plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=strange)
+        muon, adamw = ({"name": name, "learning_rate": 0.5} for name in ("muon", "adamw"))
+        self.assertEqual(together([together([muon, adamw]), adamw])["name"], together([muon, adamw])["name"])
+
+    def test_a_norm_of_another_type_is_not_recorded(self):
+        def clip(model):
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1, norm_type="inf")
+            model.zero_grad()
+
+        def clip_in_parts(model):
+            norm = nn.utils.get_total_norm([parameter.grad for parameter in model.parameters()], float("inf"))
+            nn.utils.clip_grads_with_norm_(model.parameters(), 0.1, norm)
+            model.zero_grad()
+
+        for name, update in (("clip_grad_norm_", clip), ("get_total_norm", clip_in_parts)):
+            self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=update, clip_norm=0.1, folder=self.folder / name)
+            record = plumbline.read(self.folder / name)
+            self.assertIn({"what": "norm", "why": f"{name} was called with norm_type=inf: only norms of type 2 can be judged"}, record.exits[0]["not_recorded"])
+            self.assertEqual({row["gradient_norm"] for row in record.steps}, {None})
+
+
+if __name__ == "__main__":
+    unittest.main()
