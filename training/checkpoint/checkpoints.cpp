@@ -32,7 +32,11 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     if (failed) failure = std::to_string(static_cast<int>(failed->code)) + failed->words;
   }
   failure = group.broadcast(failure);
-  if (!failure.empty()) throw Error(static_cast<ExitCode>(failure.front() - '0'), failure.substr(1));
+  if (!failure.empty()) {
+    const std::string words = failure.substr(1);
+    if (static_cast<ExitCode>(failure.front() - '0') == ExitCode::bad_input) throw InputError(words);
+    throw SystemError(words);
+  }
   word = group.broadcast(word);
   std::string local;
   if (!path_exists(seen) || read_file(seen) != word) {
