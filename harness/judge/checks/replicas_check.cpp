@@ -300,7 +300,7 @@ class OneReplica : public StepCheck {
   LocatedResult conclude() override {
     const std::string name = evidence_.candidate.manifest.mesh->name();
     builder_.not_shown("other pipelines of the mesh: this is " + name);
-    return builder_.conclude_as(Outcome::not_run,
+    return builder_.conclude_as(Outcome::not_applicable,
                                 fmt::format("this is {}: the others were neither inspected nor compared with it; the "
                                             "folder that holds them all is judged whole without --replica",
                                             name));
@@ -327,8 +327,8 @@ CheckDescriptor replicas_check() {
               "tokens of a step are the sums over all.",
           .needs_in_words =
               "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
-              "folder. It does not apply to a single pipeline; for one selected of several it is not run "
-              "(informational). Every other check runs for each replica and names it.",
+              "folder. It does not apply to a single pipeline, nor to one selected of several. Every other check runs "
+              "for each replica and names it.",
           .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
           .level = RecordLevel::full,
           .external_may_lack = true,
