@@ -199,6 +199,15 @@ class TrainersTest(unittest.TestCase):
         muon, adamw = ({"name": name, "learning_rate": 0.5} for name in ("muon", "adamw"))
         self.assertEqual(together([together([muon, adamw]), adamw])["name"], together([muon, adamw])["name"])
 
+    def test_a_parameter_that_is_added_later_is_named(self):
+        def add(model):
+            if not hasattr(model[0], "extra"):
+                model[0].extra = nn.Parameter(torch.ones(1))
+            model.zero_grad()
+
+        self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=add)
+        self.assertEqual(plumbline.read(self.folder / "one").exits[0]["notes"], ["0.extra was added after step 0: only parameters that a model has from the start on can be judged"])
+
     def test_a_norm_of_another_type_is_not_recorded(self):
         def clip(model):
             nn.utils.clip_grad_norm_(model.parameters(), 0.1, norm_type="inf")
