@@ -22,6 +22,7 @@
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/numbers.hpp"
+#include "training/environment.hpp"
 
 namespace {
 
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   }
   const int tensors = std::atoi(argv[1]), rounds = std::atoi(argv[3]);
   const std::int64_t elements = std::atoll(argv[2]);
+  plumbline::keep_freed_memory();  // as the trainers do
   at::set_num_threads(1);
   const at::NoGradGuard no_grad;
   const auto transport = plumbline::make_mpi_transport({std::chrono::minutes(2)});

@@ -17,6 +17,7 @@ UnitMeter::UnitMeter(MemoryMeter& meter, StepObserver* observer, DeferredWeights
     rows_[unit].microbatch = microbatch_;
     rows_[unit].unit = units_[unit];
   }
+  meter_.reset_peak(MemoryOwner::activations);  // an evaluation before this pass may have reached a higher one
 }
 
 void UnitMeter::note_peak() {

@@ -21,8 +21,9 @@ enum class MemoryOwner : std::uint8_t {
   tables,       ///< RoPE
   transport,    ///< send and receive buffers
   recorder,     ///< digests, dumps
+  checkpoint,   ///< the copy that a save in the background keeps
 };
-inline constexpr std::size_t memory_owners = 9;
+inline constexpr std::size_t memory_owners = 10;
 
 struct MemoryCount {
   std::int64_t live = 0;

@@ -32,13 +32,14 @@ void begin_step_memory(MemoryMeter& meter) {
 MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t activation_peak_bytes) {
   MemoryRow row;
   row.step = step;
-  row.peak_bytes = meter.total().peak;
+  const std::int64_t copied = meter.count(MemoryOwner::checkpoint).live;  // constant within a step
+  row.peak_bytes = meter.total().peak - copied;
   row.parameter_bytes = meter.count(MemoryOwner::parameters).live;
   row.gradient_bytes = meter.count(MemoryOwner::gradients).live;
   row.optimizer_bytes = meter.count(MemoryOwner::optimizer).live;
   row.activation_peak_bytes = activation_peak_bytes;
   row.buffer_bytes = meter.count(MemoryOwner::transport).peak;
-  row.live_bytes = meter.total().live;
+  row.live_bytes = meter.total().live - copied;
   row.table_bytes = meter.count(MemoryOwner::tables).live;
   row.data_bytes = meter.count(MemoryOwner::data).live;
   row.other_bytes = meter.count(MemoryOwner::other).live;

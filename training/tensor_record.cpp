@@ -54,15 +54,17 @@ Statistics survey(const at::Tensor& tensor, std::int64_t rows) {
   const std::int64_t width = rows == 0 ? 0 : tensor.numel() / rows;
   for (std::int64_t row = 0; row < rows; ++row) {
     std::int64_t nonzero = 0;
+    double squares = 0;  // of a row: one sum over all elements of a large embedding would lose its small ones
     for (std::int64_t column = 0; column < width; ++column, ++next) {
       const auto value = static_cast<double>(*next);
       const double size = std::abs(value);
-      all.sum_of_squares += value * value;
+      squares += value * value;
       all.max_abs = size > all.max_abs ? size : all.max_abs;
       nonzero += value != 0 ? 1 : 0;
       all.nan += std::isnan(value) ? 1 : 0;
       all.inf += std::isinf(value) ? 1 : 0;
     }
+    all.sum_of_squares += squares;
     all.nonzero += nonzero;
     all.nonzero_rows += nonzero > 0 ? 1 : 0;
   }

@@ -15,6 +15,7 @@ from .meshes import local
 
 OF_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 CHUNK_BYTES = 16 << 20  # largest part of a GPU tensor copied to the host at a time
+PART_ELEMENTS = 16 << 20  # of a tensor, widened to float64 at a time: a copy of a whole gradient of 128k x 8192 takes 8 GiB of a GPU that is full
 
 
 def is_torch(tensor: Any) -> bool:
@@ -121,23 +122,29 @@ def statistics(tensor: Any) -> Statistics:
 
 
 def _of_torch(tensor: Any) -> Statistics:
-    """In few passes: NaN and infinity are counted only if the norm is not finite."""
+    """In few passes, part by part: NaN and infinity are counted only if the part's norm is not finite."""
     import torch
 
     if tensor.numel() == 0:
         return Statistics(0.0, numpy.float32(0), 0, 0 if tensor.dim() == 2 else None, 0, 0)
-    wide = tensor.reshape(-1).double()
-    l2 = math.sqrt(float(torch.dot(wide, wide)))
-    nonzero = int(torch.count_nonzero(tensor))  # NaN counts as nonzero
-    rows = None
-    if tensor.dim() == 2:  # most matrices have no zero
-        rows = int(tensor.shape[0]) if nonzero == tensor.numel() else int((tensor != 0).any(dim=1).sum())
-    least, most = torch.aminmax(tensor)
-    with numpy.errstate(over="ignore"):  # float64 beyond float32
-        largest = numpy.float32(abs(float(torch.maximum(-least, most))))
-    if math.isfinite(l2):
-        return Statistics(l2, largest, nonzero, rows, 0, 0)
-    return Statistics(l2, largest, nonzero, rows, int(tensor.isnan().sum()), int(tensor.isinf().sum()))
+    lines = tensor.reshape(-1, tensor.shape[-1]) if tensor.dim() > 1 else tensor.reshape(-1)
+    squares, largest = 0.0, numpy.float32(0)
+    nonzero = rows = nan = inf = 0
+    for part in lines.split(max(1, PART_ELEMENTS * len(lines) // tensor.numel())):
+        wide = part.reshape(-1).double()
+        square = float(torch.dot(wide, wide))
+        squares += square
+        marked = int(torch.count_nonzero(part))  # NaN counts as nonzero
+        nonzero += marked
+        if tensor.dim() == 2:  # most matrices have no zero
+            rows += len(part) if marked == part.numel() else int((part != 0).any(dim=1).sum())
+        least, most = torch.aminmax(part)
+        with numpy.errstate(over="ignore"):  # float64 beyond float32
+            largest = numpy.maximum(largest, numpy.float32(abs(float(torch.maximum(-least, most)))))
+        if not math.isfinite(square):
+            nan += int(part.isnan().sum())
+            inf += int(part.isinf().sum())
+    return Statistics(math.sqrt(squares), largest, nonzero, rows if tensor.dim() == 2 else None, nan, inf)
 
 
 def number_text(value: Any) -> str:

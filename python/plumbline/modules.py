@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Units and parameters of torch modules, and the tensors of a call.
 
-A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model with parameters; of a child that is a list of
-modules, or holds one, its children instead, and of an nn.Sequential also those without parameters. Pass `units` to choose others.
+A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model that have parameters; of a child that is a list
+of modules, or holds one, its children instead. Pass `units` to choose others.
 
 Names are the model's own, without what torch's wrappers add (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
 `module.`).
@@ -80,13 +80,12 @@ def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
     def walk(module: torch.nn.Module, prefix: str) -> dict[str, torch.nn.Module]:
         found: dict[str, torch.nn.Module] = {}
-        in_turn = type(module).forward is torch.nn.Sequential.forward  # a stage may begin with any of them, also with an activation
         for name, child in _children_of(module):
             path, core = prefix + name, core_of(child)
             holds_a_list = any(_is_list(core_of(inner)) for part, inner in core.named_children() if part != "parametrizations")
             if _is_list(core) or (holds_a_list and not prefix):
                 found |= walk(core, path + ".")
-            elif in_turn or any(True for _ in child.parameters()):
+            elif any(True for _ in child.parameters()):
                 found[path] = child
         return found
 
@@ -176,6 +175,7 @@ def watch_stage(
         if own.setdefault(new, name) != name:
             raise ValueError(f"names= gives {new} to both {own[new]} and {name}")
     if units is None:
+        _note_beginning(record, number, core_of(module), list(found.values()))
         found = {_renamed_unit(names, number, unit, [name for name, _ in pairs]): inner for unit, inner in found.items()}
     else:
         chosen: dict[str, torch.nn.Module] = {}
@@ -190,11 +190,20 @@ def watch_stage(
     return found
 
 
+def _note_beginning(record: Record, number: int, stage: torch.nn.Module, units: list[torch.nn.Module]) -> None:
+    """Notes if what the stage receives goes through a module that is no unit, before the first unit: its boundary is then not that of the unit."""
+    first = next(stage.children(), None)
+    if number == 0 or not isinstance(stage, torch.nn.Sequential) or not units or first is None or first is units[0] or any(True for _ in first.parameters()):
+        return
+    kind = type(core_of(first)).__name__
+    record._not_recorded.note(f"stage {number} begins with {kind}, which has no parameters and so is no unit: list it in units= of this stage and of the one device's model")
+
+
 def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[str]) -> str:
     """The unit's new name, from that of its first parameter."""
-    if names is None:
+    first = next((name for name in parameters if name.startswith(unit + ".")), None)
+    if names is None or first is None:
         return unit
-    first = next((name for name in parameters if name.startswith(unit + ".")), unit + ".weight")  # also of a unit without parameters
     rest = first.removeprefix(unit)
     new = renamed(names, stage, first)
     return new.removesuffix(rest) if new.endswith(rest) else unit

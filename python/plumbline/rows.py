@@ -84,7 +84,7 @@ class Rows:
 
     def _keep(self, key: str, tensor: Any) -> None:
         if self.level == "dump":
-            self._dump[key] = tensor.detach().clone().cpu() if hasattr(tensor, "detach") else numpy.array(tensor)
+            self._dump[key] = tensor.detach().to("cpu", copy=True) if hasattr(tensor, "detach") else numpy.array(tensor)
 
     def end_step(self, name: str) -> None:
         """Writes the added rows, and the dump `name`: the step's number, or `initial`."""

@@ -70,7 +70,7 @@ class TrainersTest(unittest.TestCase):
         self.addCleanup(place.cleanup)
         self.folder = pathlib.Path(place.name)
 
-    def train(self, make, optimizer_of=lambda parameters: torch.optim.SGD(parameters, lr=0.1), update=None, recorded=True, **more):
+    def train(self, make, optimizer_of=lambda parameters: torch.optim.SGD(parameters, lr=0.1), update=None, recorded=True, units=None, **more):
         """Trains the model and returns the digests of its parameters. `update`: in place of the optimiser's step."""
         torch.manual_seed(2)
         model = make()
@@ -78,7 +78,7 @@ class TrainersTest(unittest.TestCase):
         if recorded:
             place = {"folder": self.folder / "one", "model": {}, "steps": STEPS, "microbatches": MICROBATCHES, "optimizer": optimizer}
             record = plumbline.Record(**(place | more))
-            plumbline.torch.watch_model(record, model)
+            plumbline.torch.watch_model(record, model, units)
         self.seen = io.StringIO()
         for step in range(STEPS):
             batch = torch.randn(4 * MICROBATCHES, SIZE, generator=torch.Generator().manual_seed(step))
@@ -124,15 +124,18 @@ class TrainersTest(unittest.TestCase):
     def test_units_are_not_found_within_parametrizations_and_repeat_in_lists(self):
         parametrized = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), nn.Linear(2, 2))
         self.assertEqual(plumbline.torch.units_of(parametrized), ["0", "1"])
-        self.assertEqual(plumbline.torch.units_of(with_a_shared_activation()), ["0", "1", "2", "3", "4"])
+        self.assertEqual(plumbline.torch.units_of(with_a_shared_activation()), ["0", "2", "4"])
         self.assertEqual(plumbline.torch.units_of(nn.ModuleDict({"layers": nn.ModuleList([nn.Linear(2, 2)] * 2)})), ["layers.0", "layers.1"])
 
-    def test_a_unit_without_parameters_is_renamed_as_one_with_them(self):
+    def test_a_stage_that_begins_with_a_module_without_parameters_is_noted(self):
         record = plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=None)
-        stage = nn.Sequential(nn.ReLU(), nn.Linear(2, 2))
-        later = lambda stage, name: f"{4 + int(name[0])}{name[1:]}"  # noqa: E731
-        plumbline.torch.watch_stage(record, 0, stage, names=later)
-        self.assertEqual(record.stages[0].units, ["4", "5"])
+        seen = io.StringIO()
+        with contextlib.redirect_stderr(seen):
+            for number in range(2):
+                plumbline.torch.watch_stage(record, number, nn.Sequential(nn.ReLU(), nn.Linear(2, 2), nn.Dropout()))
+                plumbline.torch.watch_stage(record, 2 + number, nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+        self.assertEqual([line.partition(", ")[0] for line in seen.getvalue().splitlines()], ["plumbline: stage 1 begins with ReLU"])
+        self.assertEqual([stage.units for stage in record.stages[:2]], [["1"], ["0"]])
 
     def test_a_unit_that_is_called_again_has_its_boundary_before_the_first_call(self):
         class Again(nn.Sequential):
@@ -141,7 +144,7 @@ class TrainersTest(unittest.TestCase):
 
         self.train(lambda: Again(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)))
         self.assertEqual(len(self.rows("boundaries", direction="forward")), STEPS * MICROBATCHES)
-        self.train(with_a_shared_activation, folder=self.folder / "shared")
+        self.train(with_a_shared_activation, units=["0", "1", "2", "3", "4"], folder=self.folder / "shared")
         shared = plumbline.read(self.folder / "shared").boundaries
         cuts = [row["cut"] for row in shared if (row["direction"], row["step"], row["microbatch"]) == ("forward", 0, 0)]
         self.assertEqual(cuts, ["1", "2", "3", "4"])

@@ -54,6 +54,27 @@ TEST_F(BackgroundSave, GivesTheSameCheckpoints) {
   EXPECT_EQ(train(3, true), expected);
 }
 
+TEST_F(BackgroundSave, LeavesTheMemoryOfARecordAsItIs) {
+  std::map<std::string, std::vector<std::string>> expected;
+  for (const bool background : {false, true}) {
+    ReferenceOptions options;
+    options.run_file = run_file(background);
+    options.record = folder_ / (background ? "recorded-b" : "recorded");
+    options.checkpoint.folder = folder_ / (background ? "saved-b" : "saved");
+    options.checkpoint.every = 1;
+    options.progress = false;
+    train_reference(options);
+    for (const std::string name : {"live_bytes", "peak_bytes"}) {
+      const auto found = column(options.record / "rank-0" / "memory.csv", name);
+      EXPECT_EQ(found.size(), 5U);
+      if (background) {
+        EXPECT_EQ(found, expected[name]) << name;
+      }
+      expected[name] = found;
+    }
+  }
+}
+
 /// A reference's state, after one step by its own count.
 struct OneState {
   explicit OneState(const TrainingRun& training)

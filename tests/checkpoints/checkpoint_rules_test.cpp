@@ -260,5 +260,13 @@ TEST_F(CheckpointRules, NamesARankThatDoesNotSeeRank0sFile) {
   EXPECT_NO_THROW(begin());
 }
 
+TEST_F(CheckpointRules, AFolderThatCannotBeMadeIsTheMachinesFault) {
+  TrainingRun training = load_training_run(run_file(), {});
+  training.run.checkpoint.folder = folder_.file("file", "in its place") / "c";
+  RankGroup alone;
+  EXPECT_THAT(error_of<SystemError>([&] { const Checkpoints checkpoints(training, alone); }),
+              HasSubstr("the folder cannot be created"));
+}
+
 }  // namespace
 }  // namespace plumbline

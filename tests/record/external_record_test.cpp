@@ -147,6 +147,13 @@ TEST(TensorStatistics, OfEachDtype) {
   EXPECT_THROW(tensor_statistics("int64", {1}, std::as_bytes(std::span(wide))), std::logic_error) << "of whole numbers";
 }
 
+TEST(TensorStatistics, LoseNoSmallElementsOfALargeMatrix) {
+  std::vector<double> embedding(1000000, 1e-9);
+  embedding[0] = 1;
+  const auto bytes = std::as_bytes(std::span(embedding));
+  EXPECT_NEAR(tensor_statistics("float64", {1000, 1000}, bytes).l2, 1 + 0.5e-12, 0.1e-12);
+}
+
 TEST(TensorStatistics, RowsOfAMatrixAreCountedOneByOne) {
   const std::array<float, 6> values_of_rows{0, 0, 0, 3, 0, 0};
   const auto bytes = std::as_bytes(std::span(values_of_rows));

@@ -60,5 +60,16 @@ TEST_F(MeasuredPass, KeepsTheForwardPeakUntilCollected) {
   EXPECT_EQ(measured_.collect_peak(), 40 + 4000);
 }
 
+TEST_F(MeasuredPass, LeavesOutWhatRanBeforeIt) {
+  numbers(5000);  // as an evaluation of a longer microbatch does
+
+  UnitMeter later(meter_, nobody_, units_, 1, 0);
+  later.before_unit(0, passed_);
+  passed_ = numbers(10);
+  later.after_unit(0, passed_);
+
+  EXPECT_EQ(later.collect_peak(), 40);
+}
+
 }  // namespace
 }  // namespace plumbline

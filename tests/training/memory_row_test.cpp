@@ -29,6 +29,7 @@ TEST(MemoryRow, HasLiveBytesByOwner) {
   const at::Tensor kept[] = {bytes(MemoryOwner::parameters, 1),  bytes(MemoryOwner::gradients, 20),
                              bytes(MemoryOwner::optimizer, 300), bytes(MemoryOwner::tables, 4000),
                              bytes(MemoryOwner::data, 50000),    bytes(MemoryOwner::other, 600000)};
+  const at::Tensor copied = bytes(MemoryOwner::checkpoint, 7000000);
 
   const MemoryRow row = memory_row(meter, 7, 5);
 
@@ -40,6 +41,7 @@ TEST(MemoryRow, HasLiveBytesByOwner) {
   EXPECT_EQ(row.data_bytes, 50000);
   EXPECT_EQ(row.other_bytes, 600000);
   EXPECT_EQ(row.live_bytes, 654321);
+  EXPECT_EQ(row.peak_bytes, 654321);
   EXPECT_EQ(row.activation_peak_bytes, 5);
 }
 

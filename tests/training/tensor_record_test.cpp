@@ -2,6 +2,7 @@
 #include "training/tensor_record.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +50,12 @@ TEST(DescribeTensor, DescribesAMatrix) {
   EXPECT_EQ(row.nan, 0);
   EXPECT_EQ(row.inf, 0);
   EXPECT_EQ(row.digest, digest(tensor_of({3, 0, 0, 0, -4, 0}, {3, 2}, at::kFloat)));
+}
+
+TEST(DescribeTensor, LosesNoSmallElementsOfALargeMatrix) {
+  const at::Tensor embedding = at::full({1000, 1000}, 1e-9, at::kDouble);
+  embedding[0][0] = 1;
+  EXPECT_NEAR(describe(embedding).l2, 1 + 0.5e-12, 0.1e-12) << "the square of each is below half an ULP of their sum";
 }
 
 TEST(DescribeTensor, CountsRowsOfMatricesOnly) {

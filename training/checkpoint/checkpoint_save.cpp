@@ -142,7 +142,7 @@ void CheckpointSave::start(const TrainState& state, bool in_background) {
 
 NamedTensors CheckpointSave::copied(const NamedTensors& tensors, std::size_t& next) {
   const at::NoGradGuard no_grad;
-  const MemoryScope scope(MemoryOwner::recorder);
+  const MemoryScope scope(MemoryOwner::checkpoint);
   NamedTensors copies;
   for (const auto& [name, value] : tensors) {
     if (next == copies_.size()) {

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training),
       group_(group),
-      signal_(group.size() == 1),
+      signal_(group.size() == 1 || training.run.pipeline.transport == "threads"),
       save_(*training.run.checkpoint.folder, training, group) {
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
@@ -29,20 +29,20 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
       word = new_run_id();
       write_file(seen, word);
     });
-    if (failed) failure = failed->words;
+    if (failed) failure = std::to_string(static_cast<int>(failed->code)) + failed->words;
   }
   failure = group.broadcast(failure);
+  if (!failure.empty()) throw Error(static_cast<ExitCode>(failure.front() - '0'), failure.substr(1));
   word = group.broadcast(word);
   std::string local;
-  if (failure.empty() && (!path_exists(seen) || read_file(seen) != word)) {
+  if (!path_exists(seen) || read_file(seen) != word) {
     local = folder.string() + ": rank " + std::to_string(group.rank()) +
             " does not see what rank 0 wrote there; name a folder that all machines share";
   }
   local = group.first_nonempty(local);
-  if (failure.empty()) failure = local;
   std::error_code ignored;
   if (group.rank() == 0) fs::remove(seen, ignored);
-  if (!failure.empty()) throw InputError(failure);
+  if (!local.empty()) throw InputError(local);
 }
 
 bool Checkpoints::step_ended(const TrainState& state) {

@@ -36,19 +36,27 @@ class FirstMoments {
       const double factor = form_.adamw ? 1 - form_.scaling(form_.beta1) : 1;
       const double decay = form_.adamw ? 0 : form_for(form_, row.shape).weight_decay;
       size(place, "l2", factor * coefficient_ * gradient->l2, decay * parameter->l2, row.l2);
-      size(place, "max_abs", factor * coefficient_ * static_cast<double>(gradient->max_abs),
-           decay * static_cast<double>(parameter->max_abs), static_cast<double>(row.max_abs));
+      max_abs(place, factor * coefficient_ * static_cast<double>(gradient->max_abs),
+              decay * static_cast<double>(parameter->max_abs));
     } else if (row.kind == "moment2") {
       const double largest = coefficient_ * static_cast<double>(gradient->max_abs);
-      size(place, "max_abs", (1 - form_.scaling(form_.beta2)) * largest * largest, 0, static_cast<double>(row.max_abs));
+      max_abs(place, (1 - form_.scaling(form_.beta2)) * largest * largest, 0);
     }
   }
 
  private:
+  /// A float64 may be smaller than all numbers of the recorded float32, or larger.
+  void max_abs(const TensorPlace& place, double expected, double unknown_part) {
+    const auto got = static_cast<double>(place.row->max_abs);
+    const bool both_overflow = std::isinf(got) && std::isinf(rounded(Storage::float32, expected));
+    size(place, "max_abs", both_overflow ? got : expected, unknown_part, got, smallest(Storage::float32));
+  }
+
   /// `unknown_part`: the size of a term whose direction the tables do not show.
-  void size(const TensorPlace& place, const std::string& what, double expected, double unknown_part, double got) {
+  void size(const TensorPlace& place, const std::string& what, double expected, double unknown_part, double got,
+            double recorded_error = 0) {
     audit_.count("numbers");
-    const double tiny = root_of_elements_ * 4 * (smallest(storage_) + smallest(computed_in(storage_)));
+    const double tiny = root_of_elements_ * 4 * (smallest(storage_) + smallest(computed_in(storage_))) + recorded_error;
     // a square has twice the relative error
     const double error = unknown_part + 2 * relative_error(storage_) * (expected + unknown_part) + tiny;
     if (std::abs(got - expected) <= error) return;

@@ -121,6 +121,22 @@ TEST(AtRealSize, AFirstMomentFollowsFromItsGradient) {
   }
 }
 
+TEST(AtRealSize, AMomentInFloat64MayHaveALargestElementThatNoFloat32Holds) {
+  struct Case {
+    float gradient, moment1, moment2, wrong;
+  };
+  for (const auto& [gradient, moment1, moment2, wrong] :
+       {Case{1e-22F, 1e-23F, 0, 3e-45F}, Case{1e20F, 1e19F, INFINITY, 3e38F}}) {
+    RealSize run("float64", "pipeline", 1);
+    run.row("gradient", embedding).max_abs = gradient;
+    run.row("moment1", embedding).max_abs = moment1;
+    run.row("moment2", embedding).max_abs = moment2;
+    EXPECT_EQ(run.found(audit_first_moments), 0U) << gradient;
+    run.row("moment2", embedding).max_abs = wrong;
+    EXPECT_EQ(run.found(audit_first_moments), 1U) << gradient;
+  }
+}
+
 // Its sizes grow as the root of the elements on both sides, so that what a tensor may keep does not depend on its size.
 TEST(AtRealSize, ATensorThatTheStepMovesHasOtherBits) {
   for (const char* kind : {"moment1", "parameter"}) {
