@@ -180,6 +180,7 @@ class Events(Settings):
                 continue
             added = [name for name, _ in stage.parameters if name not in before]
             if added:
-                self._not_recorded.note(f"{', '.join(added)} was added {when}: only parameters that a model has from the start on can be judged")
+                words = "only parameters that a model has from the start on can be judged"
+                self._not_recorded.note(f"{', '.join(added)} was added {when}: {words}")
             else:
                 self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser created before still holds the old ones")

@@ -55,8 +55,9 @@ def require_rates(optimizers: list[Any]) -> None:
     for one in optimizers:
         groups = getattr(one, "param_groups", None) or [getattr(one, "defaults", {})]
         if not all("lr" in group for group in groups):
-            words = "give optimizer= its name and rate instead, as {'name': 'mine', 'learning_rate': 0.1}, and call record.gradients() and record.learning_rate()"
-            raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimisers of torch.optim have: {words} in each step")
+            instead = "give optimizer= its name and rate instead, as {'name': 'mine', 'learning_rate': 0.1}"
+            words = f"{instead}, and call record.gradients() and record.learning_rate() in each step"
+            raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimisers of torch.optim have: {words}")
 
 
 def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
