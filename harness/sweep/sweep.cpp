@@ -73,13 +73,10 @@ class Sweep {
         finish();
       } catch (const Error&) {
       }
-      const std::string words = fmt::format(
-          "{}. {} of {} cases are finished and kept; continue with:\n{}", stopped_by_, cells_.size(),
-          plan_.cells.size(), wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
-      if (error.code() == ExitCode::bad_input) throw InputError(words);
-      throw SystemError(words);
+      if (error.code() == ExitCode::bad_input) throw InputError(and_how_to_continue(stopped_by_));
+      throw SystemError(and_how_to_continue(stopped_by_));
     }
-    const Verdict verdict = finish();
+    const Verdict verdict = finished();
     if (!plan_.cells.empty() && without_machine_.size() == plan_.cells.size())
       throw SystemError(fmt::format("no case of the sweep could run on this machine: {}; report: {}",
                                     without_machine_.front(), (folder_.path() / "report.html").string()));
@@ -87,6 +84,20 @@ class Sweep {
   }
 
  private:
+  std::string and_how_to_continue(const std::string& why) const {
+    return fmt::format("{}. {} of {} cases are finished and kept; continue with:\n{}", why, cells_.size(),
+                       plan_.cells.size(),
+                       wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
+  }
+
+  Verdict finished() {
+    try {
+      return finish();
+    } catch (const SystemError& error) {  // the disk is full
+      throw SystemError(and_how_to_continue(error.what()));
+    }
+  }
+
   static std::vector<RunSize> sizes_of(const SweepFile& file, const SweepPlan& plan) {
     std::vector<RunSize> sizes;
     for (const auto& reference : plan.references) sizes.push_back(run_size(file, reference));

@@ -126,6 +126,14 @@ TEST_F(SweepFailures, AJudgeThatRefusesARecordStopsTheSweepAndKeepsWhatWasJudged
   EXPECT_TRUE(read_verdict(out_ / "cells/b-1f1b-w1/cell.json").holds);
 }
 
+TEST_F(SweepFailures, AReportThatCannotBeWrittenKeepsAllCases) {
+  services_.write_reports = [](const fs::path&) { throw SystemError("report.html: cannot be written"); };
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+              AllOf(HasSubstr("report.html: cannot be written. 4 of 4 cases are finished and kept; continue with:"),
+                    HasSubstr("--resume")));
+}
+
 TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
   sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
   behave(
