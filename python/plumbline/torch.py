@@ -82,8 +82,9 @@ class _Boundary(torch.autograd.Function):
 
 
 def _continued(tensor: torch.Tensor) -> bool:
-    """Gives the tensor a new node, unless torch refuses it: for leaves, views, and tensors of another class."""
-    if type(tensor) is not torch.Tensor or tensor.is_leaf or tensor._is_view():
+    """Gives the tensor a new node, unless torch refuses it, for leaves, views, and tensors of another class, or the trainer retains the gradient of
+    all its uses."""
+    if type(tensor) is not torch.Tensor or tensor.is_leaf or tensor._is_view() or tensor.retains_grad:
         return False
     with torch.autograd._unsafe_preserve_version_counter(tensor):  # its values do not change, so that earlier functions may still use it
         _Boundary.apply(tensor)

@@ -121,6 +121,23 @@ class TrainersTest(unittest.TestCase):
         of_one_stage = self.rows("boundaries", step=0, microbatch=0, direction="backward", cut="layers.0")
         self.assertEqual([row["digest"] for row in of_one_stage], [plumbline.digest(received.grad)])
 
+    def test_a_gradient_that_the_trainer_retains_is_that_of_all_uses(self):
+        def retained(recorded):
+            torch.manual_seed(2)
+            model, kept = Residuals(), []
+            model.first.register_forward_hook(lambda module, inputs, output: (kept.append(output), output.retain_grad())[1])
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            record = plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=optimizer) if recorded else None
+            if record:
+                plumbline.torch.watch_model(record, model)
+            batch = torch.ones(4, SIZE)
+            with record.step(batch) if record else contextlib.nullcontext():
+                model(batch).square().mean().backward()
+                optimizer.step()
+            return plumbline.digest(kept[0].grad)
+
+        self.assertEqual(retained(False), retained(True))
+
     def test_units_are_not_found_within_parametrizations_and_repeat_in_lists(self):
         parametrized = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), nn.Linear(2, 2))
         self.assertEqual(plumbline.torch.units_of(parametrized), ["0", "1"])
