@@ -50,8 +50,7 @@ def watch_model(
     for unit in units or ():
         module_at(model, unit)  # raises for a unit that the model does not have
     found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
-    calls = _Calls(record, crossing)
-    calls.first = next(iter(found), None)
+    calls = _Calls(record, crossing, next(iter(found), None))
     kinds = ("actions", "boundaries")
 
     def add_hooks() -> None:
@@ -94,12 +93,12 @@ def _continued(tensor: torch.Tensor) -> bool:
 class _Calls:
     """Counts and records the model's calls within a step."""
 
-    def __init__(self, record: Record, crossing: Callable[[str, Any, Any], list[torch.Tensor]]) -> None:
-        self.record, self.crossing, self.step, self.microbatch = record, crossing, -1, 0
-        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call, by id: each boundary tensor, and it or its latest view
+    def __init__(self, record: Record, crossing: Callable[[str, Any, Any], list[torch.Tensor]], first: str | None) -> None:
+        """`first`: the model's first unit."""
+        self.record, self.crossing, self.first, self.step, self.microbatch = record, crossing, first, -1, 0
+        self.passed: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call, by id: each boundary tensor, and what its last unit got: it or a view
         self.row: list[Any] | None = None
         self.inside = False
-        self.first: str | None = None  # the model's first unit
         self.cuts: set[str] = set()  # units that this call has reached: of one that is called again, the boundary is before its first call
 
     def begin(self, module: Any, args: Any) -> None:
@@ -119,7 +118,7 @@ class _Calls:
         if not self.inside:
             return
         self.inside = False
-        self.views = {}
+        self.passed = {}
         self.record._attempt_end(self.row)
         first = next((tensor for tensor in tensors_in(output) if tensor.requires_grad), None)
         if first is not None:
@@ -152,24 +151,24 @@ class _Calls:
         def record_gradients(gradients: Sequence[torch.Tensor | None]) -> None:
             self.record._not_recorded.attempt("boundaries", lambda: self.record.computed(unit, "backward", microbatch, as_one(gradients)))
 
-        if not torch.is_grad_enabled():  # a reentrant checkpoint builds the graph later, without the views
+        if not torch.is_grad_enabled():  # a reentrant checkpoint builds the graph later, without these nodes
             torch.autograd.graph.register_multi_grad_hook(carrying, record_gradients)
             return None
         once = Counter(id(tensor) for tensor in carrying)
-        views = [self._from_here(tensor, once[id(tensor)] == 1) for tensor in carrying]
-        torch.autograd.graph.register_multi_grad_hook(views, record_gradients)
+        passed = [self._from_here(tensor, once[id(tensor)] == 1) for tensor in carrying]
+        torch.autograd.graph.register_multi_grad_hook(passed, record_gradients)
         places: dict[int, list[torch.Tensor]] = {}
-        for tensor, view in zip(carrying, views):
-            self.views[id(tensor)] = (tensor, view)  # keeps the tensor alive, so that its id is not reused
-            places.setdefault(id(tensor), []).append(view)
+        for tensor, given in zip(carrying, passed):
+            self.passed[id(tensor)] = (tensor, given)  # keeps the tensor alive, so that its id is not reused
+            places.setdefault(id(tensor), []).append(given)
         return _replaced(args, places), {name: _replaced(value, places) for name, value in kwargs.items()}
 
     def _from_here(self, tensor: torch.Tensor, once: bool) -> torch.Tensor:
-        """What stands for the tensor from this boundary on: itself, unless it needs a node of its own that it cannot get. If it was a boundary tensor
-        before (passed around a unit), that is a view of its latest view."""
-        known, (_, latest) = id(tensor) in self.views, self.views.get(id(tensor), (tensor, tensor))
-        if once and (_continued(tensor) or not known):
+        """What the unit gets: the tensor itself, with a node of its own from here on if it can get one. If it cannot and was a boundary tensor before
+        (passed around a unit), or the call has it more than once, a view of what was passed last."""
+        if once and (_continued(tensor) or id(tensor) not in self.passed):
             return tensor
+        _, latest = self.passed.get(id(tensor), (tensor, tensor))
         return latest.view_as(latest)
 
 
@@ -188,7 +187,7 @@ def _is_tuple(values: Any) -> bool:
 
 
 def _replaced(values: Any, places: dict[int, list[torch.Tensor]]) -> Any:
-    """`values` with the tensors of these ids replaced by their views; a tensor with several views gets another one at each occurrence."""
+    """`values` with the tensors of these ids replaced by what is passed for them; a tensor with several views gets another one at each occurrence."""
     if isinstance(values, torch.Tensor):
         views = places.get(id(values), [values])
         return views.pop(0) if len(views) > 1 else views[0]
