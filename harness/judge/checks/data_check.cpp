@@ -129,9 +129,10 @@ class DataCheck : public StepCheck {
     of_reference_.conclude(builder_);
     of_candidate_.conclude(builder_);
     const auto all = evidence_.steps() * evidence_.own_microbatches();
+    const auto& mesh = evidence_.candidate.manifest.mesh;
     std::vector<std::string> seen;
-    // A replica's part of the step may have no valid label.
-    if (!evidence_.candidate.manifest.part_of_step()) seen.push_back("distinct_microbatches");
+    // One of several replicas may have no valid label.
+    if (!mesh || mesh->replicas.size() == 1) seen.push_back("distinct_microbatches");
     return builder_.conclude(quantity(all, "microbatch") + " with the same ids and labels in both records",
                              {{"microbatches", all}}, seen);
   }

@@ -82,6 +82,17 @@ TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
                     .compared.at("tensors"));
 }
 
+TEST_F(Replicas, OneWithoutAnyValidLabelHoldsInItsData) {
+  in_both(1, [](SyntheticRun& run) {
+    for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) row.valid_tokens = 0;
+    for (StepRow& row : run.rows(&RankRecord::steps)) row.live_tokens = row.valid_tokens = 0;
+  });
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_EQ(result_of(cell, "data").outcome, Outcome::holds) << result_of(cell, "data").reason;
+}
+
 TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
   tensor_row(candidates_[1], 1, "gradient", "model.norm.weight").digest = other_digest;
 
