@@ -60,6 +60,9 @@ std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange unit
   return parameters;
 }
 
+/// What separate tensors begin at a multiple of: at other alignments kernels may compute other bits.
+constexpr std::size_t buffer_alignment = 64;
+
 }  // namespace
 
 LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device)
@@ -96,15 +99,29 @@ void LlamaSlice::round_masters() const {
 }
 
 void LlamaSlice::allocate_gradients() {
+  const auto has_gradient = [](const Parameter& each) {
+    return each.gradient_sum.defined() || each.value.grad().defined();
+  };
+  if (parameters_.empty() || has_gradient(parameters_.front())) return;
+  const auto in_buffer = [](const Parameter& each) { return each.trained().nbytes() % buffer_alignment == 0; };
+  std::int64_t elements = 0;
+  for (const Parameter& each : parameters_) elements += in_buffer(each) ? each.trained().numel() : 0;
+  const at::Tensor buffer = at::zeros({elements}, parameters_.front().trained().options());
+  std::int64_t begin = 0;
   for (Parameter& parameter : parameters_) {
-    if (parameter.master.defined()) {
-      if (parameter.gradient_sum.defined()) continue;
-      parameter.gradient_sum = at::zeros_like(parameter.master);
-      add_gradients_into(parameter.value, parameter.gradient_sum);
-      continue;
+    const at::Tensor trained = parameter.trained().detach();
+    at::Tensor gradient;
+    if (in_buffer(parameter)) {
+      gradient = buffer.narrow(0, begin, trained.numel()).view(trained.sizes());
+      begin += trained.numel();
+    } else {
+      gradient = at::zeros_like(trained);
     }
-    if (!parameter.value.grad().defined()) {
-      parameter.value.mutable_grad() = at::zeros_like(parameter.value.detach());
+    if (parameter.master.defined()) {
+      parameter.gradient_sum = gradient;
+      add_gradients_into(parameter.value, gradient);
+    } else {
+      parameter.value.mutable_grad() = gradient;
     }
   }
 }

@@ -4,7 +4,6 @@
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/add.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -20,6 +19,28 @@ BucketPart bucket_part(std::int64_t elements, int replica, int replicas) {
   return {elements * replica / replicas, elements * (replica + 1) / replicas};
 }
 
+std::vector<at::Tensor> gradient_runs(const TrainState& state) {
+  std::vector<at::Tensor> runs;
+  at::Tensor first;  // of the run
+  std::int64_t elements = 0;
+  const auto end_run = [&] {
+    if (first.defined()) runs.push_back(first.as_strided({elements}, {1}));
+  };
+  for (const TrainedParameter& parameter : state.parameters) {
+    const at::Tensor gradient = parameter.gradient();
+    if (!gradient.is_contiguous()) throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
+    if (!first.defined() || !first.is_alias_of(gradient) ||
+        first.storage_offset() + elements != gradient.storage_offset()) {
+      end_run();
+      first = gradient;
+      elements = 0;
+    }
+    elements += gradient.numel();
+  }
+  end_run();
+  return runs;
+}
+
 ReplicaGroup::ReplicaGroup(Transport& world, int ranks, at::Device device)
     : world_(world),
       ranks_(ranks),
@@ -28,37 +49,17 @@ ReplicaGroup::ReplicaGroup(Transport& world, int ranks, at::Device device)
       replicas_(world.world_size() / ranks),
       messages_(world, device) {}
 
-std::vector<ReplicaGroup::Bucket> ReplicaGroup::buckets_of(const TrainState& state) const {
+std::vector<ReplicaGroup::Bucket> ReplicaGroup::buckets_of(const TrainState& state) {
   std::vector<Bucket> buckets;
-  const auto begin_bucket = [&]() -> std::size_t {
-    buckets.emplace_back().number = static_cast<std::int32_t>(buckets.size()) - 1;
-    return buckets.size() - 1;
-  };
-  const auto add_to = [](Bucket& bucket, const at::Tensor& view) {
-    bucket.views.push_back(view);
-    bucket.size += view.numel();
-  };
-  std::optional<std::size_t> of_small;  // the bucket that the next small gradient is copied into
-  for (const TrainedParameter& parameter : state.parameters) {
-    const at::Tensor gradient = parameter.gradient();
-    if (!gradient.is_contiguous()) throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
-    const at::Tensor flat = gradient.view({-1});
-    const auto element_bytes = static_cast<std::int64_t>(flat.element_size());
-    if (flat.numel() * element_bytes < copied_bytes) {
-      if (!of_small || buckets[*of_small].size * element_bytes + copied_bytes > bucket_bytes) of_small = begin_bucket();
-      add_to(buckets[*of_small], flat);
-      continue;
-    }
-    const std::int64_t most = bucket_bytes / element_bytes;
-    for (std::int64_t begin = 0; begin < flat.numel(); begin += most) {
-      add_to(buckets[begin_bucket()], flat.narrow(0, begin, std::min(most, flat.numel() - begin)));
-    }
+  for (const at::Tensor& run : gradient_runs(state)) {
+    const std::int64_t most = bucket_bytes / static_cast<std::int64_t>(run.element_size());
+    for (const at::Tensor& flat : run.split(most)) buckets.push_back({static_cast<std::int32_t>(buckets.size()), flat});
   }
   return buckets;
 }
 
 at::Tensor ReplicaGroup::part_of(const Bucket& bucket, int replica) const {
-  const BucketPart part = bucket_part(bucket.size, replica, replicas_);
+  const BucketPart part = bucket_part(bucket.flat.numel(), replica, replicas_);
   return bucket.flat.narrow(0, part.begin, part.end - part.begin);
 }
 
@@ -69,7 +70,6 @@ void ReplicaGroup::wait_for_sends(Bucket& bucket) {
 
 /// Every replica gets its part of this rank's gradients.
 void ReplicaGroup::hand_out(Bucket& bucket, const ReplicaMessages::About& about) {
-  bucket.flat = bucket.views.size() == 1 ? bucket.views.front() : at::cat(bucket.views);
   const std::int64_t own = part_of(bucket, replica_).numel();
   for (int replica = 0; replica < replicas_; ++replica) {
     if (replica == replica_) continue;
@@ -112,12 +112,7 @@ void ReplicaGroup::add(Bucket& bucket, const ReplicaMessages::About& about) {
 void ReplicaGroup::take(Bucket& bucket) {
   for (ReplicaMessages::InProgress& receive : bucket.receives) messages_.wait(receive);
   wait_for_sends(bucket);
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; bucket.views.size() > 1 && i < bucket.views.size(); ++i) {
-    bucket.views[i].copy_(bucket.flat.narrow(0, begin, bucket.views[i].numel()));
-    begin += bucket.views[i].numel();
-  }
-  bucket = {};
+  bucket.receives.clear();
 }
 
 void ReplicaGroup::sum_gradients(std::int64_t step, std::int32_t stage, const TrainState& state) {
@@ -129,7 +124,7 @@ void ReplicaGroup::sum_gradients(std::int64_t step, std::int32_t stage, const Tr
   };
   std::vector<std::int64_t> begins = {0};  // bytes of the buckets before each, and of all
   for (const Bucket& bucket : buckets) {
-    begins.push_back(begins.back() + bucket.size * static_cast<std::int64_t>(bucket.views.front().element_size()));
+    begins.push_back(begins.back() + static_cast<std::int64_t>(bucket.flat.nbytes()));
   }
   // Buckets ahead and behind, so that messages are on their way while gradients are added.
   std::size_t handed_out = 0, taken = 0;

@@ -17,13 +17,15 @@ struct BucketPart {
 };
 BucketPart bucket_part(std::int64_t elements, int replica, int replicas);
 
+/// The gradients without their shapes, in order; those that follow each other in memory are one tensor. Throws
+/// std::logic_error for a gradient that is not contiguous.
+std::vector<at::Tensor> gradient_runs(const TrainState& state);
+
 class ReplicaGroup {
  public:
-  /// Largest size of what is exchanged at once; a larger gradient is exchanged in pieces. About as many bytes are on
-  /// their way before the bucket that is added, and behind it.
+  /// Largest size of what is exchanged at once, a piece of a run of gradients. About as many bytes are on their way
+  /// before the bucket that is added, and behind it.
   static constexpr std::int64_t bucket_bytes = std::int64_t{4} << 20;
-  /// Smaller gradients are copied into buckets together; a larger one is a bucket itself.
-  static constexpr std::int64_t copied_bytes = std::int64_t{64} << 10;
 
   /// `world`: of all replicas, each with `ranks` ranks; it must outlive this object.
   ReplicaGroup(Transport& world, int ranks, at::Device device);
@@ -44,12 +46,10 @@ class ReplicaGroup {
  private:
   struct Bucket {
     std::int32_t number = 0;
-    std::vector<at::Tensor> views;  ///< of the gradients that it is made of
-    std::int64_t size = 0;          ///< elements
-    at::Tensor flat;                ///< the view, or a copy of several
+    at::Tensor flat;
     std::vector<ReplicaMessages::InProgress> sends = {}, receives = {};
   };
-  std::vector<Bucket> buckets_of(const TrainState& state) const;
+  static std::vector<Bucket> buckets_of(const TrainState& state);
   int peer(int replica) const { return replica * ranks_ + rank_; }
   void hand_out(Bucket& bucket, const ReplicaMessages::About& about);
   void add(Bucket& bucket, const ReplicaMessages::About& about);

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <set>
 #include <stdexcept>
 
 #include "model/initialise.hpp"
@@ -121,6 +123,23 @@ TEST(LlamaSlice, GradientsAreAllocatedOnRequestAndKept) {
     EXPECT_EQ(parameter.value.grad().count_nonzero().item<std::int64_t>(), 0);
     EXPECT_FALSE(parameter.value.grad().requires_grad());
   }
+}
+
+/// So kernels compute the same bits, and a slice's gradients travel together.
+TEST(LlamaSlice, GradientsShareABufferInWhichEachIsAlignedAsOnItsOwn) {
+  LlamaSlice slice(small_config({{"hidden_size", 24}}), {0, 6}, at::kFloat);
+  slice.allocate_gradients();
+  const at::Tensor first = slice.parameters().front().value.grad();
+  std::set<bool> kinds;
+  for (const Parameter& parameter : slice.parameters()) {
+    const at::Tensor gradient = parameter.value.grad();
+    const bool whole = gradient.nbytes() % 64 == 0;
+    kinds.insert(whole);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(gradient.const_data_ptr()) % 64, 0U) << parameter.name;
+    EXPECT_EQ(gradient.is_alias_of(first), whole) << parameter.name;
+    EXPECT_TRUE(gradient.is_contiguous());
+  }
+  EXPECT_EQ(kinds.size(), 2U) << "sizes of both kinds";
 }
 
 TEST(LlamaSlice, AnEmptySliceReturnsItsInput) {

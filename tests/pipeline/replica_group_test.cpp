@@ -3,11 +3,14 @@
 
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,16 +22,17 @@
 namespace plumbline {
 namespace {
 
-/// Below, at and above the size of a bucket, and more small tensors than one holds.
+/// Below, at and above the size of a bucket, and small tensors that are more than one together.
 const std::vector<std::vector<std::int64_t>> sizes = [] {
   std::vector<std::vector<std::int64_t>> made = {{1}, {7, 3}, {1 << 20, 1}, {5}, {2'100'000}, {2}};
   made.resize(made.size() + 140, {16'000});
   return made;
 }();
 
-/// With gradients out of `random`, at other places and of other sizes for each seed.
+/// With gradients out of `random`, at other places and of other sizes for each seed. The small ones are in one buffer.
 TrainState state_of(const at::Tensor& random, std::int64_t seed, at::ScalarType dtype) {
   TrainState state;
+  at::Tensor buffer = at::zeros({140 * 16'000}, dtype);
   for (const auto& size : sizes) {
     const auto number = static_cast<std::int64_t>(state.parameters.size());
     TrainedParameter parameter;
@@ -36,6 +40,10 @@ TrainState state_of(const at::Tensor& random, std::int64_t seed, at::ScalarType 
     parameter.value = at::zeros(size, dtype);
     const at::Tensor own = random.narrow(0, 101 * number + seed, parameter.value.numel()).view(size);
     parameter.value.mutable_grad() = (own * (1 + static_cast<double>(seed) / 7)).to(dtype);
+    if (number >= 6) {
+      const at::Tensor gradient = buffer.narrow(0, (number - 6) * 16'000, 16'000);
+      parameter.value.mutable_grad() = gradient.copy_(parameter.value.grad());
+    }
     state.parameters.push_back(std::move(parameter));
   }
   return state;
@@ -51,6 +59,33 @@ TrainState copy_of(const TrainState& state) {
     copy.parameters.push_back(std::move(parameter));
   }
   return copy;
+}
+
+TEST(GradientRuns, JoinWhatFollowsInMemory) {
+  const at::Tensor buffer = at::arange(10, at::kFloat), other = at::zeros({2});
+  TrainState state;
+  const auto add = [&](const at::Tensor& gradient) {
+    TrainedParameter parameter;
+    parameter.value = at::zeros_like(gradient);
+    parameter.value.mutable_grad() = gradient;
+    state.parameters.push_back(std::move(parameter));
+  };
+  add(buffer.narrow(0, 0, 4).view({2, 2}));
+  add(buffer.narrow(0, 4, 2));
+  add(buffer.narrow(0, 7, 3));  // after a gap
+  add(other);
+  add(buffer.narrow(0, 6, 1));  // not after `other`
+
+  const auto runs = gradient_runs(state);
+
+  ASSERT_EQ(runs.size(), 4U);
+  EXPECT_TRUE(runs[0].equal(buffer.narrow(0, 0, 6)));
+  EXPECT_EQ(runs[0].data_ptr(), buffer.data_ptr());
+  EXPECT_TRUE(runs[1].equal(buffer.narrow(0, 7, 3)));
+  EXPECT_TRUE(runs[2].is_same_size(other));
+  EXPECT_EQ(runs[3].numel(), 1);
+  add(at::zeros({2, 2}).t());
+  EXPECT_THROW(gradient_runs(state), std::logic_error);
 }
 
 class ReplicaGroupTest : public ::testing::TestWithParam<std::tuple<int, at::ScalarType>> {};

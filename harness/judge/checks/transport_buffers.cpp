@@ -50,12 +50,12 @@ class TransportBuffersPart : public MemoryPart {
   }
 
  private:
-  /// Of three buckets of gradients each, what is sent and what is received; and the losses of the step.
+  /// What is received of three buckets of gradients, and the losses of the step.
   std::int64_t between_replicas(const MemoryRow& row) const {
     const Manifest& manifest = evidence_.candidate.manifest;
     if (!manifest.part_of_step()) return 0;
     constexpr std::int64_t buckets = 3, bucket_bytes = std::int64_t{4} << 20, loss_bytes = 4;
-    return 2 * std::min(row.gradient_bytes.value_or(0), buckets * bucket_bytes) +
+    return std::min(row.gradient_bytes.value_or(0), buckets * bucket_bytes) +
            2 * loss_bytes * manifest.microbatches_of_step();
   }
 
