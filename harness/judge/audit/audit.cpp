@@ -152,7 +152,9 @@ Audit RecordAudit::conclude() {
       not_audited("values: the recorder could not see everything that updates are computed from");
   }
   if (dump_bytes_ > options_.most_dump_bytes)
-    not_audited(fmt::format("values: the dumps have {} bytes, more than {}", dump_bytes_, options_.most_dump_bytes));
+    not_audited(
+        fmt::format("values: the dumps have {} bytes, more than {}; plumbline record check --large-dumps reads them",
+                    dump_bytes_, options_.most_dump_bytes));
   if (updates_missing) not_audited("updates of parameters whose moments before or after them were not recorded");
   if (sums_missing) not_audited("the sum of a tied weight's two uses: they were not dumped (gradient_use/)");
   return audit;

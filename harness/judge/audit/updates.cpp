@@ -47,7 +47,11 @@ class ParameterUpdate {
 
   void run() {
     for (const char* kind : moment_kinds) so_far_.moments = so_far_.moments || dumped(kind, step_before_);
-    if (const SafetensorsEntry* gradient = dumped("gradient", numbers_.step)) {
+    const SafetensorsEntry* gradient = dumped("gradient", numbers_.step);
+    if (gradient && trainer_skipped_update()) {
+      skipped();
+      ++so_far_.without;
+    } else if (gradient) {
       with_gradient(*gradient);
       so_far_.moments = true;
     } else {
@@ -86,6 +90,23 @@ class ParameterUpdate {
     found.moment2 = form_.keeps_moment2() && moments ? dumped_values("moment2", step) : std::vector<double>(size, 0);
     if (found.moment1.size() != size || found.moment2.size() != size) return std::nullopt;
     return found;
+  }
+
+  /// In a step of an external trainer without STEP, if the parameter is what it was.
+  bool trainer_skipped_update() {
+    const auto is_update = [](const ActionRow& row) { return row.action.ends_with("STEP"); };
+    const auto& actions = audited_.record().ranks[static_cast<std::size_t>(place_.rank)].actions;
+    if (!audited_.manifest().traits.may_lack || std::ranges::any_of(actions, is_update)) return false;
+    const auto before = dumped_values("parameter", step_before_), after = dumped_values("parameter", numbers_.step);
+    return before.size() == after.size() && difference(before, after).number == 0;
+  }
+
+  void skipped() {
+    audit_.count("updated_elements", element_count(place_.row->shape));
+    for (const char* kind : moment_kinds) {
+      report(kind, difference(dumped_values(kind, step_before_), dumped_values(kind, numbers_.step)),
+             "the trainer skipped the update of its parameter, but it changed");
+    }
   }
 
   void without_gradient() {

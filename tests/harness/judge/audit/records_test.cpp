@@ -169,8 +169,9 @@ TEST_F(AuditedRecord, OfAsManyBytesAsMayBeReadIsReadAndOfOneMoreNot) {
   EXPECT_THAT(read.not_audited, IsEmpty());
   const Audit left = audit_record(record, {.most_dump_bytes = bytes - 1});
   EXPECT_FALSE(left.from_values);
-  EXPECT_THAT(left.not_audited, ElementsAre("values: the dumps have " + std::to_string(bytes) + " bytes, more than " +
-                                            std::to_string(bytes - 1)));
+  EXPECT_THAT(left.not_audited,
+              ElementsAre("values: the dumps have " + std::to_string(bytes) + " bytes, more than " +
+                          std::to_string(bytes - 1) + "; plumbline record check --large-dumps reads them"));
 }
 
 TEST_F(AuditedRecord, OfAnUnknownOptimiserIsHeldToAllButItsStep) {

@@ -104,6 +104,7 @@ class Training {
   }
   /// Steps that the optimiser does not count as updates of this parameter.
   std::int64_t uncounted(const std::string& name, std::int64_t step) const {
+    if (trained_.skipped_step && *trained_.skipped_step < step) return 1;
     const bool any = trained_.idle_step && *trained_.idle_step < step && name == idle_parameter;
     return any && is(Mistake::count_one_more) ? -1 : any && !trained_.counts_idle_steps ? 1 : 0;
   }
@@ -124,6 +125,9 @@ class Training {
     for (RankRecord& rank : trained_.run.ranks) {
       std::erase_if(rank.tensors, [&](const TensorRow& row) {
         return row.kind != "parameter" && (trained_.untrained.contains(row.name) || lacks(row));
+      });
+      std::erase_if(rank.actions, [&](const ActionRow& row) {
+        return row.step == trained_.skipped_step && row.action.ends_with("STEP");
       });
       for (TensorRow& row : rank.tensors) row.dtype = trained_.dtype;
       if (trained_.mixed) add_copies(rank.tensors);
@@ -232,7 +236,7 @@ class Training {
         if (row.loss && is(Mistake::step_loss_backwards)) row.loss = backwards(rank, step);
       }
     }
-    if (is(Mistake::no_update)) return;
+    if (is(Mistake::no_update) || trained_.skipped_step == step) return;
     for (auto& [name, parameter] : values_) {
       Numbers gradient = gradients_[step][name];
       if (coefficient != 1 && !is(Mistake::clip_not_applied)) {

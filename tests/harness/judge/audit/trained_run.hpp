@@ -52,6 +52,7 @@ struct TrainedRun {
   std::optional<std::int64_t> idle_step =
       {};                          ///< a step without a gradient of model.norm.weight, which begins with the next
   bool counts_idle_steps = false;  ///< the optimiser counts them, in the bias correction of AdamW
+  std::optional<std::int64_t> skipped_step = {};  ///< without STEP: nothing is updated
 
   /// Completes tables and manifest (level dump, a limit that acts in step 0 and not in step 1), and writes them with
   /// the dumps; returns `folder`.

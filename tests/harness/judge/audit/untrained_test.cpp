@@ -122,6 +122,24 @@ TEST_P(Idle, KeepsItsMoments) {
   EXPECT_EQ(found.findings.back().item.substr(0, 7), std::string(GetParam()) == "adamw" ? "moment2" : "moment1");
 }
 
+TEST_P(Idle, OrAStepThatTheTrainerSkippedChangesNothing) {
+  for (const std::int64_t step : {0, 1}) {
+    trained.skipped_step = step;
+    expect_none(write());
+  }
+  const auto missing = with_tables(write(), [](SyntheticRun& run) { run.manifest["role"] = "pipeline"; });
+  EXPECT_THAT(audit_record(missing).findings, Not(IsEmpty())) << "our own trainers skip none";
+
+  const auto unsaid = with_tables(write(), [](SyntheticRun& run) {
+    ActionRow update = run.ranks[1].actions.back();
+    ++update.index;
+    update.action = "1STEP";
+    run.ranks[1].actions.push_back(update);
+  });
+  EXPECT_THAT(words_of(audit_record(unsaid)),
+              AllOf(Not(IsEmpty()), Each(AllOf(HasSubstr("step 1"), HasSubstr("it does not follow from")))));
+}
+
 TEST_P(Idle, WithoutMomentsThatItMustHaveIsToldAsNotAudited) {
   const auto record = with_tables(write(), [](SyntheticRun& run) {
     std::erase_if(run.ranks[1].tensors, [](const TensorRow& row) {
