@@ -36,21 +36,25 @@ class Comparison:
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
-        return "\n".join([("HOLDS" + self._up_to_norm() if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines])
+        return "\n".join([("HOLDS" + self._up_to_norm() if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines, *self._why_not_recorded()])
 
     def _up_to_norm(self) -> str:
         step = (self.verdict.get("cells") or [{}])[0].get("norm_diverged_at")
         return "" if step is None else f", in bits up to the norm of step {step}"
 
-    def _not_recorded(self) -> str:
+    def _unseen(self) -> list[dict[str, str]]:
         """What the recorders could not see, in the judge's words."""
-        cells = self.verdict.get("cells") or [{}]
-        torch = {one["torch"] for one in cells[0].get("not_recorded", [])}
-        kinds = list(dict.fromkeys(one["what"] for one in cells[0].get("not_recorded", [])))
-        if not kinds:
-            return ""
-        versions = ", ".join(sorted(torch - {""}))
-        return (", but " if self.holds else "; ") + f"not recorded: {', '.join(kinds)}" + (f" (torch {versions})" if versions else "")
+        return (self.verdict.get("cells") or [{}])[0].get("not_recorded", [])
+
+    def _not_recorded(self) -> str:
+        kinds = list(dict.fromkeys(one["what"] for one in self._unseen()))
+        return (", but " if self.holds else "; ") + f"not recorded: {', '.join(kinds)}" if kinds else ""
+
+    def _why_not_recorded(self) -> list[str]:
+        by_reason: dict[str, list[str]] = {}
+        for one in self._unseen():
+            by_reason.setdefault(one["why"] + (f" (torch {one['torch']})" if one["torch"] else ""), []).append(one["what"])
+        return [f"not recorded: {', '.join(dict.fromkeys(kinds))}: {why}" for why, kinds in by_reason.items()]
 
 
 def program_path() -> str:
