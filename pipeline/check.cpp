@@ -62,7 +62,7 @@ void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
   apply_deterministic_settings();
   TrainingRun training = load_for_plan(options);
   options.checkpoint.use_in(training, /*recorded=*/true);
-  check_inputs(training, answer);
+  check_inputs(training, options.record, answer);
   const PipelinePlan plan = make_plan(training, world);
   answer.json["plan"] = plan_json(training, plan);
   answer.text += plan_text(training, plan) + "\n";

@@ -22,14 +22,19 @@ void refuse_other_run(const fs::path& file) {
                     file.string()));
 }
 
-void claim_record_folder(const fs::path& record) {
-  if (fs::exists(record) && !fs::is_directory(record))
+void require_new_record_folder(const fs::path& record) {
+  if (!fs::exists(record)) return;
+  if (!fs::is_directory(record))
     throw InputError(fmt::format("{}: is a file, not a folder; give the record a new folder", record.string()));
-  make_folder(record);
   if (!fs::is_empty(record))
     throw InputError(fmt::format(
         "{}: is not empty, so it may hold another run; nothing was overwritten: give a new folder or remove it",
         record.string()));
+}
+
+void claim_record_folder(const fs::path& record) {
+  require_new_record_folder(record);
+  make_folder(record);
 }
 
 void give_back_record_folder(const fs::path& record) noexcept {

@@ -17,8 +17,9 @@ enum class RecordLevel { none, summary, full, dump };
 RecordLevel parse_record_level(const std::string& text);  ///< throws InputError listing the valid levels
 std::string to_text(RecordLevel level);
 
-/// Creates the folder, or throws InputError if it is not empty, so that no run overwrites another. Rank 0 calls it
-/// first.
+/// Throws InputError if the folder exists and is not empty, so that no run overwrites another. Creates nothing.
+void require_new_record_folder(const std::filesystem::path& record);
+/// Creates the folder, or throws as require_new_record_folder. Rank 0 calls it first.
 void claim_record_folder(const std::filesystem::path& record);
 
 /// Throws InputError if the file exists, because then the record is of another run.

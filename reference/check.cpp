@@ -18,7 +18,7 @@ int check_reference(const ReferenceOptions& options, bool as_json) {
     TrainingRun training = load_training_run(options.run_file, options.text);
     training.run.device = options.device;
     options.checkpoint.use_in(training, /*recorded=*/true);
-    check_inputs(training, answer);
+    check_inputs(training, options.record, answer);
     if (options.accumulation) {
       read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());
     }

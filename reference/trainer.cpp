@@ -238,6 +238,12 @@ void train_reference(const ReferenceOptions& options) {
   training.run.device = options.device;
   at::set_num_threads(static_cast<int>(training.run.train.threads));
   options.checkpoint.use_in(training, !options.record.empty());
+  if (const auto dumped = options.dump_microbatches_of;
+      dumped && (training.run.record_level != RecordLevel::dump || *dumped >= training.run.train.steps)) {
+    throw InputError("--dump-microbatches: only a step of the run that is recorded at level dump can be dumped (" +
+                     options.run_file.string() + ": level " + to_text(training.run.record_level) + ", " +
+                     std::to_string(training.run.train.steps) + " steps)");
+  }
   if (training.recorded()) {
     warn_of_equal_microbatches(training.plan);
     install_memory_meter();

@@ -157,13 +157,28 @@ void write_file_pieces(const fs::path& path, std::size_t pieces, const Pieces& p
   }
 }
 
+namespace {
+
+[[noreturn]] void fail_to_make(const fs::path& path, const std::error_code& error) {
+  throw SystemError(fmt::format("{}: the folder cannot be created: {}; choose another place or check the rights",
+                                path.string(), error.message()));
+}
+
+}  // namespace
+
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path, error) && !error) error = std::make_error_code(std::errc::not_a_directory);
-  if (error)
-    throw SystemError(fmt::format("{}: the folder cannot be created: {}; choose another place or check the rights",
-                                  path.string(), error.message()));
+  if (error) fail_to_make(path, error);
+}
+
+void require_folder_can_be_made(const fs::path& path) {
+  std::error_code error;
+  fs::path existing = fs::absolute(path);
+  while (!fs::exists(existing, error) && existing.has_relative_path()) existing = existing.parent_path();
+  if (!fs::is_directory(existing, error)) fail_to_make(path, std::make_error_code(std::errc::not_a_directory));
+  if (::access(existing.c_str(), W_OK | X_OK) != 0) fail_to_make(path, {errno, std::generic_category()});
 }
 
 }  // namespace plumbline

@@ -35,5 +35,7 @@ std::string advice_on_writing(int error);
 
 /// Creates the folder and its parents. Throws SystemError.
 void make_folder(const std::filesystem::path& path);
+/// Creates nothing. Throws SystemError as make_folder would, also if the folder exists and cannot be written to.
+void require_folder_can_be_made(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -5,7 +5,9 @@
 #include <iostream>
 
 #include "model/load_weights.hpp"
+#include "record/writer.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/json_text.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
@@ -33,12 +35,17 @@ int answer_check(const std::string& program, const std::filesystem::path& run_fi
   return answer.json["exit_code"];
 }
 
-void check_inputs(const TrainingRun& training, RunAnswer& answer) {
+void check_inputs(const TrainingRun& training, const std::filesystem::path& record, RunAnswer& answer) {
   answer.json["run"] = resolved_run(training);
   for (const std::string& line : run_lines(training)) answer.text += line + "\n";
   if (!training.config.ignored_keys.empty()) {
     answer.text += "ignored in config.json: " + join(training.config.ignored_keys, ", ") + "\n";
   }
+  if (!record.empty()) {
+    require_new_record_folder(record);
+    require_folder_can_be_made(record);
+  }
+  if (training.run.checkpoint.folder) require_folder_can_be_made(*training.run.checkpoint.folder);
   if (training.run.weights) check_weights(training.config, *training.run.weights);
   training.plan.make(0, 0);  // throws for ids beyond the vocabulary
   if (training.validation) training.validation->make(0, 0);

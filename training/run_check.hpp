@@ -24,7 +24,8 @@ struct RunAnswer {
 int answer_check(const std::string& program, const std::filesystem::path& run_file, bool as_json,
                  const std::function<void(RunAnswer&)>& ask);
 
-/// The part common to both trainers: the resolved run, the weights' names and shapes, the first tokens.
-void check_inputs(const TrainingRun& training, RunAnswer& answer);
+/// The part common to both trainers: the resolved run, the folders that it would write, the weights' names and shapes,
+/// the first tokens. `record`: empty if the run is not recorded.
+void check_inputs(const TrainingRun& training, const std::filesystem::path& record, RunAnswer& answer);
 
 }  // namespace plumbline

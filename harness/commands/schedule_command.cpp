@@ -324,11 +324,14 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   add_times(*show_command, *options);
   show_command->add_option("--columns", options->columns, "Characters a row (default: as many as the terminal has)")
       ->check(CLI::Range(10, 10000));
-  show_command
-      ->add_option("--record", options->record,
-                   "A run's record: draw a step of it as measured, above the same schedule planned with the "
-                   "record's median times")
-      ->type_name("DIR");
+  auto* record = show_command
+                     ->add_option("--record", options->record,
+                                  "A run's record: draw a step of it as measured, above the same schedule planned with "
+                                  "the record's median times")
+                     ->type_name("DIR");
+  for (const char* chosen : {"--schedule", "--ranks", "--microbatches", "--chunks", "--times", "--communication"}) {
+    record->excludes(show_command->get_option(chosen));
+  }
   show_command->add_option("--step", options->step, "With --record: which step (default: the one of median time)");
   show_command->add_option("--out", options->out, "File to write (.svg: a drawing, else text; default: the terminal)")
       ->type_name("FILE");

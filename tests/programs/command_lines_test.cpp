@@ -111,13 +111,14 @@ TEST_F(ReferenceCommandLine, CapabilitiesNameTheProgram) {
 
 TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
   const std::string exported = " --export " + (folder_ / "e").string();
-  const std::array<std::pair<std::string, std::string>, 7> mistakes = {{
+  const std::array<std::pair<std::string, std::string>, 8> mistakes = {{
       {run + " --recrod r", "--recrod"},
       {record, "give a run file, with --record DIR"},
       {run + record + exported, "give a run file, with --record DIR"},
       {run + record + " --shadow --perturb 1", "--shadow and --perturb: give one of them"},
       {run + exported + " --device cuda", "omit --shadow, --perturb and --device"},
       {run + record + " --dump-microbatches -1", "--dump-microbatches"},
+      {run + record + " --dump-microbatches 0", "recorded at level dump"},
       {run + " --plan --text /nowhere.txt", "/nowhere.txt"},
   }};
   for (const auto& [arguments, words] : mistakes) {
@@ -132,6 +133,8 @@ TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
 TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
   const Ended lines = reference(run + " --check"), json = reference(run + " --check --json");
   const Ended wrong = reference(run + " --check --text /nowhere.txt"), alone = reference(run + " --json");
+  fs::create_directories(folder_ / "taken/of-another-run");
+  const Ended taken = reference(run + " --check --record " + (folder_ / "taken").string());
 
   EXPECT_EQ(lines.code, 0) << lines.said;
   EXPECT_THAT(lines.said, AllOf(HasSubstr("can run"), HasSubstr("parameters"), HasSubstr("free here")));
@@ -143,10 +146,12 @@ TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.said, AllOf(StartsWith("plumbline-reference: "), HasSubstr("/nowhere.txt")));
   EXPECT_EQ(alone.code, 2) << "--json answers a --check";
+  EXPECT_EQ(taken.code, 2);
+  EXPECT_THAT(taken.said, HasSubstr("taken: is not empty"));
 }
 
 TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
-  const std::string arguments = run + record + " --quiet --without-split-backward --dump-microbatches 0";
+  const std::string arguments = run + record + " --quiet --without-split-backward";
 
   const Ended ended = reference(arguments);
 

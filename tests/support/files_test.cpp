@@ -126,6 +126,19 @@ TEST(Files, MakesAFolderWithItsParentsButNotWhereAFileIs) {
     EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / path); }), HasSubstr("the folder cannot be created"));
 }
 
+TEST(Files, WhetherAFolderCanBeMadeIsToldWithoutMakingIt) {
+  const TemporaryFolder folder;
+  for (const std::filesystem::path& path : {folder.path(), folder / "a/b"}) {
+    EXPECT_NO_THROW(require_folder_can_be_made(path));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+  folder.file("f", "x");
+  for (const std::filesystem::path& path : {folder / "f", folder / "f/g"}) {
+    EXPECT_THAT(error_of<SystemError>([&] { require_folder_can_be_made(path); }),
+                HasSubstr("the folder cannot be created"));
+  }
+}
+
 TEST(Files, WhatToDoWhereAWriteFailedIsOfItsCause) {
   for (const int full : {ENOSPC, EDQUOT}) EXPECT_THAT(advice_on_writing(full), HasSubstr("free space on that disk"));
   EXPECT_THAT(advice_on_writing(EFBIG), HasSubstr("ulimit -f"));
