@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
 
 #include "support/csv.hpp"
 #include "support/json.hpp"
@@ -73,15 +74,21 @@ TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
   EXPECT_EQ(digests("a"), digests("whole"));
 }
 
-TEST_F(SavedAndStopped, BySigusr1ThatMpirunHandsOn) {
-  const Ended ended = signalled("exec " + on_two_ranks_ + "a --checkpoint-every 20", "a", "USR1");
-  EXPECT_EQ(ended.code, 0) << ended.said;
-  EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
-  ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
-
+/// mpirun hands SIGUSR1 on; ranks as threads are one process, which the signal reaches itself.
+TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   succeeds(reference_ + "whole");
-  succeeds(reference_ + "a --resume latest");
-  EXPECT_EQ(digests("a"), digests("whole"));
+  const std::string threads =
+      bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint ";
+  for (const auto& [command, folder, signal] :
+       {std::tuple(on_two_ranks_, std::string("a"), "USR1"), std::tuple(threads, std::string("b"), "TERM")}) {
+    const Ended ended = signalled("exec " + command + folder + " --checkpoint-every 20", folder, signal);
+    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
+    ASSERT_LT(steps(folder), 300) << "it ended before the signal came";
+
+    succeeds(reference_ + folder + " --resume latest");
+    EXPECT_EQ(digests(folder), digests("whole"));
+  }
 }
 
 TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
