@@ -7,8 +7,6 @@
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
-#include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "training/memory_meter.hpp"
@@ -17,28 +15,6 @@ namespace plumbline {
 
 BucketPart bucket_part(std::int64_t elements, int replica, int replicas) {
   return {elements * replica / replicas, elements * (replica + 1) / replicas};
-}
-
-std::vector<at::Tensor> gradient_runs(const TrainState& state) {
-  std::vector<at::Tensor> runs;
-  at::Tensor first;  // of the run
-  std::int64_t elements = 0;
-  const auto end_run = [&] {
-    if (first.defined()) runs.push_back(first.as_strided({elements}, {1}));
-  };
-  for (const TrainedParameter& parameter : state.parameters) {
-    const at::Tensor gradient = parameter.gradient();
-    if (!gradient.is_contiguous()) throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
-    if (!first.defined() || !first.is_alias_of(gradient) ||
-        first.storage_offset() + elements != gradient.storage_offset()) {
-      end_run();
-      first = gradient;
-      elements = 0;
-    }
-    elements += gradient.numel();
-  }
-  end_run();
-  return runs;
 }
 
 ReplicaGroup::ReplicaGroup(Transport& world, int ranks, at::Device device)

@@ -17,10 +17,6 @@ struct BucketPart {
 };
 BucketPart bucket_part(std::int64_t elements, int replica, int replicas);
 
-/// The gradients without their shapes, in order; those that follow each other in memory are one tensor. Throws
-/// std::logic_error for a gradient that is not contiguous.
-std::vector<at::Tensor> gradient_runs(const TrainState& state);
-
 class ReplicaGroup {
  public:
   /// Largest size of what is exchanged at once, a piece of a run of gradients. About as many bytes are on their way

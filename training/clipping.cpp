@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <stdexcept>
 
 #include "training/memory_meter.hpp"
 #include "training/round_once.hpp"
@@ -63,11 +62,7 @@ void scale_gradients(const TrainState& state, double coefficient) {
   if (coefficient == 1.0) {
     return;
   }
-  for (const TrainedParameter& parameter : state.parameters) {
-    const at::Tensor gradient = parameter.gradient();
-    if (!gradient.is_contiguous()) {
-      throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
-    }
+  for (const at::Tensor& gradient : gradient_runs(state)) {
     if (!gradient.is_cpu()) {
       scale_in_pieces(gradient, coefficient);
       continue;

@@ -2,6 +2,7 @@
 #include "training/optimizer.hpp"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -25,9 +26,9 @@ void step_adamw(const OptimizerSettings& settings, const TrainState& state, doub
     averages.push_back(parameter.moment1);
     squares.push_back(parameter.moment2);
     updates.push_back(parameter.updates);
-    updates.back().add_(1);
   }
   if (values.empty()) return;
+  at::_foreach_add_(updates, 1);
   at::_fused_adamw_(values, gradients, averages, squares, {}, updates, learning_rate, settings.beta1, settings.beta2,
                     decay, settings.eps, /*amsgrad=*/false, /*maximize=*/false);
 }

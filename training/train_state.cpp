@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/train_state.hpp"
 
+#include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -53,9 +54,31 @@ void round_masters(const TrainState& state) {
   for (const TrainedParameter& parameter : state.parameters) parameter.round_master();
 }
 
+std::vector<at::Tensor> gradient_runs(const TrainState& state) {
+  std::vector<at::Tensor> runs;
+  at::Tensor first;  // of the run
+  std::int64_t elements = 0;
+  const auto end_run = [&] {
+    if (first.defined()) runs.push_back(first.as_strided({elements}, {1}));
+  };
+  for (const TrainedParameter& parameter : state.parameters) {
+    const at::Tensor gradient = parameter.gradient();
+    if (!gradient.is_contiguous()) throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
+    if (!first.defined() || !first.is_alias_of(gradient) ||
+        first.storage_offset() + elements != gradient.storage_offset()) {
+      end_run();
+      first = gradient;
+      elements = 0;
+    }
+    elements += gradient.numel();
+  }
+  end_run();
+  return runs;
+}
+
 void zero_gradients(const TrainState& state) {
   const at::NoGradGuard no_grad;
-  for (const TrainedParameter& parameter : state.parameters) parameter.gradient().zero_();
+  for (at::Tensor& run : gradient_runs(state)) run.zero_();
 }
 
 }  // namespace plumbline

@@ -40,6 +40,10 @@ struct TrainState {
   std::int64_t step = 0;                     ///< number of completed steps, which is also the position in the data
 };
 
+/// The gradients without their shapes, in order; those that follow each other in memory are one tensor. Throws
+/// std::logic_error for a gradient that is not contiguous.
+std::vector<at::Tensor> gradient_runs(const TrainState& state);
+
 void zero_gradients(const TrainState& state);
 /// Rounds all masters to the copies; does nothing if the values themselves are trained.
 void round_masters(const TrainState& state);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/train_state.hpp"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 
 #include <limits>
+#include <stdexcept>
+#include <utility>
 
 #include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
@@ -59,6 +64,33 @@ TEST(ZeroGradients, KeepsTheTensorObjects) {
 
   EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0, 0));
   EXPECT_EQ(parameters[0].value.grad().const_data_ptr(), data);
+}
+
+TEST(GradientRuns, JoinWhatFollowsInMemory) {
+  const at::Tensor buffer = at::arange(10, at::kFloat), other = at::zeros({2});
+  TrainState state;
+  const auto add = [&](const at::Tensor& gradient) {
+    TrainedParameter parameter;
+    parameter.value = at::zeros_like(gradient);
+    parameter.value.mutable_grad() = gradient;
+    state.parameters.push_back(std::move(parameter));
+  };
+  add(buffer.narrow(0, 0, 4).view({2, 2}));
+  add(buffer.narrow(0, 4, 2));
+  add(buffer.narrow(0, 7, 3));  // after a gap
+  add(other);
+  add(buffer.narrow(0, 6, 1));  // not after `other`
+
+  const auto runs = gradient_runs(state);
+
+  ASSERT_EQ(runs.size(), 4U);
+  EXPECT_TRUE(runs[0].equal(buffer.narrow(0, 0, 6)));
+  EXPECT_EQ(runs[0].data_ptr(), buffer.data_ptr());
+  EXPECT_TRUE(runs[1].equal(buffer.narrow(0, 7, 3)));
+  EXPECT_TRUE(runs[2].is_same_size(other));
+  EXPECT_EQ(runs[3].numel(), 1);
+  add(at::zeros({2, 2}).t());
+  EXPECT_THROW(gradient_runs(state), std::logic_error);
 }
 
 }  // namespace
