@@ -168,9 +168,9 @@ class Events(Settings):
             raise RuntimeError("record.norm() was called before record.gradients(), which must be called before clipping")
         norm = meshes.local(norm)
         now.norm = float(norm)
-        if coefficient is None and self.clip_norm is not None:
-            coefficient = clipping.coefficient(norm, self.clip_norm, self.clip_epsilon)
-        now.coefficient = None if coefficient is None else float(coefficient)
+        if coefficient is None:
+            coefficient = 1.0 if self.clip_norm is None else clipping.coefficient(norm, self.clip_norm, self.clip_epsilon)
+        now.coefficient = float(coefficient)
 
     def _notice_replaced(self, when: str) -> None:
         """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimiser may still hold the old."""

@@ -116,6 +116,18 @@ class RulesTest(unittest.TestCase):
 
         self.assertIn("record.norm() was called before record.gradients()", self.said(step))
 
+    def test_a_norm_without_clipping_leaves_gradients_as_they_are(self):
+        record = self.record()
+        with record.step(*batch(0)):
+            record.gradients(), record.norm(3.0), record.loss(1), record.loss(1), record.learning_rate(1)
+        (row,) = plumbline.read(self.folder / "one").steps
+        self.assertEqual((row["gradient_norm"], row["clip_coefficient"]), (3, 1))
+
+    def test_a_tied_name_of_no_stage_is_said(self):
+        said = self.said(lambda: self.step(self.record(tied=[["first.weight", "head.weight"]])))
+        self.assertIn("plumbline: tied= lists head.weight, which is a parameter of no stage", said)
+        self.assertEqual(len(self.ended()["notes"]), 1)
+
     def test_outside_of_a_step_nothing_is_looked_at_and_once_it_is_said(self):
         record, one = self.record(), numpy.ones(1)
         for name, tell in {
