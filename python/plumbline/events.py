@@ -162,7 +162,7 @@ class Events(Settings):
     @recording("norm")
     def norm(self, norm: Any, coefficient: Any = None) -> None:
         """Records the global norm and the factor of the gradients, each a number or a tensor of one element. Default of `coefficient`: what torch
-        computes from the norm. Raises RuntimeError before record.gradients()."""
+        computes from the norm, 1 without clip_norm. Raises RuntimeError before record.gradients()."""
         now = self._in_step("norm")
         if not now.gradients_taken:
             raise RuntimeError("record.norm() was called before record.gradients(), which must be called before clipping")

@@ -116,13 +116,6 @@ class RulesTest(unittest.TestCase):
 
         self.assertIn("record.norm() was called before record.gradients()", self.said(step))
 
-    def test_a_norm_without_clipping_leaves_gradients_as_they_are(self):
-        record = self.record()
-        with record.step(*batch(0)):
-            record.gradients(), record.norm(3.0), record.loss(1), record.loss(1), record.learning_rate(1)
-        (row,) = plumbline.read(self.folder / "one").steps
-        self.assertEqual((row["gradient_norm"], row["clip_coefficient"]), (3, 1))
-
     def test_a_tied_name_of_no_stage_is_said(self):
         said = self.said(lambda: self.step(self.record(tied=[["first.weight", "head.weight"]])))
         self.assertIn("plumbline: tied= lists head.weight, which is a parameter of no stage", said)
