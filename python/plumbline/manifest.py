@@ -32,6 +32,7 @@ class RankSummary:
     names_stripped: list[str] = field(default_factory=list)
     not_recorded: list[dict[str, str]] = field(default_factory=list)
     sharded: dict[str, Any] = field(default_factory=dict)
+    has_copies: bool = False  # Stage.has_copy of any parameter
 
 
 def summary_of(record: Settings) -> RankSummary:
@@ -46,6 +47,7 @@ def summary_of(record: Settings) -> RankSummary:
         sorted(record.names_stripped),
         record._not_recorded.entries,
         record.shards.manifest(),
+        any(stage.has_copy(parameter) for stage in record.stages for _, parameter in stage.parameters),
     )
 
 
@@ -100,7 +102,7 @@ def _manifest(
 ) -> dict[str, Any]:
     held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
     first = held[0][0].master(held[0][1]) if held else None
-    dtype = "mixed" if any(stage.has_copy(parameter) for stage, parameter in held) else "float32" if first is None else dtype_name(first)
+    dtype = "mixed" if any(one.has_copies for one in ranks) else "float32" if first is None else dtype_name(first)
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}

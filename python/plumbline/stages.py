@@ -49,8 +49,8 @@ class Stage:
         return parameter if master is None else master
 
     def gradient(self, parameter: Any) -> Any:
-        if self.gradient_of:
-            return self.gradient_of(parameter)
+        if self.gradient_of:  # a frozen parameter may have no such attribute
+            return self.gradient_of(parameter) if getattr(parameter, "requires_grad", True) else None
         gradient = getattr(parameter, "grad", None)
         return getattr(self.master(parameter), "grad", None) if gradient is None else gradient
 

@@ -206,6 +206,26 @@ class TrainersTest(unittest.TestCase):
             found = [row["digest"] for row in self.rows("tensors", kind="gradient", step=step)]
             self.assertEqual(sorted(found), sorted(sums[(step + 1) * MICROBATCHES]))
 
+    def test_gradients_that_frozen_parameters_do_not_have_are_not_asked_for(self):
+        for name, lacking in (("frozen", 0), ("lacking", 1)):
+            model = nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE))
+            model[0].requires_grad_(False)
+            sums = {parameter: torch.ones_like(parameter) for parameter in list(model[1].parameters())[lacking:]}
+            optimizer = torch.optim.SGD(model[1].parameters(), lr=0.1)
+            record = plumbline.Record(self.folder / name, model={}, steps=STEPS, microbatches=1, optimizer=optimizer)
+            with contextlib.redirect_stderr(io.StringIO()):
+                plumbline.torch.watch_model(record, model, gradient_of=lambda parameter, sums=sums: sums[parameter])
+                for _ in range(STEPS):
+                    with record.step(torch.ones(2, SIZE)):
+                        record.loss(model(torch.ones(2, SIZE)).sum())
+                        if not lacking:
+                            optimizer.step()
+            read = plumbline.read(self.folder / name)
+            self.assertEqual((read.exits[0]["status"], len(read.steps)), ("ok", STEPS))
+            self.assertEqual("gradients" in str(read.exits[0].get("not_recorded")), bool(lacking))
+            if not lacking:
+                self.assertEqual([row["name"] for row in read.tensors if row["kind"] == "gradient"], ["1.weight", "1.bias"] * STEPS)
+
     def test_optimisers_within_others_are_watched(self):
         class Chained:
             """As Megatron's: clips in its step, and has a state that is no dict."""
