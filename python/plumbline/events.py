@@ -162,15 +162,15 @@ class Events(Settings):
     @recording("norm")
     def norm(self, norm: Any, coefficient: Any = None) -> None:
         """Records the global norm and the factor of the gradients, each a number or a tensor of one element. Default of `coefficient`: what torch
-        computes from the norm. Raises RuntimeError before record.gradients()."""
+        computes from the norm, 1 without clip_norm. Raises RuntimeError before record.gradients()."""
         now = self._in_step("norm")
         if not now.gradients_taken:
             raise RuntimeError("record.norm() was called before record.gradients(), which must be called before clipping")
         norm = meshes.local(norm)
         now.norm = float(norm)
-        if coefficient is None and self.clip_norm is not None:
-            coefficient = clipping.coefficient(norm, self.clip_norm, self.clip_epsilon)
-        now.coefficient = None if coefficient is None else float(coefficient)
+        if coefficient is None:
+            coefficient = 1.0 if self.clip_norm is None else clipping.coefficient(norm, self.clip_norm, self.clip_epsilon)
+        now.coefficient = float(coefficient)
 
     def _notice_replaced(self, when: str) -> None:
         """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimiser may still hold the old."""

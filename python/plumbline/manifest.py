@@ -28,9 +28,11 @@ class RankSummary:
     frozen: list[str]
     tied: list[list[str]]
     optimizer: dict[str, Any] | None
+    names_of_tied: list[str] = field(default_factory=list)  # of the parameters that the trainer gave as tied, those that the rank holds
     names_stripped: list[str] = field(default_factory=list)
     not_recorded: list[dict[str, str]] = field(default_factory=list)
     sharded: dict[str, Any] = field(default_factory=dict)
+    has_copies: bool = False  # Stage.has_copy of any parameter
 
 
 def summary_of(record: Settings) -> RankSummary:
@@ -40,10 +42,12 @@ def summary_of(record: Settings) -> RankSummary:
         [(stage.number, stage.units) for stage in record.stages],
         [record.shards.name_of(name) for name, parameter in named if not getattr(parameter, "requires_grad", True)],
         [[record.shards.name_of(name) for name in group] for group in tied_in(named)],
-        training.optimizer_of_all(record._optimizers or [record._optimizer]),
+        training.optimizer_of_all(record._optimizers or record._optimizer_dicts),
+        [name for name, _ in named if any(name in group for group in record._tied)],
         sorted(record.names_stripped),
         record._not_recorded.entries,
         record.shards.manifest(),
+        any(stage.has_copy(parameter) for stage in record.stages for _, parameter in stage.parameters),
     )
 
 
@@ -57,6 +61,12 @@ def places_of(ranks: list[RankSummary]) -> list[tuple[int, int, list[str]]]:
     if numbers != list(range(len(numbers))):
         raise ValueError(f"the ranks' stages are {numbers}; each number from 0 on must occur once")
     return places
+
+
+def tied_nowhere(given: list[list[str]], ranks: list[RankSummary]) -> list[str]:
+    """The names among the groups that the trainer gave that are a parameter of no rank."""
+    held = {name for one in ranks for name in one.names_of_tied}
+    return [name for group in given for name in group if name not in held]
 
 
 def make_folder(folder: pathlib.Path) -> None:
@@ -92,7 +102,7 @@ def _manifest(
 ) -> dict[str, Any]:
     held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
     first = held[0][0].master(held[0][1]) if held else None
-    dtype = "mixed" if any(stage.has_copy(parameter) for stage, parameter in held) else "float32" if first is None else dtype_name(first)
+    dtype = "mixed" if any(one.has_copies for one in ranks) else "float32" if first is None else dtype_name(first)
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}

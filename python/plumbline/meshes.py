@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 
 def place_of(mesh: Any, pipeline: str, group: Any) -> tuple[dict[str, Any] | None, Any]:
@@ -45,6 +46,20 @@ def refuse_marked(named: Iterable[tuple[str, Any]], recorded_ranks: int = 1) -> 
             f"this rank holds only a part of {', '.join(marked)}, which cannot be judged: record a run "
             "whose parameters are whole (a tensor parallel size of 1), or give record.stage the gathered tensors"
         )
+
+
+def refuse_parts_of_masters(named: Iterable[tuple[str, Any]], master_of: Callable[[Any], Any]) -> None:
+    """Raises ValueError if `master_of` gives a part of a parameter's master, as optimisers do that divide masters among replicas."""
+    for name, parameter in named:
+        try:
+            held, whole = math.prod(master_of(parameter).shape), math.prod(parameter.shape)
+        except Exception:  # there may be no master, or none yet
+            continue
+        if held != whole and not hasattr(parameter, "to_local"):
+            raise ValueError(
+                f"master_of= gives {held} of the {whole} elements of {name}: parts of masters cannot be judged; "
+                "leave master_of= out, then the parameters are recorded, and no moments"
+            )
 
 
 def tensor_parallel_size(recorded_ranks: int) -> int | None:

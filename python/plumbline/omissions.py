@@ -24,8 +24,8 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
         return
     stepped = now.learning_rate is not None
     if not now.gradients_taken and record._optimizers:
-        seen = any(True for stage in record.stages for _ in stage.gradient_rows())
-        require("gradients", seen, "no optimiser stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
+        seen = not_recorded.attempt("gradients", lambda: any(True for stage in record.stages for _ in stage.gradient_rows()))
+        require("gradients", bool(seen), "no optimiser stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
     if record._optimizers:
         not_recorded.attempt("gradients", record.gradients)  # also those of optimisers that did not step
     require("norm", record.clip_norm is None or now.norm is not None, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")

@@ -41,11 +41,13 @@ class Record(Steps):
         """Adds a stage of this rank: its units in the model's order, its parameters by the model's names. Call it before the first step.
         `gradient_of(parameter)` returns the gradient if it is not in .grad, `master_of(parameter)` the tensor that the optimiser updates
         instead of the parameter; `again()` the current parameters, if their objects may be replaced. Raises ValueError for a part of a
-        parameter whose place in the whole is unknown, RuntimeError after the first step has begun."""
+        parameter whose place in the whole is unknown, or of a master, RuntimeError after the first step has begun."""
         if self._rows is not None:
             raise RuntimeError("record.stage() must be called before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
         meshes.refuse_marked(named, sum(map(len, self._mesh["replicas"])) if self._mesh else self.world_size)
+        if master_of is not None:
+            meshes.refuse_parts_of_masters(named, master_of)
         if_offered(self, ("parameters", "gradients", "moments"), self.shards.add, named)
         self.stages.append(Stage(number, list(units), named, gradient_of, master_of, again))
 

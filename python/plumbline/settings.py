@@ -92,9 +92,9 @@ class Settings:
         self.chunks_per_rank = 1
         self.schedule_rows: list[list[str]] | None = None  # by rank, compute actions of one call of the schedule
         self.names_stripped: set[str] = set()  # prefixes that wrappers add
-        self._model, self._optimizer = training.model_of(model), optimizer
-        several = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
-        self._optimizers = [one for one in several if one is not None and not isinstance(one, dict)]
+        self._model, several = training.model_of(model), training.unwrapped(optimizer)
+        self._optimizers = [one for one in several if not isinstance(one, dict)]
+        self._optimizer_dicts = [one for one in several if isinstance(one, dict)]
         training.require_rates(self._optimizers)
         self._tied = [list(names) for names in tied]
         self.stages: list[Stage] = []

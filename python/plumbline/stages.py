@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
@@ -11,6 +12,13 @@ from .digests import dtype_name
 
 Named = list[tuple[str, Any]]
 TensorRow = tuple[str, str, int, Any, float | None]  # kind, name, stage, tensor, learning rate
+
+
+def shaped_as(parameter: Any, tensor: Any) -> Any:
+    """The tensor; in the parameter's shape if it is flat, as masters of a distributed optimiser are, and has as many elements."""
+    shape = getattr(parameter, "shape", ())
+    flat = len(shape) != 1 and tuple(getattr(tensor, "shape", ())) == (math.prod(shape),)
+    return tensor.reshape(shape) if flat else tensor
 
 
 def identities(parameters: Named) -> list[tuple[str, int]]:
@@ -41,8 +49,8 @@ class Stage:
         return parameter if master is None else master
 
     def gradient(self, parameter: Any) -> Any:
-        if self.gradient_of:
-            return self.gradient_of(parameter)
+        if self.gradient_of:  # a frozen parameter may have no such attribute
+            return self.gradient_of(parameter) if getattr(parameter, "requires_grad", True) else None
         gradient = getattr(parameter, "grad", None)
         return getattr(self.master(parameter), "grad", None) if gradient is None else gradient
 
@@ -65,7 +73,7 @@ class Stage:
         """`rates`: learning rates by the id of the parameter in its optimiser."""
         for name, parameter in self.parameters:
             master = self.master(parameter)
-            yield "parameter", name, self.number, master, rates.get(id(master))
+            yield "parameter", name, self.number, shaped_as(parameter, master), rates.get(id(master))
             if self.has_copy(parameter):
                 yield "copy", name, self.number, parameter, None
 
@@ -74,12 +82,12 @@ class Stage:
         for name, parameter in self.parameters if parameters is None else parameters:
             gradient = self.gradient(parameter)
             if gradient is not None:
-                yield "gradient", name, self.number, gradient, None
+                yield "gradient", name, self.number, shaped_as(parameter, gradient), None
 
     def moment_rows(self, optimizers: list[Any]) -> Iterator[TensorRow]:
         for name, parameter in self.parameters:
             for kind, moment in training.moments_of(optimizers, self.master(parameter)):
-                yield kind, name, self.number, moment, None
+                yield kind, name, self.number, shaped_as(parameter, moment), None
 
 
 def require_updated(stages: list[Stage], optimizers: list[Any]) -> None:

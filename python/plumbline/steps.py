@@ -56,6 +56,9 @@ class Steps(Events):
             raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
         self._ranks = self._of_all_ranks(manifest.summary_of(self))
         places = manifest.places_of(self._ranks)
+        for name in manifest.tied_nowhere(self._tied, self._ranks) if self.rank == 0 else ():
+            words = "each copy must be a parameter of its own, also on one device, with the sum of both gradients"
+            self._not_recorded.note(f"tied= lists {name}, which is a parameter of no stage: {words}")
         self._on_rank = {number: rank for number, rank, _ in places}
         self._boundary_before, following = {}, None
         for number, _, units in reversed(places):

@@ -50,6 +50,20 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     return known
 
 
+def unwrapped(optimizer: Any) -> list[Any]:
+    """The optimisers, also dicts, of one, of a list, or of None. In place of a wrapper without torch's hooks those within it, if they have them:
+    its `chained_optimizers` (Megatron's ChainedOptimizer) or `optimizer`, which is None on a rank that trains nothing."""
+    if isinstance(optimizer, (list, tuple)):
+        return [inner for one in optimizer for inner in unwrapped(one)]
+    if optimizer is None or isinstance(optimizer, dict) or hasattr(optimizer, "register_step_pre_hook"):
+        return [] if optimizer is None else [optimizer]
+    for name in ("chained_optimizers", "optimizer"):
+        if hasattr(optimizer, name):
+            inner = unwrapped(getattr(optimizer, name))
+            return inner if all(hasattr(one, "register_step_pre_hook") for one in inner) else [optimizer]
+    return [optimizer]
+
+
 def require_rates(optimizers: list[Any]) -> None:
     """Raises ValueError for an optimiser without a rate in each of its groups of parameters, or without groups in its defaults."""
     for one in optimizers:

@@ -98,6 +98,12 @@ class ManifestTest(unittest.TestCase):
         self.assertEqual(self.written("wide", stages=[{}, {"a": half}, {"b": weights()[0]}])["dtype"], "float16")
         self.assertEqual(self.written("none", stages=[{}])["dtype"], "float32")
 
+    def test_masters_of_another_rank_make_the_run_mixed(self):
+        def gather(local):  # rank 0 is frozen, so that it has none
+            return [local, dataclasses.replace(local, stages=[(1, ["unit1"])], has_copies=True) if local else None]
+
+        self.assertEqual(self.written(gather=gather, rank=0, world_size=2)["dtype"], "mixed")
+
     def test_groups_of_one_rank_alone_are_written(self):
         from plumbline.manifest import RankSummary
         from plumbline.training import together

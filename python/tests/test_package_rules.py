@@ -116,6 +116,11 @@ class RulesTest(unittest.TestCase):
 
         self.assertIn("record.norm() was called before record.gradients()", self.said(step))
 
+    def test_a_tied_name_of_no_stage_is_said(self):
+        said = self.said(lambda: self.step(self.record(tied=[["first.weight", "head.weight"]])))
+        self.assertIn("plumbline: tied= lists head.weight, which is a parameter of no stage", said)
+        self.assertEqual(len(self.ended()["notes"]), 1)
+
     def test_outside_of_a_step_nothing_is_looked_at_and_once_it_is_said(self):
         record, one = self.record(), numpy.ones(1)
         for name, tell in {

@@ -67,7 +67,7 @@ class TablesTest(unittest.TestCase):
         self.assertEqual([numpy.float32(row["loss"]) for row in rows(self.folder / "one", "microbatches")], losses)
 
     def test_a_coefficient_is_given_or_what_torch_computes_from_the_norm(self):
-        for clip_norm, told, expected in ((3.0, 0.75, "0.75"), (3.0, None, "0.5"), (9.0, None, "1.0"), (None, None, ""), (None, 0.125, "0.125")):
+        for clip_norm, told, expected in ((3.0, 0.75, "0.75"), (3.0, None, "0.5"), (9.0, None, "1.0"), (None, None, "1.0"), (None, 0.125, "0.125")):
             record = self.record(f"{clip_norm} {told}", clip_norm=clip_norm, clip_epsilon=0.0)
             with record.step(*batch(0)):
                 record.loss(1), record.loss(1), record.learning_rate(RATE), record.gradients(), record.norm(numpy.float32(6), told)

@@ -317,13 +317,13 @@ class TorchTest(unittest.TestCase):
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_gradients_and_masters_that_lie_elsewhere_are_recorded(self):
-        def trained(name, wrong=None, **ways):
+        def trained(name, wrong=None, flat=False, **ways):
             model = made().to(torch.bfloat16)
-            masters = {one: one.detach().float().clone().requires_grad_() for one in model.parameters()}
+            masters = {one: one.detach().float().view(-1 if flat else one.shape).clone().requires_grad_() for one in model.parameters()}
             sums = {one: torch.zeros(one.shape) for one in masters}
             optimizer = torch.optim.AdamW(masters.values(), lr=0.1)
             record = recorded(self.folder / name, optimizer, clip_norm=None)
-            plumbline.torch.watch_model(record, model, **(ways or {"gradient_of": sums.get, "master_of": masters.get}))
+            plumbline.torch.watch_model(record, model, **(ways or {"gradient_of": (lambda one: masters[one].grad) if flat else sums.get, "master_of": masters.get}))
             for inputs, targets in batches():
                 with record.step(inputs, targets):
                     for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
@@ -333,12 +333,12 @@ class TorchTest(unittest.TestCase):
                             total += one.grad
                             one.grad = None
                     for one, master in masters.items():
-                        master.grad = sums[one] * (1.5 if wrong == "gradient" else 1)
+                        master.grad = sums[one].view(master.shape) * (1.5 if wrong == "gradient" else 1)
                         sums[one] = master.grad if wrong == "gradient" else sums[one]
                     optimizer.step(), optimizer.zero_grad()
                     with torch.no_grad():
                         for one, master in masters.items():
-                            one.copy_(master if wrong != "copy" or one.dim() > 1 else one)
+                            one.copy_(master.view(one.shape) if wrong != "copy" or one.dim() > 1 else one)
                 for total in sums.values():
                     total.zero_()
             return self.folder / name
@@ -348,9 +348,10 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(found.manifest["dtype"], "mixed")
         kinds = {kind: {row["dtype"] for row in found.tensors if row["kind"] == kind} for kind in ("parameter", "copy", "gradient", "moment1")}
         self.assertEqual(kinds, {"parameter": {"float32"}, "copy": {"bfloat16"}, "gradient": {"float32"}, "moment1": {"float32"}})
-        right = plumbline.compare(one, trained("right"))
-        self.assertTrue(right, right)
-        self.assertEqual((right.checks["gradients"].outcome, right.checks["audit"].outcome), ("holds", "holds"))
+        for name in ("right", "flat"):  # flat: masters as of a distributed optimiser
+            right = plumbline.compare(one, trained(name, flat=name == "flat"))
+            self.assertTrue(right, right)
+            self.assertEqual((right.checks["gradients"].outcome, right.checks["audit"].outcome), ("holds", "holds"))
         for wrong, item in (("gradient", "gradients"), ("copy", "parameters")):
             seen = plumbline.compare(one, trained(wrong, wrong))
             self.assertEqual(seen.checks[item].outcome, "fails", seen)
@@ -359,6 +360,12 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
         self.assertIn("HOLDS, but not recorded: moments, gradients\n", str(untold))
         self.assertRegex(str(untold), r"\nnot recorded: (moments, )?gradients: .+")
+
+    def test_a_part_of_a_master_is_refused(self):
+        model = made()
+        record = recorded(self.folder / "part", torch.optim.SGD(model.parameters(), lr=0.1), clip_norm=None)
+        with self.assertRaisesRegex(ValueError, "master_of= gives 3 of the .* elements of conv1.weight: .*leave master_of= out"):
+            plumbline.torch.watch_model(record, model, master_of=lambda one: one.detach().view(-1)[:3])
 
     def test_units_are_the_modules_between_boundaries(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])

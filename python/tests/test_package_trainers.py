@@ -6,6 +6,7 @@ import importlib.util
 import io
 import pathlib
 import tempfile
+import types
 import unittest
 
 import plumbline
@@ -204,6 +205,60 @@ class TrainersTest(unittest.TestCase):
         for step in range(STEPS):
             found = [row["digest"] for row in self.rows("tensors", kind="gradient", step=step)]
             self.assertEqual(sorted(found), sorted(sums[(step + 1) * MICROBATCHES]))
+
+    def test_gradients_that_frozen_parameters_do_not_have_are_not_asked_for(self):
+        for name, lacking in (("frozen", 0), ("lacking", 1)):
+            model = nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE))
+            model[0].requires_grad_(False)
+            sums = {parameter: torch.ones_like(parameter) for parameter in list(model[1].parameters())[lacking:]}
+            optimizer = torch.optim.SGD(model[1].parameters(), lr=0.1)
+            record = plumbline.Record(self.folder / name, model={}, steps=STEPS, microbatches=1, optimizer=optimizer)
+            with contextlib.redirect_stderr(io.StringIO()):
+                plumbline.torch.watch_model(record, model, gradient_of=lambda parameter, sums=sums: sums[parameter])
+                for _ in range(STEPS):
+                    with record.step(torch.ones(2, SIZE)):
+                        record.loss(model(torch.ones(2, SIZE)).sum())
+                        if not lacking:
+                            optimizer.step()
+            read = plumbline.read(self.folder / name)
+            self.assertEqual((read.exits[0]["status"], len(read.steps)), ("ok", STEPS))
+            self.assertEqual("gradients" in str(read.exits[0].get("not_recorded")), bool(lacking))
+            if not lacking:
+                self.assertEqual([row["name"] for row in read.tensors if row["kind"] == "gradient"], ["1.weight", "1.bias"] * STEPS)
+
+    def test_optimisers_within_others_are_watched(self):
+        class Chained:
+            """As Megatron's: clips in its step, and has a state that is no dict."""
+
+            def __init__(self, parameters, within):
+                inner = [torch.optim.AdamW(parameters[:2], lr=0.1), torch.optim.AdamW(parameters[2:], lr=0.1)]
+                self.chained_optimizers = [types.SimpleNamespace(optimizer=one) for one in [*inner, None]] if within else inner
+                self.inner, self.param_groups, self.state = inner, [group for one in inner for group in one.param_groups], object()
+
+            def step(self):
+                for one in self.inner:
+                    for parameter in one.param_groups[0]["params"]:
+                        parameter.grad *= 0.5
+                    one.step()
+
+            def zero_grad(self):
+                for one in self.inner:
+                    one.zero_grad()
+
+        def make():
+            return nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE))
+
+        for within in (False, True):
+            self.folder = self.folder / str(within)
+            alone = self.train(make, lambda parameters: Chained(parameters, within), recorded=False)
+            self.assertEqual(alone, self.train(make, lambda parameters: Chained(parameters, within), clip_norm=1.0))
+            read = plumbline.read(self.folder / "one")
+            self.assertEqual(read.manifest["optimizer"]["name"], "adamw")
+            self.assertEqual({row["kind"] for row in self.rows("tensors", step=0)}, {"parameter", "moment1", "moment2"})  # no clipped gradients
+            self.assertEqual([row["action"] for row in self.rows("actions") if "STEP" in row["action"]], ["0STEP"] * STEPS)
+            self.assertEqual({one["what"] for one in read.exits[0]["not_recorded"]}, {"gradients", "norm"})
+        stub = types.SimpleNamespace(chained_optimizers=[types.SimpleNamespace(optimizer=None)], param_groups=[])
+        self.assertEqual(plumbline.training.unwrapped([stub, None]), [])
 
     def test_optimisers_of_other_classes(self):
         from plumbline.training import optimizer_of, together
