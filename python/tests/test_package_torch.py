@@ -317,9 +317,10 @@ class TorchTest(unittest.TestCase):
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_gradients_and_masters_that_lie_elsewhere_are_recorded(self):
-        def trained(name, wrong=None, flat=False, **ways):
+        def trained(name, wrong=None, flat=False, frozen=False, **ways):
             model = made().to(torch.bfloat16)
-            masters = {one: one.detach().float().view(-1 if flat else one.shape).clone().requires_grad_() for one in model.parameters()}
+            model.conv1.requires_grad_(not frozen)
+            masters = {one: one.detach().float().view(-1 if flat else one.shape).clone().requires_grad_() for one in model.parameters() if one.requires_grad}
             sums = {one: torch.zeros(one.shape) for one in masters}
             optimizer = torch.optim.AdamW(masters.values(), lr=0.1)
             record = recorded(self.folder / name, optimizer, clip_norm=None)
@@ -352,6 +353,8 @@ class TorchTest(unittest.TestCase):
             right = plumbline.compare(one, trained(name, flat=name == "flat"))
             self.assertTrue(right, right)
             self.assertEqual((right.checks["gradients"].outcome, right.checks["audit"].outcome), ("holds", "holds"))
+        frozen = plumbline.compare(trained("frozen", frozen=True), trained("frozen again", frozen=True))
+        self.assertTrue(frozen, frozen)  # what is frozen has no master
         for wrong, item in (("gradient", "gradients"), ("copy", "parameters")):
             seen = plumbline.compare(one, trained(wrong, wrong))
             self.assertEqual(seen.checks[item].outcome, "fails", seen)

@@ -197,8 +197,7 @@ class BoundaryComparison {
     const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
 
     const BoundaryRow* computed = now_->reference_rows.boundary(microbatch, direction, cut_);
-    // If no trainable parameter needs a gradient, one device does not compute it, but a pipeline may send it.
-    const bool unneeded = !computed && !forward && all_frozen_before(cut_);
+    const bool unneeded = !computed && is_unneeded();
     const bool alone = !computed && !unneeded && (evidence_.reference.manifest.world_size > 1 || reference_may_lack_);
     if (!computed && !unneeded && !alone) return report_no_reference({});
     builder_.inspect("crossings");
@@ -225,9 +224,10 @@ class BoundaryComparison {
   /// The candidate's tensor at a stage boundary, in a record of one rank that calls it `computed`, as a reference does.
   void computed() {
     const BoundaryRow* mine = now_->candidate_rows.boundary(microbatch_, direction_, cut_);
-    if (!mine || mine->side != "computed") return report_absent();
-    seen_.insert(mine);
     const auto* theirs = now_->reference_rows.boundary(microbatch_, direction_, cut_);
+    if (mine && mine->side == "computed") seen_.insert(mine);
+    if ((!mine || !theirs) && is_unneeded()) return builder_.inspect("computed");
+    if (!mine || mine->side != "computed") return report_absent();
     if (!theirs) return report_no_reference(0);
     builder_.inspect("computed");
     if (direction_ == "forward" || compare_gradients_) compare(*mine, *theirs, 0, *evidence_.values);
@@ -275,8 +275,10 @@ class BoundaryComparison {
     }
   }
 
-  bool all_frozen_before(const std::string& cut) const {
-    const auto position = evidence_.model.unit_position(cut).value_or(0);
+  /// True for a gradient that no trainable parameter needs: one device does not compute it, but a pipeline may send it.
+  bool is_unneeded() const {
+    if (direction_ == "forward") return false;
+    const auto position = evidence_.model.unit_position(cut_).value_or(0);
     return std::ranges::all_of(evidence_.model.parameters, [&](const ExpectedParameter& parameter) {
       return evidence_.model.unit_position(parameter.unit).value_or(0) >= position ||
              is_frozen(evidence_.reference.manifest, parameter.name);

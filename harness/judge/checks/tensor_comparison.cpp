@@ -77,8 +77,10 @@ class RowComparison {
     const TensorRow* mine = candidate_row(parameter, stage);
     const auto& rows = now_.reference_rows.tensors(kind_, parameter.name);
     const TensorRow* theirs = rows.empty() ? nullptr : rows.front().row;
-    const bool may_lack =
-        kind_ != "parameter" && kind_ != "copy" && is_frozen(evidence_.reference.manifest, parameter.name);
+    // A parameter that an external trainer's optimiser updates itself, or none, is no copy of a master.
+    const bool may_lack = kind_ == "copy"
+                              ? of_external_trainers()
+                              : kind_ != "parameter" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
     const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own() ||
                                                         not_yet_updated(parameter.name));
@@ -106,6 +108,9 @@ class RowComparison {
   const std::set<const TensorRow*>& seen() const { return seen_; }
 
  private:
+  bool of_external_trainers() const {
+    return evidence_.reference.manifest.traits.may_lack && evidence_.candidate.manifest.traits.may_lack;
+  }
   std::string hint() const { return kind_ == "parameter" ? names_hint(evidence_.candidate.manifest) : std::string(); }
 
   /// True for a moment if, by external records, no step has updated the parameter so far: gradients of several steps

@@ -307,28 +307,49 @@ TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompare
   }
 }
 
+/// Everything before layers.1, but for the first parameter if that is trained.
+void freeze_what_is_before_layer_1(SyntheticRun& run, bool first_is_trained) {
+  run.manifest["role"] = "external";
+  Json frozen = Json::array();
+  for (const TensorRow& row : run.rows(&RankRecord::tensors))
+    if (row.kind == "parameter" && row.step == -1 &&
+        (row.name == embedding_weight || row.name.find("layers.0.") != std::string::npos))
+      frozen.push_back(row.name);
+  if (first_is_trained) frozen.erase(0);
+  run.manifest["frozen"] = frozen;
+}
+
+bool backward_at_layer_1(const BoundaryRow& row) {
+  return row.direction == "backward" && row.cut == "layers.1";
+}
+
 // One device computes no gradient where nothing before the cut is trained; a pipeline may send one all the same.
 TEST(Boundaries, AGradientThatNothingNeedsIsHeldToWhatWasSent) {
   enum class Way { sent, not_sent, damaged, trained };
   for (const Way way : {Way::sent, Way::not_sent, Way::damaged, Way::trained}) {
     SyntheticCell cell({.tied = false});
-    const auto unneeded = [](const BoundaryRow& row) { return row.direction == "backward" && row.cut == "layers.1"; };
     for (auto* run : {&cell.reference, &cell.candidate}) {
-      run->manifest["role"] = "external";
-      Json frozen = Json::array();
-      for (const TensorRow& row : run->rows(&RankRecord::tensors))
-        if (row.kind == "parameter" && row.step == -1 &&
-            (row.name == embedding_weight || row.name.find("layers.0.") != std::string::npos))
-          frozen.push_back(row.name);
-      if (way == Way::trained) frozen.erase(0);
-      run->manifest["frozen"] = frozen;
-      if (run == &cell.reference || way == Way::not_sent) run->erase(&RankRecord::boundaries, unneeded);
+      freeze_what_is_before_layer_1(*run, way == Way::trained);
+      if (run == &cell.reference || way == Way::not_sent) run->erase(&RankRecord::boundaries, backward_at_layer_1);
     }
     if (way == Way::damaged)
       boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest = other_digest;
 
     const bool right = way == Way::sent || way == Way::not_sent;
     expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
+  }
+}
+
+TEST(CutsOfOneDevice, MayLackAGradientThatNothingNeeds) {
+  for (const bool trained : {false, true}) {
+    for (const bool both : {false, true}) {
+      OneDeviceCell cell;
+      for (auto* run : {&cell.reference, &cell.candidate}) freeze_what_is_before_layer_1(*run, trained);
+      cell.candidate.erase(&RankRecord::boundaries, backward_at_layer_1);
+      if (both) cell.reference.erase(&RankRecord::boundaries, backward_at_layer_1);
+
+      expect_outcome(cell, "boundaries", trained ? Outcome::fails : Outcome::holds);
+    }
   }
 }
 
