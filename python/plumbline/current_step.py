@@ -26,6 +26,7 @@ class CurrentStep:
     norm: float | None = None
     coefficient: float | None = None
     learning_rate: float | None = None
+    other_optimizer: str | None = None  # the class of one that was not given to the record
     rates: dict[int, float] = field(default_factory=dict)  # of each parameter in an optimiser, by its id
     index: int = 0  # of the next action
     update: list[Any] | None = None  # the row of STEP, if an optimiser is watched

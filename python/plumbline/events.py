@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Iterable
 
-from . import clipping, meshes, training
+from . import clipping, manifest, meshes, training
 from .current_step import CurrentStep
+from .not_recorded import words_of
 from .progress import ProgressPage
 from .rows import Rows
 from .settings import Settings
@@ -38,6 +39,7 @@ class Events(Settings):
     _boundary_before: dict[int, str | None]  # by stage: the name of the boundary before it
     _now: CurrentStep | None = None
     _run_step = 0
+    _frozen: set[str] = set()  # names of this rank's parameters that no step has trained yet
     _passed_over = False  # within a step that is not recorded (every > 1)
     _finished = False
 
@@ -149,6 +151,7 @@ class Events(Settings):
             return
         now.gradients_taken = True
         self._notice_replaced(f"in step {now.number}")
+        self._notice_unfrozen(now.number)
         owners = {key: id(one) for one in reversed(self._optimizers) for key in training.held_by(one)}
         for stage in self.stages:
             for name, parameter in stage.parameters:
@@ -184,3 +187,16 @@ class Events(Settings):
                 self._not_recorded.note(f"{', '.join(added)} was added {when}: {words}")
             else:
                 self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser created before still holds the old ones")
+
+    def _notice_unfrozen(self, step: int) -> None:
+        """Removes parameters that were frozen when the record began, and are trained from this step on, from `frozen` of the manifest."""
+        names = [name for stage in self.stages for name, one in stage.parameters if name in self._frozen and getattr(one, "requires_grad", True)]
+        if not names:
+            return
+        self._frozen = self._frozen - set(names)
+        several = f"{names[0]} and {len(names) - 1} more are" if len(names) > 1 else f"{names[0]} is"
+        try:
+            manifest.unfreeze(self.folder, {self.shards.name_of(name) for name in names})
+            self._not_recorded.note(f"{several} trained from step {step} on, and not frozen as before")
+        except Exception as error:
+            self._not_recorded.note(f"{several} trained from step {step} on, but still frozen in manifest.json: {words_of(error)}")

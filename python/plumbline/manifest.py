@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator
 
 from . import machine, training
 from .counts import shifted
@@ -77,10 +78,9 @@ def make_folder(folder: pathlib.Path) -> None:
 
 
 def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | None = None) -> None:
-    """`more`: additional or replaced keys. Called again when the first step has shown how often a step calls the pipeline; run_id and started
-    are then kept."""
+    """`more`: additional or replaced keys. Called again when the first step has shown how often a step calls the pipeline; run_id, started
+    and frozen are then kept."""
     folder, path = record.folder, record.folder / "manifest.json"
-    kept = {key: value for key, value in json.loads(path.read_text()).items() if key in ("run_id", "started")} if path.exists() else {}
     schedule = None
     if record.schedule_rows is not None:
         starts = range(0, record.microbatches, record.microbatches_of_a_call)
@@ -91,10 +91,37 @@ def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | Non
     if record.accumulation == "listed":
         accumulation = "unit,microbatch\n" + "".join(f"{unit},{m}\n" for unit, m in record.accumulation_rows)
         (folder / "accumulation.csv").write_text(accumulation)
-    manifest = _manifest(record, ranks, schedule, accumulation) | (more or {}) | kept
-    part = folder / "manifest.json.part"
+    manifest = _manifest(record, ranks, schedule, accumulation) | (more or {})
+    if not path.exists():
+        _replace(path, manifest)
+        return
+    with _alone(folder):
+        earlier = json.loads(path.read_text())
+        _replace(path, manifest | {key: earlier[key] for key in ("run_id", "started", "frozen")})
+
+
+@contextlib.contextmanager
+def _alone(folder: pathlib.Path) -> Iterator[None]:
+    """Excludes other ranks that change the manifest, by a lock on a file that rank 0 has made."""
+    import fcntl
+
+    with open(folder / "rank-0" / "progress", "r+b") as shared:
+        fcntl.flock(shared, fcntl.LOCK_EX)
+        yield
+
+
+def _replace(path: pathlib.Path, manifest: dict[str, Any]) -> None:
+    part = path.with_name(f"{path.name}.part")
     part.write_text(json.dumps(manifest, indent=2) + "\n")
     part.rename(path)
+
+
+def unfreeze(folder: pathlib.Path, names: set[str]) -> None:
+    """Removes parameters of any rank from `frozen`. Several ranks may do so at once."""
+    path = folder / "manifest.json"
+    with _alone(folder):
+        manifest = json.loads(path.read_text())
+        _replace(path, manifest | {"frozen": [name for name in manifest["frozen"] if name not in names]})
 
 
 def _manifest(

@@ -24,6 +24,7 @@ ALL_KINDS = ("sends", "receives", "boundaries", "actions", "losses", "labels", "
 LISTS = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
 WRAPPED = ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module")  # by torch.compile, checkpoint_wrapper, FSDP
 MODULE_WRAPPERS = {"DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "Float16Module", "DeepSpeedEngine"}  # as `module`
+PEFT = {"PeftModel": "base_model", "BaseTuner": "model"}  # of the peft library: names without their only child's
 Names = Callable[..., str]
 NamedParameters = list[tuple[str, torch.nn.Parameter]]
 
@@ -34,8 +35,11 @@ def wrapped_as(module: torch.nn.Module) -> str | None:
     for name in WRAPPED:
         if name in children:
             return name
-    is_wrapper = bool(MODULE_WRAPPERS & {kind.__name__ for kind in type(module).__mro__})
-    return "module" if is_wrapper and "module" in children else None
+    kinds = {kind.__name__ for kind in type(module).__mro__}
+    inner = next((PEFT[kind] for kind in PEFT if kind in kinds), None)
+    if inner is not None and list(children) == [inner]:
+        return inner
+    return "module" if MODULE_WRAPPERS & kinds and "module" in children else None
 
 
 def core_of(module: torch.nn.Module) -> torch.nn.Module:
@@ -70,7 +74,7 @@ def named_parameters_of(module: torch.nn.Module) -> tuple[NamedParameters, set[s
             raise ValueError(f"parameters {own[short]} and {name} are both {short} without the names of wrappers: give names= to distinguish them")
         own[short] = name
         if short != name:
-            stripped |= {f"{part}." for part in path.split(".") if part in (*WRAPPED, "module") and part not in without.split(".")}
+            stripped |= {f"{part}." for part in path.split(".") if part in (*WRAPPED, "module", "base_model") and part not in without.split(".")}
         named.append((short, parameter))
     return named, stripped
 

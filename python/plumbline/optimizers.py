@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import clipping, meshes
+from . import clipping, meshes, training
 from .hooks import argument, guarded, hook
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ KINDS = ("gradients", "rates", "actions")
 
 
 def watch(record: Events, optimizer: Any) -> None:
-    if not hasattr(optimizer, "register_step_pre_hook"):
+    if not training.has_hooks(optimizer):
         return
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -41,6 +42,31 @@ def watch(record: Events, optimizer: Any) -> None:
 
     for register, watching in ((optimizer.register_step_pre_hook, before), (optimizer.register_step_post_hook, after)):
         record._undo.append(register(guarded(record, KINDS, watching)).remove)
+
+
+def watch_others(record: Events) -> None:
+    """Observes optimisers that update recorded parameters but were not given to the record: made later, or held by the one that was given."""
+    register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
+    if register is None:
+        return
+    watching = weakref.ref(record)  # torch's hooks outlive the record
+
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        observed = watching()
+        if observed is not None:
+            observed._not_recorded.attempt("rates", _note_other, observed, optimizer)
+
+    handle = register(before)
+    record._undo.append(handle.remove)
+    weakref.finalize(record, handle.remove).atexit = False
+
+
+def _note_other(record: Events, optimizer: Any) -> None:
+    now = record._now
+    if now is None or now.thread != threading.get_ident() or any(optimizer is one for one in record._optimizers):
+        return
+    if training.held_by(optimizer) & {id(stage.master(one)) for stage in record.stages for one in stage.trained}:
+        now.other_optimizer = type(optimizer).__name__
 
 
 def watch_clipping(record: Events) -> None:

@@ -55,6 +55,7 @@ class Steps(Events):
         if not self.stages and not self._not_recorded.entries:
             raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
         self._ranks = self._of_all_ranks(manifest.summary_of(self))
+        self._frozen = {name for stage in self.stages for name, one in stage.parameters if not getattr(one, "requires_grad", True)}
         places = manifest.places_of(self._ranks)
         for name in manifest.tied_nowhere(self._tied, self._ranks) if self.rank == 0 else ():
             words = "each copy must be a parameter of its own, also on one device, with the sum of both gradients"
@@ -81,6 +82,7 @@ class Steps(Events):
         except Exception as error:
             self._not_recorded.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
         self._not_recorded.attempt("norm", optimizers.watch_clipping, self)
+        optimizers.watch_others(self)
         self._not_recorded.attempt("parameters", self._parameters, -1)
         self._guarded(self._rows.end_step, "initial")
 
@@ -98,6 +100,7 @@ class Steps(Events):
         self._passed_over = self._run_step % self.every != 0
         if not self._passed_over:
             self._notice_replaced(f"after step {self._next_step - 1}" if self._next_step else "before step 0")
+            self._notice_unfrozen(self._next_step)
             self._now = CurrentStep(self._next_step, time.monotonic(), inputs, targets)
             self._feed(self._now)
         return True

@@ -42,6 +42,8 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
         known["momentum"] = float(values.pop("momentum"))
     how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # select kernels, not the formula
     form = form_of(optimizer)
+    if name in FORMULA and _has_stepped(optimizer):  # the record has no moments from before its first step, so no update is recomputed
+        form = f"{form}, resumed" if form else "resumed"
     if form:
         known["implementation"] = form
     if differ:
@@ -50,25 +52,37 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     return known
 
 
+def _has_stepped(optimizer: Any) -> bool:
+    """Whether the optimiser has a state already: the trainer has loaded a checkpoint, or trained before."""
+    states = optimizer.state.values() if isinstance(getattr(optimizer, "state", None), dict) else ()
+    return any(float(state.get("step") or 0) > 0 or state.get("momentum_buffer") is not None for state in states if isinstance(state, dict))
+
+
 def unwrapped(optimizer: Any) -> list[Any]:
     """The optimisers, also dicts, of one, of a list, or of None. In place of a wrapper without torch's hooks those within it, if they have them:
     its `chained_optimizers` (Megatron's ChainedOptimizer) or `optimizer`, which is None on a rank that trains nothing."""
     if isinstance(optimizer, (list, tuple)):
         return [inner for one in optimizer for inner in unwrapped(one)]
-    if optimizer is None or isinstance(optimizer, dict) or hasattr(optimizer, "register_step_pre_hook"):
+    if optimizer is None or isinstance(optimizer, dict) or has_hooks(optimizer):
         return [] if optimizer is None else [optimizer]
     for name in ("chained_optimizers", "optimizer"):
         if hasattr(optimizer, name):
             inner = unwrapped(getattr(optimizer, name))
-            return inner if all(hasattr(one, "register_step_pre_hook") for one in inner) else [optimizer]
+            return inner if all(map(has_hooks, inner)) else [optimizer]
     return [optimizer]
 
 
+def has_hooks(optimizer: Any) -> bool:
+    """Not a wrapper that is of torch's class without its __init__, as accelerate's."""
+    return hasattr(optimizer, "register_step_pre_hook") and hasattr(optimizer, "_optimizer_step_pre_hooks")
+
+
 def require_rates(optimizers: list[Any]) -> None:
-    """Raises ValueError for an optimiser without a rate in each of its groups of parameters, or without groups in its defaults."""
+    """Raises ValueError for an optimiser without a rate in each of its groups of parameters, or without groups in its defaults; None, as in
+    transformers' Adafactor, is no rate."""
     for one in optimizers:
         groups = getattr(one, "param_groups", None) or [getattr(one, "defaults", {})]
-        if not all("lr" in group for group in groups):
+        if not all(group.get("lr") is not None for group in groups):
             instead = "give optimizer= its name and rate instead, as {'name': 'mine', 'learning_rate': 0.1}"
             words = f"{instead}, and call record.gradients() and record.learning_rate() in each step"
             raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimisers of torch.optim have: {words}")

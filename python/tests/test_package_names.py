@@ -43,6 +43,26 @@ class DistributedDataParallel(torch.nn.Module):
         return self.module(x)
 
 
+class BaseTuner(torch.nn.Module):
+    """As peft's, which calls the forward of what it holds."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model.forward(x)
+
+
+class PeftModel(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.base_model = BaseTuner(model)
+
+    def forward(self, x):
+        return self.base_model(x)
+
+
 def checkpointed(module):
     return checkpoint_wrapper(module, CheckpointImpl.NO_REENTRANT, preserve_rng_state=False)
 
@@ -78,6 +98,7 @@ class NamesTest(unittest.TestCase):
             ("compile", compiled, lambda model: model, {"_orig_mod."}),
             ("both", lambda layer: compiled(checkpointed(layer)), lambda model: model, {"_checkpoint_wrapped_module.", "_orig_mod."}),
             ("replicated", lambda layer: layer, DistributedDataParallel, {"module."}),
+            ("adapters", lambda layer: layer, PeftModel, {"base_model."}),
             ("all", checkpointed, lambda model: DistributedDataParallel(compiled(model)), {"_checkpoint_wrapped_module.", "_orig_mod.", "module."}),
         ):
             with self.subTest(name):

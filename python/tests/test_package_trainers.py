@@ -5,7 +5,9 @@ import contextlib
 import importlib.util
 import io
 import pathlib
+import sys
 import tempfile
+import threading
 import types
 import unittest
 
@@ -260,6 +262,65 @@ class TrainersTest(unittest.TestCase):
         stub = types.SimpleNamespace(chained_optimizers=[types.SimpleNamespace(optimizer=None)], param_groups=[])
         self.assertEqual(plumbline.training.unwrapped([stub, None]), [])
 
+    def test_a_wrapper_of_torchs_class_without_its_init_is_no_optimiser(self):
+        class Accelerated(torch.optim.Optimizer):
+            """As accelerate's."""
+
+            def __init__(self, optimizer):
+                self.optimizer = optimizer
+
+            param_groups = property(lambda self: self.optimizer.param_groups)
+            state = property(lambda self: self.optimizer.state)
+
+            def step(self):
+                self.optimizer.step()
+
+            def zero_grad(self):
+                self.optimizer.zero_grad()
+
+        self.train(lambda: nn.Linear(SIZE, SIZE), lambda parameters: Accelerated(torch.optim.AdamW(parameters, lr=0.1)))
+        read = plumbline.read(self.folder / "one")
+        self.assertEqual((read.manifest["optimizer"]["name"], read.exits[0].get("not_recorded")), ("adamw", None))
+
+    def test_an_optimiser_that_the_record_was_not_given_is_named(self):
+        def late(parameters):
+            given, later = torch.optim.AdamW(parameters, lr=0.1), torch.optim.RMSprop(parameters, lr=0.1)
+            given.step, given.zero_grad = later.step, later.zero_grad
+            return given
+
+        self.train(lambda: nn.Linear(SIZE, SIZE), late)
+        self.assertFalse(sys.modules["torch.optim.optimizer"]._global_optimizer_pre_hooks)
+        found = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
+        self.assertEqual({one["what"] for one in found}, {"gradients", "moments", "rates"})
+        self.assertRegex(found[0]["why"], "^step 0: RMSprop stepped, which is none of the optimisers that the record was given")
+
+    def test_parameters_that_are_trained_later_are_not_frozen(self):
+        from plumbline.manifest import unfreeze
+
+        model = nn.Sequential(*(nn.Linear(SIZE, SIZE) for _ in range(3)))
+        model[:2].requires_grad_(False)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        record = plumbline.Record(self.folder / "one", model={}, steps=3, microbatches=1, optimizer=optimizer)
+        plumbline.torch.watch_model(record, model)
+        frozen = []
+        for step in range(3):
+            model[1].requires_grad_(step > 0)
+            with contextlib.redirect_stderr(io.StringIO()), record.step(torch.ones(2, SIZE)):
+                loss = model(torch.ones(2, SIZE)).sum()
+                record.loss(loss), loss.backward(), optimizer.step(), optimizer.zero_grad()
+            frozen.append(plumbline.read(self.folder / "one").manifest["frozen"])
+        names = ["0.weight", "0.bias", "1.weight", "1.bias"]
+        self.assertEqual(frozen, [names, names[:2], names[:2]])
+        self.assertEqual(plumbline.read(self.folder / "one").exits[0]["notes"], ["1.weight and 1 more are trained from step 1 on, and not frozen as before"])
+        unfreezing = [threading.Thread(target=unfreeze, args=(self.folder / "one", {name})) for name in names]  # ranks
+        for one in unfreezing:
+            one.start()
+        for one in unfreezing:
+            one.join()
+        self.assertEqual(plumbline.read(self.folder / "one").manifest["frozen"], [])
+        plumbline.manifest.write(record, record._ranks)  # as after a first step that called the pipeline several times
+        self.assertEqual(plumbline.read(self.folder / "one").manifest["frozen"], [])
+
     def test_optimisers_of_other_classes(self):
         from plumbline.training import optimizer_of, together
 
@@ -271,9 +332,16 @@ class TrainersTest(unittest.TestCase):
         self.assertEqual(optimizer_of(SGD([parameter])), {"name": f"{__name__}.sgd", "learning_rate": 0.5})
         without_rate = torch.optim.SGD([parameter])
         del without_rate.param_groups[0]["lr"]
-        for strange in (without_rate, object()):
+        rate_of_none = torch.optim.SGD([parameter])
+        rate_of_none.param_groups[0]["lr"] = None  # as transformers' Adafactor, which computes it
+        for strange in (without_rate, rate_of_none, object()):
             with self.assertRaisesRegex(ValueError, "has no param_groups with an 'lr'.*give optimizer= its name and rate instead"):
                 plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=strange)
+        for kind in (torch.optim.AdamW, torch.optim.SGD):
+            loaded = kind([parameter], lr=0.5, **({"momentum": 0.9} if kind is torch.optim.SGD else {}))
+            new, parameter.grad = optimizer_of(loaded), torch.ones(2)
+            loaded.step()
+            self.assertEqual((new["implementation"], optimizer_of(loaded)["implementation"]), ("single_tensor", "single_tensor, resumed"))
         muon, adamw = ({"name": name, "learning_rate": 0.5} for name in ("muon", "adamw"))
         self.assertEqual(together([together([muon, adamw]), adamw])["name"], together([muon, adamw])["name"])
 
