@@ -14,6 +14,7 @@ import xxhash
 from .meshes import local
 
 OF_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+FLOATS = ("float32", "float64", "bfloat16", "float16")
 CHUNK_BYTES = 16 << 20  # largest part of a GPU tensor copied to the host at a time
 PART_ELEMENTS = 16 << 20  # of a tensor, widened to float64 at a time: a copy of a whole gradient of 128k x 8192 takes 8 GiB of a GPU that is full
 
@@ -30,15 +31,22 @@ def dtype_name(tensor: Any) -> str:
 
 
 def plain(tensor: Any) -> Any:
-    """The tensor as the record has it: local, dense (of a sparse gradient the sum of its entries), and real: of a complex one its parts, in a last
-    dimension of 2."""
+    """The tensor as the record has it: local, dense (of a sparse gradient the sum of its entries), real (of a complex one its parts, in a last
+    dimension of 2), and of a dtype of the format: quantised ones, as int8 or float8 weights, have their values in int64 or float32."""
     tensor = local(tensor)
     if not is_torch(tensor):
-        return numpy.stack([tensor.real, tensor.imag], axis=-1) if numpy.iscomplexobj(tensor) else tensor
+        parts = numpy.stack([tensor.real, tensor.imag], axis=-1) if numpy.iscomplexobj(tensor) else tensor
+        return parts.astype(numpy.int64) if parts.dtype.kind in "biu" else parts
     import torch
 
     dense = tensor if tensor.layout is torch.strided else tensor.to_dense()
-    return torch.view_as_real(dense.resolve_conj()) if dense.is_complex() else dense
+    if torch.utils._python_dispatch.is_traceable_wrapper_subclass(dense):  # as torchao's
+        dense = dense.dequantize()
+    if dense.is_complex():
+        return torch.view_as_real(dense.resolve_conj())
+    if dtype_name(dense) in (*FLOATS, "int64"):
+        return dense
+    return dense.float() if dense.is_floating_point() else dense.long()
 
 
 def shape_text(shape: Any) -> str:

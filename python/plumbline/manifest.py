@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from . import machine, training
 from .counts import shifted
-from .digests import dtype_name, hash_hex
+from .digests import FLOATS, dtype_name, hash_hex
 from .not_recorded import merged
 from .stages import tied_in
 
@@ -103,10 +103,11 @@ def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | Non
 @contextlib.contextmanager
 def _alone(folder: pathlib.Path) -> Iterator[None]:
     """Excludes other ranks that change the manifest, by a lock on a file that rank 0 has made."""
-    import fcntl
-
     with open(folder / "rank-0" / "progress", "r+b") as shared:
-        fcntl.flock(shared, fcntl.LOCK_EX)
+        with contextlib.suppress(ImportError, OSError):  # not every system and file system has locks
+            import fcntl
+
+            fcntl.flock(shared, fcntl.LOCK_EX)
         yield
 
 
@@ -129,7 +130,8 @@ def _manifest(
 ) -> dict[str, Any]:
     held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
     first = held[0][0].master(held[0][1]) if held else None
-    dtype = "mixed" if any(one.has_copies for one in ranks) else "float32" if first is None else dtype_name(first)
+    dtypes = (dtype_name(stage.master(parameter)) for stage, parameter in held)  # frozen weights may be quantised
+    dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in FLOATS), "float32")
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}

@@ -186,6 +186,27 @@ class TrainersTest(unittest.TestCase):
         self.assertEqual(start, [plumbline.digest(torch.tensor([[1.0, 0.0]] * (SIZE // 2 + 1)))])
         self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
 
+    def test_quantised_weights_are_recorded_in_dtypes_of_the_format(self):
+        from plumbline.digests import plain
+
+        class Quantised(nn.Linear):
+            def forward(self, x):
+                return nn.functional.linear(x, self.weight.to(x.dtype), self.bias)
+
+        def make(kind):
+            model = nn.Sequential(Quantised(SIZE, SIZE), nn.Linear(SIZE, SIZE))
+            model[0].weight = nn.Parameter((model[0].weight.detach() * 8).to(kind), requires_grad=False)
+            return model
+
+        for kind, recorded in ((torch.int8, "int64"), (torch.uint8, "int64"), (torch.float8_e4m3fn, "float32")):
+            self.folder = self.folder / recorded
+            alone = self.train(lambda kind=kind: make(kind), recorded=False)
+            self.assertEqual(alone, self.train(lambda kind=kind: make(kind)))
+            read = plumbline.read(self.folder / "one")
+            self.assertEqual((read.manifest["dtype"], read.exits[0].get("not_recorded")), ("float32", None))
+            self.assertEqual({row["dtype"] for row in self.rows("tensors", name="0.weight")}, {recorded})
+        self.assertEqual([str(plain(torch.ones(2, dtype=torch.bool).numpy()).dtype), plain(torch.ones(2) > 0).dtype], ["int64", torch.int64])
+
     def test_optimisers_that_step_within_the_backward_pass_have_their_own_gradients(self):
         sums = {}
 
