@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Units and parameters of torch modules, and the tensors of a call.
 
-A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model that have parameters; of a child that is a list
-of modules, or holds one, its children instead. Pass `units` to choose others.
+A *unit* is a module between two stage boundaries. `units_of` finds them: the children of a model that have parameters; of a child that is a list of
+modules, or holds one, its children instead, if the list has parameters also those with buffers alone. Pass `units` to choose others.
 
 Names are the model's own, without what torch's wrappers add (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
 `module.`).
@@ -84,13 +84,14 @@ def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
     def walk(module: torch.nn.Module, prefix: str) -> dict[str, torch.nn.Module]:
         found: dict[str, torch.nn.Module] = {}
+        is_list = _is_list(module) and any(True for _ in module.parameters())
         for name, child in _children_of(module):
             path, core = prefix + name, core_of(child)
             holds_a_list = any(_is_list(core_of(inner)) for part, inner in core.named_children() if part != "parametrizations")
             if _is_list(core) or (holds_a_list and not prefix):
                 found |= walk(core, path + ".")
-            elif any(True for _ in child.parameters()):
-                found[path] = child
+            elif any(True for _ in child.parameters()) or (is_list and any(True for _ in child.buffers())):
+                found[path] = child  # also a layer whose weights are all buffers, as frozen ones may be
         return found
 
     return walk(core_of(model), "")

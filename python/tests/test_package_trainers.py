@@ -147,6 +147,12 @@ class TrainersTest(unittest.TestCase):
         self.assertEqual(plumbline.torch.units_of(with_a_shared_activation()), ["0", "2", "4"])
         self.assertEqual(plumbline.torch.units_of(nn.ModuleDict({"layers": nn.ModuleList([nn.Linear(2, 2)] * 2)})), ["layers.0", "layers.1"])
 
+    def test_a_layer_whose_weights_are_buffers_is_a_unit(self):
+        model = nn.Sequential(nn.Linear(SIZE, SIZE), nn.BatchNorm1d(SIZE, affine=False), nn.ReLU(), nn.Linear(SIZE, SIZE))
+        self.assertEqual(plumbline.torch.units_of(model), ["0", "1", "3"])
+        tables = nn.ModuleDict({"first": model[0], "tables": nn.ModuleList([model[1]])})
+        self.assertEqual(plumbline.torch.units_of(tables), ["first"])
+
     def test_a_stage_that_begins_with_a_module_without_parameters_is_noted(self):
         record = plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=None)
         seen = io.StringIO()
