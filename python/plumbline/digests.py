@@ -40,7 +40,7 @@ def plain(tensor: Any) -> Any:
     import torch
 
     dense = tensor if tensor.layout is torch.strided else tensor.to_dense()
-    if torch.utils._python_dispatch.is_traceable_wrapper_subclass(dense):  # as torchao's
+    if type(dense).dequantize is not torch.Tensor.dequantize:  # a quantised class of its own, as torchao's
         dense = dense.dequantize()
     if dense.is_complex():
         return torch.view_as_real(dense.resolve_conj())

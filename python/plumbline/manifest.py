@@ -7,6 +7,7 @@ import contextlib
 import json
 import pathlib
 import sys
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Iterator
 
@@ -100,6 +101,9 @@ def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | Non
         _replace(path, manifest | {key: earlier[key] for key in ("run_id", "started", "frozen")})
 
 
+LOCK_ATTEMPTS = 1000  # 10 s, after which the manifest is written without the lock: it is held for as long as a small file is written
+
+
 @contextlib.contextmanager
 def _alone(folder: pathlib.Path) -> Iterator[None]:
     """Excludes other ranks that change the manifest, by a lock on a file that rank 0 has made."""
@@ -107,7 +111,11 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
         with contextlib.suppress(ImportError, OSError):  # not every system and file system has locks
             import fcntl
 
-            fcntl.flock(shared, fcntl.LOCK_EX)
+            for _ in range(LOCK_ATTEMPTS):
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(shared, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(0.01)
         yield
 
 

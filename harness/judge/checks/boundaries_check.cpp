@@ -279,9 +279,15 @@ class BoundaryComparison {
   bool is_unneeded() const {
     if (direction_ == "forward") return false;
     const auto position = evidence_.model.unit_position(cut_).value_or(0);
+    const RecordIndex& rows = now_->reference_rows;
+    const bool external = evidence_.reference.manifest.traits.may_lack;
+    const bool has_gradients =
+        std::ranges::any_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });
     return std::ranges::all_of(evidence_.model.parameters, [&](const ExpectedParameter& parameter) {
-      return evidence_.model.unit_position(parameter.unit).value_or(0) >= position ||
-             is_frozen(evidence_.reference.manifest, parameter.name);
+      if (evidence_.model.unit_position(parameter.unit).value_or(0) >= position) return true;
+      if (is_frozen(evidence_.reference.manifest, parameter.name)) return true;
+      // In this step: frozen until later, or computed without autograd.
+      return external && has_gradients && rows.tensors("gradient", parameter.name).empty();
     });
   }
 

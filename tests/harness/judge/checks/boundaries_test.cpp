@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
+#include <set>
+#include <utility>
+
 #include "harness/judge/expected/zero_digests.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
@@ -325,17 +328,22 @@ bool backward_at_layer_1(const BoundaryRow& row) {
 
 // One device computes no gradient where nothing before the cut is trained; a pipeline may send one all the same.
 TEST(Boundaries, AGradientThatNothingNeedsIsHeldToWhatWasSent) {
-  enum class Way { sent, not_sent, damaged, trained };
-  for (const Way way : {Way::sent, Way::not_sent, Way::damaged, Way::trained}) {
+  enum class Way { sent, not_sent, damaged, trained, without_autograd };
+  for (const Way way : {Way::sent, Way::not_sent, Way::damaged, Way::trained, Way::without_autograd}) {
     SyntheticCell cell({.tied = false});
     for (auto* run : {&cell.reference, &cell.candidate}) {
       freeze_what_is_before_layer_1(*run, way == Way::trained);
+      if (way == Way::without_autograd) {  // parameters that are not frozen, and have no gradient
+        const auto names = std::exchange(run->manifest["frozen"], Json::array()).get<std::set<std::string>>();
+        run->erase(&RankRecord::tensors,
+                   [&](const TensorRow& row) { return row.kind == "gradient" && names.contains(row.name); });
+      }
       if (run == &cell.reference || way == Way::not_sent) run->erase(&RankRecord::boundaries, backward_at_layer_1);
     }
     if (way == Way::damaged)
       boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest = other_digest;
 
-    const bool right = way == Way::sent || way == Way::not_sent;
+    const bool right = way != Way::damaged && way != Way::trained;
     expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
   }
 }
