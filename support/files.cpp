@@ -100,6 +100,11 @@ class Source {
   struct stat status_ {};
 };
 
+[[noreturn]] void fail_to_make(const fs::path& path, const std::error_code& error) {
+  throw SystemError(fmt::format("{}: the folder cannot be created: {}; choose another place or check the rights",
+                                path.string(), error.message()));
+}
+
 }  // namespace
 
 std::size_t file_bytes(const fs::path& path) {
@@ -156,15 +161,6 @@ void write_file_pieces(const fs::path& path, std::size_t pieces, const Pieces& p
     throw;
   }
 }
-
-namespace {
-
-[[noreturn]] void fail_to_make(const fs::path& path, const std::error_code& error) {
-  throw SystemError(fmt::format("{}: the folder cannot be created: {}; choose another place or check the rights",
-                                path.string(), error.message()));
-}
-
-}  // namespace
 
 void make_folder(const fs::path& path) {
   std::error_code error;
