@@ -190,6 +190,8 @@ class Events(Settings):
 
     def _notice_unfrozen(self, step: int) -> None:
         """Removes parameters that were frozen when the record began, and are trained from this step on, from `frozen` of the manifest."""
+        if not self._frozen:
+            return
         names = [name for stage in self.stages for name, one in stage.parameters if name in self._frozen and getattr(one, "requires_grad", True)]
         if not names:
             return

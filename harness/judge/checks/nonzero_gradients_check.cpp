@@ -171,7 +171,9 @@ class NonzeroGradientsCheck : public StepCheck {
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return builder_.conclude(
-        "every parameter has a finite, non-zero gradient in every step of both records",
+        builder_.count(absent_in_both) > 0
+            ? "every gradient in both records is finite and non-zero; parameters that a step leaves as they are lack it"
+            : "every parameter has a finite, non-zero gradient in every step of both records",
         {{"tensors", 2 * parameters * evidence_.steps() - builder_.count(absent_in_both)}, {"nonzero_elements", 1}});
   }
 

@@ -132,5 +132,24 @@ TEST(NonzeroGradients, TheDigestOfZerosIsFoundWhateverTheRowCounts) {
               HasSubstr("expected the digest of 24 elements that are not 0, got the digest of zeros"));
 }
 
+TEST(NonzeroGradients, AParameterOfOthersThatNoStepChangesMayLackItWhichIsSaid) {
+  const std::string name = "model.layers.0.mlp.up_proj.weight";
+  for (const bool both : {true, false}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      run->manifest["role"] = "external";
+      for (TensorRow& row : run->rows(&RankRecord::tensors))
+        if (row.kind == "parameter" && row.name == name) row.digest = other_digest;
+      if (!both && run == &cell.reference) continue;
+      run->erase(&RankRecord::tensors,
+                 [&](const TensorRow& row) { return row.name == name && row.kind != "parameter"; });
+    }
+
+    const auto result = expect_outcome(cell, "nonzero_gradients", both ? Outcome::holds : Outcome::fails);
+    if (!both) continue;
+    EXPECT_THAT(result.reason, HasSubstr("parameters that a step leaves as they are lack it"));
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing
