@@ -60,9 +60,23 @@ def watch_model(
             if names == [calls.first]:
                 continue
             at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, names))
-            record._undo.append(module.register_forward_pre_hook(at_cut, with_kwargs=True).remove)
+            record._undo.append(_before_each_call(module, at_cut))
 
     if_offered(record, kinds, add_hooks)
+
+
+def _before_each_call(module: torch.nn.Module, function: Callable[..., Any]) -> Callable[[], None]:
+    """Adds a forward pre-hook with kwargs, of a module that is compiled in place one outside of what its compiler traces. Returns its removal."""
+    compiled = getattr(module, "_compiled_call_impl", None)
+    if compiled is None:
+        return module.register_forward_pre_hook(function, with_kwargs=True).remove
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = function(module, args, kwargs) or (args, kwargs)
+        return compiled(*args, **kwargs)
+
+    module._compiled_call_impl = call
+    return lambda: setattr(module, "_compiled_call_impl", compiled)
 
 
 class _Boundary(torch.autograd.Function):

@@ -108,6 +108,20 @@ class TrainersTest(unittest.TestCase):
                 self.assertEqual(self.train(make, recorded=False), self.train(make))
                 self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
 
+    def test_units_that_are_compiled_in_place_are_not_traced_with_the_recorder(self):
+        def compiled():
+            model = Residuals()
+            for layer in model.layers:
+                layer.compile(backend="eager", fullgraph=True)
+            return model
+
+        self.train(Residuals)
+        plain = self.rows("boundaries")
+        self.folder = self.folder / "compiled"
+        self.train(compiled)
+        self.assertEqual(self.rows("boundaries"), plain)
+        self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
+
     def test_a_boundarys_gradient_is_that_of_all_later_uses_and_no_earlier_ones(self):
         self.train(Residuals)
         torch.manual_seed(2)
