@@ -396,6 +396,19 @@ class TrainersTest(unittest.TestCase):
         note = "0.extra was added after step 0: only parameters that a model has from the start on can be judged"
         self.assertEqual(plumbline.read(self.folder / "one").exits[0]["notes"], [note])
 
+    def test_a_clipping_function_that_was_imported_by_name_before_is_seen(self):
+        clip_grad_norm_, norms = nn.utils.clip_grad_norm_, []
+
+        def clip(model):
+            before = [plumbline.digest(parameter.grad) for parameter in model.parameters()]
+            norms.append((float(clip_grad_norm_(model.parameters(), 0.1)), before))
+            model.zero_grad()
+
+        self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=clip, clip_norm=0.1)
+        record = plumbline.read(self.folder / "one")
+        self.assertEqual([row["gradient_norm"] for row in record.steps], [norm for norm, _ in norms])
+        self.assertEqual([row["digest"] for row in record.tensors if row["kind"] == "gradient"], [digest for _, before in norms for digest in before])
+
     def test_a_norm_of_another_type_is_not_recorded(self):
         def clip(model):
             nn.utils.clip_grad_norm_(model.parameters(), 0.1, norm_type="inf")
