@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from .hooks import guarded, if_offered
-from .modules import Names, as_one, module_at, names_by_module, tensors_in, units_of, watch_stage
+from .modules import Names, as_one, is_compiled, module_at, names_by_module, tensors_in, units_of, watch_stage
 from .pipelining import watch_pipelining
 from .record import Record
 from .schedules import accumulation_of, compute_rows
@@ -54,6 +54,8 @@ def watch_model(
     kinds = ("actions", "boundaries")
 
     def add_hooks() -> None:
+        if is_compiled(model):
+            record._not_recorded.note("the model is compiled as a whole, and its graph breaks at each boundary, an error with fullgraph=True: compile its units instead")
         record._undo.append(model.register_forward_pre_hook(guarded(record, kinds, calls.begin)).remove)
         record._undo.append(model.register_forward_hook(guarded(record, kinds, calls.end)).remove)
         for module, names in names_by_module(found):

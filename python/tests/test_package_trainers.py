@@ -122,6 +122,22 @@ class TrainersTest(unittest.TestCase):
         self.assertEqual(self.rows("boundaries"), plain)
         self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
 
+    def test_a_stage_that_is_compiled_as_a_whole_trains_and_such_a_model_is_noted(self):
+        for name, compiled in (("wrapped", lambda model: torch.compile(model, backend="eager", fullgraph=True)), ("in place", lambda model: model.compile(backend="eager", fullgraph=True) or model)):
+            model = compiled(nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            record = plumbline.Record(self.folder / name, model={}, steps=1, microbatches=1, optimizer=optimizer)
+            plumbline.torch.watch_stage(record, 0, model)
+            with record.step(torch.ones(1, SIZE)):
+                loss = model(torch.ones(1, SIZE)).sum()
+                record.loss(loss), loss.backward(), optimizer.step()
+            seen = io.StringIO()
+            with contextlib.redirect_stderr(seen):
+                record = plumbline.Record(self.folder / f"{name} model", model={}, steps=1, microbatches=1, optimizer=optimizer)
+                plumbline.torch.watch_model(record, model)
+            record.finish()
+            self.assertIn("the model is compiled as a whole", seen.getvalue())
+
     def test_a_boundarys_gradient_is_that_of_all_later_uses_and_no_earlier_ones(self):
         self.train(Residuals)
         torch.manual_seed(2)
