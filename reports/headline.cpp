@@ -76,10 +76,11 @@ std::string claim_of_holding(const Verdict& verdict) {
 }  // namespace
 
 std::string not_recorded_words(const Verdict& verdict) {
-  std::map<std::string, std::vector<std::string>> kinds;  // by torch
+  std::map<std::string, std::vector<std::string>> kinds;  // by torch, if its version is the reason
   for (const auto& cell : verdict.cells) {
     for (const auto& unrecorded : cell.not_recorded) {
-      auto& of_torch = kinds[unrecorded.torch];
+      auto& of_torch =
+          kinds[unrecorded.why.find("torch " + unrecorded.torch) == std::string::npos ? "" : unrecorded.torch];
       if (std::ranges::find(of_torch, unrecorded.what) == of_torch.end()) of_torch.push_back(unrecorded.what);
     }
   }

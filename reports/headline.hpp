@@ -11,8 +11,8 @@
 
 namespace plumbline {
 
-/// "receives were not recorded (torch 2.16.0)": what the recorders could not see of a case's runs. Empty if they saw
-/// everything.
+/// "receives were not recorded (torch 2.16.0)": what the recorders could not see of a case's runs, with torch's version
+/// if their reasons name it. Empty if they saw everything.
 std::string not_recorded_words(const Verdict& verdict);
 
 /// "in bits up to the norm of step 1", where clip coefficients differ as roundings do; empty if all bits were compared.

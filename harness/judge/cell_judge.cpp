@@ -216,16 +216,50 @@ class CellJudge {
   void limit_after_diverged_coefficients(const StepEvidence& now) {
     if (!evidence_->norm_by_rank() || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact())
       return;
-    const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
-      for (const auto& placed : rows.steps()) {
-        if (placed.row->clip_coefficient) return placed.row->clip_coefficient;
-      }
-      return std::nullopt;
-    };
-    const auto theirs = coefficient(now.reference_rows), mine = coefficient(now.candidate_rows);
+    const StepRow theirs = clipping_of(now.reference_rows), mine = clipping_of(now.candidate_rows);
     // Larger differences are no roundings: gradient_norm fails, and with it its consequences.
-    const bool near = theirs && mine && std::abs(*mine / *theirs - 1) <= 2 * auditing::widest_norm_limit;
-    if (theirs != mine && near) evidence_->norm_diverged_at = now.step;
+    const auto near = [](const std::optional<double>& one, const std::optional<double>& other) {
+      return one != other && one && other && std::abs(*other / *one - 1) <= 2 * auditing::widest_norm_limit;
+    };
+    const bool other_coefficients = near(theirs.clip_coefficient, mine.clip_coefficient);
+    // The record computes the coefficient from the norm if the trainer does not give its own, which may round
+    // elsewhere.
+    const bool other_norms = near(theirs.gradient_norm, mine.gradient_norm) && theirs.clip_coefficient.value_or(1) < 1;
+    if (other_coefficients || ((other_norms || clipped_by_an_unrecorded_norm(now)) && other_bits_after(now)))
+      evidence_->norm_diverged_at = now.step;
+  }
+
+  /// The first row that has a coefficient.
+  static StepRow clipping_of(const RecordIndex& rows) {
+    for (const auto& placed : rows.steps()) {
+      if (placed.row->clip_coefficient) return *placed.row;
+    }
+    return {};
+  }
+
+  static bool other_bits_after(const StepEvidence& now) {
+    return std::ranges::any_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
+      const auto& theirs = now.reference_rows.tensors(placed.row->kind, placed.row->name);
+      return placed.row->kind != "gradient" && !theirs.empty() && theirs.front().row->digest != placed.row->digest;
+    });
+  }
+
+  /// True if both clip, and a record lacks the norm.
+  bool clips_by_an_unrecorded_norm() const {
+    const Manifest &theirs = evidence_->reference.manifest, &mine = evidence_->candidate.manifest;
+    return evidence_->norm_by_rank() && theirs.clip_norm && mine.clip_norm &&
+           !(theirs.recorded({"norm"}) && mine.recorded({"norm"}));
+  }
+
+  /// True if by their sizes the step's gradients were clipped, and each has a first moment, whose size would show
+  /// another coefficient than a rounded one.
+  bool clipped_by_an_unrecorded_norm(const StepEvidence& now) const {
+    if (!clips_by_an_unrecorded_norm()) return false;
+    const auto norm = auditing::norm_by_rows(evidence_->reference);
+    if (!norm || norm->norm * (1 + norm->limit) <= *evidence_->reference.manifest.clip_norm) return false;
+    return std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
+      return placed.row->kind == "gradient" && now.reference_rows.tensors("moment1", placed.row->name).empty();
+    });
   }
 
   /// Adds this to the result of a comparison of values.
@@ -234,13 +268,26 @@ class CellJudge {
         result.outcome != Outcome::holds)
       return;
     const std::string step = std::to_string(*evidence_->norm_diverged_at);
-    result.reason += fmt::format(
-        ", up to the norm of step {}: there clip coefficients differ by the roundings of a norm summed rank by rank",
-        step);
+    result.reason += fmt::format(", up to the norm of step {}: there {} differ by the roundings of a norm {}", step,
+                                 clips_by_an_unrecorded_norm() ? "clip coefficients may" : "clip coefficients",
+                                 clips_by_an_unrecorded_norm() ? "that was not recorded" : "summed rank by rank");
     result.not_shown.push_back(fmt::format(
         "the bits of values after the norm of step {} (rates and norms stay exact, the sizes of {} steps are "
         "compared within a few percent); gather the norm in canonical order to compare them",
         step, WithinDrift::sizes_compared));
+  }
+
+  /// Adds what may explain other bits after an update whose coefficients are unknown.
+  void name_unrecorded_norm(CheckResult& result) const {
+    if (result.name != "parameters" || !result.first_divergence || !evidence_ || evidence_->norm_diverged_at) return;
+    if (result.first_divergence->step < 0 || result.first_divergence->why != "the bits differ" ||
+        !clips_by_an_unrecorded_norm())
+      return;
+    const std::string words =
+        "the gradients are clipped by a norm that was not recorded, whose roundings may explain this: call "
+        "record.gradients() before clipping, and then record.norm(total_norm)";
+    result.first_divergence->words += "; " + words;
+    result.reason += "; " + words;
   }
 
   void note_gradient_factor(const StepEvidence& now) {
@@ -249,13 +296,13 @@ class CellJudge {
 
   /// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
   void add_gradient_factor(CheckResult& result) const {
-    if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
+    if (!factor_ || factor_->words.empty() || !result.first_divergence) return;
     Finding& divergence = *result.first_divergence;
-    const double factor = std::max(factor_->ratio, 1 / factor_->ratio);
+    const double factor = factor_->ratio == 0 ? 1 : std::max(factor_->ratio, 1 / factor_->ratio);
     const bool of_microbatches = std::abs(factor / static_cast<double>(evidence_->microbatches()) - 1) < 1e-6;
     const bool of_loss = result.name == "loss" && !divergence.size.empty() && of_microbatches;
-    const bool of_gradients =
-        result.name == "gradients" || (result.name == "boundaries" && divergence.direction == "backward");
+    const bool of_gradients = result.name == "gradients" || (factor_->ratio != 0 && result.name == "boundaries" &&
+                                                             divergence.direction == "backward");
     if (divergence.step != factor_->step || (!of_gradients && !of_loss)) return;
     const std::string words = (of_loss ? "check the gradients first: " : "") + factor_->words;
     divergence.size = words;
@@ -312,6 +359,7 @@ class CellJudge {
       guard(running, [&] { running.ended = running.object->conclude(); });
       report_diverged_coefficients(*running.check, running.ended->result);
       add_gradient_factor(running.ended->result);
+      name_unrecorded_norm(running.ended->result);
       judged.push_back(std::move(*running.ended));
     }
     return judged;

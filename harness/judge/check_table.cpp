@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -47,20 +49,23 @@ std::string why_not_recorded(const CheckDescriptor& check, const Manifest& refer
                              bool could_compare) {
   std::vector<std::string> sentences;
   const auto look = [&](const Manifest& manifest, bool of_reference) {
-    std::vector<std::string> unseen;
-    for (const auto& kind : kinds_of_rows()) {
-      const auto named = [&](const std::vector<std::string>& kinds) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> unseen;  // kinds by the reason that each has first
+    std::set<std::string> seen;
+    for (const auto& [what, why] : manifest.not_recorded) {
+      const auto named = [&kind = what](const std::vector<std::string>& kinds) {
         return std::ranges::find(kinds, kind) != kinds.end();
       };
       const bool needed = named(check.needs) || (of_reference && named(check.needs_of_reference)) ||
                           (could_compare && named(check.compares_without));
-      if (needed && !manifest.recorded({kind})) unseen.push_back(kind);
+      if (!needed || !seen.insert(what).second) continue;
+      const auto same = [&reason = why](const auto& one) { return one.first == reason; };
+      const auto known = std::ranges::find_if(unseen, same);
+      (known == unseen.end() ? unseen.emplace_back(why, std::vector<std::string>{}) : *known).second.push_back(what);
     }
-    if (unseen.empty()) return;
-    const std::string torch = manifest.version_of("torch");
-    const std::string sentence =
-        fmt::format("the recorder could not see {}{}", join(unseen, ", "), torch.empty() ? "" : " with torch " + torch);
-    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);
+    for (const auto& [why, kinds] : unseen) {
+      const std::string sentence = fmt::format("the recorder could not see {}: {}", join(kinds, ", "), why);
+      if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);
+    }
   };
   look(candidate, false);
   look(reference, true);

@@ -48,6 +48,13 @@ def core_of(module: torch.nn.Module) -> torch.nn.Module:
     return module
 
 
+def is_compiled(module: torch.nn.Module) -> bool:
+    """Whether the module is compiled as a whole, so that hooks on modules within it are traced."""
+    while (name := wrapped_as(module)) is not None and name != "_orig_mod":
+        module = module.get_submodule(name)
+    return name is not None or getattr(module, "_compiled_call_impl", None) is not None
+
+
 def plain_names(module: torch.nn.Module) -> dict[str, str]:
     """The name without wrappers of each inner module, by its full name."""
     plain: dict[str, str] = {}
@@ -191,7 +198,8 @@ def watch_stage(
                 continue  # the name in the whole model, which the stage does not use
         found = chosen
     record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of, named)
-    watch_order(record, number, found)
+    if not is_compiled(module):
+        watch_order(record, number, found)
     return found
 
 

@@ -28,7 +28,7 @@ def watch(record: Events, optimizer: Any) -> None:
         if not now.gradients_taken and record.clip_norm is not None and "gradients" not in not_recorded:
             words = (
                 "the optimiser stepped, but no gradients were seen before clipping: call record.gradients() and "
-                "record.norm(total_norm), or clip by torch.nn.utils.clip_grad_norm_, called by this name"
+                "record.norm(total_norm), or clip by torch.nn.utils.clip_grad_norm_"
             )
             not_recorded.add(("gradients", "norm"), f"step {now.number}: {words}")
         not_recorded.attempt("gradients", record._gradients_of, optimizer)
@@ -71,7 +71,7 @@ def _note_other(record: Events, optimizer: Any) -> None:
 
 def watch_clipping(record: Events) -> None:
     """Records gradients and norm when torch.nn.utils.clip_grad_norm_ or clip_grads_with_norm_ is called, also as
-    torch.nn.utils.clip_grad.*. Calls of a function that the trainer imported by name before are not seen."""
+    torch.nn.utils.clip_grad.*. If the trainer has imported clip_grad_norm_ by name before, the functions that it calls are seen."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
@@ -88,7 +88,7 @@ def watch_clipping(record: Events) -> None:
     def of_norm(name: str, place: int, before: Callable[..., Any] = lambda *call: True) -> Callable[[Any, Any], Any]:
         def asked(args: Any, kwargs: Any) -> Any:
             kind = argument(args, kwargs, place, "norm_type")
-            if called() and kind is not None and float(kind) != 2:
+            if called() and kind is not None and float(kind) != 2 and "norm" not in record._not_recorded:
                 record._not_recorded.add("norm", f"{name} was called with norm_type={kind}: only norms of type 2 can be judged")
             return before(args, kwargs)
 
@@ -110,6 +110,8 @@ def watch_clipping(record: Events) -> None:
             ("clip_grad_norm_", of_norm("clip_grad_norm_", 2, before), seen(False)),
             ("clip_grads_with_norm_", before, seen(True)),
             ("get_total_norm", of_norm("get_total_norm", 1), None),
+            ("_clip_grads_with_norm_", before, seen(True)),
+            ("_get_total_norm", of_norm("get_total_norm", 1), None),
         ):
             if hasattr(owner, name):
                 hook(record, owner, name, ("gradients", "norm"), first, after)  # gradients also where the norm is not recorded

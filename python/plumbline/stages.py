@@ -55,9 +55,9 @@ class Stage:
         return getattr(self.master(parameter), "grad", None) if gradient is None else gradient
 
     def has_copy(self, parameter: Any) -> bool:
-        """Whether the parameter is a bfloat16 copy of a float32 master (mixed precision)."""
+        """Whether the parameter is a copy in 16 bits of a float32 master (mixed precision)."""
         master = self.master(parameter)
-        return master is not parameter and (dtype_name(master), dtype_name(parameter)) == ("float32", "bfloat16")
+        return master is not parameter and dtype_name(master) == "float32" and dtype_name(parameter) in ("bfloat16", "float16")
 
     def replaced(self) -> bool:
         """Whether the trainer has replaced parameters by other objects, which are recorded from then on."""

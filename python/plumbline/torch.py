@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from .hooks import guarded, if_offered
-from .modules import Names, as_one, module_at, names_by_module, tensors_in, units_of, watch_stage
+from .modules import Names, as_one, is_compiled, module_at, names_by_module, tensors_in, units_of, watch_stage
 from .pipelining import watch_pipelining
 from .record import Record
 from .schedules import accumulation_of, compute_rows
@@ -54,15 +54,31 @@ def watch_model(
     kinds = ("actions", "boundaries")
 
     def add_hooks() -> None:
+        if is_compiled(model):
+            record._not_recorded.note("the model is compiled as a whole, and its graph breaks at each boundary, an error with fullgraph=True: compile its units instead")
         record._undo.append(model.register_forward_pre_hook(guarded(record, kinds, calls.begin)).remove)
         record._undo.append(model.register_forward_hook(guarded(record, kinds, calls.end)).remove)
         for module, names in names_by_module(found):
             if names == [calls.first]:
                 continue
             at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, names))
-            record._undo.append(module.register_forward_pre_hook(at_cut, with_kwargs=True).remove)
+            record._undo.append(_before_each_call(module, at_cut))
 
     if_offered(record, kinds, add_hooks)
+
+
+def _before_each_call(module: torch.nn.Module, function: Callable[..., Any]) -> Callable[[], None]:
+    """Adds a forward pre-hook with kwargs, of a module that is compiled in place one outside of what its compiler traces. Returns its removal."""
+    compiled = getattr(module, "_compiled_call_impl", None)
+    if compiled is None:
+        return module.register_forward_pre_hook(function, with_kwargs=True).remove
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = function(module, args, kwargs) or (args, kwargs)
+        return compiled(*args, **kwargs)
+
+    module._compiled_call_impl = call
+    return lambda: setattr(module, "_compiled_call_impl", compiled)
 
 
 class _Boundary(torch.autograd.Function):

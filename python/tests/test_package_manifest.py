@@ -2,14 +2,17 @@
 """What rank 0 writes of the run, key by key, and the order files beside it."""
 
 import dataclasses
+import fcntl
 import json
 import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy
 import plumbline
+from plumbline import manifest
 from plumbline.digests import hash_hex
 from test_package_record import OPTIMIZER, RATE, STEPS, Pipeline, batch, weights
 
@@ -60,6 +63,32 @@ class ManifestTest(unittest.TestCase):
         self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("per_rank", 1e-6))
         found = self.written("canonical", clip_norm=0.5, norm_order="canonical", clip_epsilon=0.25)
         self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("canonical", 0.25))
+
+    def test_the_manifest_is_changed_under_a_lock_or_without_it_once_the_wait_is_over(self):
+        weight = weights()[0]
+        weight.requires_grad = False
+        self.written(stages=[{"a": weight}])
+
+        def frozen():
+            return json.loads((self.folder / "one" / "manifest.json").read_text())["frozen"]
+
+        with open(self.folder / "one" / "rank-0" / "progress", "rb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            attempts = []
+
+            def sleep(seconds):
+                attempts.append(frozen())
+                if len(attempts) == released_after:
+                    fcntl.flock(other, fcntl.LOCK_UN)
+
+            for released_after, waits in ((2, 2), (None, manifest.LOCK_ATTEMPTS)):
+                with self.subTest(waits), mock.patch.object(manifest.time, "sleep", sleep):
+                    attempts.clear()
+                    fcntl.flock(other, fcntl.LOCK_EX)
+                    manifest.unfreeze(self.folder / "one", {"a"})
+                    self.assertEqual((len(attempts), attempts[-1], frozen()), (waits, ["a"], []))
+                path = self.folder / "one" / "manifest.json"
+                path.write_text(json.dumps(json.loads(path.read_text()) | {"frozen": ["a"]}))
 
     def test_two_runs_are_two(self):
         self.assertNotEqual(self.written("one")["run_id"], self.written("two")["run_id"])

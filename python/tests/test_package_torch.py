@@ -317,18 +317,18 @@ class TorchTest(unittest.TestCase):
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_gradients_and_masters_that_lie_elsewhere_are_recorded(self):
-        def trained(name, wrong=None, flat=False, frozen=False, **ways):
-            model = made().to(torch.bfloat16)
+        def trained(name, wrong=None, flat=False, frozen=False, dtype=torch.bfloat16, **ways):
+            model = made().to(dtype)
             model.conv1.requires_grad_(not frozen)
             masters = {one: one.detach().float().view(-1 if flat else one.shape).clone().requires_grad_() for one in model.parameters() if one.requires_grad}
             sums = {one: torch.zeros(one.shape) for one in masters}
             optimizer = torch.optim.AdamW(masters.values(), lr=0.1)
-            record = recorded(self.folder / name, optimizer, clip_norm=None)
+            record = recorded(self.folder / name, optimizer, clip_norm=None, level="dump" if dtype == torch.float16 else "full")
             plumbline.torch.watch_model(record, model, **(ways or {"gradient_of": (lambda one: masters[one].grad) if flat else sums.get, "master_of": masters.get}))
             for inputs, targets in batches():
                 with record.step(inputs, targets):
                     for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
-                        loss = torch.nn.functional.cross_entropy(model(x.to(torch.bfloat16)).float(), y) / MICROBATCHES
+                        loss = torch.nn.functional.cross_entropy(model(x.to(dtype)).float(), y) / MICROBATCHES
                         record.loss(loss), loss.backward()
                         for one, total in sums.items():
                             total += one.grad
@@ -358,6 +358,12 @@ class TorchTest(unittest.TestCase):
         for wrong, item in (("gradient", "gradients"), ("copy", "parameters")):
             seen = plumbline.compare(one, trained(wrong, wrong))
             self.assertEqual(seen.checks[item].outcome, "fails", seen)
+        half = trained("half", dtype=torch.float16)
+        self.assertEqual({row["dtype"] for row in plumbline.read(half).tensors if row["kind"] == "copy"}, {"float16"})
+        again = plumbline.compare(half, trained("half again", dtype=torch.float16))
+        self.assertTrue(again, again)
+        self.assertNotIn("of float16", again.checks["audit"].reason)
+        self.assertEqual(plumbline.compare(half, trained("half copy", "copy", dtype=torch.float16)).checks["parameters"].outcome, "fails")
         untold = plumbline.compare(trained("untold", names=str), trained("untold again", names=str))
         self.assertTrue(untold, untold)
         self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")

@@ -108,6 +108,36 @@ class TrainersTest(unittest.TestCase):
                 self.assertEqual(self.train(make, recorded=False), self.train(make))
                 self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
 
+    def test_units_that_are_compiled_in_place_are_not_traced_with_the_recorder(self):
+        def compiled():
+            model = Residuals()
+            for layer in model.layers:
+                layer.compile(backend="eager", fullgraph=True)
+            return model
+
+        self.train(Residuals)
+        plain = self.rows("boundaries")
+        self.folder = self.folder / "compiled"
+        self.train(compiled)
+        self.assertEqual(self.rows("boundaries"), plain)
+        self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
+
+    def test_a_stage_that_is_compiled_as_a_whole_trains_and_such_a_model_is_noted(self):
+        for name, compiled in (("wrapped", lambda model: torch.compile(model, backend="eager", fullgraph=True)), ("in place", lambda model: model.compile(backend="eager", fullgraph=True) or model)):
+            model = compiled(nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            record = plumbline.Record(self.folder / name, model={}, steps=1, microbatches=1, optimizer=optimizer)
+            plumbline.torch.watch_stage(record, 0, model)
+            with record.step(torch.ones(1, SIZE)):
+                loss = model(torch.ones(1, SIZE)).sum()
+                record.loss(loss), loss.backward(), optimizer.step()
+            seen = io.StringIO()
+            with contextlib.redirect_stderr(seen):
+                record = plumbline.Record(self.folder / f"{name} model", model={}, steps=1, microbatches=1, optimizer=optimizer)
+                plumbline.torch.watch_model(record, model)
+            record.finish()
+            self.assertIn("the model is compiled as a whole", seen.getvalue())
+
     def test_a_boundarys_gradient_is_that_of_all_later_uses_and_no_earlier_ones(self):
         self.train(Residuals)
         torch.manual_seed(2)
@@ -381,6 +411,19 @@ class TrainersTest(unittest.TestCase):
         self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=add)
         note = "0.extra was added after step 0: only parameters that a model has from the start on can be judged"
         self.assertEqual(plumbline.read(self.folder / "one").exits[0]["notes"], [note])
+
+    def test_a_clipping_function_that_was_imported_by_name_before_is_seen(self):
+        clip_grad_norm_, norms = nn.utils.clip_grad_norm_, []
+
+        def clip(model):
+            before = [plumbline.digest(parameter.grad) for parameter in model.parameters()]
+            norms.append((float(clip_grad_norm_(model.parameters(), 0.1)), before))
+            model.zero_grad()
+
+        self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=clip, clip_norm=0.1)
+        record = plumbline.read(self.folder / "one")
+        self.assertEqual([row["gradient_norm"] for row in record.steps], [norm for norm, _ in norms])
+        self.assertEqual([row["digest"] for row in record.tensors if row["kind"] == "gradient"], [digest for _, before in norms for digest in before])
 
     def test_a_norm_of_another_type_is_not_recorded(self):
         def clip(model):

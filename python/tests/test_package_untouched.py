@@ -111,7 +111,8 @@ class PipelineTrainer(Trainer):
         return loss
 
 
-CLIPPING = {"utils.clip_grad_norm_", "utils.clip_grads_with_norm_", "utils.get_total_norm", "clip_grad.clip_grad_norm_"}
+CLIPPING = {f"utils.{name}" for name in ("clip_grad_norm_", "clip_grads_with_norm_", "get_total_norm")}
+CLIPPING |= {f"clip_grad.{name}" for name in ("clip_grad_norm_", "_clip_grads_with_norm_", "_get_total_norm")}
 OPTIMIZER = {"AdamW._optimizer_step_pre_hooks", "AdamW._optimizer_step_post_hooks"}
 # All that a record hooks or patches, by the kind of trainer.
 WATCHED = {

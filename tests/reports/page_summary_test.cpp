@@ -100,8 +100,8 @@ TEST(Headline, NamesWhatTheRecorderCouldNotSee) {
   Verdict verdict = testing::sample_verdict(1);
   ASSERT_TRUE(verdict.holds);
   const auto cells = std::to_string(verdict.cells.size());
-  verdict.cells[0].not_recorded = {{"candidate", "receives", "torch hides it", "2.16.0"},
-                                   {"reference", "receives", "torch hides it", "2.16.0"}};
+  verdict.cells[0].not_recorded = {{"candidate", "receives", "torch 2.16.0 hides it", "2.16.0"},
+                                   {"reference", "receives", "torch 2.16.0 hides it", "2.16.0"}};
   CheckResult& boundaries = check_of(verdict.cells[0], "boundaries");
   boundaries.outcome = Outcome::not_run;
   boundaries.requirement = Requirement::informational;

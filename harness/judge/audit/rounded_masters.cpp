@@ -48,6 +48,7 @@ void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& au
     };
     const SafetensorsEntry *master = dumped("parameter"), *narrow = dumped("copy");
     if (!master || !narrow || master->shape != narrow->shape) return;  // audit_rows_by_values reports it
+    if (!is_storage(narrow->dtype)) return;  // float16, which is compared with the other record's
     const Storage storage = storage_of(narrow->dtype);
     const std::vector<double> wide = values_of(*master), values = values_of(*narrow);
     audit.count("elements", static_cast<std::int64_t>(values.size()));

@@ -322,11 +322,18 @@ class BoundaryComparison {
       return report(side, rank, theirs.dtype, row.dtype, fmt::format("the dtype{} differs", end));
     if (row.shape != theirs.shape) {
       return report(side, rank, shape_text(theirs.shape), shape_text(row.shape),
-                    fmt::format("the shape{} differs", end));
+                    fmt::format("the shape{} differs{}", end, crossing_hint(row, theirs)));
     }
     if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) builder_.compare("nonzero_tensors");
     if (const auto wrong = builder_.take(values.boundary(rank, theirs, row)))
       report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row));
+  }
+
+  /// On one device the recorder chooses the tensors of a boundary, and may choose others than a pipeline sends.
+  std::string crossing_hint(const BoundaryRow& row, const BoundaryRow& theirs) const {
+    if (evidence_.reference.manifest.traits.own || theirs.side != "computed" || row.side == "computed") return "";
+    return "; if the pipeline sends other tensors here than the one device's recorder took, select those by "
+           "watch_model(..., crossing=)";
   }
 
   /// Finds where a wrong tensor would be right: another microbatch, or the previous step.

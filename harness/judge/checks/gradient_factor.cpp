@@ -73,7 +73,13 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
     one = one && usable && near(ratio, found.ratio);
   }
   if (differing == 0) return std::nullopt;
+  const Manifest& manifest = now.cell.candidate.manifest;
   if (!one || differing < 2 || near(found.ratio, 1)) {  // for a single tensor its own size is reported
+    if (one && differing > 1 && !manifest.traits.own && !manifest.clip_norm)
+      found.words =
+          "the sizes of all agree within 1e-6, as where only roundings differ; if the trainer clips by a norm of its "
+          "own, "
+          "give clip_norm= to Record, and call record.gradients() before clipping and then record.norm(total_norm)";
     found.ratio = 0;
     return found;
   }

@@ -14,7 +14,7 @@ namespace plumbline::judging {
 /// The constant factor of a step in which gradients differ.
 struct GradientFactor {
   std::int64_t step = 0;
-  double ratio = 0;   ///< 0: there is no common ratio
+  double ratio = 0;   ///< 0: there is no common ratio, or it is 1
   std::string words;  ///< "all gradients of step 0 are 4 times the reference's: as many as microbatches"
 };
 

@@ -159,6 +159,7 @@ class NonzeroGradientsCheck : public StepCheck {
     if (none_told_) return;
     reference_.step(now);
     candidate_.step(now);
+    note_idle(now);
   }
 
   LocatedResult conclude() override {
@@ -168,6 +169,11 @@ class NonzeroGradientsCheck : public StepCheck {
     if (reference_.rows_rule_left_out() || candidate_.rows_rule_left_out()) {
       builder_.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
     }
+    if (!idle_.empty())
+      builder_.not_shown(fmt::format(
+          "whether {}{} should have a gradient: neither record has one in any step; they are unused, or both trainers "
+          "detach what is computed with them",
+          idle_.front(), idle_.size() > 1 ? fmt::format(" and {} more", idle_.size() - 1) : ""));
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return builder_.conclude(
@@ -178,8 +184,19 @@ class NonzeroGradientsCheck : public StepCheck {
   }
 
  private:
+  /// Keeps the trainable parameters that have had no gradient in either record so far, in the model's order.
+  void note_idle(const StepEvidence& now) {
+    if (now.step == evidence_.first_step()) {
+      for (const auto& parameter : evidence_.model.parameters) {
+        if (!is_frozen(evidence_.reference.manifest, parameter.name)) idle_.push_back(parameter.name);
+      }
+    }
+    std::erase_if(idle_, [&](const std::string& name) { return !unused(now, name); });
+  }
+
   NonzeroGradients reference_, candidate_;
   bool none_told_ = false;
+  std::vector<std::string> idle_;
 };
 
 }  // namespace

@@ -149,8 +149,7 @@ TEST_P(NotRecordedKind, IsNamedAndKeepsNoVerdictFromHolding) {
   const std::string what = GetParam().what;
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
-  EXPECT_EQ(checks_that_speak_of(verdict, "the recorder could not see " + what + " with torch 2.16.0"),
-            checks_that_need(what));
+  EXPECT_EQ(checks_that_speak_of(verdict, "the recorder could not see " + what + ": " + why), checks_that_need(what));
   const std::string were = what.ends_with('s') ? " were" : " was";
   EXPECT_THAT(comparison_text(verdict),
               AllOf(HasSubstr("\nHOLDS, but " + what + were + " not recorded (torch 2.16.0)"),
@@ -207,7 +206,8 @@ TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
   TorchCell cell;
   cell.reference = synthetic_candidate({});
   cell.reference.manifest["role"] = "external";
-  cell.reference.manifest["versions"] = {{"torch", "2.17.1"}};
+  cell.reference.manifest["versions"] = {{"torch", "2.16.0"}};
+  cell.candidate.manifest["versions"] = {{"torch", "2.17.1"}};
   for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
   GetParam().remove(cell.reference);
   say_not_recorded(cell.reference.manifest, GetParam().what);
@@ -216,7 +216,7 @@ TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("HOLDS, but ") + GetParam().what));
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("(torch 2.17.1)"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("(torch 2.16.0)"));
 }
 
 TEST(NotRecorded, StandsInTitleAndSummaryOfThePage) {
@@ -300,9 +300,21 @@ TEST(NotRecorded, SeveralKindsStandInOneSentence) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(result_of(verdict, "boundaries").reason,
-              StartsWith("the recorder could not see sends, receives with torch 2.16.0"));
+              StartsWith(std::string("the recorder could not see sends, receives: ") + why));
   EXPECT_THAT(comparison_text(verdict),
               HasSubstr("HOLDS, but sends, receives, losses were not recorded (torch 2.16.0)"));
+}
+
+TEST(NotRecorded, TheReasonIsTheRecordersOwnAndTorchIsNamedOnlyInIt) {
+  TorchCell cell;
+  all_kinds()[0].remove(cell.candidate);
+  cell.candidate.manifest["not_recorded"].push_back({{"what", "sends"}, {"why", "record.sent() was given no tensor"}});
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(result_of(verdict, "boundaries").reason,
+              StartsWith("the recorder could not see sends: record.sent() was given no tensor"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("HOLDS, but sends were not recorded, "));
 }
 
 TEST(NotRecorded, AVersionOfTorchThatIsNoneIsNotRepeated) {

@@ -266,6 +266,18 @@ TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
   }
 }
 
+TEST(Boundaries, AnotherShapeThanTheOneDevicesRecorderTookMayBeOfAnotherTensor) {
+  for (const bool external : {true, false}) {
+    SyntheticCell cell;
+    if (external) cell.reference.manifest["role"] = "external";
+    for (const char* side : {"send", "receive"})
+      boundary_row(cell.candidate, 0, 0, "forward", "layers.1", side).shape = {1, 4, 3};
+
+    const Finding found = expect_fails(cell, "boundaries", {.step = 0, .words = "the shape as sent differs"});
+    EXPECT_EQ(found.words.find("watch_model(..., crossing=)") != std::string::npos, external) << found.words;
+  }
+}
+
 TEST(Boundaries, TrafficThatAnExternalTrainerDoesNotCountIsLeftOut) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";

@@ -256,5 +256,22 @@ TEST(Gradients, ThatNeitherRecordHasAreNotComparedAndTheHeadlineSaysSo) {
   }
 }
 
+TEST(Gradients, OfEqualSizesMayBeClippedByTheTrainerWhichSaysNothingOfItsNorm) {
+  for (const bool says_nothing : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      if (says_nothing) run->manifest["clip_norm"] = nullptr;
+      for (StepRow& row : run->rows(&RankRecord::steps))
+        row.clip_coefficient = says_nothing ? 1 : *row.clip_coefficient;
+    }
+    for (const char* name : {"model.norm.weight", "lm_head.weight"})
+      tensor_row(cell.candidate, 1, "gradient", name).digest = other_digest;
+
+    const Finding found = expect_fails(cell, "gradients", {.step = 1});
+    EXPECT_EQ(found.words.find("if the trainer clips by a norm of its own") != std::string::npos, says_nothing);
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -11,6 +11,7 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 /// A gradient of nothing but zeros, and after step 0, where they begin, its moments. All gradients having one size,
@@ -148,6 +149,8 @@ TEST(NonzeroGradients, AParameterOfOthersThatNoStepChangesMayLackItWhichIsSaid) 
     const auto result = expect_outcome(cell, "nonzero_gradients", both ? Outcome::holds : Outcome::fails);
     if (!both) continue;
     EXPECT_THAT(result.reason, HasSubstr("parameters that a step leaves as they are lack it"));
+    EXPECT_THAT(result.not_shown,
+                Contains(HasSubstr("whether " + name + " should have a gradient: neither record has one in any step")));
   }
 }
 
