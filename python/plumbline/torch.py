@@ -54,28 +54,34 @@ def watch_model(
     kinds = ("actions", "boundaries")
 
     def add_hooks() -> None:
+        record._undo.append(_around_calls(model, guarded(record, kinds, calls.begin), guarded(record, kinds, calls.end)))
         if is_compiled(model):
-            record._not_recorded.note("the model is compiled as a whole, and its graph breaks at each boundary, an error with fullgraph=True: compile its units instead")
-        record._undo.append(model.register_forward_pre_hook(guarded(record, kinds, calls.begin)).remove)
-        record._undo.append(model.register_forward_hook(guarded(record, kinds, calls.end)).remove)
+            record._not_recorded.add("boundaries", "the model is compiled as a whole, which hides its units: compile each of them instead (unit.compile())")
+            return
         for module, names in names_by_module(found):
             if names == [calls.first]:
                 continue
             at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, names))
-            record._undo.append(_before_each_call(module, at_cut))
+            record._undo.append(_around_calls(module, at_cut))
 
     if_offered(record, kinds, add_hooks)
 
 
-def _before_each_call(module: torch.nn.Module, function: Callable[..., Any]) -> Callable[[], None]:
-    """Adds a forward pre-hook with kwargs, of a module that is compiled in place one outside of what its compiler traces. Returns its removal."""
+def _around_calls(module: torch.nn.Module, before: Callable[..., Any], after: Callable[..., Any] | None = None) -> Callable[[], Any]:
+    """Adds a forward pre-hook with kwargs and a forward hook, of a module that is compiled in place outside of what its compiler traces. Returns their removal."""
     compiled = getattr(module, "_compiled_call_impl", None)
     if compiled is None:
-        return module.register_forward_pre_hook(function, with_kwargs=True).remove
+        hooks = [module.register_forward_pre_hook(before, with_kwargs=True)]
+        if after is not None:
+            hooks.append(module.register_forward_hook(after))
+        return lambda: [hook.remove() for hook in hooks]
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = function(module, args, kwargs) or (args, kwargs)
-        return compiled(*args, **kwargs)
+        args, kwargs = before(module, args, kwargs) or (args, kwargs)
+        output = compiled(*args, **kwargs)
+        if after is not None:
+            after(module, args, output)
+        return output
 
     module._compiled_call_impl = call
     return lambda: setattr(module, "_compiled_call_impl", compiled)
@@ -117,7 +123,7 @@ class _Calls:
         self.inside = False
         self.cuts: set[str] = set()  # units that this call has reached: of one that is called again, the boundary is before its first call
 
-    def begin(self, module: Any, args: Any) -> None:
+    def begin(self, module: Any, args: Any, kwargs: Any) -> None:
         if not self.record.in_step or not torch.is_grad_enabled():
             return
         step = self.record._next_step

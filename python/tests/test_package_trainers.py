@@ -122,21 +122,28 @@ class TrainersTest(unittest.TestCase):
         self.assertEqual(self.rows("boundaries"), plain)
         self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
 
-    def test_a_stage_that_is_compiled_as_a_whole_trains_and_such_a_model_is_noted(self):
-        for name, compiled in (("wrapped", lambda model: torch.compile(model, backend="eager", fullgraph=True)), ("in place", lambda model: model.compile(backend="eager", fullgraph=True) or model)):
-            model = compiled(nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)))
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            record = plumbline.Record(self.folder / name, model={}, steps=1, microbatches=1, optimizer=optimizer)
-            plumbline.torch.watch_stage(record, 0, model)
-            with record.step(torch.ones(1, SIZE)):
-                loss = model(torch.ones(1, SIZE)).sum()
-                record.loss(loss), loss.backward(), optimizer.step()
-            seen = io.StringIO()
-            with contextlib.redirect_stderr(seen):
-                record = plumbline.Record(self.folder / f"{name} model", model={}, steps=1, microbatches=1, optimizer=optimizer)
-                plumbline.torch.watch_model(record, model)
-            record.finish()
-            self.assertIn("the model is compiled as a whole", seen.getvalue())
+    def test_what_is_compiled_as_a_whole_is_not_traced_with_the_recorder(self):
+        def in_place(model):
+            model.compile(backend="eager", fullgraph=True)
+            return model
+
+        watch_stage = lambda record, model: plumbline.torch.watch_stage(record, 0, model)  # noqa: E731
+        for compiled in (in_place, lambda model: torch.compile(model, backend="eager", fullgraph=True)):
+            for watch in (watch_stage, plumbline.torch.watch_model):
+                with self.subTest(watch), tempfile.TemporaryDirectory() as folder:
+                    model = compiled(nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)))
+                    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+                    record = plumbline.Record(f"{folder}/one", model={}, steps=1, microbatches=1, optimizer=optimizer)
+                    watch(record, model)
+                    with record.step(torch.ones(1, SIZE)):
+                        loss = model(torch.ones(1, SIZE)).sum()
+                        record.loss(loss), loss.backward(), optimizer.step()
+                    record.finish()
+                    seen = plumbline.read(f"{folder}/one")
+                    unseen = [one["what"] for one in seen.exits[0].get("not_recorded", [])]
+                    self.assertEqual(unseen, [] if watch is watch_stage else ["boundaries"])
+                    if watch is not watch_stage:
+                        self.assertEqual([row["action"] for row in seen.actions], ["0F0", "0B0", "0STEP"])
 
     def test_a_boundarys_gradient_is_that_of_all_later_uses_and_no_earlier_ones(self):
         self.train(Residuals)
