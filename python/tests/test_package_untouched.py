@@ -116,7 +116,7 @@ CLIPPING |= {f"clip_grad.{name}" for name in ("clip_grad_norm_", "_clip_grads_wi
 OPTIMIZER = {"AdamW._optimizer_step_pre_hooks", "AdamW._optimizer_step_post_hooks"}
 # All that a record hooks or patches, by the kind of trainer.
 WATCHED = {
-    Trainer: {"Sequential._forward_hooks", "Sequential._forward_pre_hooks", "Linear._forward_pre_hooks", "Linear._forward_pre_hooks_with_kwargs"} | CLIPPING | OPTIMIZER,
+    Trainer: {"Sequential._forward_hooks", "Sequential._forward_pre_hooks", "Sequential._forward_pre_hooks_with_kwargs", "Linear._forward_pre_hooks", "Linear._forward_pre_hooks_with_kwargs"} | CLIPPING | OPTIMIZER,
     PipelineTrainer: {"Linear._forward_pre_hooks", "SimpleNamespace._loss_fn", "schedules._batch_p2p", "schedules._wait_batch_p2p"} | CLIPPING | OPTIMIZER | {
         f"Stage.{name}" for name in vars(Stage) if name.startswith(("forward_", "backward_", "get_", "set_"))
     },
