@@ -14,6 +14,7 @@
 #include <regex>
 #include <sstream>
 
+#include "reference/golden_demand.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 #include "tests/temporary_folder.hpp"

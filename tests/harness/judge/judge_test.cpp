@@ -4,20 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <functional>
-#include <tuple>
 #include <vector>
 
-#include "harness/commands/compare.hpp"
 #include "harness/judge/check_table.hpp"
 #include "record/digest.hpp"
-#include "schedule/schedule.hpp"
-#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
-#include "support/hash.hpp"
-#include "tests/harness/judge/limits/dumped_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -253,18 +244,6 @@ TEST(Judge, WhatNoPlanSaysIsTakenFromTheCandidatesManifest) {
   EXPECT_EQ(verdict.versions, (Json{{"device", "cpu"}, {"transport", nullptr}}));
 }
 
-TEST(Judge, OfARecordThatCannotBeReadNothingIsSaid) {
-  SyntheticCell cell;
-  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
-  std::filesystem::remove(candidate / "manifest.json");
-
-  const CellVerdict verdict = judge_cell(cell.plan, reference, candidate);
-
-  EXPECT_EQ(verdict.optimizer, "");
-  EXPECT_EQ(verdict.versions, nullptr);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
-}
-
 TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external", run->manifest["every"] = 4;
@@ -397,163 +376,12 @@ TEST(Judge, MachinesThatDifferAreNamedWhereBitsDifferAndWhereARunEndedEarly) {
   }
 }
 
-TEST(Judge, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
-  for (const bool of_candidate : {true, false}) {
-    SyntheticCell cell;
-    auto& broken = of_candidate ? cell.candidate : cell.reference;
-    broken.ranks.back().steps.back().valid_tokens = 1'000'000;  // refused when the last step is read
-    auto& request = (of_candidate ? cell.plan.reference_request : cell.plan.request).emplace();
-    request.seed = 7;
-
-    const CellVerdict verdict = cell.judge();
-
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("as_asked", "completion"));
-    EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, requested was 7"));
-    EXPECT_EQ(verdict.checks.size(), check_names().size());
-    EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
-  }
-}
-
 TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
   SyntheticCell cell;
   cell.reference = synthetic_candidate({});
   cell.reference.manifest["role"] = "external";
   for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;
   EXPECT_THAT(expect_outcome(cell, "memory", Outcome::not_applicable).reason, HasSubstr("this one ran on 2 ranks"));
-}
-
-/// The candidate, or the reference, sums its norm rank by rank, and in this step the two clip by other coefficients.
-struct PartingCell : SyntheticCell {
-  explicit PartingCell(std::size_t step, bool of_candidate = true) {
-    for (auto* run : {&reference, &candidate}) {
-      for (auto& rank : run->ranks) {
-        const double times = 2.0 / rank.steps[step].gradient_norm.value();  // the norm is that of the gradients
-        for (auto& row : rank.tensors)
-          if (row.kind == "gradient" && row.step == static_cast<std::int64_t>(step)) row.l2 *= times;
-      }
-      clip(*run, step, 2.0);
-    }
-    auto& run = of_candidate ? candidate : reference;
-    run.manifest["role"] = "external";
-    run.manifest["norm_order"] = "per_rank";
-    clip(run, step, std::nextafter(2.0, 3.0));
-  }
-
-  static void clip(SyntheticRun& run, std::size_t step, double norm) {
-    for (auto& rank : run.ranks) rank.steps[step].gradient_norm = norm, rank.steps[step].clip_coefficient = 1 / norm;
-  }
-};
-
-TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
-  for (const bool of_candidate : {true, false}) {
-    PartingCell cell(0, of_candidate);
-    tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
-    tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
-
-    const CellVerdict verdict = cell.judge();
-
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
-    for (const char* name : {"loss", "boundaries", "gradients", "parameters"}) {
-      EXPECT_THAT(result_of(verdict, name).reason,
-                  HasSubstr(", up to the norm of step 0: there clip coefficients differ"))
-          << name;
-      EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("values after the norm of step 0"))) << name;
-    }
-    EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("1 step are")) << "that step's too";
-    for (const char* name : {"data", "census", "memory", "conformance"})
-      EXPECT_THAT(result_of(verdict, name).reason, ::testing::Not(HasSubstr("up to the norm"))) << name;
-  }
-}
-
-TEST(NormByRank, BehindThatStepWhatNoRoundingExplainsFails) {
-  const auto parameter = [](PartingCell& cell, std::int64_t step) -> TensorRow& {
-    return tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
-  };
-  const std::vector<std::tuple<const char*, const char*, std::function<void(PartingCell&)>>> faults = {
-      {"another rate", "parameters", [](auto& cell) { cell.candidate.ranks[1].steps[0].learning_rate = 0.5; }},
-      {"a skipped update", "parameters", [&](auto& cell) { parameter(cell, 0).digest = parameter(cell, -1).digest; }},
-      {"a larger parameter", "parameters",
-       [&](auto& cell) { parameter(cell, 0).digest = other_digest, parameter(cell, 0).l2 *= 3; }},
-      {"gradients of two steps", "gradients",
-       [](auto& cell) {
-         TensorRow& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
-         row.digest = other_digest, row.l2 *= 2;
-       }},
-      {"a norm that is not its gradients'", "gradient_norm",
-       [](auto& cell) { PartingCell::clip(cell.candidate, 1, 1.1 * *cell.candidate.ranks[0].steps[1].gradient_norm); }},
-  };
-  for (const auto& [name, check, fault] : faults) {
-    PartingCell cell(0);
-    fault(cell);
-
-    EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), Contains(check)) << name;
-  }
-}
-
-TEST(NormByRank, TheGradientsOfThatStepAndTheStartAreStillCompared) {
-  PartingCell gradient(0), start(0), data(0);
-  tensor_row(gradient.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
-  tensor_row(start.candidate, -1, "parameter", "model.norm.weight").digest = other_digest;
-  for (auto& rank : data.candidate.ranks) rank.microbatches.back().data_digest = other_digest;
-
-  EXPECT_THAT(with_outcome(gradient.judge(), Outcome::fails), ElementsAre("gradients"));
-  EXPECT_THAT(with_outcome(start.judge(), Outcome::fails), ElementsAre("parameters"));
-  EXPECT_THAT(with_outcome(data.judge(), Outcome::fails), Contains("data")) << "of a later step";
-}
-
-TEST(NormByRank, TheUpdatesBeforeThatStepAreStillCompared) {
-  PartingCell cell(1);
-  tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
-  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("parameters"));
-}
-
-// A list may name a microbatch that nobody was fed: the check that meets it ends, and the others do not.
-TEST(Judge, WhatNoRecordCanSayIsToldOfTheRecordByTheCheckThatMeetsIt) {
-  SyntheticCell cell;
-  cell.candidate.schedule_csv = to_csv(make_schedule("1f1b", 2, synthetic_microbatches + 1));
-  cell.candidate.manifest["schedule"]["digest"] = hash_hex(cell.candidate.schedule_csv);
-
-  const auto verdict = cell.judge();
-  const auto& boundaries = result_of(verdict, "boundaries");
-
-  ASSERT_EQ(boundaries.outcome, Outcome::fails) << boundaries.reason;
-  expect_finding(*boundaries.first_divergence,
-                 {.item = "record", .words = "names a microbatch that microbatches.csv does not have"});
-  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds);
-}
-
-TEST(Judge, WithinLimitsToARecordThatCannotBeReadIsToldAsOfAnyOther) {
-  for (const char* file : {"manifest.json", "rank-1/memory.csv"}) {
-    CalibratedCell cell;
-
-    const auto verdict = cell.compare(
-        [&](judging::Calibration&) { std::ofstream(cell.folder / "candidate" / file, std::ios::app) << "no row\n"; });
-
-    EXPECT_FALSE(verdict.holds);
-    EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::fails);
-    EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(file));
-    EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
-  }
-}
-
-TEST(Judge, OfTwoRecordsThatCannotBeReadBothAreTold) {
-  SyntheticCell cell;
-  cell.candidate.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
-  cell.reference.ranks.back().steps.back().valid_tokens = 1'000'000;
-
-  const auto found = expect_red(cell, {"completion"}, {.words = "reference/rank-0/steps.csv"});
-  EXPECT_EQ(found.step, 1) << "the reference's, without which there is nothing to compare";
-}
-
-TEST(Judge, OfARecordThatCannotBeReadItsManifestIsNotComparedEither) {
-  SyntheticCell cell;
-  cell.candidate.manifest["seed"] = 7;
-  cell.candidate.ranks.back().steps.back().valid_tokens = 1'000'000;  // refused when the last step is read
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
-  EXPECT_EQ(result_of(verdict, "data").reason, "a run is not complete: see completion");
 }
 
 }  // namespace
