@@ -2,11 +2,14 @@
 #include "command_line/command_line.hpp"
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "command_line/completion.hpp"
 #include "command_line/did_you_mean.hpp"
 #include "command_line/options.hpp"
+#include "support/error.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
@@ -108,7 +111,7 @@ void add_color_option(CLI::App& app) {
       ->default_str("auto");
 }
 
-void read_command_line(CLI::App& app, int argc, const char* const* argv) {
+bool read_command_line(CLI::App& app, int argc, const char* const* argv) try {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i], before = argv[i - 1];
     if (word.empty())
@@ -121,6 +124,13 @@ void read_command_line(CLI::App& app, int argc, const char* const* argv) {
     if (unknown.empty()) throw;
     throw CLI::ExtrasError(app.get_name(), unknown);
   }
+  return true;
+} catch (const CLI::ParseError& error) {
+  std::ostringstream words;
+  if (app.exit(error, std::cout, words) == 0) return false;  // --help
+  std::string text = words.str();
+  while (text.ends_with('\n')) text.pop_back();
+  throw InputError(text);
 }
 
 std::string help_end(const std::vector<std::string>& examples, const ExitWords& words) {

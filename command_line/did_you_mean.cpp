@@ -2,13 +2,11 @@
 #include "command_line/did_you_mean.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <vector>
 
 #include "command_line/options.hpp"
-#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -86,7 +84,7 @@ std::string message_with_suggestions(const CLI::App* app, const CLI::Error& erro
   const int code = error.get_exit_code();
   const bool said = !hint.empty() && (code == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
                                       (of_command && code == static_cast<int>(CLI::ExitCodes::RequiredError)));
-  return wrapped(hint + (said ? words.substr(words.find('\n') + 1) : words), line_width(stderr));
+  return hint + (said ? words.substr(words.find('\n') + 1) : words);
 }
 
 }  // namespace plumbline

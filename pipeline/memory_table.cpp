@@ -51,7 +51,8 @@ std::string line_of(const TrainingRun& training, int ranks_of_each) {
 std::string memory_table(const TrainingRun& training) {
   std::string table = "Lower bounds, for the rank that needs the most (schedule " + training.run.pipeline.schedule +
                       ", precision " + training.run.train.dtype + ", recompute " +
-                      to_text(training.run.train.recompute) + "):\n";
+                      to_text(training.run.train.recompute) +
+                      (training.run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
   table += line({"", "in all", "parameters", "gradients", "optimiser", "activations", "all ranks"});
   const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run);
   table += line("reference", reference, reference.total());

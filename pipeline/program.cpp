@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <iostream>
-#include <sstream>
 #include <utility>
 
 #include "command_line/command_line.hpp"
@@ -88,14 +87,9 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "Print no settings and no progress");
   try {
-    read_command_line(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::ostringstream words;
-    app.exit(error, words, words);
-    std::string text = words.str();
-    while (text.ends_with('\n')) text.pop_back();
-    return refuse(options, InputError(text));
+    if (!read_command_line(app, argc, argv)) return 0;
+  } catch (const InputError& error) {
+    return refuse(options, error);
   }
   if (capabilities) return print_capabilities();
   if (plan) {

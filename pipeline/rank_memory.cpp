@@ -15,7 +15,8 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
   const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
-  MemoryPlan plan = plan_state(config, units, train, copies_state(training.run));
+  MemoryPlan plan =
+      plan_state(config, units, train, copies_state(training.run), training.run.record_level == RecordLevel::dump);
 
   std::int64_t live = 0;
   for (const Action& action : list) {
@@ -26,8 +27,8 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
     const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
     const std::int64_t rows = math_sequence(training.plan, action.microbatch, training.run.device, dtype);
     const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute, rows);
-    const std::int64_t beside = begins ? plan_logits(config, stage, tokens, dtype)
-                                       : plan_recomputed(config, stage, tokens, dtype, train.recompute, rows);
+    const std::int64_t beside =
+        begins ? plan_logits(config, stage, tokens, dtype) : plan_backward(config, stage, tokens, train, rows);
     if (begins) live = sum_of_sizes({live, bytes});
     plan.activations = std::max(plan.activations, sum_of_sizes({live, beside}));
     if (ends) live -= bytes;
@@ -47,7 +48,7 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, cons
   for (const int rank : ranks) {
     const MemoryPlan one = memory_of(training, plan, rank);
     for (const auto part : {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer,
-                            &MemoryPlan::activations, &MemoryPlan::checkpoint}) {
+                            &MemoryPlan::activations, &MemoryPlan::dump, &MemoryPlan::checkpoint}) {
       all.*part = sum_of_sizes({all.*part, one.*part});
     }
   }

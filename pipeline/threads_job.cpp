@@ -72,9 +72,10 @@ int train_with_threads(PipelineOptions options) {
   std::atomic<bool> trained = false;
   const auto fail = [&](const std::string& prefix, const Failure& why) {
     const std::lock_guard guard(lock);
-    if (failure) return;
+    if (failure) return false;
     failure = why.code;
     std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(), why.words.c_str());
+    return true;
   };
   const auto failed = [&] {
     const std::lock_guard guard(lock);
@@ -95,8 +96,8 @@ int train_with_threads(PipelineOptions options) {
         body();
       } catch (const std::exception& error) {
         const Failure why = describe_failure(error);
-        fail(prefix + ": ", {code_of(error), why.words});
-        transport.abort(why.words);
+        // Only the first: if two fail at once, the other ranks must not quote the second.
+        if (fail(prefix + ": ", {code_of(error), why.words})) transport.abort(why.words);
       }
     };
     std::optional<UnrecordedRun> folder;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "record/progress_page.hpp"
@@ -15,9 +17,21 @@ std::optional<ProgressSnapshot> progress_of(const RankFolders& folders, std::int
   return read_progress(folders.of(rank) / "progress");
 }
 
+/// Whether the process is stopped (SIGSTOP, or by a tracer): what it waited for may have come since.
+bool is_stopped(const ProgressSnapshot& page) {
+  if (page.of_another_host()) return false;
+  std::ifstream file(fmt::format("/proc/{}/stat", page.pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};  // "123 (name) T ..."
+  const auto name_end = text.rfind(") ");
+  return name_end != std::string::npos && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
+}
+
 /// "last seen in 0F3 of step 2"
 std::string last_seen(const std::optional<ProgressSnapshot>& page) {
   if (!page) return "which has no heartbeat on this machine";
+  if (is_stopped(*page))
+    return fmt::format("which is stopped (SIGSTOP){}",
+                       page->action.empty() ? "" : fmt::format(" in {} of step {}", page->action, page->step));
   const std::string step = fmt::format(" of step {}", page->step);
   const std::string by_page =
       page->of_another_host() ? fmt::format(" (on {}, whose heartbeat may be old)", page->host) : "";
@@ -45,7 +59,7 @@ std::string last_sign(const RankFolders& folders, const std::vector<std::int64_t
 std::string waits_behind(const RankFolders& folders, std::int64_t rank) noexcept try {
   const auto peer_of = [&](std::int64_t at) -> std::int64_t {
     const auto page = progress_of(folders, at);
-    return page && !page->of_another_host() ? page->peer : -1;
+    return page && !page->of_another_host() && !is_stopped(*page) ? page->peer : -1;
   };
   const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
   if (chain.size() < 2) return {};

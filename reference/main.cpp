@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <iostream>
-#include <sstream>
 #include <system_error>
 
 #include "command_line/command_line.hpp"
@@ -100,16 +99,7 @@ int run(int argc, char** argv) {
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "Print no settings and no progress");
-  try {
-    plumbline::read_command_line(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::ostringstream words;
-    app.exit(error, words, words);
-    std::string text = words.str();
-    while (text.ends_with('\n')) text.pop_back();
-    throw plumbline::InputError(text);
-  }
+  if (!plumbline::read_command_line(app, argc, argv)) return 0;
   if (capabilities) return print_capabilities();
   if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout, options.device);
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {

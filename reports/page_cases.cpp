@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
@@ -42,25 +42,6 @@ std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
   const auto aside = with(Outcome::not_applicable), holds = with(Outcome::holds);
   return fmt::format("{} of {} {}, {}", grouped(holds), count_text(std::ssize(checks) - aside, "check"),
                      holds == 1 ? "holds" : "hold", seconds_text(seconds));
-}
-
-/// A reference with its cases in the verdict's order.
-struct Subject {
-  std::string run, model, optimizer;
-  std::vector<std::size_t> cells;
-};
-
-std::vector<Subject> subjects_of(const Verdict& verdict) {
-  std::vector<Subject> subjects;
-  for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
-    const CellVerdict& cell = verdict.cells[i];
-    auto same = std::ranges::find_if(subjects, [&](const Subject& each) {
-      return each.run == cell.run && each.model == cell.model && each.optimizer == cell.optimizer;
-    });
-    if (same == subjects.end()) same = subjects.insert(same, {cell.run, cell.model, cell.optimizer, {}});
-    same->cells.push_back(i);
-  }
-  return subjects;
 }
 
 PageData line(std::size_t index, const std::string& title, const std::string& tally) {
@@ -119,6 +100,27 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
 
 }  // namespace
 
+std::vector<Subject> subjects_of(const Verdict& verdict) {
+  std::vector<Subject> subjects;
+  for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
+    const CellVerdict& cell = verdict.cells[i];
+    auto same = std::ranges::find_if(subjects, [&](const Subject& each) {
+      return each.run == cell.run && each.model == cell.model && each.optimizer == cell.optimizer;
+    });
+    if (same == subjects.end()) {
+      const std::string title = training_title(cell.model, cell.optimizer);
+      same = subjects.insert(same, {cell.run, cell.model, cell.optimizer, title, {}});
+    }
+    same->cells.push_back(i);
+  }
+  std::map<std::string, int> times;
+  for (const Subject& subject : subjects) ++times[subject.title];
+  for (Subject& subject : subjects) {
+    if (times[subject.title] > 1) subject.title += fmt::format(" ({})", subject.run);
+  }
+  return subjects;
+}
+
 PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking) {
   std::vector<std::string> held, aside;
   PageData rows = page_list();
@@ -145,23 +147,15 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
 }
 
 void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
-  const std::vector<Subject> subjects = subjects_of(verdict);
-  std::set<std::string> titles, twice;  // a run's name is shown only to distinguish two
-  for (const Subject& subject : subjects) {
-    const std::string title = training_title(subject.model, subject.optimizer);
-    if (!titles.insert(title).second) twice.insert(title);
-  }
   PageData list = page_list();
-  for (const Subject& subject : subjects) {
-    std::string title = training_title(subject.model, subject.optimizer);
-    if (twice.contains(title)) title += fmt::format(" ({})", subject.run);
+  for (const Subject& subject : subjects_of(verdict)) {
     PageData lines = page_list();
     std::int64_t red = 0;
     for (const std::size_t index : subject.cells) {
       lines.push_back(case_line(verdict.cells[index], index, evidence, usual));
       if (!verdict.cells[index].holds) ++red;
     }
-    list.push_back(subject_data(title, lines, std::ssize(subject.cells), red, "case"));
+    list.push_back(subject_data(subject.title, lines, std::ssize(subject.cells), red, "case"));
   }
   if (const PageData references = references_data(verdict, usual); !references.is_false()) list.push_back(references);
   page.set("subjects", list);

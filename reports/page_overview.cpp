@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All cases as squares: per model and optimiser, schedule by world size.
+// All cases as squares: per run, schedule by world size.
 #include <algorithm>
 #include <compare>
 #include <map>
@@ -19,29 +19,21 @@ struct Size {
 using CellsBySize = std::map<Size, std::vector<std::size_t>>;
 
 struct OverviewRow {
-  std::string schedule;
+  std::string schedule;  ///< with whatever else distinguishes these cases of the run
   CellsBySize cells;
 };
 
-struct OverviewTable {
-  std::string model, optimizer;
+/// In order of first appearance.
+std::vector<OverviewRow> rows_of(const Verdict& verdict, const Subject& subject) {
   std::vector<OverviewRow> rows;
-};
-
-/// In order of first appearance. Runs of one model and optimiser share a table.
-std::vector<OverviewTable> overview_tables(const Verdict& verdict) {
-  std::vector<OverviewTable> tables;
-  for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
+  for (const std::size_t i : subject.cells) {
     const CellVerdict& cell = verdict.cells[i];
-    auto table = std::ranges::find_if(tables, [&](const OverviewTable& each) {
-      return each.model == cell.model && each.optimizer == cell.optimizer;
-    });
-    if (table == tables.end()) table = tables.insert(tables.end(), OverviewTable{cell.model, cell.optimizer, {}});
-    auto row = std::ranges::find(table->rows, cell.schedule, &OverviewRow::schedule);
-    if (row == table->rows.end()) row = table->rows.insert(table->rows.end(), OverviewRow{cell.schedule, {}});
+    const std::string label = schedule_label(cell);
+    auto row = std::ranges::find(rows, label, &OverviewRow::schedule);
+    if (row == rows.end()) row = rows.insert(rows.end(), OverviewRow{label, {}});
     row->cells[{cell.world, cell.replicas}].push_back(i);
   }
-  return tables;
+  return rows;
 }
 
 bool crashed(const CellVerdict& cell) {
@@ -86,14 +78,15 @@ PageData legend(const Verdict& verdict) {
   return list;
 }
 
-PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
+PageData overview_data(const Verdict& verdict, const Subject& subject) {
+  const std::vector<OverviewRow> of_run = rows_of(verdict, subject);
   std::map<Size, std::string> worlds;  // with their texts
-  for (const OverviewRow& row : table.rows) {
+  for (const OverviewRow& row : of_run) {
     for (const auto& [size, cells] : row.cells) worlds[size] = size_text(verdict.cells[cells.front()]);
   }
   PageData heads = page_list(), rows = page_list();
   for (const auto& [size, words] : worlds) heads.push_back(PageData("world", words));
-  for (const OverviewRow& row : table.rows) {
+  for (const OverviewRow& row : of_run) {
     PageData places = page_list();
     for (const auto& [size, words] : worlds) {
       PageData squares = page_list();
@@ -107,8 +100,7 @@ PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
     rows.push_back(data);
   }
   const bool several = std::ranges::any_of(worlds, [](const auto& each) { return each.first.replicas > 1; });
-  PageData data = page_row({{"title", training_title(table.model, table.optimizer)},
-                            {"axis", several ? "replicas x ranks, R x P" : "world size P"}});
+  PageData data = page_row({{"title", subject.title}, {"axis", several ? "replicas x ranks, R x P" : "world size P"}});
   data.set("worlds", heads);
   data.set("rows", rows);
   return data;
@@ -118,7 +110,7 @@ PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
 
 void fill_overview(PageData& page, const Verdict& verdict) {
   PageData tables = page_list();
-  for (const OverviewTable& table : overview_tables(verdict)) tables.push_back(overview_data(verdict, table));
+  for (const Subject& subject : subjects_of(verdict)) tables.push_back(overview_data(verdict, subject));
   page.set("overview", tables);
   page.set("legend", legend(verdict));
 }

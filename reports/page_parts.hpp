@@ -34,11 +34,20 @@ void set_list(PageData& page, const std::string& key, const PageData& list);
 /// The anchor of a case (or, after the cases, of a reference) at its card or line. Made of positions, never of names.
 std::string cell_anchor(std::size_t cell);
 
+/// The cases of one run, in the verdict's order.
+struct Subject {
+  std::string run, model, optimizer;
+  std::string title;  ///< "stories260k, adamw"; with the run's name where two runs would have the same
+  std::vector<std::size_t> cells;
+};
+/// In order of first appearance.
+std::vector<Subject> subjects_of(const Verdict& verdict);
+
 /// title, word, holds, lead, tiles, not_run.
 void fill_summary(PageData& page, const Verdict& verdict);
 /// facts: commit, time, machine, selection, baseline.
 void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence);
-/// overview: one square per case, a table for each model and optimiser.
+/// overview: one square per case, a table for each run.
 void fill_overview(PageData& page, const Verdict& verdict);
 /// causes: the failing cases, a line each, grouped by first divergence; failures: a card each.
 void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
@@ -51,7 +60,7 @@ void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual)
 /// Outcomes of checks: `held`, a text; `rows`, of those with details; `aside`, names of those that do not apply.
 /// `blocking`: includes the blocking ones.
 PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking);
-/// subjects: the cases of each model and optimiser, and the references, a line each.
+/// subjects: the cases of each run, and the references, a line each.
 void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
 /// plots: loss, gradients and memory, drawn if something differs; bench: of a benchmark, if there is one.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);

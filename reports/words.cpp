@@ -35,6 +35,15 @@ std::string size_title(const CellVerdict& cell) {
   return (cell.replicas > 1 ? "R x P = " : "P = ") + size_text(cell);
 }
 
+/// Empty parts are left out.
+std::string label_of(const CellVerdict& cell, const std::string& size) {
+  std::vector<std::string> parts = {cell.schedule, size};
+  if (!cell.balance.empty()) parts.push_back(fmt::format("[{}]", join(cell.balance, ", ")));
+  parts.push_back(cell.variant);
+  std::erase(parts, "");
+  return join(parts, ", ");
+}
+
 }  // namespace
 
 std::string grouped(std::int64_t value) {
@@ -116,10 +125,11 @@ std::string cell_title(const CellVerdict& cell) {
 }
 
 std::string run_label(const CellVerdict& cell) {
-  std::string label = (cell.schedule.empty() ? "" : cell.schedule + ", ") + size_title(cell);
-  if (!cell.balance.empty()) label += fmt::format(", [{}]", join(cell.balance, ", "));
-  if (!cell.variant.empty()) label += ", " + cell.variant;
-  return label;
+  return label_of(cell, size_title(cell));
+}
+
+std::string schedule_label(const CellVerdict& cell) {
+  return label_of(cell, "");
 }
 
 std::string percent_of(double share) {

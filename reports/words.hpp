@@ -29,6 +29,8 @@ std::string outcome_sign(Outcome outcome);
 std::string counts_text(const Counts& counts);
 /// "1f1b, P = 4": identifies a case among those of one reference.
 std::string run_label(const CellVerdict& cell);
+/// "1f1b, [0, 2, 3, 0], level dump": the same without its size.
+std::string schedule_label(const CellVerdict& cell);
 /// "12.5 %" of 0.125.
 std::string percent_of(double share);
 /// "stories260k, adamw": the known ones.

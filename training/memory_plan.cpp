@@ -17,6 +17,7 @@ std::string to_text(const MemoryPlan& plan) {
   return "at least " + bytes_text(plan.total()) + ": parameters " + bytes_text(plan.parameters) + ", gradients " +
          bytes_text(plan.gradients) + ", optimiser " + bytes_text(plan.optimizer) + ", activations " +
          bytes_text(plan.activations) +
+         (plan.dump == 0 ? "" : ", copies for the dump after them " + bytes_text(plan.dump)) +
          (plan.checkpoint == 0 ? "" : ", copy for checkpoints " + bytes_text(plan.checkpoint));
 }
 
@@ -39,6 +40,14 @@ std::int64_t unit_bytes(LlamaConfig config, UnitKind kind, std::int64_t element)
   return bytes;
 }
 
+/// Elements of the largest weight of a unit of this kind.
+std::int64_t largest_weight(const LlamaConfig& config, UnitKind kind) {
+  const std::int64_t attention = kind == UnitKind::mlp ? 0 : config.attention_width();
+  const std::int64_t mlp = kind == UnitKind::attention ? 0 : config.intermediate_size;
+  const bool layer = kind == UnitKind::layer || kind == UnitKind::attention || kind == UnitKind::mlp;
+  return product_of_sizes({config.hidden_size, layer ? std::max(attention, mlp) : config.vocab_size});
+}
+
 /// The last layer's parts that are recomputed or not, in the order of the backward pass.
 std::vector<UnitKind> last_layer_backward(const LlamaConfig& config, UnitRange units, Recompute recompute) {
   if (!config.halves && recompute == Recompute::layer) return {UnitKind::layer};
@@ -59,7 +68,7 @@ std::int64_t MemoryPlan::state() const {
 }
 
 std::int64_t MemoryPlan::total() const {
-  return sum_of_sizes({state(), activations, checkpoint});
+  return sum_of_sizes({state(), std::max(activations, dump), checkpoint});
 }
 
 bool copies_state(const RunFile& run) {
@@ -67,7 +76,7 @@ bool copies_state(const RunFile& run) {
 }
 
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
-                      bool copied) {
+                      bool copied, bool dumped) {
   const OptimizerSettings& optimizer = train.optimizer;
   const auto element = static_cast<std::int64_t>(c10::elementSize(trained_type(train)));
   const auto rounded = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(computed_type(train))) : 0;
@@ -87,7 +96,14 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
          {UnitKind::embedding, UnitKind::layer, UnitKind::attention, UnitKind::mlp, UnitKind::norm, UnitKind::head}) {
       const std::int64_t times = count(config, range, kind);
       const bool alias = kind == UnitKind::head && config.tied && holds(config, range, UnitKind::embedding);
-      if (times > 0) add(kind, times, alias);
+      if (times == 0) continue;
+      add(kind, times, alias);
+      if (!dumped) continue;
+      // value, gradient and moments, also of an alias; the two uses of a tied weight; rounded copies
+      const bool tied = config.tied && (kind == UnitKind::embedding || kind == UnitKind::head);
+      const std::int64_t copies =
+          product_of_sizes({times, (tied ? 3 : 2) + moments, unit_bytes(config, kind, element)});
+      plan.dump = sum_of_sizes({plan.dump, copies, product_of_sizes({times, unit_bytes(config, kind, rounded)})});
     }
   }
   return plan;
@@ -110,18 +126,39 @@ std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_
   return product_of_sizes({tokens, config.vocab_size, static_cast<std::int64_t>(c10::elementSize(dtype))});
 }
 
-std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
-                             Recompute recompute, std::int64_t math_sequence) {
-  if (recompute == Recompute::none || layers_in(config, units) == 0) return 0;
+std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int64_t tokens, const TrainSettings& train,
+                           std::int64_t math_sequence) {
+  const c10::ScalarType dtype = computed_type(train);
+  const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
+  const std::int64_t widened = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(trained_type(train))) : 0;
   std::int64_t released = 0, most = 0;
-  for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
-    if (holds(config, units, kind)) released += saved_bytes(config, {kind}, tokens, dtype);
+  /// A unit's largest gradient, while its node holds `own` bytes and, in mixed precision, while it is
+  /// widened after that.
+  const auto add = [&](UnitKind kind, std::int64_t own, std::int64_t kept = 0) {
+    const std::int64_t size = largest_weight(config, kind);
+    most = std::max(most, sum_of_sizes({kept, own, product_of_sizes({size, element})}) - released);
+    if (widened > 0)
+      most = std::max(most, sum_of_sizes({kept, product_of_sizes({size, element + widened})}) - released);
+  };
+  if (holds(config, units, UnitKind::head)) {
+    const std::int64_t saved = saved_bytes(config, {UnitKind::head}, tokens, dtype);
+    released =
+        saved - product_of_sizes({tokens, config.hidden_size, element});  // by the loss; the head's input remains
+    add(UnitKind::head, product_of_sizes({tokens, config.vocab_size, element}));  // the gradient of the logits
+    released = saved;
   }
-  for (const UnitKind kind : last_layer_backward(config, units, recompute)) {
-    const std::int64_t kept = saved_bytes(config, {kind}, tokens, dtype, recompute, math_sequence);
-    const std::int64_t all = saved_bytes(config, {kind}, tokens, dtype, Recompute::none, math_sequence);
-    if (recomputes(recompute, kind)) most = std::max(most, all - kept - released);
-    released += kept;
+  if (holds(config, units, UnitKind::norm)) released += saved_bytes(config, {UnitKind::norm}, tokens, dtype);
+  if (layers_in(config, units) > 0) {
+    for (const UnitKind kind : last_layer_backward(config, units, train.recompute)) {
+      const std::int64_t kept = saved_bytes(config, {kind}, tokens, dtype, train.recompute, math_sequence);
+      const std::int64_t all = saved_bytes(config, {kind}, tokens, dtype, Recompute::none, math_sequence);
+      add(kind, 0, all - kept);
+      released += kept;
+    }
+  }
+  if (holds(config, units, UnitKind::embedding)) {
+    released = plan_saved(config, units, tokens, dtype, train.recompute, math_sequence);
+    add(UnitKind::embedding, product_of_sizes({tokens, config.hidden_size, element}));
   }
   return most;
 }
@@ -135,12 +172,12 @@ MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, 
   const UnitRange all = all_units(config);
   const c10::ScalarType dtype = computed_type(run.train);
   const Recompute recompute = run.train.recompute;
-  MemoryPlan plan = plan_state(config, {all}, run.train, copies_state(run));
+  MemoryPlan plan = plan_state(config, {all}, run.train, copies_state(run), run.record_level == RecordLevel::dump);
   for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
     const std::int64_t tokens = batches.padded_tokens(microbatch);
     const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);
     const std::int64_t beside =
-        std::max(plan_logits(config, all, tokens, dtype), plan_recomputed(config, all, tokens, dtype, recompute, rows));
+        std::max(plan_logits(config, all, tokens, dtype), plan_backward(config, all, tokens, run.train, rows));
     plan.activations =
         std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, recompute, rows), beside}));
   }

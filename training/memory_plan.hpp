@@ -20,7 +20,8 @@ struct MemoryPlan {
   std::int64_t parameters = 0;
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
-  std::int64_t activations = 0;  ///< peak bytes kept for the backward pass
+  std::int64_t activations = 0;  ///< peak bytes of forward and backward passes
+  std::int64_t dump = 0;         ///< copies of a step's state for a record of level dump, after the passes
   std::int64_t checkpoint = 0;   ///< the copy that checkpoints in the background are written from, on a CPU
 
   /// The bytes that live from the first step to the last.
@@ -32,9 +33,9 @@ struct MemoryPlan {
 std::string to_text(const MemoryPlan& plan);
 
 /// Parameters (with copies in mixed precision), gradients and optimiser state of these units; no activations.
-/// `copied`: with the copy for checkpoints.
+/// `copied`: with the copy for checkpoints. `dumped`: with those of level dump.
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
-                      bool copied = false);
+                      bool copied = false, bool dumped = false);
 /// Whether checkpoints are written from a copy of the state in the memory that is planned for.
 bool copies_state(const RunFile& run);
 
@@ -46,10 +47,10 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
 /// dtype. 0 without the head.
 std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
 
-/// Additional bytes of a backward pass that recomputes layers or halves: those of one, less what later units have
-/// released by then. 0 without recomputation.
-std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
-                             Recompute recompute, std::int64_t math_sequence = 0);
+/// Additional bytes of a backward pass: a weight's gradient before it is added to the sum, and what a layer or half
+/// recomputes, less what later units have released by then.
+std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int64_t tokens, const TrainSettings& train,
+                           std::int64_t math_sequence = 0);
 
 /// The longest row of a microbatch if attention on `device` ("cpu", "cuda") runs as matrix products, else 0.
 std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, const std::string& device,

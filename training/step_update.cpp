@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "support/error.hpp"
@@ -19,10 +20,13 @@
 namespace plumbline {
 namespace {
 
-/// On every rank alike, since all have the same norm; the rank that holds such a gradient names it.
-[[noreturn]] void refuse_to_go_on(std::int64_t step, double norm, const TrainState& state) {
+/// On every rank alike, since all have the same norm. The rank that holds such a gradient names it and ends the run;
+/// one without waits for that in another sum of the norm, lest its error be the first.
+[[noreturn]] void refuse_to_go_on(std::int64_t step, double norm, const TrainState& state,
+                                  const std::function<double()>& global_norm) {
   const auto found = std::ranges::find_if(
       state.parameters, [](const TrainedParameter& each) { return !at::isfinite(each.gradient()).all().item<bool>(); });
+  if (found == state.parameters.end()) global_norm();
   const std::string named = found == state.parameters.end() ? "on another rank" : "first in " + found->name;
   throw RunError("step " + std::to_string(step) + ": the gradients are not finite (norm " + to_text(norm) + "), " +
                  named +
@@ -51,7 +55,7 @@ void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, Tra
   }
   observer.before_update(step, state);
   const double norm = global_norm();
-  if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);
+  if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state, global_norm);
   const StepUpdate update = update_parameters(train, step, norm, state);
   observer.after_update(step, state, update);
 }

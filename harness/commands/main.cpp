@@ -55,12 +55,8 @@ int run(int argc, char** argv) {
       {"schedule", add_schedule_command(app)},
       {"calibrate", add_calibrate_command(app, program_folder())},
       {"record", add_record_command(app)}};
-  try {
-    add_color_option(app);
-    read_command_line(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return static_cast<int>(app.exit(error) == 0 ? ExitCode::holds : ExitCode::bad_input);
-  }
+  add_color_option(app);
+  if (!read_command_line(app, argc, argv)) return 0;
   return commands.at(app.get_subcommands().front()->get_name())();
 }
 

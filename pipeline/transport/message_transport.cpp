@@ -19,6 +19,8 @@ namespace {
 /// A rank that has waited this long, or this part of its time limit, announces it to the other ranks.
 constexpr std::chrono::steady_clock::duration announce_after = std::chrono::milliseconds(2000);
 constexpr int announce_part = 4;
+/// It announces the wait again after this part of the limit; one that does not within four times that reports nothing.
+constexpr int renew_part = 8;
 /// Polling interval of a waiting rank, by which it measures its own running time.
 constexpr std::chrono::steady_clock::duration polling_interval = std::chrono::milliseconds(200);
 /// Most time between two polls that counts towards a deadline. A longer gap means that this process was stopped, and
@@ -226,7 +228,7 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
                                   bool starting) {
   using Clock = std::chrono::steady_clock;
   const auto timeout = starting ? settings_.start_timeout : settings_.timeout;
-  Clock::duration waited{0};
+  Clock::duration waited{0}, announced_at{0};
   int announced = -1;
   for (auto last_poll = Clock::now();;) {
     // Read the clock before polling: after a stop the rank polls once more before it reports another rank.
@@ -239,8 +241,11 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
       return;
     }
     if (notes_ && waited >= std::min<Clock::duration>(announce_after, timeout / announce_part)) {
-      if (awaited_ != announced) notes_->announce(awaited_, what());
-      announced = awaited_;
+      if (awaited_ != announced || (awaited_ >= 0 && waited - announced_at >= timeout / renew_part)) {
+        notes_->announce(awaited_, what());
+        announced = awaited_;
+        announced_at = waited;
+      }
       notes_->poll();
     }
     if (waited >= timeout) throw_deadline_error(what(), timeout, starting);
@@ -254,7 +259,7 @@ void MessageTransport::throw_deadline_error(const std::string& what, std::chrono
                      (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
                      (starting ? "start_timeout_ms" : "timeout_ms");
   std::vector<std::int64_t> waited_for;
-  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, waited_for);
+  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, timeout * 4 / renew_part, waited_for);
   DeadlineError error(text);
   error.waited_for = std::move(waited_for);
   throw error;

@@ -10,7 +10,7 @@ namespace plumbline {
 
 WaitNotes::WaitNotes(Endpoint& endpoint) : endpoint_(endpoint) {
   for (int rank = 0; rank < endpoint.world_size(); ++rank) {
-    if (rank != endpoint.rank()) start_receive(others_.emplace_back(Other{rank, {}, {}, {}}));
+    if (rank != endpoint.rank()) start_receive(others_.emplace_back(Other{rank, {}, {}, {}, {}}));
   }
 }
 
@@ -39,6 +39,7 @@ void WaitNotes::poll() {
   for (Other& other : others_) {
     while (other.latest.last == 0 && other.request->test()) {
       other.latest = other.incoming;
+      other.received = Clock::now();
       if (other.latest.last == 0) start_receive(other);
     }
   }
@@ -51,22 +52,29 @@ bool WaitNotes::all_left() {
   return sent_.empty() && std::ranges::all_of(others_, [](const Other& other) { return other.latest.last != 0; });
 }
 
-std::string WaitNotes::describe_chain(int peer, std::vector<std::int64_t>& chain) const {
-  const auto latest = [&](std::int64_t rank) -> const WaitNote* {
-    const auto other = std::ranges::find(others_, rank, &Other::rank);
-    return other == others_.end() ? nullptr : &other->latest;
-  };
+std::string WaitNotes::describe_chain(int peer, std::chrono::milliseconds fresh,
+                                      std::vector<std::int64_t>& chain) const {
+  const auto now = Clock::now();
+  const auto other = [&](std::int64_t rank) -> const Other& { return *std::ranges::find(others_, rank, &Other::rank); };
   const auto peer_of = [&](std::int64_t rank) -> std::int64_t {
-    return rank == endpoint_.rank() ? peer : latest(rank) ? latest(rank)->peer : -1;
+    if (rank == endpoint_.rank()) return peer;
+    return now - other(rank).received <= fresh ? other(rank).latest.peer : -1;
   };
   chain = wait_chain(endpoint_.rank(), peer_of);
   const std::int64_t again = peer_of(chain.back());
   chain.erase(chain.begin());
   std::string text;
   for (const std::int64_t rank : chain) {
-    if (peer_of(rank) >= 0) text += "; rank " + std::to_string(rank) + " waits for " + latest(rank)->what.data();
+    if (peer_of(rank) >= 0) text += "; rank " + std::to_string(rank) + " waits for " + other(rank).latest.what.data();
   }
-  if (again < 0) return text + "; rank " + std::to_string(chain.back()) + " has not reported that it waits";
+  if (again < 0) {
+    text += "; rank " + std::to_string(chain.back());
+    const Other& last = other(chain.back());
+    if (last.latest.peer < 0) return text + " has not reported that it waits";
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - last.received);
+    return text + " has reported nothing for " + std::to_string(age.count()) + " s; before, it waited for " +
+           last.latest.what.data();
+  }
   chain.push_back(again);
   return text + ": they wait for each other";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -29,8 +30,9 @@ class WaitNotes {
   void poll();
   /// The chain of waits that starts at this rank, which waits for `peer`, as text: "; rank 1 waits for RECV_F ... from
   /// rank 0; rank 0 has not reported that it waits". Appends these ranks to `chain`, with a repeated rank at its
-  /// end.
-  std::string describe_chain(int peer, std::vector<std::int64_t>& chain) const;
+  /// end. Does not follow a note older than `fresh`, whose rank would have announced the wait again: it may be
+  /// stopped, and what it waited for may have come since.
+  std::string describe_chain(int peer, std::chrono::milliseconds fresh, std::vector<std::int64_t>& chain) const;
 
   /// Before the orderly end: tells all other ranks that no more messages follow.
   void leave();
@@ -38,6 +40,7 @@ class WaitNotes {
   bool all_left();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct SentNote {
     WaitNote note;
     std::vector<std::unique_ptr<TransportRequest>> requests;
@@ -45,6 +48,7 @@ class WaitNotes {
   struct Other {
     int rank;
     WaitNote incoming, latest;
+    Clock::time_point received;  ///< of `latest`
     std::unique_ptr<TransportRequest> request;
   };
   void send(const WaitNote& note);

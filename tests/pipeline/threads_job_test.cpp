@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -82,6 +83,22 @@ TEST_F(ThreadsJob, ReportsOnlyTheFailedRank) {
       << "the others only waited for it";
   for (int rank = 0; rank < 3; ++rank)
     EXPECT_EQ(read_exit_file(folder_ / "r" / rank_folder(rank) / "exit.json")->status, "error") << rank;
+}
+
+// Else the line of the program and that of the transport could name two ranks.
+TEST_F(ThreadsJob, OnlyTheFirstFailureEndsTheRun) {
+  PipelineOptions failing = asked(3);
+  std::atomic<int> aborts = 0;
+  Around its_first_message;
+  its_first_message.call = [&](int, const std::string& call) {
+    if (call == "end_batch") throw RunError("planted");
+    if (call == "abort") ++aborts;
+  };
+  failing.make_transports = watched(its_first_message);
+
+  EXPECT_EQ(train(failing), 1);
+
+  EXPECT_EQ(aborts, 1);
 }
 
 TEST_F(ThreadsJob, AFailedStartLeavesNoRecord) {

@@ -43,6 +43,10 @@ class WatchedTransport : public mutant::ForwardingTransport {
     around_.call(rank(), "leave_steps");
     inner_.leave_steps();
   }
+  void abort(const std::string& reason, ExitCode code) noexcept override {
+    around_.call(rank(), "abort");
+    inner_.abort(reason, code);
+  }
   void end_batch() override {
     around_.call(rank(), "end_batch");
     inner_.end_batch();

@@ -44,7 +44,7 @@ TEST_F(CommandLine, MisspeltCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
     const Ended ended = plumbline(arguments);
 
     EXPECT_EQ(ended.code, 2) << arguments;
-    EXPECT_THAT(ended.said, HasSubstr(words));
+    EXPECT_THAT(ended.said, StartsWith("plumbline: " + words));
   }
 }
 

@@ -232,6 +232,24 @@ TEST_F(WaitChain, ACircleMayEndAtTheFirstRank) {
   EXPECT_EQ(behind(2), "; rank 0 waits for rank 1, rank 1 for rank 0: they wait for each other");
 }
 
+// It may have stopped in a wait that would have ended since.
+TEST_F(WaitChain, AStoppedRankIsNoPartOfACircle) {
+  pages({{0, 1}});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    pages({{1, 0}});
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, WUNTRACED);
+
+  EXPECT_EQ(behind(0), "; rank 1, which is stopped (SIGSTOP) in 0F3 of step 2");
+
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+}
+
 TEST_F(WaitChain, APageOfAnotherHostIsNotFollowed) {
   pages({{2, 1}, {1, 0}, {0, -1}});
   std::fstream file(folder_.path() / rank_folder(1) / "progress", std::ios::in | std::ios::out | std::ios::binary);

@@ -14,6 +14,8 @@
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/memory_plan.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -70,6 +72,29 @@ TEST(ReferenceTrainer, WritesACompleteRecordWithEveryBoundary) {
   for (const ActionRow& row : record.ranks.front().actions) peaks[row.action] = row.peak_bytes.value_or(0);
   EXPECT_LT(peaks.at("0F3"), peaks.at("0F0")) << "of its own microbatch, the shortest";
   EXPECT_EQ(record.schedule_csv, "0F0,0B0,0F1,0B1,0F2,0B2,0F3,0B3\n");
+}
+
+// With few tokens, the largest are the gradient of the head in its backward pass, and the copies for the dump.
+TEST(ReferenceTrainer, TakesThePlannedMemory) {
+  const testing::TemporaryFolder folder;
+  for (const std::string precision : {"float32", "bfloat16", "mixed"}) {
+    const auto run = folder.file(
+        precision + ".toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                             "/models/stories260k/config.json\"\n[data]\ntext = "
+                             "\"" PLUMBLINE_FIXTURES "/corpus\"\nlengths = [2, 3]\n[train]\nsteps = 2\nprecision = \"" +
+                                 precision + "\"\n[record]\nlevel = \"dump\"\n");
+    const TrainingRun training = load_training_run(run, std::nullopt);
+    const MemoryPlan plan = plan_one_device(training.config, training.plan, training.run);
+
+    const Record record = train(folder / precision, std::nullopt, run.string());
+
+    const MemoryRow& taken = record.ranks.front().memory.back();
+    const auto all = static_cast<double>(*taken.peak_bytes), passes = static_cast<double>(*taken.activation_peak_bytes);
+    EXPECT_LE(plan.total(), *taken.peak_bytes) << precision;
+    EXPECT_GT(static_cast<double>(plan.total()), 0.95 * all) << precision;
+    EXPECT_LE(plan.activations, *taken.activation_peak_bytes) << precision;
+    EXPECT_GT(static_cast<double>(plan.activations), 0.7 * passes) << precision;
+  }
 }
 
 TEST(ReferenceTrainer, GivesTheSameBitsTwice) {

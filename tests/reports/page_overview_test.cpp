@@ -71,24 +71,34 @@ TEST(PageOverview, TheLegendNamesTheLooksThatAreThere) {
                                   "<li><i>!</i>did not end well (1)</li>"));
 }
 
-TEST(PageOverview, CellsOfOnePlaceStandBesideEachOther) {
+// No two squares share a place.
+TEST(PageOverview, WhatDistinguishesCasesOfOneScheduleAndSizeIsInTheirRow) {
   Verdict verdict = testing::sample_verdict(3);
   const auto balanced = std::ranges::find(verdict.cells, std::vector<std::int64_t>{3, 2, 0}, &CellVerdict::balance);
   ASSERT_NE(balanced, verdict.cells.end());
   testing::break_check(verdict, static_cast<std::size_t>(balanced - verdict.cells.begin()), "loss");
 
-  EXPECT_THAT(overview_of(verdict), HasSubstr("<td><a>\u2713</a><a>\u2713</a><a>\u2717</a></td>"))
-      << "without a balance, balanced as 0, 2, 3 and as 3, 2, 0";
+  verdict.cells[0].variant = "resumed";
+
+  const std::string text = overview_of(verdict);
+
+  EXPECT_THAT(text, HasSubstr("<tr><th>afab, resumed</th><td><a>\u2713</a></td><td></td>"));
+  EXPECT_THAT(text, HasSubstr("[0, 2, 3]</th><td></td><td></td><td><a>\u2713</a></td>"));
+  EXPECT_THAT(text, HasSubstr("[3, 2, 0]</th><td></td><td></td><td><a>\u2717</a></td>"));
+  EXPECT_THAT(text, Not(HasSubstr("</a><a>")));
 }
 
-TEST(PageOverview, EachModelAndOptimiserHasItsTable) {
-  const Verdict verdict = testing::sample_verdict(1);
+TEST(PageOverview, EachRunHasItsTable) {
+  Verdict verdict = testing::sample_verdict(1);
   const std::string text = overview_of(verdict);
 
   EXPECT_EQ(testing::times_in(text, "<a>"), verdict.cells.size());
   EXPECT_EQ(testing::times_in(text, "<table>"), 4U);
   for (const char* title : {"stories260k, adamw", "stories260k, sgd", "untied, adamw", "untied, sgd"})
     EXPECT_THAT(text, HasSubstr(std::string("<caption>") + title + "</caption>"));
+
+  verdict.cells[1].run = "bf16";
+  EXPECT_THAT(overview_of(verdict), HasSubstr("<caption>stories260k, adamw (bf16)</caption>"));
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ TEST(Words, ATitleAndALabelSayWhatTellsACellFromOthers) {
   cell.run = "other";
   EXPECT_EQ(cell_title(cell), "tiny, sgd, 1f1b, P = 2, balance [2, 0], resumed, run other");
   EXPECT_EQ(run_label(cell), "1f1b, P = 2, [2, 0], resumed");
+  EXPECT_EQ(schedule_label(cell), "1f1b, [2, 0], resumed");
 }
 
 }  // namespace

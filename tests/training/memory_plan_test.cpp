@@ -107,10 +107,14 @@ TEST(MemoryPlanTest, RecomputedLayersKeepTheirInput) {
   const std::int64_t layer = plan_saved(c, {1, 2}, n, at::kFloat), rest = plan_saved(c, {6, 8}, n, at::kFloat);
 
   EXPECT_EQ(plan_saved(c, {0, 8}, n, at::kFloat, recompute), 5 * 4 * n * h + rest);
-  EXPECT_EQ(plan_recomputed(c, {0, 8}, n, at::kFloat, Recompute::none), 0);
-  EXPECT_EQ(plan_recomputed(c, {1, 6}, n, at::kFloat, recompute), layer - 4 * n * h);
-  EXPECT_EQ(plan_recomputed(c, {0, 8}, n, at::kFloat, recompute), std::max<std::int64_t>(layer - 4 * n * h - rest, 0));
-  EXPECT_EQ(plan_recomputed(c, {6, 8}, n, at::kFloat, recompute), 0) << "no layer";
+  TrainSettings train;
+  const std::int64_t of_layer = 4 * h * c.intermediate_size, of_head = 4 * h * c.vocab_size - 4;  // largest gradients;
+  // the loss has released the sum of its weights
+  EXPECT_EQ(plan_backward(c, {1, 6}, n, train), of_layer);
+  train.recompute = recompute;
+  EXPECT_EQ(plan_backward(c, {1, 6}, n, train), layer - 4 * n * h + of_layer);
+  EXPECT_EQ(plan_backward(c, {0, 8}, n, train), std::max(layer - 4 * n * h + of_layer - rest, of_head));
+  EXPECT_EQ(plan_backward(c, {6, 8}, n, train), of_head) << "no layer";
 }
 
 TEST(MemoryPlanTest, OneDeviceUsesTheLargestPaddedMicrobatch) {

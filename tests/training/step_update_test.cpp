@@ -53,6 +53,19 @@ TEST(EndGradients, NamesTheFirstNonFiniteGradientAndSkipsTheUpdate) {
   EXPECT_EQ(updated.state.step, 3);
 }
 
+TEST(EndGradients, ARankWithFiniteGradientsWaitsForTheOneThatNamesIts) {
+  Updated updated(1);
+  int sums = 0;
+  const auto norm = [&]() -> double {
+    if (++sums == 2) throw RunError("rank 1 ended the run: first in c");
+    return infinity;
+  };
+
+  EXPECT_THAT(
+      testing::error_of<RunError>([&] { end_gradients(updated.train, false, 3, updated.state, updated.nobody, norm); }),
+      HasSubstr("rank 1 ended the run: first in c"));
+}
+
 TEST(EndGradients, ReportsNonFiniteGradientsOfAnotherRank) {
   Updated updated(1);
 

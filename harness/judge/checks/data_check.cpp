@@ -169,6 +169,11 @@ class DataCheck : public StepCheck {
       tokens += row ? row->tokens : 0;
       valid += row ? row->valid_tokens : 0;
     }
+    // Two replicas: their steps have the tokens of all replicas, and the check `replicas` sums them.
+    if (evidence_.reference.manifest.part_of_step() && !theirs.empty()) {
+      tokens = theirs.front().row->tokens;
+      valid = theirs.front().row->valid_tokens;
+    }
     for (const auto* rows : {&theirs, &now.candidate_rows.steps()}) {
       for (const auto& placed : *rows) {
         const auto& row = *placed.row;

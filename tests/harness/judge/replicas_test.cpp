@@ -93,6 +93,29 @@ TEST_F(Replicas, OneWithoutAnyValidLabelHoldsInItsData) {
   EXPECT_EQ(result_of(cell, "data").outcome, Outcome::holds) << result_of(cell, "data").reason;
 }
 
+// Their steps have the tokens and the loss of all replicas, in the reference, too.
+TEST_F(Replicas, PipelinesOfOursMayBeComparedWithEachOther) {
+  for (std::int64_t replica = 0; replica < count; ++replica) {
+    SyntheticRun& other = references_[static_cast<std::size_t>(replica)];
+    const Json run_id = other.manifest["run_id"];
+    other = of_replica(synthetic_candidate({.schedule = "afab"}), replica, 2);
+    other.manifest["run_id"] = run_id;
+    in_both(replica, [](SyntheticRun& run) {
+      run.manifest["role"] = "pipeline";
+      for (StepRow& row : run.rows(&RankRecord::steps)) {
+        row.tokens *= count;
+        row.valid_tokens *= count;
+        if (row.loss) *row.loss *= count;
+      }
+    });
+  }
+
+  const CellVerdict cell = verdict();
+
+  for (const char* check : {"completion", "data", "loss"})
+    EXPECT_EQ(result_of(cell, check).outcome, Outcome::holds) << result_of(cell, check).reason;
+}
+
 TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
   tensor_row(candidates_[1], 1, "gradient", "model.norm.weight").digest = other_digest;
 

@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <utility>
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
 #include "harness/judge/expected/stage_map.hpp"
-#include "record/columns.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
-#include "support/csv.hpp"
 #include "support/hash.hpp"
 
 namespace plumbline::testing {
@@ -404,14 +401,6 @@ class RunBuilder {
   Schedule lowered_;
   SyntheticRun run_;
 };
-
-template <class Rows>
-void add_rows(RecordWriter& writer, const Rows& rows, std::int64_t step) {
-  for (const auto& row : rows) {
-    if (row.step == step) writer.add(row);
-  }
-}
-
 }  // namespace
 
 SyntheticRun synthetic_reference(const SyntheticPlan& plan) {
@@ -422,33 +411,8 @@ SyntheticRun synthetic_candidate(const SyntheticPlan& plan) {
   return RunBuilder(plan, "pipeline", plan.stages, plan.schedule).build();
 }
 
-void write_run(const SyntheticRun& run, const std::filesystem::path& folder) {
-  claim_record_folder(folder);
-  write_manifest(folder, run.manifest);
-  if (!run.schedule_csv.empty()) write_schedule_csv(folder, run.schedule_csv);
-  for (const auto& rank : run.ranks) {
-    RecordWriter writer(folder, rank.rank, parse_record_level(run.manifest.at("level").get<std::string>()),
-                        !rank.saved.empty());
-    add_rows(writer, rank.tensors, -1);
-    writer.flush();
-    for (const auto& row : rank.saved) writer.add(row);
-    for (const auto& step : rank.steps) {
-      add_rows(writer, rank.microbatches, step.step);
-      add_rows(writer, rank.tensors, step.step);
-      add_rows(writer, rank.boundaries, step.step);
-      add_rows(writer, rank.actions, step.step);
-      add_rows(writer, rank.memory, step.step);
-      add_rows(writer, rank.traffic, step.step);
-      writer.end_step(step);
-      add_rows(writer, rank.evaluation, step.step);
-    }
-    if (!rank.gpu_memory.empty()) {
-      CsvWriter file(writer.folder() / table_of<GpuMemoryRow>().file, header_of<GpuMemoryRow>());
-      for (const auto& row : rank.gpu_memory) file.row(cells_of(row));
-      file.flush();
-    }
-    if (rank.exit) writer.finish(*rank.exit);
-  }
+void digest_data_again(SyntheticRun& run) {
+  for (auto& rank : run.ranks) rank.exit->data_digest = whole_digest_of(rank);
 }
 
 SyntheticPlan one_stage() {
@@ -457,134 +421,6 @@ SyntheticPlan one_stage() {
 
 SyntheticPlan with_empty_stage() {
   return {.stages = {{"embed_tokens", "layers.0"}, {}, {"layers.1"}, {"norm", "lm_head"}}};
-}
-
-SyntheticCell::SyntheticCell(const SyntheticPlan& synthetic)
-    : reference(synthetic_reference(synthetic)), candidate(synthetic_candidate(synthetic)) {
-  plan.id = "synthetic";
-  plan.world = static_cast<std::int64_t>(synthetic.stages.size());
-  plan.clipping_must_act = true;
-}
-
-std::filesystem::path SyntheticCell::write_reference() {
-  write_run(reference, folder / "reference");
-  return folder / "reference";
-}
-
-std::filesystem::path SyntheticCell::write_candidate() {
-  write_run(candidate, folder / "candidate");
-  return folder / "candidate";
-}
-
-CellVerdict SyntheticCell::judge() {
-  const auto one = write_reference(), other = write_candidate();
-  if (!repeated) return judge_cell(plan, one, other);
-  write_run(*repeated, folder / "repeated");
-  return judge_cell(plan, one, other, folder / "repeated");
-}
-
-std::vector<std::reference_wrapper<RankRecord>> SyntheticCell::all_ranks() {
-  std::vector<std::reference_wrapper<RankRecord>> all(reference.ranks.begin(), reference.ranks.end());
-  all.insert(all.end(), candidate.ranks.begin(), candidate.ranks.end());
-  return all;
-}
-
-const CheckResult& result_of(const CellVerdict& verdict, std::string_view check) {
-  for (const auto& result : verdict.checks) {
-    if (result.name == check) return result;
-  }
-  throw std::logic_error("no result of " + std::string(check));
-}
-
-CheckResult result_of(CellVerdict&& verdict, std::string_view check) {
-  return result_of(std::as_const(verdict), check);
-}
-
-std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome) {
-  std::vector<std::string> names;
-  for (const auto& result : verdict.checks) {
-    if (result.outcome == outcome && result.name != "audit") names.push_back(result.name);
-  }
-  return names;
-}
-
-namespace {
-
-/// Rows of these steps, of every table except tensors.csv.
-void erase_rows(SyntheticRun& run, const std::function<bool(std::int64_t step)>& of) {
-  const auto fits = [&](const auto& row) { return of(row.step); };
-  for (auto& rank : run.ranks) {
-    std::erase_if(rank.steps, fits);
-    std::erase_if(rank.microbatches, fits);
-    std::erase_if(rank.boundaries, fits);
-    std::erase_if(rank.actions, fits);
-    std::erase_if(rank.memory, fits);
-    std::erase_if(rank.traffic, fits);
-    std::erase_if(rank.gpu_memory, fits);
-  }
-}
-
-}  // namespace
-
-void keep_first_step(SyntheticRun& run) {
-  erase_rows(run, [](std::int64_t step) { return step > 0; });
-  run.erase(&RankRecord::tensors, [](const TensorRow& row) { return row.step > 0; });
-  run.manifest["steps"] = 1;
-  digest_data_again(run);
-}
-
-void keep_start(SyntheticRun& run) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.tensors) {
-      if (row.kind == "parameter" && row.step >= 0) row.digest = tensor_row(run, -1, "parameter", row.name).digest;
-    }
-  }
-}
-
-void begin_with_second_step(SyntheticRun& run) {
-  erase_rows(run, [](std::int64_t step) { return step < 1; });
-  for (auto& rank : run.ranks) {
-    std::erase_if(rank.tensors,
-                  [](const TensorRow& row) { return row.step < 0 || (row.step == 0 && row.kind == "gradient"); });
-    for (TensorRow& row : rank.tensors) row.step = row.step == 0 ? -1 : row.step;
-  }
-  run.manifest["first_step"] = 1;
-  run.manifest["resumed_from"] = {{"run_id", "the run before"}, {"step", 1}};
-  digest_data_again(run);
-}
-
-void digest_data_again(SyntheticRun& run) {
-  for (auto& rank : run.ranks) rank.exit->data_digest = whole_digest_of(rank);
-}
-
-TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, std::string_view kind, std::string_view name) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.tensors) {
-      if (row.step == step && row.kind == kind && row.name == name) return row;
-    }
-  }
-  throw std::logic_error("no row " + std::string(kind) + " " + std::string(name));
-}
-
-BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, std::string_view direction,
-                          std::string_view cut, std::string_view side) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.boundaries) {
-      if (row.step == step && row.microbatch == microbatch && row.direction == direction && row.cut == cut &&
-          row.side == side)
-        return row;
-    }
-  }
-  throw std::logic_error("no row " + std::string(direction) + " " + std::string(cut) + " " + std::string(side));
-}
-
-ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action) {
-  for (auto& rank : run.ranks) {
-    for (auto& row : rank.actions) {
-      if (row.step == step && row.action == action) return row;
-    }
-  }
-  throw std::logic_error("no action " + std::string(action));
 }
 
 }  // namespace plumbline::testing
