@@ -198,7 +198,9 @@ class BoundaryComparison {
 
     const BoundaryRow* computed = now_->reference_rows.boundary(microbatch, direction, cut_);
     const bool unneeded = !computed && is_unneeded();
-    const bool alone = !computed && !unneeded && (evidence_.reference.manifest.world_size > 1 || reference_may_lack_);
+    const Manifest& reference = evidence_.reference.manifest;
+    const bool elsewhere = reference.world_size > 1 || reference.role == "pipeline";  // it has its own stage boundaries
+    const bool alone = !computed && !unneeded && (elsewhere || reference_may_lack_);
     if (!computed && !unneeded && !alone) return report_no_reference({});
     builder_.inspect("crossings");
     if (alone) builder_.inspect("crossings_of_the_candidate_alone");

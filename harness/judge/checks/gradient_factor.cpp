@@ -78,8 +78,8 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
     if (one && differing > 1 && !manifest.traits.own && !manifest.clip_norm)
       found.words =
           "the sizes of all agree within 1e-6, as where only roundings differ; if the trainer clips by a norm of its "
-          "own, "
-          "give clip_norm= to Record, and call record.gradients() before clipping and then record.norm(total_norm)";
+          "own, give clip_norm= to Record, and call record.gradients() before clipping and then "
+          "record.norm(total_norm)";
     found.ratio = 0;
     return found;
   }

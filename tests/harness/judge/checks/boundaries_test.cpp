@@ -278,6 +278,13 @@ TEST(Boundaries, AnotherShapeThanTheOneDevicesRecorderTookMayBeOfAnotherTensor) 
   }
 }
 
+TEST(Boundaries, APipelineOfOneRankHasNoneForAnotherToBeComparedWith) {
+  SyntheticCell cell;
+  cell.reference = synthetic_candidate(one_stage());
+
+  EXPECT_GT(expect_outcome(cell, "boundaries", Outcome::holds).inspected.at("crossings_of_the_candidate_alone"), 0);
+}
+
 TEST(Boundaries, TrafficThatAnExternalTrainerDoesNotCountIsLeftOut) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
