@@ -136,11 +136,14 @@ class CellJudge {
       if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
         return end(Outcome::not_applicable, *reason);
     }
-    if (check.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
-      return end(
-          Outcome::not_applicable,
-          fmt::format("the activation memory model needs a reference on one device, and this one ran on {} ranks",
-                      reference_.record()->manifest.world_size));
+    if (check.one_device_reference && reference_.record()) {
+      const Manifest& manifest = reference_.record()->manifest;
+      if (manifest.world_size > 1 || manifest.role == "pipeline") {
+        return end(Outcome::not_applicable,
+                   fmt::format("the activation memory model needs a reference on one device, and this one is a "
+                               "pipeline (world size {})",
+                               manifest.world_size));
+      }
     }
     const auto evaluates = [](const RecordReading& reading) {
       return !reading.record() || reading.record()->manifest.evaluation;

@@ -376,12 +376,15 @@ TEST(Judge, MachinesThatDifferAreNamedWhereBitsDifferAndWhereARunEndedEarly) {
   }
 }
 
-TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
-  SyntheticCell cell;
-  cell.reference = synthetic_candidate({});
-  cell.reference.manifest["role"] = "external";
-  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;
-  EXPECT_THAT(expect_outcome(cell, "memory", Outcome::not_applicable).reason, HasSubstr("this one ran on 2 ranks"));
+TEST(Judge, OfAPipelineAsReferenceTheMemoryOfOneDeviceIsNotTaken) {
+  for (const bool of_one_rank : {true, false}) {
+    SyntheticCell cell;
+    cell.reference = synthetic_candidate(of_one_rank ? one_stage() : SyntheticPlan{});
+    if (!of_one_rank) cell.reference.manifest["role"] = "external";
+    for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;
+    EXPECT_THAT(expect_outcome(cell, "memory", Outcome::not_applicable).reason,
+                HasSubstr(of_one_rank ? "(world size 1)" : "(world size 2)"));
+  }
 }
 
 }  // namespace
