@@ -15,8 +15,7 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
   const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
-  MemoryPlan plan =
-      plan_state(config, units, train, copies_state(training.run), training.run.record_level == RecordLevel::dump);
+  MemoryPlan plan = plan_state(config, units, training.run);
 
   std::int64_t live = 0;
   for (const Action& action : list) {

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "record/progress_page.hpp"
+#include "support/process_state.hpp"
 
 namespace plumbline {
 namespace {
@@ -20,10 +19,8 @@ std::optional<ProgressSnapshot> progress_of(const RankFolders& folders, std::int
 /// Whether the process is stopped (SIGSTOP, or by a tracer): what it waited for may have come since.
 bool is_stopped(const ProgressSnapshot& page) {
   if (page.of_another_host()) return false;
-  std::ifstream file(fmt::format("/proc/{}/stat", page.pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};  // "123 (name) T ..."
-  const auto name_end = text.rfind(") ");
-  return name_end != std::string::npos && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
+  const auto process = process_state(static_cast<pid_t>(page.pid));
+  return process && process->stopped();
 }
 
 /// "last seen in 0F3 of step 2"

@@ -71,10 +71,6 @@ std::int64_t MemoryPlan::total() const {
   return sum_of_sizes({state(), std::max(activations, dump), checkpoint});
 }
 
-bool copies_state(const RunFile& run) {
-  return run.checkpoint.background && run.device == "cpu";
-}
-
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
                       bool copied, bool dumped) {
   const OptimizerSettings& optimizer = train.optimizer;
@@ -107,6 +103,11 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     }
   }
   return plan;
+}
+
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const RunFile& run) {
+  const bool copied = run.checkpoint.background && run.device == "cpu";  // else they are not in the memory planned for
+  return plan_state(config, units, run.train, copied, run.record_level == RecordLevel::dump);
 }
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
@@ -172,7 +173,7 @@ MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, 
   const UnitRange all = all_units(config);
   const c10::ScalarType dtype = computed_type(run.train);
   const Recompute recompute = run.train.recompute;
-  MemoryPlan plan = plan_state(config, {all}, run.train, copies_state(run), run.record_level == RecordLevel::dump);
+  MemoryPlan plan = plan_state(config, {all}, run);
   for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
     const std::int64_t tokens = batches.padded_tokens(microbatch);
     const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);

@@ -36,8 +36,8 @@ std::string to_text(const MemoryPlan& plan);
 /// `copied`: with the copy for checkpoints. `dumped`: with those of level dump.
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
                       bool copied = false, bool dumped = false);
-/// Whether checkpoints are written from a copy of the state in the memory that is planned for.
-bool copies_state(const RunFile& run);
+/// With the copies that the run needs.
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const RunFile& run);
 
 /// Bytes that these units keep of one microbatch of `tokens` positions until its backward pass: saved_bytes of each.
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,

@@ -9,12 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <thread>
 
 #include "support/error.hpp"
@@ -23,24 +21,10 @@
 namespace plumbline {
 namespace {
 
-/// Fails instead of treating invisible processes as ended.
-[[noreturn]] void fail_blind(int error) {
-  throw SystemError(std::string("/proc cannot be read: ") + std::strerror(error) +
-                    "; without it the running processes are unknown. Raise the limit (ulimit -n), or free memory");
-}
-
-/// A file of a process in /proc. Throws SystemError if it could not be opened even if the process existed.
-std::ifstream file_of(pid_t pid, const char* name) {
-  errno = 0;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
-  if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) fail_blind(errno);
-  return file;
-}
-
 std::vector<ProcessState> all_processes() {
   std::vector<ProcessState> processes;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
-  if (!proc) fail_blind(errno);
+  if (!proc) fail_without_proc(errno);
   while (const dirent* entry = readdir(proc.get())) {
     if (const auto pid = parse_integer(entry->d_name)) {
       if (const auto process = process_state(static_cast<pid_t>(*pid))) processes.push_back(*process);
@@ -65,7 +49,7 @@ const std::string mark_name = "LAUNCHED_BY_PLUMBLINE=";
 
 /// The mark that a process was started with; empty if it has none or belongs to another user.
 std::string mark_of(pid_t pid) {
-  std::ifstream environment = file_of(pid, "environ");
+  std::ifstream environment = process_file(pid, "environ");
   for (std::string each; std::getline(environment, each, '\0');) {
     if (each.starts_with(mark_name)) return each;
   }
@@ -85,22 +69,8 @@ bool has_ended(pid_t child) {
 
 }  // namespace
 
-std::optional<ProcessState> process_state(pid_t pid) {
-  std::ifstream stat = file_of(pid, "stat");
-  std::string line;
-  std::getline(stat, line);
-  // "pid (name) state parent ...": the name may contain blanks and brackets, so search for the last bracket.
-  const auto bracket = line.rfind(')');
-  if (bracket == std::string::npos) return std::nullopt;
-  std::istringstream rest(line.substr(bracket + 1));
-  ProcessState process;
-  process.pid = pid;
-  if (!(rest >> process.state >> process.parent)) return std::nullopt;
-  return process;
-}
-
 std::optional<std::int64_t> voluntary_switches(pid_t pid) {
-  std::ifstream file = file_of(pid, "status");
+  std::ifstream file = process_file(pid, "status");
   std::string word, state;
   for (std::int64_t switches = 0; file >> word;) {
     if (word == "State:") file >> state;

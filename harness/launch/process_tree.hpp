@@ -11,19 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "support/process_state.hpp"
+
 namespace plumbline {
 
-struct ProcessState {
-  pid_t pid = 0;
-  pid_t parent = 0;
-  char state = '?';  ///< of /proc/<pid>/stat: R, S, D, T (stopped), t (by a tracer), Z (ended, not yet reaped)
-  bool alive() const { return state != 'Z' && state != 'X'; }
-};
-
-/// nullopt if there is no such process. All functions here throw SystemError if /proc cannot be read, for example at
-/// the limit of open files.
-std::optional<ProcessState> process_state(pid_t pid);
-/// Of its main thread, from /proc/<pid>/status: one per poll if it waits. nullopt if it is gone or a zombie.
+/// Of its main thread, from /proc/<pid>/status: one per poll if it waits. nullopt if it is gone or a zombie. All
+/// functions here throw SystemError if /proc cannot be read, for example at the limit of open files.
 std::optional<std::int64_t> voluntary_switches(pid_t pid);
 
 /// All living processes with the mark of a tree that process `maker` created, wherever they are now.

@@ -153,7 +153,7 @@ TEST(MemoryPlanTest, SaturatesInsteadOfOverflowing) {
 
   const UnitRange all{0, large.layers + 3};
 
-  EXPECT_EQ(plan_state(large, {all}, {}).state(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(plan_state(large, {all}, TrainSettings{}).state(), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(plan_saved(large, all, largest, at::kFloat), std::numeric_limits<std::int64_t>::max());
 }
 
