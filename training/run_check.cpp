@@ -11,6 +11,8 @@
 #include "support/json_text.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/later_work.hpp"
 #include "training/run_summary.hpp"
 
 namespace plumbline {
@@ -45,7 +47,10 @@ void check_inputs(const TrainingRun& training, const std::filesystem::path& reco
     require_new_record_folder(record);
     require_folder_can_be_made(record);
   }
-  if (training.run.checkpoint.folder) require_folder_can_be_made(*training.run.checkpoint.folder);
+  if (training.run.checkpoint.folder) {
+    require_folder_can_be_made(*training.run.checkpoint.folder);
+    if (!training.discard_later) require_no_later_work(training, steps_of_name(training.resume.value_or("")).value_or(0));
+  }
   if (training.run.weights) check_weights(training.config, *training.run.weights);
   training.plan.make(0, 0);  // throws for ids beyond the vocabulary
   if (training.validation) training.validation->make(0, 0);

@@ -188,8 +188,9 @@ TEST_F(CheckpointRules, AFailedLastSaveFailsTheRun) {
   const std::string failed = error_of<SystemError>([&] { train("c"); });
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("warning: no checkpoint after step 0: "));
   EXPECT_THAT(failed, AllOf(HasSubstr("the last checkpoint could not be saved"), HasSubstr("latest")));
+  folder_.file("d/latest/x", "");
   CheckpointOptions saving;
-  saving.folder = folder_ / "c";
+  saving.folder = folder_ / "d";
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train_on(2, run_file(), saving, "1f1b"), 3);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("the last checkpoint could not be saved"));
@@ -198,7 +199,7 @@ TEST_F(CheckpointRules, AFailedLastSaveFailsTheRun) {
 TEST_F(CheckpointRules, RefusesMetricsWithOtherColumns) {
   train("c");
   folder_.file("c/metrics.csv", "step,loss\n0,5\n");
-  EXPECT_THAT(error_of<InputError>([&] { train("c", folder_ / "c/step-00000002"); }),
+  EXPECT_THAT(error_of<InputError>([&] { train("c", "latest"); }),
               HasSubstr("metrics.csv: is not a metrics file of this kind"));
 }
 

@@ -131,7 +131,7 @@ TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
 
 TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
   succeeds(reference_ + "a --checkpoint-every 100");
-  succeeds(reference_ + "a --resume a/step-00000200");
+  succeeds(reference_ + "a --resume a/step-00000200 --discard-later");
   const CsvTable metrics = read_csv(folder_.path() / "a/metrics.csv", {"step"});
   ASSERT_EQ(metrics.rows.size(), 300U);
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(metrics.rows[i].cells[0], std::to_string(i));
@@ -145,13 +145,13 @@ TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
 }
 
 TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
-  succeeds(reference_ + "a --checkpoint-every 100");
-  const std::string kept = "a/step-00000300";
+  succeeds(reference_ + "a --stop-after 100");
+  const std::string kept = "a/step-00000100";
   ASSERT_TRUE(fs::exists(folder_.path() / kept));
 
   // A file may have 64 KiB: checkpoint.json has, the weights have not.
   const Ended ended =
-      run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume a/step-00000100");
+      run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume latest");
 
   EXPECT_EQ(ended.code, 3) << "what it trained is kept nowhere: " << ended.said;
   EXPECT_THAT(ended.said, AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),

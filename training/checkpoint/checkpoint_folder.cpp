@@ -80,7 +80,6 @@ void publish_checkpoint(const fs::path& folder, std::int64_t steps) {
   const fs::path from = partial_path(folder, steps), to = checkpoint_path(folder, steps);
   std::error_code error;
   sync_folder(from);
-  fs::remove_all(to, error);  // from a run that was resumed from an earlier checkpoint
   fs::rename(from, to, error);
   check(error, to);
   point_latest_at(to);

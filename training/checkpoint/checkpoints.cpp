@@ -3,15 +3,33 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "record/writer.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "training/action_log.hpp"
+#include "training/checkpoint/later_work.hpp"
 
 namespace plumbline {
 namespace fs = std::filesystem;
+namespace {
+
+/// Collective: rank 0 runs `body`; its failure is thrown on every rank.
+void on_rank_0(RankGroup& group, const std::function<void()>& body) {
+  std::string failure;
+  if (group.rank() == 0) {
+    if (const auto failed = failure_of(body)) failure = std::to_string(static_cast<int>(failed->code)) + failed->words;
+  }
+  failure = group.broadcast(failure);
+  if (failure.empty()) return;
+  const std::string words = failure.substr(1);
+  if (static_cast<ExitCode>(failure.front() - '0') == ExitCode::bad_input) throw InputError(words);
+  throw SystemError(words);
+}
+
+}  // namespace
 
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training),
@@ -21,22 +39,13 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
   const fs::path seen = folder / ".seen";  // written by rank 0; all ranks must see it
-  std::string failure, word;
-  if (group.rank() == 0) {
-    const std::optional<Failure> failed = failure_of([&] {
-      make_folder(folder);
-      lock_.emplace(folder);
-      word = new_run_id();
-      write_file(seen, word);
-    });
-    if (failed) failure = std::to_string(static_cast<int>(failed->code)) + failed->words;
-  }
-  failure = group.broadcast(failure);
-  if (!failure.empty()) {
-    const std::string words = failure.substr(1);
-    if (static_cast<ExitCode>(failure.front() - '0') == ExitCode::bad_input) throw InputError(words);
-    throw SystemError(words);
-  }
+  std::string word;
+  on_rank_0(group, [&] {
+    make_folder(folder);
+    lock_.emplace(folder);
+    word = new_run_id();
+    write_file(seen, word);
+  });
   word = group.broadcast(word);
   std::string local;
   if (!path_exists(seen) || read_file(seen) != word) {
@@ -47,6 +56,13 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   std::error_code ignored;
   if (group.rank() == 0) fs::remove(seen, ignored);
   if (!local.empty()) throw InputError(local);
+}
+
+void Checkpoints::start_after(std::int64_t steps) {
+  on_rank_0(group_, [&] {
+    if (!training_.discard_later) require_no_later_work(training_, steps);
+    discard_later_work(training_, steps);
+  });
 }
 
 bool Checkpoints::step_ended(const TrainState& state) {

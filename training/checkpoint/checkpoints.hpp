@@ -20,6 +20,10 @@ class Checkpoints {
   /// another run saves there, or if a rank does not see what rank 0 wrote.
   Checkpoints(const TrainingRun& training, RankGroup& group);
 
+  /// Collective, once the checkpoint to resume from is loaded: the run starts after `steps` steps. Throws InputError on
+  /// every rank if the folder holds later work, unless --discard-later renames it.
+  void start_after(std::int64_t steps);
+
   /// Collective, after each step in which the ranks exchanged control messages. Saves if due. Returns whether training
   /// ends here because a signal asked for it and the steps so far are saved. Save errors are printed on stderr.
   bool step_ended(const TrainState& state);

@@ -21,6 +21,11 @@ struct MetricsRow {
   double saving_seconds = 0;             ///< time for the checkpoint after it; 0 if there was none
 };
 
+inline constexpr const char* metrics_file_name = "metrics.csv";
+
+/// Number of rows of the folder's metrics.csv; 0 without one.
+std::int64_t metrics_rows(const std::filesystem::path& folder);
+
 class MetricsFile {
  public:
   /// Removes rows of steps from `first` on, which an ended run made after its last checkpoint. Throws SystemError if
