@@ -133,6 +133,11 @@ void fail_writing(const fs::path& path, int error) {
       fmt::format("{}: cannot be written: {}; {}", path.string(), std::strerror(error), advice_on_writing(error)));
 }
 
+void sync_path(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() >= 0) ::fsync(file.get());
+}
+
 std::string advice_on_writing(int error) {
   if (error == ENOSPC || error == EDQUOT) return "free space on that disk or choose another folder";
   if (error == EFBIG) return "raise the limit on the size of files (ulimit -f)";

@@ -28,6 +28,9 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 void write_file_pieces(const std::filesystem::path& path, std::size_t pieces,
                        const std::function<std::string_view(std::size_t)>& piece);
 
+/// Waits until the disk has a file's bytes or a folder's entries (a rename, say). Errors are ignored.
+void sync_path(const std::filesystem::path& path);
+
 /// Advice to the user after a write failed with this errno.
 std::string advice_on_writing(int error);
 /// Throws SystemError with the path and this advice.

@@ -89,8 +89,8 @@ void Trainer::run(bool show_progress) {
                   .step_tokens = training_.plan.step_tokens(),
                   .epochs = training_.plan.epochs(step + 1)});
     }
-    stopped_ = checkpoints_ && checkpoints_->step_ended(state());
-    if (metrics_) {
+    const auto write_row = [&](double saving_seconds, bool saved) {
+      if (!metrics_) return;
       metrics_->add(step,
                     {.loss = monitor_.loss(),
                      .evaluation_loss = evaluated,
@@ -98,8 +98,14 @@ void Trainer::run(bool show_progress) {
                      .epochs = training_.plan.epochs(step + 1),
                      .seconds = seconds,
                      .waited_seconds = monitor_.waited_seconds(),
-                     .saving_seconds = checkpoints_ ? checkpoints_->saving_seconds() : 0},
+                     .saving_seconds = saving_seconds},
                     monitor_.update());
+      if (saved) metrics_->sync();
+    };
+    if (checkpoints_) {
+      stopped_ = checkpoints_->step_ended(state(), write_row);
+    } else {
+      write_row(0, false);
     }
     if (stopped_) break;
   }

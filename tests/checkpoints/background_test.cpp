@@ -15,6 +15,7 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
+#include "training/checkpoint/checkpoints.hpp"
 #include "training/make_slice.hpp"
 
 namespace plumbline {
@@ -109,6 +110,27 @@ TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
       EXPECT_EQ(digests, expected);
     }
     expected = digests;
+  }
+}
+
+TEST_F(BackgroundSave, OrNotACheckpointIsPublishedAfterTheRowOfItsStep) {
+  for (const bool background : {false, true}) {
+    TrainingRun training = load_training_run(run_file(background), {});
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    training.run.checkpoint.folder = folder;
+    training.run.checkpoint.every = 1;
+    OneState one(training);
+    RankGroup alone;
+    Checkpoints checkpoints(training, alone);
+    for (one.state.step = 1; one.state.step <= 5; ++one.state.step) {
+      std::vector<bool> saved;
+      checkpoints.step_ended(one.state, [&](double /*seconds*/, bool follows) {
+        EXPECT_FALSE(path_exists(checkpoint_path(folder, one.state.step))) << one.state.step;
+        saved.push_back(follows);
+      });
+      EXPECT_EQ(saved, std::vector{true});
+    }
+    EXPECT_EQ(whole_checkpoints(folder).size(), 5U);
   }
 }
 

@@ -28,8 +28,10 @@ class CheckpointSave {
       : folder_(std::move(folder)), training_(training), group_(group) {}
 
   /// Begins to save the state after `state.step` steps. In the background, a thread writes a copy of the state, which
-  /// stays allocated in host memory; otherwise `finish` writes, and the state must not change before.
+  /// stays allocated in host memory; otherwise `write` or `finish` writes, and the state must not change before.
   void start(const TrainState& state, bool in_background);
+  /// Waits until this rank's files are written.
+  void write() const { own_.wait(); }
   bool pending() const { return own_.valid() || phase_ != Phase::none; }
   /// Advances without waiting for a disk; returns whether the save has ended.
   bool poll() { return advance(false); }

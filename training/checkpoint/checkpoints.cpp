@@ -10,6 +10,7 @@
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "training/action_log.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/later_work.hpp"
 
 namespace plumbline {
@@ -43,6 +44,7 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   on_rank_0(group, [&] {
     make_folder(folder);
     lock_.emplace(folder);
+    remove_partial_checkpoints(folder);
     word = new_run_id();
     write_file(seen, word);
   });
@@ -65,26 +67,32 @@ void Checkpoints::start_after(std::int64_t steps) {
   });
 }
 
-bool Checkpoints::step_ended(const TrainState& state) {
-  saving_seconds_ = 0;
+bool Checkpoints::step_ended(const TrainState& state, const RowWriter& write_row) {
   const CheckpointSettings& settings = training_.run.checkpoint;
   const bool planned = training_.stop_after && state.step >= *training_.stop_after;
   const bool stop = group_.request_carried() || planned;
   const bool last = state.step == training_.run.train.steps;
   const bool due = stop || last || (settings.every > 0 && state.step % settings.every == 0);
-  if (!due && !save_.pending()) return false;
+  if (!due && !save_.pending()) {
+    write_row(0, false);
+    return false;
+  }
   const std::int64_t begin_ns = monotonic_ns();
   if (save_.pending()) {  // in the background
     if (due) save_.finish();
     if (due || save_.poll()) warn_of_failure();
   }
+  const bool in_background = settings.background && !stop && !last;
   if (due) {
-    const bool in_background = settings.background && !stop && !last;
     save_.start(state, in_background);
-    if (!in_background) save_.finish();
-    if (!in_background) warn_of_failure();
+    if (!in_background) save_.write();
   }
-  saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+  // A checkpoint that is published has the rows of all its steps.
+  write_row(static_cast<double>(monotonic_ns() - begin_ns) * 1e-9, due);
+  if (due && !in_background) {
+    save_.finish();
+    warn_of_failure();
+  }
   if (stop || last) save_error_ = save_.failure().value_or("");
   if (stop && group_.rank() == 0 && !last && save_error_.empty()) {
     std::fprintf(stderr, "note: stopped %safter %lld steps; continue with --resume latest\n",
