@@ -62,6 +62,14 @@ std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
   return result->loss();
 }
 
+void Trainer::end_at(const NotFinite& found) {
+  const std::string name = group().first_nonempty(found.first_in);
+  const std::string remains = checkpoints_ ? checkpoints_->finish() : "";
+  throw RunError(std::string(found.what()) + ", first in " + name + ": training ends before this update; " +
+                 (remains.empty() ? "there is no checkpoint" : "the last checkpoint remains, " + remains) +
+                 ". A smaller learning rate, a longer warm-up or train.clip_norm may help");
+}
+
 void Trainer::run(bool show_progress) {
   monitor_.run_began(state());
   ready();
@@ -74,7 +82,11 @@ void Trainer::run(bool show_progress) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
     zero_gradients(state());
-    train_step(step);
+    try {
+      train_step(step);
+    } catch (const NotFinite& found) {
+      end_at(found);
+    }
     monitor_.step_ended(step);
     step_recorded(step);
     const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;

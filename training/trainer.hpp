@@ -66,6 +66,10 @@ class Trainer {
   /// The recorded loss on the validation data after this step, if due and on the rank that computes it.
   std::optional<float> evaluate_if_due(std::int64_t step);
 
+  /// Collective: finishes the save in progress, and throws RunError with the gradient's name and the checkpoint that
+  /// remains.
+  [[noreturn]] void end_at(const NotFinite& found);
+
   /// The number of completed steps at which this run ends, unless a signal ends it.
   std::int64_t last_step() const;
 

@@ -22,6 +22,9 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class BackgroundSave : public ::testing::Test {
  protected:
@@ -147,6 +150,26 @@ TEST_F(BackgroundSave, IsPublishedOnceThePollSeesItsEnd) {
   }
   EXPECT_FALSE(saving.pending());
   EXPECT_EQ(whole_checkpoints(folder_ / "c").size(), 1U);
+}
+
+/// The second step's gradients are not finite while the checkpoint of the first is written.
+TEST_F(BackgroundSave, IsFinishedBeforeAStepThatIsNotFiniteEndsTheTraining) {
+  std::string text = read_file(run_file(true));
+  text.replace(text.find("steps = 5"), 9, "steps = 5\noptimizer = \"sgd\"\nlearning_rate = 1e30");
+  const fs::path run = folder_.file("run.toml", text);
+  for (const int ranks : {1, 3}) {
+    CheckpointOptions saving;
+    saving.folder = folder_ / std::to_string(ranks);
+    saving.every = 1;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(train_on(ranks, run, saving, "1f1b"), 1);
+    const fs::path first = checkpoint_path(*saving.folder, 1);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("step 1: the gradients are not finite (norm "), HasSubstr("first in model."),
+                      HasSubstr("the last checkpoint remains, " + first.string() + ".")));
+    EXPECT_THAT(whole_checkpoints(*saving.folder), ElementsAre(first));
+    EXPECT_EQ(column(*saving.folder / "metrics.csv", "step").size(), 1U);
+  }
 }
 
 TEST_F(BackgroundSave, ThatDoesNotEndLeavesTheOneBefore) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <vector>
 
 #include "record/writer.hpp"
 #include "support/error.hpp"
@@ -99,6 +100,19 @@ bool Checkpoints::step_ended(const TrainState& state, const RowWriter& write_row
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
   return stop && !last;
+}
+
+std::string Checkpoints::finish() {
+  if (save_.pending()) {
+    save_.finish();
+    warn_of_failure();
+  }
+  std::string newest;
+  if (group_.rank() == 0) {
+    const std::vector<fs::path> whole = whole_checkpoints(*training_.run.checkpoint.folder);
+    if (!whole.empty()) newest = whole.front().string();
+  }
+  return group_.broadcast(newest);
 }
 
 void Checkpoints::warn_of_failure() const {

@@ -34,6 +34,9 @@ class Checkpoints {
   /// the checkpoint is published. Returns whether training ends here because a signal asked for it and the steps so far
   /// are saved. Save errors are printed on stderr.
   bool step_ended(const TrainState& state, const RowWriter& write_row);
+  /// Collective, for a run that ends early: waits for the save in progress. Returns the newest complete checkpoint on
+  /// every rank; empty if there is none.
+  std::string finish();
   /// After the last step, on every rank: throws SystemError if steps since the last checkpoint were not saved.
   void require_saved() const;
 
