@@ -56,8 +56,9 @@ void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& traini
                         [&] { trainer.emplace(training, plan, transport, record); });
 }
 
-void train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                bool progress) {
+ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+                    bool progress) {
+  ExitCode code = ExitCode::holds;
   explain_out_of_memory(memory_plan_text(training, plan, transport.rank()), [&] {
     try {
       transport.connect(pairs_of(plan.schedule.placement, training.config.tied, plan.replicas));
@@ -66,9 +67,10 @@ void train_rank(RankTrainer& trainer, const TrainingRun& training, const Pipelin
       note_failure(trainer, error);
       throw;
     }
-    trainer.succeeded();
+    code = trainer.succeeded();
   });
   transport.finish();
+  return code;
 }
 
 void note_failure(RankTrainer& trainer, const std::exception& why) {

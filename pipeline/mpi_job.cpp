@@ -189,9 +189,10 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   });
   if (const auto code = stopped(not_begun)) return *code;
   try {
-    train_rank(*trainer, *training, plan, *transport, options.progress);
-    if (transport->rank() == 0 && options.progress) tell_end(*training, options.record);
-    return static_cast<int>(ExitCode::holds);
+    const ExitCode code = train_rank(*trainer, *training, plan, *transport, options.progress);
+    const bool tells = transport->rank() == 0 && options.progress && code == ExitCode::holds;
+    if (tells) tell_end(*training, options.record);
+    return static_cast<int>(code);
   } catch (const std::exception& error) {
     transport->abort(describe_failure(error).words, code_of(error));  // prints the reason
     return static_cast<int>(code_of(error));

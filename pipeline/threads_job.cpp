@@ -70,6 +70,7 @@ int train_with_threads(PipelineOptions options) {
   std::mutex lock;
   std::optional<ExitCode> failure;  // the first failure is the cause; the other ranks only waited for that rank
   std::atomic<bool> trained = false;
+  std::atomic<ExitCode> ended = ExitCode::holds;  // the same for all ranks
   const auto fail = [&](const std::string& prefix, const Failure& why) {
     const std::lock_guard guard(lock);
     if (failure) return false;
@@ -122,7 +123,7 @@ int train_with_threads(PipelineOptions options) {
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;
-    guarded([&] { train_rank(*trainer, own, plan, transport, options.progress); });
+    guarded([&] { ended = train_rank(*trainer, own, plan, transport, options.progress); });
   };
   std::vector<std::jthread> threads;
   try {
@@ -136,8 +137,9 @@ int train_with_threads(PipelineOptions options) {
   }
   threads.clear();
   if (!trained) give_back_record_folder(options.record);
-  if (!failure && options.progress) tell_end(training, options.record);
-  return static_cast<int>(failure.value_or(ExitCode::holds));
+  const ExitCode code = failure.value_or(ended);
+  if (code == ExitCode::holds && options.progress) tell_end(training, options.record);
+  return static_cast<int>(code);
 }
 
 }  // namespace plumbline

@@ -36,10 +36,13 @@ std::int64_t Trainer::last_step() const {
   return std::min(training_.run.train.steps, training_.stop_after.value_or(training_.run.train.steps));
 }
 
-void Trainer::succeeded() {
+ExitCode Trainer::succeeded() {
   ending(true);
+  const bool by_signal = stopped_ && checkpoints_->stopped_by_signal();
+  const ExitCode code = by_signal ? ExitCode::stopped : ExitCode::holds;
   // "stopped": saved and ended on request, with an incomplete record.
-  monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(ExitCode::holds));
+  monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(code));
+  return code;
 }
 
 void Trainer::failed(const std::string& status, const std::vector<std::int64_t>& waited_for) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "record/record.hpp"
+#include "support/error.hpp"
 #include "support/progress_line.hpp"
 #include "training/checkpoint/checkpoints.hpp"
 #include "training/checkpoint/metrics_file.hpp"
@@ -34,8 +35,8 @@ class Trainer {
   void begin();
   /// Runs all remaining steps. `show_progress` applies to the rank that computes the loss (of replica 0).
   void run(bool show_progress);
-  /// Writes exit.json of a successful run.
-  void succeeded();
+  /// Writes exit.json of a successful run and returns its exit code: `stopped` if a signal ended it.
+  ExitCode succeeded();
   /// Writes exit.json of a failed run: `status` is error or timeout. Ignores write errors (a full disk).
   void failed(const std::string& status, const std::vector<std::int64_t>& waited_for = {});
   /// What begin() loaded; null if the run starts at step 0.

@@ -116,7 +116,7 @@ TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
   }
 }
 
-TEST_F(BackgroundSave, OrNotACheckpointIsPublishedAfterTheRowOfItsStep) {
+TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
   for (const bool background : {false, true}) {
     TrainingRun training = load_training_run(run_file(background), {});
     const fs::path folder = folder_ / (background ? "b" : "c");

@@ -99,6 +99,7 @@ bool Checkpoints::step_ended(const TrainState& state, const RowWriter& write_row
     std::fprintf(stderr, "note: stopped %safter %lld steps; continue with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
+  stopped_by_signal_ = stop && !planned && !last;
   return stop && !last;
 }
 

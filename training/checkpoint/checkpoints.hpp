@@ -34,6 +34,8 @@ class Checkpoints {
   /// the checkpoint is published. Returns whether training ends here because a signal asked for it and the steps so far
   /// are saved. Save errors are printed on stderr.
   bool step_ended(const TrainState& state, const RowWriter& write_row);
+  /// Whether the last step_ended returned true for a signal, not for --stop-after.
+  bool stopped_by_signal() const { return stopped_by_signal_; }
   /// Collective, for a run that ends early: waits for the save in progress. Returns the newest complete checkpoint on
   /// every rank; empty if there is none.
   std::string finish();
@@ -48,6 +50,7 @@ class Checkpoints {
   std::optional<FolderLock> lock_;  ///< rank 0's
   SaveSignal signal_;
   CheckpointSave save_;
+  bool stopped_by_signal_ = false;
   std::string save_error_;  ///< why the last save failed
 };
 
