@@ -37,8 +37,10 @@ TrainingRun load_job(const PipelineOptions& options) {
 }
 
 TransportSettings transport_settings(const TrainingRun& training) {
-  return {std::chrono::milliseconds(training.run.pipeline.timeout_ms),
-          std::chrono::milliseconds(training.run.pipeline.start_timeout_ms), /*starting=*/true};
+  const std::chrono::milliseconds start(training.run.pipeline.start_timeout_ms);
+  // A rank ends its own writing at the limit, between two tensors; the others wait for that.
+  const std::chrono::milliseconds save = std::chrono::milliseconds(training.run.checkpoint.timeout_ms) + start;
+  return {std::chrono::milliseconds(training.run.pipeline.timeout_ms), start, /*starting=*/true, save};
 }
 
 NcclSettings nccl_settings(const TrainingRun& training) {

@@ -113,6 +113,7 @@ Json resolved_run(const TrainingRun& training) {
                         {"every", run.checkpoint.every},
                         {"keep", run.checkpoint.keep},
                         {"background", run.checkpoint.background},
+                        {"timeout_ms", run.checkpoint.timeout_ms},
                         {"resume", or_null(training.resume)},
                         {"stop_after", or_null(training.stop_after)}};
   json["record"] = {{"level", to_text(run.record_level)}};

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints that a thread writes while the training goes on.
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "model/initialise.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "pipeline/transport_group.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "tests/checkpoints/train_on.hpp"
@@ -134,6 +139,50 @@ TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
       EXPECT_EQ(saved, std::vector{true});
     }
     EXPECT_EQ(whole_checkpoints(folder).size(), 5U);
+  }
+}
+
+/// Both ranks of a job: rank 1 writes for longer than any wait within a step or at the start may take.
+TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
+  using namespace std::chrono_literals;
+  const TrainingRun training = load_training_run(run_file(true), {});
+  for (const bool background : {false, true}) {
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    make_folder(folder);
+    const auto transports =
+        make_threads_transports(2, {.timeout = 200ms, .start_timeout = 200ms, .save_timeout = 60s});
+    const auto save = [&](std::size_t rank) {
+      at::set_num_threads(1);
+      const OneState one(training);
+      Transport& transport = *transports[rank];
+      transport.barrier();
+      TransportGroup group(transport, 2);
+      CheckpointSave saving(folder, training, group);
+      saving.start(one.state, background);
+      if (rank == 1) std::this_thread::sleep_for(1s);
+      saving.finish();
+      EXPECT_EQ(saving.failure(), std::nullopt);
+      transport.finish();
+    };
+    std::jthread other([&] { save(1); });
+    save(0);
+  }
+}
+
+TEST_F(BackgroundSave, OrNotThatIsLateIsNoError) {
+  TrainingRun training = load_training_run(run_file(true), {});
+  training.run.checkpoint.timeout_ms = 0;
+  const OneState one(training);
+  RankGroup alone;
+  for (const bool background : {false, true}) {
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    make_folder(folder);
+    CheckpointSave saving(folder, training, alone);
+    saving.start(one.state, background);
+    saving.finish();
+    EXPECT_THAT(saving.failure().value_or(""),
+                AllOf(HasSubstr("rank 0 has not written its files within 0 ms"), HasSubstr("checkpoint.timeout_ms")));
+    EXPECT_TRUE(fs::is_empty(folder));
   }
 }
 

@@ -17,8 +17,8 @@
 
 namespace plumbline {
 
-/// The save in progress, if any. All ranks make the same calls in the same order. A failed write (a full disk) is not
-/// an error: training continues, the previous checkpoint remains, and every rank gets the reason. Destroyed during a
+/// The save in progress, if any. All ranks make the same calls in the same order. A failed write (a full disk, one
+/// beyond checkpoint.timeout_ms) is not an error: training continues, the previous checkpoint remains, and every rank gets the reason. Destroyed during a
 /// save, it waits for its own thread and publishes nothing. Replicas of the pipeline share the writing; if their bits
 /// differ, every rank throws RunError.
 class CheckpointSave {
@@ -35,7 +35,7 @@ class CheckpointSave {
   bool pending() const { return own_.valid() || phase_ != Phase::none; }
   /// Advances without waiting for a disk; returns whether the save has ended.
   bool poll() { return advance(false); }
-  /// Waits until the save has ended, with the time limit of start-up.
+  /// Waits until the save has ended, with a time limit of its own.
   void finish();
 
   /// Of the save that ended last: the number of steps saved, and the reason if it failed.
