@@ -72,7 +72,7 @@ MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, Transport
       nccl_(std::move(nccl)),
       settings_(settings),
       starting_limit_{settings.start_timeout, " for start-up", "pipeline.start_timeout_ms"},
-      limit_(starting_limit_),
+      limit_(settings.starting ? starting_limit_ : step_limit()),
       starting_wait_([this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended, starting_limit_);
       }),
@@ -80,7 +80,6 @@ MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, Transport
       control_(*endpoint_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
       }) {
-  if (!settings_.starting) start_steps();
   if (settings_.several_hosts) notes_.emplace(*endpoint_);
   set_wait_callback({});
 }

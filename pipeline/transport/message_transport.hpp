@@ -32,7 +32,7 @@ class MessageTransport final : public Transport {
 
   void connect(const std::vector<RankPair>& pairs) override;
 
-  void start_steps() override { limit_ = {settings_.timeout, "", "pipeline.timeout_ms"}; }
+  void start_steps() override { limit_ = step_limit(); }
   void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }
   void set_wait_callback(WaitCallback callback) override;
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
@@ -61,6 +61,7 @@ class MessageTransport final : public Transport {
     const char* what;
     const char* key;
   };
+  Limit step_limit() const { return {settings_.timeout, "", "pipeline.timeout_ms"}; }
   struct OpenMessage;
   using Opened = std::shared_ptr<OpenMessage>;
 
