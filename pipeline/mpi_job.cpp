@@ -138,6 +138,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
       code = agree_to_stop(*transport, options.program, own);
     } catch (const std::exception& error) {  // a rank that waits in vain for the others records that
       if (trainer) note_failure(*trainer, error);
+      if (unrecorded) unrecorded->remove_all();
       throw;
     }
     if (code) {
@@ -194,6 +195,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     if (tells) tell_end(*training, options.record);
     return static_cast<int>(code);
   } catch (const std::exception& error) {
+    if (unrecorded) unrecorded->remove_all();
     transport->abort(describe_failure(error).words, code_of(error));  // prints the reason
     return static_cast<int>(code_of(error));
   }

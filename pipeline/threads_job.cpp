@@ -58,8 +58,11 @@ int train_with_threads(PipelineOptions options) {
     load_gpu_module().release_workspaces();  // this thread computes no more; each rank thread has its own
   }
   plan.origin_ns = monotonic_ns();
-  std::optional<std::filesystem::path> unrecorded;
-  if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());
+  std::optional<UnrecordedRun> unrecorded;
+  if (options.record.empty()) {
+    options.record = make_unrecorded_folder();
+    unrecorded.emplace(RankFolders(options.record), 0);
+  }
   claim_record(options, plan);
   // GPU memory that the process allocated before its ranks is attributed to the first rank, so that every byte has an
   // owner.
@@ -101,8 +104,6 @@ int train_with_threads(PipelineOptions options) {
         if (fail(prefix + ": ", {code_of(error), why.words})) transport.abort(why.words);
       }
     };
-    std::optional<UnrecordedRun> folder;
-    if (unrecorded) folder.emplace(plan.folders(*unrecorded), rank);
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
@@ -136,6 +137,7 @@ int train_with_threads(PipelineOptions options) {
     made.count_down(world - missing);
   }
   threads.clear();
+  if (unrecorded) unrecorded->remove_all();
   if (!trained) give_back_record_folder(options.record);
   const ExitCode code = failure.value_or(ended);
   if (code == ExitCode::holds && options.progress) tell_end(training, options.record);
