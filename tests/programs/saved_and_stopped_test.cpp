@@ -53,6 +53,7 @@ class SavedAndStopped : public ::testing::Test {
     return read_json(folder_.path() / folder / "latest/checkpoint.json").at("steps");
   }
 
+  static constexpr int stopped = 4;  ///< the exit code of a training that a signal stopped
   const std::string reference_ = bin() + "/plumbline-reference run.toml --quiet --checkpoint ";
   const std::string on_two_ranks_ =
       PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --quiet --checkpoint ";
@@ -62,8 +63,8 @@ class SavedAndStopped : public ::testing::Test {
 TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
   succeeds(reference_ + "whole");
 
-  const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "TERM");
-  EXPECT_EQ(one.code, 0) << one.said;
+  const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "INT");
+  EXPECT_EQ(one.code, stopped) << one.said;
   EXPECT_THAT(one.said, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
   const std::int64_t first = steps("a");
@@ -83,12 +84,26 @@ TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   for (const auto& [command, folder, signal] :
        {std::tuple(on_two_ranks_, std::string("a"), "USR1"), std::tuple(threads, std::string("b"), "TERM")}) {
     const Ended ended = signalled("exec " + command + folder + " --checkpoint-every 20", folder, signal);
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, stopped) << ended.said;
     EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
     ASSERT_LT(steps(folder), 300) << "it ended before the signal came";
 
     succeeds(reference_ + folder + " --resume latest");
     EXPECT_EQ(digests(folder), digests("whole"));
+  }
+}
+
+/// As the start says; the rank hands it on to the others, whatever launcher started them.
+TEST_F(SavedAndStopped, ByTheLineThatTheStartPrints) {
+  const std::string programs[] = {bin() + "/plumbline-reference run.toml --checkpoint ",
+                                  PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --checkpoint "};
+  for (const std::string& program : programs) {
+    const std::string folder = program == programs[0] ? "a" : "b";
+    const Ended ended = run("{ " + program + folder + " --checkpoint-every 20 2> start & }; p=$!; for i in $(seq 3000); do [ -e " +
+                            folder + "/latest ] && break; sleep 0.02; done; $(sed -n 's/^to save and stop: \\(kill -TERM [0-9]*\\) on .*/\\1/p' start); wait $p");
+    EXPECT_EQ(ended.code, stopped) << ended.said;
+    EXPECT_LT(steps(folder), 300) << "it ended before the signal came";
+    EXPECT_THAT(read_file(folder_.path() / "start"), AllOf(HasSubstr("stopped by a signal after"), Not(HasSubstr("done: "))));
   }
 }
 
@@ -141,9 +156,10 @@ TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
 }
 
 TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
-  ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, 0);
+  ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, stopped);
   const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");
   EXPECT_EQ(exit.at("status"), "stopped");
+  EXPECT_EQ(exit.at("code"), stopped);
   EXPECT_EQ(exit.at("signal"), nullptr);
 }
 
@@ -169,13 +185,13 @@ TEST_F(SavedAndStopped, NothingOfAFailedRunWithoutARecordIsLeftThereNorOfAKilled
   std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
   const std::string there = "export TMPDIR=$PWD/tmp; ", left = "; echo left $(ls tmp | grep unrecorded)";
   for (const std::string& command : {reference_, on_two_ranks_}) {
-    EXPECT_THAT(run(there + command + "a --discard-later" + left).said, HasSubstr("left \n")) << command;
+    EXPECT_THAT(run(there + command + "a --discard-later" + left).said, HasSubstr("left\n")) << command;
   }
   folder_.file("run.toml", text);
   const std::string killed = there + reference_ + "b --checkpoint-every 1 & p=$!; sleep 3; kill -KILL $p";
   EXPECT_THAT(run(killed + left).said, HasSubstr("left plumbline-unrecorded-"));
   EXPECT_THAT(run(there + "touch -d '1 hour ago' tmp/*; " + reference_ + "b --resume latest" + left).said,
-              HasSubstr("left \n"));
+              HasSubstr("left\n"));
 }
 
 TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {

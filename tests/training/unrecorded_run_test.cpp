@@ -55,7 +55,7 @@ TEST(UnrecordedRun, OfAFailedRunNothingRemains) {
 /// Of killed runs; the next one removes what no process holds.
 TEST(UnrecordedRun, TheNextRunRemovesThoseOfKilledOnes) {
   const testing::TemporaryFolder parent;
-  const testing::EnvironmentVariable temporary("TMPDIR", parent.path().string());
+  const testing::EnvironmentVariable temporary("TMPDIR", parent.path().c_str());
   const UnrecordedRun living(make_unrecorded_folder(), 0);
   const std::filesystem::path killed = make_unrecorded_folder();
   for (const std::filesystem::path& each : {killed, living.folder()}) {
