@@ -71,7 +71,6 @@ ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const Pip
     }
     code = trainer.succeeded();
   });
-  transport.finish();
   return code;
 }
 

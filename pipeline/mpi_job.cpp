@@ -191,6 +191,8 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   if (const auto code = stopped(not_begun)) return *code;
   try {
     const ExitCode code = train_rank(*trainer, *training, plan, *transport, options.progress);
+    unrecorded.reset();  // mpirun may end the ranks while they wait for each other to finish
+    transport->finish();
     const bool tells = transport->rank() == 0 && options.progress && code == ExitCode::holds;
     if (tells) tell_end(*training, options.record);
     return static_cast<int>(code);

@@ -124,7 +124,10 @@ int train_with_threads(PipelineOptions options) {
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;
-    guarded([&] { ended = train_rank(*trainer, own, plan, transport, options.progress); });
+    guarded([&] {
+      ended = train_rank(*trainer, own, plan, transport, options.progress);
+      transport.finish();
+    });
   };
   std::vector<std::jthread> threads;
   try {
