@@ -71,13 +71,14 @@ TensorFiles TensorFiles::of_model(const fs::path& path) {
     if (path_exists(pickle)) refuse_other_formats(pickle);
     const auto others = files_matching(folder / "*.safetensors");
     throw InputError(fmt::format("{}: holds neither {} nor {}{}", folder.string(), index_name, file_name,
-                                 others.empty()      ? ""
-                                 : others.size() > 1 ? fmt::format(", but {} files such as {}: fetch the index too, which "
-                                                                   "says where each tensor is",
-                                                                   others.size(), others.front().filename().string())
-                                                     : ", but " + others.front().filename().string() +
-                                                           ": name that file if it holds the whole model, else fetch "
-                                                           "the index and the files it names"));
+                                 others.empty() ? ""
+                                 : others.size() > 1
+                                     ? fmt::format(", but {} files such as {}: fetch the index too, which "
+                                                   "says where each tensor is",
+                                                   others.size(), others.front().filename().string())
+                                     : ", but " + others.front().filename().string() +
+                                           ": name that file if it holds the whole model, else fetch "
+                                           "the index and the files it names"));
   }
   return files;
 }

@@ -104,7 +104,8 @@ std::optional<TokenFormat> numpy_format(const fs::path& path, Bytes bytes) {
       {"<u4'", {4, false}}, {"<i4'", {4, true}}, {"<u8'", {8, false}}, {"<i8'", {8, true}}};
   const std::string_view shape = header_value(header, "'shape': (", ')');
   const auto type = types.find(header_value(header, "'descr': '", '\''));
-  const auto count = shape.ends_with(",)") ? parse_integer(std::string(shape.substr(0, shape.size() - 2))) : std::nullopt;
+  const auto count =
+      shape.ends_with(",)") ? parse_integer(std::string(shape.substr(0, shape.size() - 2))) : std::nullopt;
   if (type == types.end() || !count) {
     refuse_file(path, "is a numpy array of " + std::string(header.substr(0, header.find('}') + 1)) +
                           "; ids must be little-endian integers in one dimension: "
@@ -186,10 +187,12 @@ TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path
 
 /// Known files that hold no plain list of ids, by their first bytes.
 void refuse_other_formats(const fs::path& path, Bytes bytes) {
-  constexpr std::pair<std::string_view, const char*> formats[] = {
-      {"PK\3\4", "a zip archive (.npz, or torch.save's)"}, {"\x1f\x8b\x08", "compressed by gzip"},
-      {"\x28\xb5\x2f\xfd", "compressed by zstd"},        {"PAR1", "a Parquet file"},
-      {"ARROW1", "an Arrow file"},                         {"\x89HDF\r\n", "an HDF5 file"}};
+  constexpr std::pair<std::string_view, const char*> formats[] = {{"PK\3\4", "a zip archive (.npz, or torch.save's)"},
+                                                                  {"\x1f\x8b\x08", "compressed by gzip"},
+                                                                  {"\x28\xb5\x2f\xfd", "compressed by zstd"},
+                                                                  {"PAR1", "a Parquet file"},
+                                                                  {"ARROW1", "an Arrow file"},
+                                                                  {"\x89HDF\r\n", "an HDF5 file"}};
   for (const auto& [begin, what] : formats) {
     if (begins_with(bytes, begin)) {
       refuse_file(path, std::string("is ") + what + ", not a list of ids; numpy.save(path, ids) writes one");

@@ -261,9 +261,10 @@ Json examine_machine(const fs::path& trainers) {
   findings["single_copy"] =
       single_copy_allowed()
           ? Json(true)
-          : Json("no process may read another's memory here, and Open MPI would report \"Read -1\" for each message: "
-                 "sweeps set OMPI_MCA_btl_vader_single_copy_mechanism=none (Open MPI 5: OMPI_MCA_smsc=^cma); set it for "
-                 "an mpirun of your own, or start the container with --cap-add SYS_PTRACE");
+          : Json(
+                "no process may read another's memory here, and Open MPI would report \"Read -1\" for each message: "
+                "sweeps set OMPI_MCA_btl_vader_single_copy_mechanism=none (Open MPI 5: OMPI_MCA_smsc=^cma); set it for "
+                "runs that you start yourself, or start the container with --cap-add SYS_PTRACE");
   findings["two_ranks"] = nullptr;
   if (all_trainers && has_mpirun) {
     const Json ranks = start_two_ranks(trainers, signals);

@@ -61,13 +61,14 @@ bool is_log_line(const std::string& line) {
 char rule_of(const std::string& line) {
   constexpr std::size_t least = 20;
   const char kind = line.empty() ? '\0' : line.front();
-  return (kind == '-' || kind == '=') && line.size() >= least && line.find_first_not_of(kind) == std::string::npos ? kind
-                                                                                                              : '\0';
+  return (kind == '-' || kind == '=') && line.size() >= least && line.find_first_not_of(kind) == std::string::npos
+             ? kind
+             : '\0';
 }
 
 /// The launcher only says that it ends, and whose end was the first.
 bool tells_only_the_end(const std::string& banner) {
-  constexpr std::array signs = {"Primary job ",     "detected that one or more", "noticed that process rank",
+  constexpr std::array signs = {"Primary job ",      "detected that one or more", "noticed that process rank",
                                 "has exited due to", "MPI_ABORT was invoked",     "BAD TERMINATION"};
   return std::ranges::any_of(signs, [&](const char* sign) { return banner.find(sign) != banner.npos; });
 }
@@ -76,8 +77,8 @@ bool says_something(const std::string& line) {
   return line.find_first_not_of(" \t-*=") != std::string::npos;
 }
 
-/// Sorts lines into those of programs and a launcher's banners: what stands between two rules, and what it logs without a
-/// break.
+/// Sorts lines into those of programs and a launcher's banners: what stands between two rules, and what it logs without
+/// a break.
 class Sorted {
  public:
   void take(const std::string& line) {

@@ -62,9 +62,10 @@ class Sweep {
       if (stopped_by_.empty()) stopped_by_ = error.what();
       settle_what_ended();  // before the folder may go
       if (!folder_.is_there()) {
-        throw SystemError(folder_.path().string() +
-                          ": the sweep's folder was removed while it ran, and what had finished with it; start the sweep "
-                          "again");
+        throw SystemError(
+            folder_.path().string() +
+            ": the sweep's folder was removed while it ran, and what had finished with it; start the sweep "
+            "again");
       }
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // There are no results, and the corrected file would be another sweep: release the folder.

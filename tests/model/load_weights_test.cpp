@@ -292,8 +292,9 @@ TEST(LoadWeights, AMissingHeadPointsToTheKeyThatTiesIt) {
   Weights weights = weights_of(config);
   weights.erase("lm_head.weight");
   const auto file = write(folder, weights);
-  const auto names_key = HasSubstr("holds no tensor lm_head.weight, which the config asks for; if the head shares the "
-                                   "embedding's weight, set tie_word_embeddings = true");
+  const auto names_key = HasSubstr(
+      "holds no tensor lm_head.weight, which the config asks for; if the head shares the "
+      "embedding's weight, set tie_word_embeddings = true");
 
   EXPECT_THAT(error_of<InputError>([&] { loaded(config, file); }), names_key);
   EXPECT_THAT(error_of<InputError>([&] { check_weights(config, file); }), names_key);

@@ -112,7 +112,8 @@ TEST_F(CsvImport, NamesTheDialects) {
   EXPECT_EQ(texts(notes.schedule.ranks.at(0)), "0F0 0B0");
   EXPECT_EQ(notes.notes.size(), 3U);
   const ImportedSchedule waits = read(
-      "0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0\n");
+      "0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_"
+      "B0\n");
   EXPECT_EQ(waits.dialect, CsvDialect::torch);
   EXPECT_EQ(texts(waits.schedule.ranks.at(0)), "0F0 0SEND_F0 0RECV_B0 0B0");
   EXPECT_THAT(waits.notes, Contains("1 WAIT_SEND_F ignored: a step ends with its sends"));

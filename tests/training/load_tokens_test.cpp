@@ -148,7 +148,9 @@ TEST(LoadTokens, ANumpyArrayGivesTheType) {
 
 TEST(LoadTokens, RefusesArchivesAndTables) {
   const TemporaryFolder folder;
-  const auto says = [&](const std::string& begin) { return refusal(folder.file("a.bin", begin + std::string(8, 'x')), "uint16"); };
+  const auto says = [&](const std::string& begin) {
+    return refusal(folder.file("a.bin", begin + std::string(8, 'x')), "uint16");
+  };
 
   EXPECT_THAT(says("PK\x03\x04"), HasSubstr("a.bin: is a zip archive"));
   EXPECT_THAT(says("\x1f\x8b\x08x"), HasSubstr("a.bin: is compressed by gzip"));

@@ -25,10 +25,9 @@ void forbid_reading() {
   const auto instruction = [](std::uint16_t code, std::uint32_t number, std::uint8_t skipped_if_not) {
     return sock_filter{code, 0, skipped_if_not, number};
   };
-  std::array program{instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0),
-                     instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1),
-                     instruction(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0),
-                     instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0)};
+  std::array program{
+      instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0), instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1),
+      instruction(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0), instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0)};
   const sock_fprog filter{program.size(), program.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
     std::cerr << "this machine refuses the filter" << std::endl;

@@ -136,8 +136,9 @@ TEST_F(SweepFailures, OnlyWhatIsOnTheDiskIsCountedAsKept) {
     throw InputError("tensors.csv: does not exist");
   };
 
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
-              AllOf(HasSubstr(out_.string() + ": the sweep's folder was removed while it ran"), Not(HasSubstr("kept"))));
+  EXPECT_THAT(
+      error_of<SystemError>([&] { run(); }),
+      AllOf(HasSubstr(out_.string() + ": the sweep's folder was removed while it ran"), Not(HasSubstr("kept"))));
 
   fs::remove_all(out_);
   removed = "cells/a-1f1b-w1";
