@@ -5,6 +5,8 @@
 #include <array>
 #include <sstream>
 
+#include "harness/launch/last_error_line.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -49,21 +51,6 @@ bool shows_started_processes(const LauncherSight& sight) {
                             std::string("exited on signal"),     std::string("BAD TERMINATION"),
                             std::string("xited with exit code"), sight.program + ": "};
   return std::ranges::any_of(signs, [&](const std::string& sign) { return sight.said.find(sign) != sight.said.npos; });
-}
-
-/// The content of a launcher's banner: its first lines, without lines of dashes.
-std::string banner_text(const std::string& said) {
-  constexpr std::size_t most_characters = 400;
-  std::istringstream lines(said);
-  std::string text;
-  for (std::string line; std::getline(lines, line) && text.size() < most_characters;) {
-    const auto first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line.find_first_not_of(" \t-*=") == std::string::npos) continue;
-    text += (text.empty() ? "" : " ") + line.substr(first);
-  }
-  if (text.size() <= most_characters) return text;
-  text.resize(most_characters);
-  return text.append(" ...");
 }
 
 std::string count_text(std::int64_t count, const std::string& what) {

@@ -61,6 +61,12 @@ class Sweep {
     } catch (const Error& error) {
       if (stopped_by_.empty()) stopped_by_ = error.what();
       settle_what_ended();  // before the folder may go
+      if (!folder_.is_there()) {
+        throw SystemError(
+            folder_.path().string() +
+            ": the sweep's folder was removed while it ran, and what had finished with it; start the sweep "
+            "again");
+      }
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // There are no results, and the corrected file would be another sweep: release the folder.
         folder_.discard();
@@ -85,8 +91,9 @@ class Sweep {
 
  private:
   std::string and_how_to_continue(const std::string& why) const {
-    return fmt::format("{}. {} of {} cases are finished and kept; continue with:\n{}", why, cells_.size(),
-                       plan_.cells.size(),
+    const auto kept =
+        std::ranges::count_if(plan_.cells, [&](const PlannedCell& cell) { return folder_.keeps_cell(cell.plan.id); });
+    return fmt::format("{}. {} of {} cases are finished and kept; continue with:\n{}", why, kept, plan_.cells.size(),
                        wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
   }
 

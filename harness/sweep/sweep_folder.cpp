@@ -120,9 +120,17 @@ void SweepFolder::forget_verdicts(bool all) {
   }
 }
 
+bool SweepFolder::is_there() const {
+  return path_exists(path_ / "sweep.json");
+}
+
+bool SweepFolder::keeps_cell(const std::string& id) const {
+  return path_exists(cell(id) / "cell.json");
+}
+
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {
   const fs::path file = cell(id) / "cell.json";
-  if (!path_exists(file)) return std::nullopt;
+  if (!keeps_cell(id)) return std::nullopt;
   const Verdict kept = read_kept_verdict(file);
   if (kept.cells.size() != 1 || kept.cells.front().id != id)
     throw InputError(file.string() + ": does not hold the verdict on " + id);

@@ -51,6 +51,11 @@ class SweepFolder {
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
+  /// False if the sweep was removed from the disk.
+  bool is_there() const;
+  /// Whether the case's verdict is on the disk.
+  bool keeps_cell(const std::string& id) const;
+
   /// Undoes the constructor, except that the folder stays locked.
   void discard() const { release_folder(path_, was_there_); }
   /// Reasons why verdicts of an earlier run were discarded, one line each.
