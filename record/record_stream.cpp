@@ -103,7 +103,7 @@ class RankStream {
 
 /// A file whose digest the manifest has.
 std::string read_list(const fs::path& path, const std::string& expected) {
-  std::string bytes = read_file(path);
+  std::string bytes = read_file(path, most_by_program);
   if (const std::string digest = hash_hex(bytes); digest != expected)
     throw InputError(
         fmt::format("{}: its digest is {}, manifest.json says '{}': it was changed, or belongs to another run",

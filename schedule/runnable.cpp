@@ -15,14 +15,14 @@
 namespace plumbline {
 namespace {
 
-/// The first findings, one per line: several often show one mistake.
+/// The first findings: several often show one mistake.
 void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, ExecutionModel model) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
   std::string words = fmt::format("{}: {}", file, to_text(findings.front()));
-  for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "\n  " + to_text(findings[i]);
+  for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "; " + to_text(findings[i]);
   if (findings.size() > most)
-    words += fmt::format("\n  and {} more; plumbline schedule check {} --model {} lists all", findings.size() - most,
+    words += fmt::format("; and {} more: plumbline schedule check {} --model {} lists all", findings.size() - most,
                          file, name(model));
   throw InputError(words);
 }

@@ -10,6 +10,7 @@
 
 namespace plumbline {
 
+/// Strings and keys are printable (support/plain_text.hpp): a line break within one is written as a backslash and an n. Linear in the size.
 /// Throws InputError with file, line and column if the text is invalid or nested too deeply. `path` is for the message.
 Json parse_json(const std::filesystem::path& path, std::string_view bytes);
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "support/plain_text.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -65,7 +67,7 @@ std::string last_error_line(const std::filesystem::path& output, const std::stri
   }
   std::string words = own.empty() ? any : own;
   if (words.size() > most_characters) words = words.substr(0, most_characters) + " ...";
-  return words;
+  return printable(words);
 }
 
 }  // namespace plumbline

@@ -222,7 +222,7 @@ Request request_from_json(const Json& json, const std::string& where) {
 }
 
 Request read_request(const std::filesystem::path& file) {
-  return request_from_json(read_json(file), file.string());
+  return request_from_json(read_json(file, most_by_hand), file.string());
 }
 
 std::vector<std::string> not_asked(const Request& request) {
