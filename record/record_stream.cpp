@@ -97,7 +97,10 @@ class RankStream {
       return;
     const std::string file = "dumps/" + dump_file_name(step);
     if (!fs::exists(place_.folder / file)) place_.fail_missing(file);
-    in_place(place_.place(file), [&] { SafetensorsFile(place_.folder / file); });  // whoever reads its tensors
+    // Whoever reads its tensors. Larger ones are read only if that is asked for.
+    in_place(place_.place(file), [&] {
+      if (file_bytes(place_.folder / file) <= most_by_program) SafetensorsFile(place_.folder / file);
+    });
   }
 
   RankPlace place_;

@@ -11,6 +11,7 @@
 #include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
+#include "support/file_memo.hpp"
 
 namespace plumbline {
 namespace {
@@ -51,9 +52,13 @@ void refuse_other_sizes(const ScheduleRequest& request, const Schedule& schedule
 
 RunnableSchedule from_file(const ScheduleRequest& request) {
   if (request.ranks < 1) throw InputError(request.schedule + ": the world size must be at least 1");
-  ImportedSchedule imported = import_schedule(
-      request.schedule,
-      {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
+  static FileMemo<ImportedSchedule> known;
+  ImportedSchedule imported =
+      *known.of(request.schedule, request.dialect ? std::string(name(*request.dialect)) : "", [&] {
+        return import_schedule(
+            request.schedule,
+            {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
+      });
   RunnableSchedule runnable;
   runnable.notes = std::move(imported.notes);
   Schedule& listed = imported.schedule;

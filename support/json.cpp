@@ -46,8 +46,8 @@ std::vector<std::pair<std::string_view, const Json*>> sorted_members(const Json&
 
 }  // namespace
 
-Json read_json(const std::filesystem::path& path, std::size_t most) {
-  return parse_json(path, read_file(path, most));
+Json read_json(const std::filesystem::path& path, std::size_t most, JsonTexts texts) {
+  return parse_json(path, read_file(path, most), texts);
 }
 
 void write_json(const std::filesystem::path& path, const Json& value) {

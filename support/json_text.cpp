@@ -36,14 +36,15 @@ std::string reason(std::string text) {
 /// keys go into messages, pages and tables, so each is made printable here.
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  Builder(const std::filesystem::path& path, std::string_view bytes) : path_(path), bytes_(bytes) {}
+  Builder(const std::filesystem::path& path, std::string_view bytes, JsonTexts texts)
+      : path_(path), bytes_(bytes), as_written_(texts == JsonTexts::as_written) {}
 
   bool null() override { return take(nullptr); }
   bool boolean(bool value) override { return take(value); }
   bool number_integer(std::int64_t value) override { return take(value); }
   bool number_unsigned(std::uint64_t value) override { return take(value); }
   bool number_float(double value, const std::string&) override { return take(value); }
-  bool string(std::string& value) override { return take(printable(value)); }
+  bool string(std::string& value) override { return take(as_written_ ? std::move(value) : printable(value)); }
   bool binary(Json::binary_t&) override { return false; }  // not in texts
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool start_array(std::size_t) override { return open(Json::array()); }
@@ -51,8 +52,8 @@ class Builder : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
-    key_ = printable(name);
-    if (!open_.back().keys.insert(key_).second) refuse(path_, "", fmt::format("key '{}' is twice in one object", key_));
+    key_ = as_written_ ? std::move(name) : printable(name);
+    if (!open_.back().keys.insert(key_).second) refuse(path_, "", fmt::format("key '{}' is twice in one object", printable(key_)));
     return true;
   }
 
@@ -99,14 +100,15 @@ class Builder : public nlohmann::json_sax<Json> {
 
   const std::filesystem::path& path_;
   std::string_view bytes_;
+  bool as_written_;
   std::vector<Open> open_;
   std::string key_;  ///< of the next value
 };
 
 }  // namespace
 
-Json parse_json(const std::filesystem::path& path, std::string_view bytes) {
-  Builder builder(path, bytes);
+Json parse_json(const std::filesystem::path& path, std::string_view bytes, JsonTexts texts) {
+  Builder builder(path, bytes, texts);
   Json::sax_parse(bytes, &builder);
   return std::move(builder.root);
 }

@@ -104,6 +104,7 @@ TEST(JsonFile, TextsAndKeysArePrintable) {
   const Json read = read_json(folder.file("f.json", R"({"a\u001b[2J": ["x\n::error title=build::all is well", "\u009b"]})"));
 
   EXPECT_EQ(json_text(read), R"({"a\\x1b[2J":["x\\n::error title=build::all is well","\\u009b"]})");
+  EXPECT_EQ(read_json(folder / "f.json", most_of_json, JsonTexts::as_written).begin().key(), "a\x1b[2J");
   EXPECT_THAT(refusal_of_json(R"({"a\u001b": 1, "a\u001b": 2})"), EndsWith("key 'a\\x1b' is twice in one object"));
   EXPECT_THAT(refusal_of_json("{\"a\": \x1b[2J}"), ::testing::Not(HasSubstr("\x1b")));
 }

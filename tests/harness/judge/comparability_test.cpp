@@ -200,12 +200,12 @@ TEST(Comparability, MomentumOfSgdAndTheNumbersOfAdamwAreEachOptimizersOwn) {
   const Json sgd = {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.1}};
   Json other = sgd;
   other["momentum"] = 0.5;
-  EXPECT_THAT(why_not_comparable(reference_manifest(with_optimizer(sgd)), candidate_manifest(with_optimizer(other))),
+  EXPECT_THAT(why_not_comparable(reference_manifest(of_external(with_optimizer(sgd))), candidate_manifest(of_external(with_optimizer(other)))),
               ElementsAre("optimizer: momentum is 0.9 in the reference and 0.5 in the candidate"));
 
   other = sgd;
   other["nu"] = 0.5;
-  const auto reference = reference_manifest(with_optimizer(sgd)), candidate = candidate_manifest(with_optimizer(other));
+  const auto reference = reference_manifest(of_external(with_optimizer(sgd))), candidate = candidate_manifest(of_external(with_optimizer(other)));
   EXPECT_THAT(why_not_comparable(reference, candidate),
               ElementsAre("optimizer: nu is 0 in the reference and 0.5 in the candidate"));
 }
