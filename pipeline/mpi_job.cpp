@@ -21,6 +21,7 @@
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
+#include "support/plain_text.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
 #include "training/run_summary.hpp"
@@ -40,7 +41,7 @@ std::optional<int> agree_to_stop(Transport& transport, const std::string& progra
   if (first != all.end()) {
     const auto rank = first - all.begin();
     std::fprintf(stderr, "%s: %s%s\n", program.c_str(), rank > 0 ? ("rank " + std::to_string(rank) + ": ").c_str() : "",
-                 first->c_str() + 1);
+                 printable_lines(first->substr(1)).c_str());
     std::fflush(stderr);
     word = first->substr(0, 1);
   }

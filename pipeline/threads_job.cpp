@@ -22,6 +22,7 @@
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "support/plain_text.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
 #include "training/prepare_device.hpp"
@@ -78,7 +79,8 @@ int train_with_threads(PipelineOptions options) {
     const std::lock_guard guard(lock);
     if (failure) return false;
     failure = why.code;
-    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(), why.words.c_str());
+    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(),
+                 printable_lines(why.words).c_str());
     return true;
   };
   const auto failed = [&] {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/json.hpp"
@@ -28,10 +29,22 @@ class JsonKeys {
   std::string word(const std::string& key, const std::vector<std::string>& known) const;
   std::int64_t integer(const std::string& key, std::int64_t smallest,
                        std::int64_t largest = std::numeric_limits<std::int64_t>::max()) const;
+  std::uint64_t unsigned_integer(const std::string& key) const;
   double number(const std::string& key) const;
   std::vector<std::string> texts(const std::string& key) const;
+  bool flag(const std::string& key) const;
+  /// An XXH3-128 of 32 lower-case hex digits.
+  std::string digest(const std::string& key) const;
+  std::vector<std::int64_t> integers(const std::string& key) const;
   JsonKeys object(const std::string& key) const;
   std::vector<JsonKeys> objects(const std::string& key) const;
+  /// The members of an object whose values are objects, with their names. Unlike object(), it searches no key.
+  std::vector<std::pair<std::string, JsonKeys>> members(const std::string& key) const;
+  /// Fails for the first key that is not in `known`.
+  void refuse_unknown(const std::vector<std::string>& known) const;
+  /// Fails for the first unknown key that is one of `known` but for case, blanks, hyphens and underscores. For objects
+  /// that may have keys of their writer's.
+  void refuse_misspelt(const std::vector<std::string>& known) const;
   /// InputError: "<file>: key <prefix.key>: <what>".
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 

@@ -18,8 +18,10 @@ std::vector<NotRecorded> read_not_recorded(const JsonKeys& keys) {
   std::vector<NotRecorded> list;
   constexpr std::size_t most_characters = 400;
   if (!keys.has("not_recorded")) return list;
-  for (const JsonKeys& entry : keys.objects("not_recorded"))
+  for (const JsonKeys& entry : keys.objects("not_recorded")) {
+    entry.refuse_unknown({"what", "why"});
     list.push_back({entry.word("what", kinds_of_rows()), entry.text("why").substr(0, most_characters)});
+  }
   return list;
 }
 

@@ -264,7 +264,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
   ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
   std::optional<ListedAccumulation> listed;
   if (options.accumulation) {
-    schedule.accumulation = read_file(*options.accumulation);
+    schedule.accumulation = read_file(*options.accumulation, most_by_program);
     listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
   }
 

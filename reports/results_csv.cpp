@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "support/csv.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -21,6 +23,12 @@ std::string all(const Counts& counts) {
   return join(parts, "; ");
 }
 
+/// Spreadsheets compute a cell that begins so; a quote in front makes it a text.
+std::string as_text(const std::string& cell) {
+  const bool computed = cell.find_first_of("=+-@\t\r") == 0 && !parse_double(cell);
+  return computed ? "'" + cell : cell;
+}
+
 std::string row(std::vector<std::string> place, const CheckResult& check) {
   const std::vector<std::string> found = {check.name,
                                           to_text(check.outcome),
@@ -35,6 +43,7 @@ std::string row(std::vector<std::string> place, const CheckResult& check) {
                                           join(check.not_shown, "; "),
                                           check.reason};
   place.insert(place.end(), found.begin(), found.end());
+  std::ranges::transform(place, place.begin(), as_text);
   return csv_line(place);
 }
 

@@ -14,6 +14,7 @@
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
+#include "support/file_memo.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -267,7 +268,8 @@ std::optional<CsvDialect> parse_csv_dialect(std::string_view text) {
 }
 
 bool tells_dialect(const std::filesystem::path& path) {
-  return dialect_of_cells(read_cells(path)).has_value();
+  static FileMemo<bool> known;
+  return *known.of(path, "", [&] { return dialect_of_cells(read_cells(path)).has_value(); });
 }
 
 ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options) {

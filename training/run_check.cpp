@@ -9,6 +9,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "support/plain_text.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -27,7 +28,7 @@ int answer_check(const std::string& program, const std::filesystem::path& run_fi
     answer.json["can_run"] = false;
     answer.json["exit_code"] = static_cast<int>(failure->code);
     answer.json["message"] = failure->words;
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), failure->words.c_str());
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_lines(failure->words).c_str());
   }
   if (as_json) {
     std::cout << json_text(answer.json, 2) << '\n';

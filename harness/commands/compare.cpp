@@ -116,7 +116,7 @@ CellVerdict compare_records(const fs::path& reference, const fs::path& candidate
 Verdict comparison(const fs::path& reference, const fs::path& candidate, const std::optional<fs::path>& calibration,
                    const std::optional<fs::path>& request) {
   CellVerdict cell = compare_records(reference, candidate, calibration, request);
-  if (request) cell.request = read_json(*request);
+  if (request) cell.request = read_json(*request, most_by_hand);
   Verdict verdict;
   verdict.name = "compare";
   verdict.started = now_text();

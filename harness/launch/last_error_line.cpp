@@ -15,6 +15,8 @@
 
 #include "support/text.hpp"
 
+#include "support/plain_text.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -160,7 +162,7 @@ std::string last_error_line(const std::filesystem::path& output, const std::stri
   }
   std::string words = own.empty() ? others.reason() : own;
   if (words.size() > most_characters) words = words.substr(0, most_characters) + " ...";
-  return words;
+  return printable(words);
 }
 
 }  // namespace plumbline

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "harness/launch/last_error_line.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -22,7 +23,7 @@ std::optional<std::string> slots_line(const std::string& said) {
     if (!tells) continue;
     std::string next;  // Open MPI wraps the sentence
     if (std::getline(lines, next) && !next.empty()) line += " " + next;
-    return line;
+    return printable(line);
   }
   return std::nullopt;
 }
@@ -32,7 +33,7 @@ std::optional<std::string> alone_line(const std::string& said) {
   const auto sign = said.find("each alone in its MPI world");
   if (sign == std::string::npos) return std::nullopt;
   const auto begin = said.rfind('\n', sign) + 1;  // 0 if there is none
-  const std::string line = said.substr(begin, said.find('\n', sign) - begin);
+  const std::string line = printable(said.substr(begin, said.find('\n', sign) - begin));
   return line.substr(line.find(": ") + 2);
 }
 
@@ -41,7 +42,7 @@ std::optional<std::string> refused_line(const std::string& said) {
   const auto sign = said.find("unsupported PMI version");
   if (sign == std::string::npos) return std::nullopt;
   const auto begin = said.find_first_not_of(" ", said.rfind(":", sign) + 1);
-  return said.substr(begin, said.find('\n', sign) - begin);
+  return printable(said.substr(begin, said.find('\n', sign) - begin));
 }
 
 /// True if the output of launcher or program shows that the program was started.

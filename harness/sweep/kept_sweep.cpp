@@ -126,7 +126,7 @@ Json to_json(const KeptSweep& sweep) {
 }
 
 KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
-  const Json json = read_json(sweep_json);
+  const Json json = read_json(sweep_json, most_of_json, JsonTexts::as_written);
   const JsonKeys keys(sweep_json, json);
   if (!keys.has_value("plan")) {
     throw InputError(sweep_json.string() +

@@ -199,7 +199,7 @@ void write_kept_verdict(const std::filesystem::path& path, const Verdict& verdic
 }
 
 Verdict read_kept_verdict(const std::filesystem::path& path) {
-  Json kept = read_json(path);
+  Json kept = read_json(path, most_of_json, JsonTexts::as_written);
   const Json digest = kept.is_object() ? kept.value(digest_key, Json()) : Json();
   if (digest.is_string()) kept.erase(digest_key);
   if (digest != Json(hash_hex(kept.dump()))) throw InputError(path.string() + ": is not as this program wrote it");

@@ -31,6 +31,25 @@ TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
   EXPECT_EQ(table.rows.size(), 4 + (2u * 2 * 2 * 2 + 4) * 15) << "four references with one check each";
 }
 
+TEST(ResultsCsv, NoCellIsAFormulaOfASpreadsheet) {
+  Verdict verdict = testing::sample_verdict(2);
+  verdict.references.clear();
+  verdict.cells = {verdict.cells.back()};
+  CheckResult check = testing::holding_check("memory");
+  check.limit = "-0.5";
+  check.measured = "+x";
+  check.not_shown = {"@SUM(A1)"};
+  check.reason = "=HYPERLINK(\"http://x\")";
+  verdict.cells[0].checks = {check};
+
+  const CsvTable table = table_of(verdict);
+  const auto cell = [&](const char* column) { return table.rows.at(0).cells[table.column(column)]; };
+  EXPECT_EQ(cell("limit"), "-0.5");
+  EXPECT_EQ(cell("measured"), "'+x");
+  EXPECT_EQ(cell("not_shown"), "'@SUM(A1)");
+  EXPECT_EQ(cell("reason"), "'=HYPERLINK(\"http://x\")");
+}
+
 TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
   Verdict verdict = testing::sample_verdict(3);
   verdict.references.clear();

@@ -20,7 +20,7 @@ const std::string header =
 /// The header, and the rows of steps before `first`.
 std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
   if (first == 0 || !path_exists(path)) return header;
-  std::istringstream lines(read_file(path));
+  std::istringstream lines(read_file(path, most_by_program));
   std::string kept, line;
   std::getline(lines, line);
   if (line + "\n" != header) {

@@ -20,6 +20,7 @@ TEST(RecordShow, ARunThatWentOnTellsWhereItBegins) {
 TEST(RecordShow, AReplicaOfAMeshIsTold) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
+  cell.candidate.manifest["schedule"]["digest"] = nullptr;
   cell.candidate.manifest["mesh"] = {
       {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
 
