@@ -23,8 +23,8 @@ class CurrentStep:
     losses: dict[int, Any] = field(default_factory=dict)
     gradients_taken: bool = False
     untaken: dict[int, list[tuple[Stage, str, Any]]] = field(default_factory=dict)  # by its optimiser's id: a parameter whose gradient follows
-    norm: float | None = None
-    coefficient: float | None = None
+    applied: set[tuple[int, str]] = field(default_factory=set)  # stage and name of each parameter whose gradient an optimizer has received
+    stepped: bool = False  # an optimizer that is watched
     learning_rate: float | None = None
     other_optimizer: str | None = None  # the class of one that was not given to the record
     rates: dict[int, float] = field(default_factory=dict)  # of each parameter in an optimiser, by its id

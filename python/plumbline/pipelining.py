@@ -18,7 +18,7 @@ from .record import Record
 from .schedules import compute_rows, declare_accumulation
 
 # By hooks; parameters, gradients and moments are a stage's own.
-HOOKED = tuple(kind for kind in ALL_KINDS if kind not in ("parameters", "gradients", "moments"))
+HOOKED = tuple(kind for kind in ALL_KINDS if kind not in ("parameters", "buffers", "gradients", "applied", "moments"))
 
 
 def watch_pipelining(
