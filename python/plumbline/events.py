@@ -136,6 +136,16 @@ class Events(Settings):
         """`place`: 0: inputs, 1: labels."""
         self._in_step("fed").fed.setdefault(microbatch, [None, None])[place] = tensor
 
+    def _attempt_labels(self, microbatch: int, found_in: Callable[..., Any], *call: Any) -> None:
+        """Takes the labels that the model is called with, if found_in(*call) finds any."""
+
+        def take() -> None:
+            found = found_in(*call)
+            if found is not None:
+                self._in_step("labels").labels[microbatch] = found
+
+        self._not_recorded.attempt("labels", take)
+
     @recording("gradients")
     def gradients(self) -> None:
         """Records all gradients. Call it when they are complete and not yet clipped; not needed if torch.nn.utils clips, or nothing does."""

@@ -26,6 +26,7 @@ WRAPPED = ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module")  #
 MODULE_WRAPPERS = {"DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "Float16Module", "DeepSpeedEngine"}  # as `module`
 PEFT = {"PeftModel": "base_model", "BaseTuner": "model"}  # of the peft library: names without their only child's
 Names = Callable[..., str]
+LABELS = ("labels", "targets")  # parameters of models that compute their own loss
 NamedParameters = list[tuple[str, torch.nn.Parameter]]
 
 
@@ -280,6 +281,17 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
     except AttributeError as error:
         record._not_recorded.note(f"torch {torch_version()}: {words_of(error)}: the order of the units of stage {stage} is not checked")
     record._undo.append(stop)
+
+
+def labels_in(module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[str, torch.Tensor] | None:
+    """The labels that a call gives to a model that computes its own loss, and the name of that parameter."""
+    named: dict[str, Any] = {}
+    if args:
+        try:
+            named = inspect.signature(core_of(module).forward).bind_partial(*args).arguments
+        except (TypeError, ValueError):  # a built-in function, or arguments that do not fit
+            pass
+    return next(((name, value) for name in LABELS if isinstance(value := kwargs.get(name, named.get(name)), torch.Tensor)), None)
 
 
 def as_one(tensors: Any) -> torch.Tensor:

@@ -59,7 +59,8 @@ class Record(Steps):
 
     def step(self, inputs: Any, targets: Any = None) -> StepBlock:
         """A training step, for `with`. `inputs` and `targets`: the whole batch, a numpy array or torch tensor [rows, ...], which is split as
-        torch.distributed.pipelining does, or a list with a tensor for each microbatch. Ids and labels are int64, of equal shape."""
+        torch.distributed.pipelining does, or a list with a tensor for each microbatch: give lists if rows are not the first dimension, as in a batch
+        [length, rows]. Ids and labels are int64, of equal shape."""
         return StepBlock(self, inputs, targets)
 
     @recording("losses")

@@ -130,10 +130,11 @@ class Steps(Events):
     def _end_step(self, now: CurrentStep) -> None:
         rows, ending = self._rows, self._ending
         assert rows is not None and ending is not None
-        if now.number == 0 and self.microbatches != self.microbatches_of_a_call and self.rank == 0:
-            manifest.write(self, self._ranks)
+        if now.number == 0:
+            self._settle_microbatches(now)
         if not now.microbatches or len(now.microbatches) != self.microbatches:
             self._feed(now)
+        self._not_recorded.attempt("labels", now.feed_labels)
         note_omissions(self, now, owns_loss=bool(self._on_rank) and self._on_rank[max(self._on_rank)] == self.rank)
         self._not_recorded.attempt("parameters", self._parameters, now.number)
         self._not_recorded.attempt("buffers", self._buffers, now.number)
@@ -154,6 +155,16 @@ class Steps(Events):
         rate, seconds = number_text(now.learning_rate), number_text(time.monotonic() - now.began)
         rows.add("steps", now.number, number_text(total), *clipping, updated(self, now), rate, *tokens, seconds)
         rows.end_step(str(now.number))
+
+    def _settle_microbatches(self, now: CurrentStep) -> None:
+        """The first step shows how often a step calls the pipeline, and so how many microbatches it has."""
+        ran = max((now.counts.of((stage.number, "F")) for stage in self.stages), default=0)
+        if self.microbatches_of_a_call < self.microbatches and 0 < ran < self.microbatches:
+            calls = f"{ran} microbatches ({ran // self.microbatches_of_a_call} calls of the schedule, of {self.microbatches_of_a_call})"
+            self._not_recorded.note(f"step 0 ran {calls}, but the record was made for {self.microbatches}: the record has {ran}")
+            self.microbatches = ran
+        if self.microbatches != self._ranks[0].settings[2] and self.rank == 0:
+            manifest.write(self, self._ranks)
 
     def _parameters(self, step: int) -> None:
         for stage in self.stages:
