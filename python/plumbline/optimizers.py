@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import weakref
@@ -14,6 +15,11 @@ from .hooks import argument, guarded, hook, torch_version, with_argument
 if TYPE_CHECKING:
     from .events import Events
 
+# Functions of libraries that clip by a norm that they are given, with torch's epsilon, after the limit: module, name, argument.
+CLIPPING_OF_LIBRARIES = (
+    ("megatron.core.optimizer.optimizer", "clip_grad_by_total_norm_fp32", "total_norm"),
+    ("deepspeed.runtime.bf16_optimizer", "clip_tensors_by_global_norm", "global_norm"),
+)
 KINDS = ("gradients", "applied", "rates", "actions")
 
 
@@ -74,7 +80,8 @@ def _note_other(record: Events, optimizer: Any) -> None:
 
 def watch_clipping(record: Events) -> None:
     """Records gradients and norm when torch.nn.utils.clip_grad_norm_ or clip_grads_with_norm_ is called, also as torch.nn.utils.clip_grad.*, and
-    gives these functions the norm to clip by. If the trainer has imported clip_grad_norm_ by name before, the functions that it calls are seen."""
+    gives these functions the norm to clip by; likewise CLIPPING_OF_LIBRARIES. If the trainer has imported clip_grad_norm_ by name before, the
+    functions that it calls are seen."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
@@ -105,13 +112,15 @@ def watch_clipping(record: Events) -> None:
         limit = argument(args, kwargs, 1, "max_norm")
         return record._clip(norm, lambda norm: clipping.coefficient(meshes.local(norm), limit, clipping.TORCH_EPSILON))
 
-    def clips(args: Any, kwargs: Any) -> Any:
-        if not called():
+    def clips_by(name: str, args: Any, kwargs: Any) -> Any:
+        norm = argument(args, kwargs, 2, name)
+        if not called() or norm is None:
             return None
         take_gradients()
-        norm = argument(args, kwargs, 2, "total_norm")
         call = attempt("norm", clip, norm, args, kwargs)
-        return True if call is None or call.by is norm else with_argument(args, kwargs, 2, "total_norm", call.by)
+        return True if call is None or call.by is norm else with_argument(args, kwargs, 2, name, call.by)
+
+    clips = functools.partial(clips_by, "total_norm")
 
     def clipped(before: int, result: Any, args: Any, kwargs: Any) -> Any:
         """After clip_grad_norm_, which has called clip_grads_with_norm_. Returns the norm that was clipped by."""
@@ -134,3 +143,6 @@ def watch_clipping(record: Events) -> None:
         ):
             if hasattr(owner, name):
                 hook(record, owner, name, ("gradients", "norm"), before, after)
+    for module, name, norm in CLIPPING_OF_LIBRARIES:
+        if hasattr(sys.modules.get(module), name):
+            hook(record, sys.modules[module], name, ("gradients", "norm"), functools.partial(clips_by, norm))

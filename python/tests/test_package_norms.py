@@ -7,8 +7,11 @@ import importlib.util
 import io
 import json
 import pathlib
+import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 import numpy
 import plumbline
@@ -70,7 +73,7 @@ class NormsTest(InFolder):
         self.assertEqual(steps, [(0, 4.0, 0.5), (1, 2.0, 0.25), (2, 16.0, 0.125)])
 
     def test_of_several_calls_no_norm_is_that_of_the_step(self):
-        self.train(self.record(), [[1.0, 1.0]])
+        self.train(self.record(), [[1.0, float("1.0")]])
         self.assertEqual([(row["gradient_norm"], row["clip_coefficient"]) for row in plumbline.read(self.folder / "one").steps], [(None, None)])
         self.assertEqual(len(self.norms()), 2)
 
@@ -230,6 +233,41 @@ class TorchNormsTest(InFolder):
         self.assertEqual(len(self.norms("parts")), 1)
         self.train(of_each, name="each")
         self.assertEqual([row[:2] for row in self.norms("each")], [("0", "0"), ("0", "1")])
+
+    def test_functions_of_libraries_that_clip_by_a_norm_get_the_replayed_one(self):
+        two = written(self.folder / "two", {0: "0,0,64.0,,1.0\n"})
+
+        def clip_grad_by_total_norm_fp32(parameters, max_norm, total_norm, use_decoupled_grad=False):  # megatron-core 0.16's and 0.19's
+            coefficient = max_norm / (total_norm + 1.0e-6)
+            for parameter in parameters:
+                parameter.grad.mul_(coefficient)
+
+        def clip_tensors_by_global_norm(input_tensors, max_norm=1.0, global_norm=None, mpu=None, eps=1e-6):  # DeepSpeed 0.19's
+            for tensor in input_tensors:
+                tensor.mul_(max_norm / (global_norm + eps))
+
+        def megatron(model, record, step):
+            norm = self.own(model).item()
+            for parameter in model.parameters():  # an optimizer each, as of Megatron's chain
+                megatron_optimizer.clip_grad_by_total_norm_fp32([parameter], max_norm=0.5, total_norm=norm)
+
+        def deepspeed(model, record, step):
+            gradients = [parameter.grad for parameter in model.parameters()]
+            deepspeed_optimizer.clip_tensors_by_global_norm(gradients, 0.5, self.own(model))
+
+        megatron_optimizer = types.ModuleType("megatron.core.optimizer.optimizer")
+        megatron_optimizer.clip_grad_by_total_norm_fp32 = clip_grad_by_total_norm_fp32
+        deepspeed_optimizer = types.ModuleType("deepspeed.runtime.bf16_optimizer")
+        deepspeed_optimizer.clip_tensors_by_global_norm = clip_tensors_by_global_norm
+        with mock.patch.dict(sys.modules, {one.__name__: one for one in (megatron_optimizer, deepspeed_optimizer)}):
+            for name, update in (("megatron", megatron), ("deepspeed", deepspeed)):
+                self.train(update, name=name, norms_from=two)
+                (row,) = self.norms(name)
+                self.assertEqual((row[3], numpy.float32(row[4])), ("64.0", numpy.float32(0.5 / (64 + 1e-6))))
+                rows = [row for row in plumbline.read(self.folder / name).tensors if row["kind"] in ("gradient", "applied")]
+                ratios = {after["max_abs"] / before["max_abs"] for before, after in zip(rows[:2], rows[2:])}
+                self.assertTrue(all(abs(ratio - 0.5 / 64) < 1e-6 for ratio in ratios), ratios)
+        self.assertIs(megatron_optimizer.clip_grad_by_total_norm_fp32, clip_grad_by_total_norm_fp32)
 
     def test_a_mesh_tensor_is_replaced_by_one(self):
         from torch.distributed.device_mesh import init_device_mesh
