@@ -58,7 +58,7 @@ std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<Chec
     if (result.outcome == Outcome::not_run || result.outcome == Outcome::not_triggered || none) {
       if (!elsewhere) add(first_without(check, reference, candidate), result.reason);
     }
-    if (!norm_diverged_at || check.values == Values::none) continue;
+    if (!norm_diverged_at || check.values == Values::none || result.outcome != Outcome::holds) continue;
     const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
     if (first < reference.steps) add(first, why_diverged(reference, candidate, *norm_diverged_at));
   }

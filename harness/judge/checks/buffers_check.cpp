@@ -97,7 +97,7 @@ class BuffersCheck : public StepCheck {
 
 CheckDescriptor buffers_check() {
   return {.name = "buffers",
-          .place = 105,
+          .place = 108,
           .claims = "every persistent buffer of the model (running statistics, counters, an expert's bias) has the "
                     "same bits at the start and after each step.",
           .needs_in_words = "level full; external records whose models have persistent buffers.",

@@ -46,7 +46,8 @@ class GradientNormCheck : public StepCheck {
       ++skipped_;
       return;
     }
-    compare_calls();
+    behind_ = evidence_.norm_diverged_at && step_ > *evidence_.norm_diverged_at;
+    if (!behind_) compare_calls();
     if (several_calls(evidence_.reference) || several_calls(evidence_.candidate)) return;
     const auto& theirs = now.reference_rows.steps();
     const auto expected = norm_of(theirs);
@@ -106,8 +107,8 @@ class GradientNormCheck : public StepCheck {
     return std::nullopt;
   }
 
-  std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.compared_steps() - skipped_; }
-  std::string steps_words() const { return quantity(evidence_.compared_steps(), "step"); }
+  std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.steps() - skipped_; }
+  std::string steps_words() const { return quantity(evidence_.steps(), "step"); }
 
   /// An external optimizer without clipping needs no norm.
   bool may_lack_norm() const {
@@ -164,6 +165,7 @@ class GradientNormCheck : public StepCheck {
       hold({{}, theirs->norm}, expected, theirs->limit, "of the reference", "the root of the sum of l2 squared");
       return hold({{}, mine->norm}, got, mine->limit, "", "the root of the sum of l2 squared");
     }
+    if (behind_) return;
     const bool wider = is_wider_than_bfloat16(expected.value) && is_wider_than_bfloat16(got.value);
     const double limit = norm_limit_by_model(evidence_.reference, evidence_.model, wider) +
                          norm_limit_by_model(evidence_.candidate, evidence_.model, wider);
@@ -221,6 +223,7 @@ class GradientNormCheck : public StepCheck {
 
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0, skipped_ = 0;
   bool unrecorded_ = false;
+  bool behind_ = false;  ///< the step is behind diverged coefficients: each record is judged by itself
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
   double widest_limit_ = 0;  ///< of norms whose limit is too wide; 0: there were none
 };
@@ -239,7 +242,6 @@ CheckDescriptor gradient_norm_check() {
               "check does not hold.",
           .cannot_see = "whether the coefficient is applied (`parameters`, `audit`).",
           .same_start = true,
-          .values = Values::before_update,
           .compares_without = {"norm"},
           .make = make_check<GradientNormCheck>};
 }
