@@ -40,7 +40,7 @@ def train(folder, forget_copies=False):
         parameter.register_post_accumulate_grad_hook(add)
     optimizer = torch.optim.AdamW(masters.values(), lr=1e-2)
     record = plumbline.Record(folder, model={"layers": 3}, steps=STEPS, microbatches=MICROBATCHES, optimizer=optimizer)
-    plumbline.torch.watch_model(record, model, gradient_of=lambda parameter: parameter.main_grad, master_of=masters.get)
+    plumbline.torch.watch_model(record, model, master_of=masters.get)  # main_grad is found
     for step in range(STEPS):
         inputs = torch.randn(8, 8, generator=torch.Generator().manual_seed(step)).to(torch.bfloat16)
         with record.step(inputs):

@@ -23,6 +23,9 @@ constexpr std::int64_t most = std::int64_t{1} << 56;
 std::string cell_text(const Shape& value) {
   return shape_text(value);
 }
+std::string cell_text(bool value) {
+  return value ? "true" : "false";
+}
 template <typename Value>
 std::string cell_text(const Value& value) {
   return to_text(value);
@@ -42,6 +45,10 @@ std::optional<float> parse_cell(const std::string& text, float) {
 std::optional<double> parse_cell(const std::string& text, double) {
   return parse_double(text);
 }
+std::optional<bool> parse_cell(const std::string& text, bool) {
+  if (text == "true") return true;
+  return text == "false" ? std::optional(false) : std::nullopt;
+}
 std::optional<Shape> parse_cell(const std::string& text, const Shape&) {
   return parse_shape(text);
 }
@@ -57,7 +64,9 @@ Column<Row> column(std::string name, Value Row::*field, Presence presence = Pres
                    std::int64_t least = 0) {
   constexpr bool whole = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, std::optional<std::int64_t>>;
   constexpr bool single = std::is_same_v<Value, float> || std::is_same_v<Value, std::optional<float>>;
+  constexpr bool flag = std::is_same_v<Value, std::optional<bool>>;
   std::string wanted = std::is_same_v<Value, Shape> ? "a shape such as 2x64"
+                       : flag                       ? "true or false"
                        : whole                      ? fmt::format("an integer from {} to 2^56", least)
                        : single                     ? "a number of 32 bits"
                                                     : "a number";
@@ -126,9 +135,18 @@ Table<StepRow> made(const StepRow*) {
        column("tokens", &StepRow::tokens), column("valid_tokens", &StepRow::valid_tokens),
        column("live_tokens", &StepRow::live_tokens, Presence::external_may_lack_value),
        column("seconds", &StepRow::seconds, Presence::external_may_leave_empty),
-       column("recording_seconds", &StepRow::recording_seconds, Presence::any_may_lack_column)},
+       column("recording_seconds", &StepRow::recording_seconds, Presence::any_may_lack_column),
+       column("updated", &StepRow::updated, Presence::external_alone)},
       {"step"},
       Complete::each_step};
+}
+
+Table<NormRow> made(const NormRow*) {
+  return {"norms.csv",
+          {column("step", &NormRow::step), column("call", &NormRow::call), column("norm", &NormRow::norm),
+           column("replayed", &NormRow::replayed), column("coefficient", &NormRow::coefficient)},
+          {"step", "call"},
+          Complete::unique};
 }
 
 Table<MicrobatchRow> made(const MicrobatchRow*) {
@@ -144,7 +162,7 @@ Table<MicrobatchRow> made(const MicrobatchRow*) {
 Table<TensorRow> made(const TensorRow*) {
   return {"tensors.csv",
           {column("step", &TensorRow::step, Presence::required, /*least=*/-1),
-           word_column("kind", &TensorRow::kind, {"gradient", "parameter", "copy", "moment1", "moment2"}),
+           word_column("kind", &TensorRow::kind, {"gradient", "applied", "parameter", "copy", "moment1", "moment2", "buffer"}),
            name_column("name", &TensorRow::name), column("stage", &TensorRow::stage), dtype_column(&TensorRow::dtype),
            column("shape", &TensorRow::shape), digest_column(&TensorRow::digest), column("l2", &TensorRow::l2),
            column("max_abs", &TensorRow::max_abs), column("nonzero", &TensorRow::nonzero),
@@ -246,6 +264,7 @@ const Table<Row>& table_of() {
   return table;
 }
 template const Table<StepRow>& table_of<StepRow>();
+template const Table<NormRow>& table_of<NormRow>();
 template const Table<MicrobatchRow>& table_of<MicrobatchRow>();
 template const Table<TensorRow>& table_of<TensorRow>();
 template const Table<BoundaryRow>& table_of<BoundaryRow>();

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "record/digest.hpp"
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -186,6 +187,12 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
   if (keys.has_value("clip_epsilon")) manifest.clip_epsilon = keys.number("clip_epsilon");
   if (!(manifest.clip_epsilon >= 0)) keys.fail("clip_epsilon", "is negative");
+  if (keys.has_value("norms_from")) {
+    if (manifest.traits.own) keys.fail("norms_from", "is allowed only in an external record");
+    const JsonKeys from = keys.object("norms_from");
+    manifest.norms_from = NormsFrom{from.text("run_id"), from.integer("rank", 0, most_ranks - 1), from.text("digest")};
+    if (!is_digest(manifest.norms_from->digest)) from.fail("digest", "is no digest of 32 lower-case hex digits");
+  }
   if (!manifest.traits.own) return;
   if (manifest.norm_order != "canonical")
     keys.fail("norm_order", "is 'per_rank', which is allowed only in an external record");

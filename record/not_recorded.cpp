@@ -2,6 +2,7 @@
 #include "record/not_recorded.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "record/json_keys.hpp"
 
@@ -10,7 +11,8 @@ namespace plumbline {
 const std::vector<std::string>& kinds_of_rows() {
   static const std::vector<std::string> kinds = {"sends",   "receives", "boundaries", "actions", "schedule",
                                                  "waits",   "losses",   "gradients",  "norm",    "parameters",
-                                                 "moments", "rates",    "inputs",     "labels"};
+                                                 "moments", "rates",    "inputs",     "labels",
+                                                 "applied", "buffers"};
   return kinds;
 }
 
@@ -19,8 +21,10 @@ std::vector<NotRecorded> read_not_recorded(const JsonKeys& keys) {
   constexpr std::size_t most_characters = 400;
   if (!keys.has("not_recorded")) return list;
   for (const JsonKeys& entry : keys.objects("not_recorded")) {
-    entry.refuse_unknown({"what", "why"});
-    list.push_back({entry.word("what", kinds_of_rows()), entry.text("why").substr(0, most_characters)});
+    entry.refuse_unknown({"what", "why", "from_step"});
+    NotRecorded read{entry.word("what", kinds_of_rows()), entry.text("why").substr(0, most_characters)};
+    if (entry.has_value("from_step")) read.from_step = entry.integer("from_step", 0);
+    list.push_back(std::move(read));
   }
   return list;
 }

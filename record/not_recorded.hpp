@@ -3,6 +3,8 @@
 // exit.json.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +15,13 @@ class JsonKeys;
 struct NotRecorded {
   std::string what;  ///< one of kinds_of_rows()
   std::string why;   ///< for people: "torch 2.16.0 has no PipelineStage.get_fwd_recv_ops"
+  std::optional<std::int64_t> from_step = {};  ///< the first step without it; nullopt: all steps
 
   friend bool operator==(const NotRecorded&, const NotRecorded&) = default;
 };
 
 /// Valid values of `what`: sends, receives, boundaries, actions, schedule, waits, losses, gradients, norm, parameters,
-/// moments, rates, inputs, labels.
+/// moments, rates, inputs, labels, applied, buffers.
 const std::vector<std::string>& kinds_of_rows();
 
 /// Empty if the key is absent. Throws InputError naming file and key.

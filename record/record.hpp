@@ -39,6 +39,13 @@ struct ResumedFrom {
   std::int64_t step = 0;
 };
 
+/// The record whose norms a run clipped by in place of its own.
+struct NormsFrom {
+  std::string run_id;
+  std::int64_t rank = 0;  ///< whose norms.csv was replayed
+  std::string digest;     ///< XXH3-128 of that file's bytes
+};
+
 /// When the evaluation loss is computed, and on how much held-out data.
 struct EvaluationPlan {
   std::int64_t every = 0;  ///< interval in steps; 0: only after the last step
@@ -81,6 +88,7 @@ struct Manifest {
   std::optional<double> clip_norm;
   std::string norm_order = "canonical";  ///< canonical | per_rank: squares are summed on each rank, then over ranks
   double clip_epsilon = 0;               ///< clip coefficient = limit / (norm + clip_epsilon)
+  std::optional<NormsFrom> norms_from;   ///< set if another record's norms were replayed
   std::optional<LearningRateSchedule> learning_rate_schedule;  ///< optional in external records and in schema 1
   std::optional<EvaluationPlan> evaluation;                    ///< nullopt: the run evaluates nothing
   std::optional<Mesh> mesh;  ///< set if the record describes one pipeline of several; world_size is that pipeline's
@@ -124,6 +132,7 @@ struct RowsBefore {
 struct RankRecord {
   std::int64_t rank = 0;
   std::vector<StepRow> steps;
+  std::vector<NormRow> norms;  ///< only of external records
   std::vector<MicrobatchRow> microbatches;
   std::vector<TensorRow> tensors;
   std::vector<BoundaryRow> boundaries;

@@ -32,7 +32,7 @@ std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::option
 /// Calls `visit` with each member of RankRecord that is a table with steps.
 template <typename Visit>
 void for_each_table(Visit visit) {
-  visit(&RankRecord::steps), visit(&RankRecord::microbatches), visit(&RankRecord::tensors);
+  visit(&RankRecord::steps), visit(&RankRecord::norms), visit(&RankRecord::microbatches), visit(&RankRecord::tensors);
   visit(&RankRecord::boundaries), visit(&RankRecord::actions), visit(&RankRecord::memory);
   visit(&RankRecord::traffic), visit(&RankRecord::gpu_memory), visit(&RankRecord::evaluation);
 }
@@ -44,6 +44,7 @@ class RankStream {
                rank.rank,       rank.exit && rank.exit->status == "ok",
                rows_parsed,     dumps_were_removed(record.path)} {
     const Manifest& manifest = record.manifest;
+    if (manifest.traits.may_lack) open<NormRow>(rank);
     open<StepRow>(rank), open<MicrobatchRow>(rank), open<TensorRow>(rank), open<BoundaryRow>(rank);
     open<ActionRow>(rank), open<MemoryRow>(rank), open<SavedRow>(rank);
     of<SavedRow>()->take(0, rank.saved);
@@ -71,6 +72,7 @@ class RankStream {
     for_each_table([&]<typename Row>(std::vector<Row> RankRecord::*rows) {
       if (auto& table = of<Row>()) table->take(step, rank.*rows);
     });
+    if (rank.norms.size() == 1 && rank.steps.size() == 1) take_norm(rank.norms.front(), rank.steps.front());
     if (step >= 0) require_dump(step);
   }
 
@@ -90,6 +92,16 @@ class RankStream {
     if (table.cut_off()) rank.cut_off.push_back(table.file());
   }
 
+  /// The only clipping call of a step, which its row in steps.csv repeats.
+  void take_norm(const NormRow& call, StepRow& row) const {
+    if (!row.gradient_norm || !same_bits(*row.gradient_norm, call.norm) || !row.clip_coefficient ||
+        !same_bits(*row.clip_coefficient, call.coefficient))
+      place_.fail("norms.csv", 0, row.step,
+                  fmt::format("its norm {} and coefficient {} of step {} are not those in steps.csv", to_text(call.norm),
+                              to_text(call.coefficient), row.step));
+    row.replayed_norm = call.replayed;
+  }
+
   void require_dump(std::int64_t step) const {
     const Manifest& manifest = place_.manifest;
     if (place_.dumps_removed || !place_.complete || manifest.level != RecordLevel::dump ||
@@ -104,7 +116,7 @@ class RankStream {
   }
 
   RankPlace place_;
-  std::tuple<Table<StepRow>, Table<MicrobatchRow>, Table<TensorRow>, Table<BoundaryRow>, Table<ActionRow>,
+  std::tuple<Table<StepRow>, Table<NormRow>, Table<MicrobatchRow>, Table<TensorRow>, Table<BoundaryRow>, Table<ActionRow>,
              Table<MemoryRow>, Table<SavedRow>, Table<TrafficRow>, Table<GpuMemoryRow>, Table<EvaluationRow>>
       tables_;
 };
@@ -270,7 +282,7 @@ class RecordStream::Reader {
       std::vector<TensorRow> tensors = std::move(rank.tensors);
       rank.tensors.clear();
       drop_all(rank);
-      std::erase_if(tensors, [](const TensorRow& row) { return row.kind == "gradient"; });
+      std::erase_if(tensors, [](const TensorRow& row) { return row.kind == "gradient" || row.kind == "applied"; });
       for (TensorRow& row : tensors) row.step = start;
       rank.left_out.tensors -= tensors.size();
       rank.tensors = std::move(tensors);

@@ -64,6 +64,7 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "actions.csv")
     return rows_if(!manifest.traits.may_lack && std::ranges::count(manifest.stages, rank, &StageEntry::rank) > 0);
   if (file == "traffic.csv") return manifest.traits.may_lack ? Demand::none : rows_if(has_peer(manifest, rank));
+  if (file == "norms.csv") return Demand::none;
   // Optional here: only the memory check needs it, and reports its absence.
   if (file == "gpu_memory.csv") return Demand::none;
   if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;

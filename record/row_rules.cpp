@@ -77,6 +77,12 @@ std::optional<BadCell> bad_cell(const StepRow& row, const Manifest& manifest, st
   return rules.bad();
 }
 
+std::optional<BadCell> bad_cell(const NormRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step / manifest.every, manifest);
+  return rules.bad();
+}
+
 std::optional<BadCell> bad_cell(const MicrobatchRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
   Rules rules;
   rules.step(row.step, manifest);
@@ -109,9 +115,10 @@ std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, 
   Rules rules;
   rules.step(row.step, manifest);
   // A resumed run also starts with moments.
-  const bool parameter = row.kind == "parameter" || row.kind == "copy";
-  const bool at_start = parameter || (manifest.first_step > 0 && row.kind != "gradient");
-  rules.demand(row.step >= 0 || at_start, "step", "is the start, where only parameters are listed");
+  const bool parameter = row.kind == "parameter" || row.kind == "copy" || row.kind == "buffer";
+  const bool moment = row.kind == "moment1" || row.kind == "moment2";
+  const bool at_start = parameter || (manifest.first_step > 0 && moment);
+  rules.demand(row.step >= 0 || at_start, "step", "is the start, where only parameters and buffers are listed");
   rules.stage(row.stage, manifest, rank);
   const auto size = size_of(row.shape);
   rules.demand(size.has_value(), "shape", "has more than 2^56 elements");

@@ -17,6 +17,7 @@ struct BadCell {
   std::string why;  ///< "is not a step of this run, which has 0 to 2"
 };
 std::optional<BadCell> bad_cell(const StepRow& row, const Manifest& manifest, std::int64_t rank);
+std::optional<BadCell> bad_cell(const NormRow& row, const Manifest& manifest, std::int64_t rank);
 std::optional<BadCell> bad_cell(const MicrobatchRow& row, const Manifest& manifest, std::int64_t rank);
 std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, std::int64_t rank);
 std::optional<BadCell> bad_cell(const BoundaryRow& row, const Manifest& manifest, std::int64_t rank);

@@ -24,6 +24,18 @@ struct StepRow {
   std::optional<std::int64_t> live_tokens;
   std::optional<double> seconds;
   std::optional<double> recording_seconds = {};  ///< part of `seconds` spent in recording
+  /// Not in the file: the norm that norms.csv says the gradients were clipped by in place of gradient_norm.
+  std::optional<double> replayed_norm = {};
+  std::optional<bool> updated = {};  ///< external records: whether an optimizer of this rank stepped; nullopt: unknown
+};
+
+/// norms.csv of an external record: a clipping call. `step` counts recorded steps; rows of other steps are not read.
+struct NormRow {
+  std::int64_t step = 0;
+  std::int64_t call = 0;
+  double norm = 0;                 ///< the trainer's own
+  std::optional<double> replayed;  ///< another record's, by which the gradients were clipped instead
+  double coefficient = 1;          ///< that acted
 };
 
 struct MicrobatchRow {
@@ -37,7 +49,8 @@ struct MicrobatchRow {
   std::string data_digest;  ///< empty if the rank sees neither ids nor labels
 };
 
-/// kind: gradient | parameter | moment1 | moment2. Step -1 holds the initial parameters.
+/// kind: gradient | applied | parameter | copy | moment1 | moment2 | buffer. Step -1 holds the initial parameters and
+/// buffers.
 struct TensorRow {
   std::int64_t step = 0;
   std::string kind;

@@ -129,6 +129,12 @@ class TableStream {
 
   void parse() {
     Row row = read_row();
+    if constexpr (std::is_same_v<Row, NormRow>) {  // its steps are the run's
+      const std::int64_t every = rank_.manifest.every;
+      for (; row.step % every != 0; row = read_row())
+        if (!csv_->next(cells_)) return;
+      row.step /= every;
+    }
     ++rank_.rows_parsed;
     if (const auto wrong = keys_->accept(step_of(row), number_of(row), [&] { return key_text(row); }))
       rank_.fail(file(), cells_.line, keys_->step() ? keys_->step() : step_of(row), *wrong);

@@ -70,6 +70,16 @@ struct Unrecorded {
   friend bool operator==(const Unrecorded&, const Unrecorded&) = default;
 };
 
+/// A part of a claim that no case holds without, and that was not compared.
+struct Missing {
+  std::string claim;                      ///< data, loss, gradients, parameters or buffers
+  std::optional<std::int64_t> from_step;  ///< the first step that was not compared; nullopt: none was
+  std::string why;                        ///< with what to do
+  bool accepted = false;                  ///< by the user: it keeps no case from holding
+
+  friend bool operator==(const Missing&, const Missing&) = default;
+};
+
 struct CellVerdict {
   std::string id;  ///< folder name of the case's record, "stories260k-adamw-1f1b-w4"
   std::string run, model, schedule, optimizer;
@@ -84,14 +94,17 @@ struct CellVerdict {
   Json request = nullptr;   ///< request.json; null if the run was not requested by a sweep
   Json versions = nullptr;  ///< `versions` of the candidate's manifest, with device and transport
   std::vector<Unrecorded> not_recorded;
-  /// The step from whose gradient norm on values were compared within a few percent only, because clip coefficients
-  /// differ as roundings do; nullopt: all bits were compared.
+  std::vector<Missing> missing;
+  /// The step whose clip coefficients differ as roundings of a norm do: nothing of its update and of later steps was
+  /// compared. nullopt: there is none.
   std::optional<std::int64_t> norm_diverged_at;
   std::vector<CheckResult> checks;
   std::optional<Finding> first_divergence;  ///< the earliest over all checks
   std::optional<SecondRun> second_run;      ///< of a failed case
   std::optional<ValueFindings> values;      ///< of a failed case with dumps
 
+  /// True if nothing differs, and the case does not hold because something was not compared.
+  bool incomplete() const;
   /// True if the case failed and the second run held. It still counts as failed.
   bool unstable() const { return !holds && second_run && second_run->outcome == SecondRun::Outcome::holds; }
 };
@@ -121,7 +134,7 @@ struct Verdict {
   std::string name, started;
   ComparisonMode comparison_mode = ComparisonMode::bits;
   Selection selection;
-  Counts counts;               ///< cells, cells_holding, cells_unstable, cells_not_run, checks, checks_<outcome>
+  Counts counts;  ///< cells, cells_holding, cells_incomplete, cells_unstable, cells_not_run, checks, checks_<outcome>
   Counts compared, inspected;  ///< sums over references and cells
   Json harness = nullptr;      ///< version and commit of the judge
   Json machine;                ///< from the reference's manifest: machine, versions, environment
@@ -131,6 +144,15 @@ struct Verdict {
   std::vector<std::string>
       not_applicable;  ///< cases of the matrix that their schedule does not support, with the reason
 };
+
+/// "gradients and parameters were not compared from step 5 on: <why>", a part for each reason. `accepted`: of those that
+/// the user accepts, else of the others. Empty if there are none.
+std::string missing_words(const std::vector<Missing>& missing, bool accepted);
+/// "--accept-missing gradients,parameters": what would accept all that is missing.
+std::string accepting_option(const std::vector<Missing>& missing);
+
+/// True if no check keeps the case from holding, and all that is missing was accepted.
+bool holds_in_all(const CellVerdict& cell);
 
 /// Computes counts, compared and inspected from references and cases. Failed checks count, too.
 void sum_up(Verdict& verdict);

@@ -127,6 +127,13 @@ void list_keys(A<Unrecorded> auto& unrecorded, auto& keys) {
   keys("torch", unrecorded.torch);
 }
 
+void list_keys(A<Missing> auto& missing, auto& keys) {
+  keys("claim", missing.claim);
+  keys.count("from_step", missing.from_step);
+  keys("why", missing.why);
+  keys("accepted", missing.accepted);
+}
+
 void list_keys(A<CellVerdict> auto& cell, auto& keys) {
   keys("id", cell.id);
   keys("run", cell.run);
@@ -139,6 +146,8 @@ void list_keys(A<CellVerdict> auto& cell, auto& keys) {
   keys("variant", cell.variant, Since::second);
   keys("reference", cell.reference, Since::second);
   keys("holds", cell.holds);
+  keys.written_alone("incomplete", cell.incomplete());
+  keys("missing", cell.missing, Since::later);
   keys.written_alone("unstable", cell.unstable());
   keys("second_run", cell.second_run, Since::second);
   keys("values", cell.values, Since::later);

@@ -60,10 +60,9 @@ std::string claim_of_holding(const Verdict& verdict) {
         "{}: {}.{}",
         verdict.comparison_mode == ComparisonMode::calibrated
             ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not compared"
-        : up_to_norm_words(verdict).empty()
+        : accepted_words(verdict).empty()
             ? "Every pipeline run computed the same bits as the single device, in everything that was required"
-            : "Every pipeline run computed the same bits as the single device up to where clip coefficients differ as "
-              "roundings of a norm do; later values are close, and their bits were not compared",
+            : "Every pipeline run computed the same bits as the single device, as far as they were compared",
         cells, of_all);
   }
   const auto holding = holding_checks(verdict);
@@ -93,24 +92,29 @@ std::string not_recorded_words(const Verdict& verdict) {
   return join(parts, ", ");
 }
 
-std::string up_to_norm_words(const Verdict& verdict) {
-  std::optional<std::int64_t> earliest;
-  std::int64_t cells = 0;
+bool is_incomplete(const Verdict& verdict) {
+  return !verdict.holds && verdict.not_run.empty() && !verdict.cells.empty() &&
+         std::ranges::all_of(verdict.cells, [](const CellVerdict& cell) { return cell.holds || cell.incomplete(); }) &&
+         std::ranges::any_of(verdict.cells, &CellVerdict::incomplete);
+}
+
+std::string accepted_words(const Verdict& verdict) {
+  std::vector<std::string> claims;
   for (const auto& cell : verdict.cells) {
-    if (!cell.norm_diverged_at) continue;
-    ++cells;
-    earliest = std::min(*cell.norm_diverged_at, earliest.value_or(*cell.norm_diverged_at));
+    for (const auto& missing : cell.missing) {
+      const bool known = std::ranges::find(claims, missing.claim) != claims.end();
+      if (missing.accepted && !known) claims.push_back(missing.claim);
+    }
   }
-  if (!earliest) return "";
-  if (std::ssize(verdict.cells) == 1) return fmt::format("in bits up to the norm of step {}", *earliest);
-  return fmt::format("{} in bits up to a norm only, from step {} on", count_text(cells, "case"), *earliest);
+  return claims.empty() ? "" : fmt::format("not compared in full, as accepted: {}", join(claims, ", "));
 }
 
 std::string verdict_word(const Verdict& verdict) {
-  if (!verdict.holds) return "Does not hold";
-  const std::string bits = up_to_norm_words(verdict), missing = not_recorded_words(verdict);
-  return std::string(verdict.selection.partial() ? "Holds in part" : "Holds") + (bits.empty() ? "" : ", " + bits) +
-         (missing.empty() ? "" : ", but " + missing);
+  if (!verdict.holds) return is_incomplete(verdict) ? "Incomplete" : "Does not hold";
+  std::string word = verdict.selection.partial() ? "Holds in part" : "Holds";
+  const std::string accepted = accepted_words(verdict), missing = not_recorded_words(verdict);
+  if (!accepted.empty()) word += ", " + accepted;
+  return word + (missing.empty() ? "" : ", but " + missing);
 }
 
 std::string headline(const Verdict& verdict) {
@@ -129,6 +133,8 @@ std::string headline(const Verdict& verdict) {
   if (!verdict.holds) text += holding == 1 || cells == 1 ? " holds" : " hold";  // failing cases are not counted here
   if (cells < all) text += fmt::format(", of {} in the sweep", grouped(all));
   if (!verdict.selection.checks.empty()) text += fmt::format(", {} of {}", grouped(asked), count_text(checks, "check"));
+  const auto incomplete = std::ranges::count_if(verdict.cells, &CellVerdict::incomplete);
+  if (incomplete > 0) text += fmt::format(", {} incomplete", grouped(incomplete));
   if (unstable > 0) text += fmt::format(", {} unstable", grouped(unstable));
   if (!verdict.not_run.empty()) text += fmt::format(", {} not run", grouped(std::ssize(verdict.not_run)));
   if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
@@ -151,7 +157,15 @@ std::string claim(const Verdict& verdict) {
            (missing.empty() ? ""
                             : fmt::format(" Checks of what the recorder could not see were not judged: {}.", missing));
   const auto cells = std::ssize(verdict.cells);
-  const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
+  const auto failing = std::ranges::count_if(
+      verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
+  if (is_incomplete(verdict)) {
+    const auto incomplete = std::ranges::count_if(verdict.cells, &CellVerdict::incomplete);
+    const auto first = std::ranges::find_if(verdict.cells, &CellVerdict::incomplete);
+    return fmt::format("Nothing differs in what was compared, but {} {} not compared in full: {}.",
+                       count_text(incomplete, "case"), incomplete == 1 ? "was" : "were",
+                       missing_words(first->missing, false));
+  }
   if (failing > 0) {
     return fmt::format("{} of {} {} not hold; the first divergence of each is below.", count_text(failing, "case"),
                        grouped(cells), failing == 1 ? "does" : "do");

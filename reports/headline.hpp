@@ -15,11 +15,14 @@ namespace plumbline {
 /// if their reasons name it. Empty if they saw everything.
 std::string not_recorded_words(const Verdict& verdict);
 
-/// "in bits up to the norm of step 1", where clip coefficients differ as roundings do; empty if all bits were compared.
-std::string up_to_norm_words(const Verdict& verdict);
+/// True if the verdict does not hold only because cases were not compared in full.
+bool is_incomplete(const Verdict& verdict);
 
-/// "Holds", "Holds in part" for a selection that holds, "Does not hold"; for one that holds and lacks rows "Holds, but
-/// receives were not recorded (torch 2.16.0)".
+/// "not compared in full, as accepted: gradients"; empty if nothing was accepted.
+std::string accepted_words(const Verdict& verdict);
+
+/// "Holds", "Holds in part" for a selection that holds, "Incomplete", "Does not hold"; for one that holds and lacks rows
+/// "Holds, but receives were not recorded (torch 2.16.0)".
 std::string verdict_word(const Verdict& verdict);
 
 /// "Holds: 123 of 123 cases", "Holds in part: 3 of 123 cases", "Does not hold: 2 of 4 cases hold, 1 unstable, 1 not

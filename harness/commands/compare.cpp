@@ -11,6 +11,7 @@
 
 #include "command_line/command_line.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
@@ -95,7 +96,8 @@ std::vector<std::string> not_shown_of(const CellVerdict& cell) {
 }  // namespace
 
 CellVerdict compare_records(const fs::path& reference, const fs::path& candidate,
-                            const std::optional<fs::path>& calibration, const std::optional<fs::path>& request) {
+                            const std::optional<fs::path>& calibration, const std::optional<fs::path>& request,
+                            const std::vector<std::string>& accept_missing) {
   need_folder(reference, "reference");
   need_folder(candidate, "candidate");
   const auto pipelines = judging::pipelines_of(reference, candidate, std::nullopt);
@@ -104,7 +106,9 @@ CellVerdict compare_records(const fs::path& reference, const fs::path& candidate
   std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};
   if (calibration) words.insert(words.end(), {"--calibration", calibration->string()});
   if (request) words.insert(words.end(), {"--request", request->string()});
+  if (!accept_missing.empty()) words.insert(words.end(), {"--accept-missing", join(accept_missing, ",")});
   plan.command = shell_command(words);
+  plan.accept_missing = accept_missing;
   plan.calibration = calibration;
   if (request) plan.request = read_request(*request);
   // An unreadable record is bad input here, not a failed check.
@@ -114,8 +118,8 @@ CellVerdict compare_records(const fs::path& reference, const fs::path& candidate
 }
 
 Verdict comparison(const fs::path& reference, const fs::path& candidate, const std::optional<fs::path>& calibration,
-                   const std::optional<fs::path>& request) {
-  CellVerdict cell = compare_records(reference, candidate, calibration, request);
+                   const std::optional<fs::path>& request, const std::vector<std::string>& accept_missing) {
+  CellVerdict cell = compare_records(reference, candidate, calibration, request, accept_missing);
   if (request) cell.request = read_json(*request, most_by_hand);
   Verdict verdict;
   verdict.name = "compare";
@@ -139,6 +143,21 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   return verdict;
 }
 
+namespace {
+
+/// "HOLDS", "INCOMPLETE: <what was not compared, why, and what to do>" or "DOES NOT HOLD".
+std::string verdict_line(const CellVerdict& cell, const std::string& not_recorded) {
+  if (cell.incomplete())
+    return fmt::format("INCOMPLETE: nothing differs, but {}; or accept it with {}", missing_words(cell.missing, false),
+                       accepting_option(cell.missing));
+  const std::string but = not_recorded.empty() ? "" : (cell.holds ? ", but " : "; ") + not_recorded;
+  if (!cell.holds) return "DOES NOT HOLD" + but;
+  const std::string accepted = missing_words(cell.missing, true);
+  return "HOLDS" + (accepted.empty() ? "" : ", accepted although " + accepted) + but;
+}
+
+}  // namespace
+
 std::string comparison_text(const Verdict& verdict) {
   const CellVerdict& cell = verdict.cells.front();
   std::size_t widest = 0;
@@ -152,10 +171,7 @@ std::string comparison_text(const Verdict& verdict) {
     text += fmt::format("{:<{}}{:<15} {}{}\n", check.name, widest + 2, outcome, shown_only ? "(not required) " : "",
                         check.reason);
   }
-  text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
-  const std::string bits = up_to_norm_words(verdict), missing = not_recorded_words(verdict);
-  if (cell.holds && !bits.empty()) text += ", " + bits;
-  if (!missing.empty()) text += (cell.holds ? ", but " : "; ") + missing;
+  text += verdict_line(cell, not_recorded_words(verdict));
   if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + quantity(open, "check") + " not run or not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
@@ -194,8 +210,9 @@ void write_comparison(const fs::path& folder, const fs::path& reference, const f
 }
 
 int compare(const fs::path& reference, const fs::path& candidate, bool json, const std::optional<fs::path>& calibration,
-            const std::optional<fs::path>& request, const std::optional<fs::path>& page, const Json& harness) {
-  Verdict verdict = comparison(reference, candidate, calibration, request);
+            const std::optional<fs::path>& request, const std::optional<fs::path>& page, const Json& harness,
+            const std::vector<std::string>& accept_missing) {
+  Verdict verdict = comparison(reference, candidate, calibration, request, accept_missing);
   verdict.harness = harness;
   if (page) write_comparison(*page, reference, candidate, verdict);
   if (json)
@@ -210,6 +227,7 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
     fs::path reference, candidate;
     std::optional<fs::path> calibration, request, page;
     std::optional<std::int64_t> replica;
+    std::vector<std::string> accept_missing;
     bool json = false;
   };
   const auto given = std::make_shared<Given>();
@@ -228,16 +246,23 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
   command->add_option("--replica", given->replica,
                       "Which pipeline of each, where several trained in parallel (0, 1, ...); without it all are "
                       "judged and compared with each other");
+  command
+      ->add_option("--accept-missing", given->accept_missing,
+                   "Claims that need not be compared in full: data, loss, gradients, parameters, buffers. What was "
+                   "compared must not differ; the verdict names what was accepted")
+      ->type_name("CLAIM,...")
+      ->delimiter(',')
+      ->check(CLI::IsMember(claims_of_every_case()));
   command->add_flag("--json", given->json, "Print the verdict as JSON");
   command->add_option("--page", given->page, "Folder to create, with a report of the comparison")->type_name("DIR");
   command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
-                           {.zero = "holds", .one = "does not hold"}));
+                           {.zero = "holds", .one = "does not hold, or was not compared in full"}));
   return [given, harness] {
     const auto chosen = [&](const fs::path& folder) {
       return given->replica ? replica_folder(folder, given->replica) : folder;
     };
     return compare(chosen(given->reference), chosen(given->candidate), given->json, given->calibration, given->request,
-                   given->page, harness);
+                   given->page, harness, given->accept_missing);
   };
 }
 

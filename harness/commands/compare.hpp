@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "record/verdict.hpp"
 #include "support/json.hpp"
@@ -12,19 +13,20 @@
 namespace plumbline {
 
 /// Runs every check on the two. `request`: the candidate's request. With `calibration` values are compared within
-/// its limits instead of in bits. These runs have no plan, so what only a plan can require is informational:
-/// a check that could not run because a record of role external lacks optional parts, and data that cannot show
-/// every fault. Throws InputError naming folder, file and line when either is no record that can be read, and when the
+/// its limits instead of in bits. `accept_missing`: claims that need not be compared in full. These runs have no plan,
+/// so what only a plan can require is informational. Throws InputError naming folder, file and line when either is no record that can be read, and when the
 /// calibration is of another training, its shadow is not where it says, for a request that is none, or the candidate's
 /// values are not dumped.
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                             const std::optional<std::filesystem::path>& calibration = std::nullopt,
-                            const std::optional<std::filesystem::path>& request = std::nullopt);
+                            const std::optional<std::filesystem::path>& request = std::nullopt,
+                            const std::vector<std::string>& accept_missing = {});
 
 /// The same as the verdict of one case, with the gaps of the reference's data coverage.
 Verdict comparison(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                    const std::optional<std::filesystem::path>& calibration = std::nullopt,
-                   const std::optional<std::filesystem::path>& request = std::nullopt);
+                   const std::optional<std::filesystem::path>& request = std::nullopt,
+                   const std::vector<std::string>& accept_missing = {});
 
 /// A table for people: one line per check, the verdict, warnings, the first divergence and its size.
 std::string comparison_text(const Verdict& verdict);
@@ -35,7 +37,8 @@ std::string comparison_text(const CellVerdict& cell);
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
             const std::optional<std::filesystem::path>& calibration = std::nullopt,
             const std::optional<std::filesystem::path>& request = std::nullopt,
-            const std::optional<std::filesystem::path>& page = std::nullopt, const Json& harness = {});
+            const std::optional<std::filesystem::path>& page = std::nullopt, const Json& harness = {},
+            const std::vector<std::string>& accept_missing = {});
 
 /// The comparison as a sweep's folder of one case, with its report: `plumbline report` rewrites it. The two records
 /// are linked to, not copied. Throws InputError if the folder exists and is not empty.

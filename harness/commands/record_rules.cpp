@@ -15,18 +15,14 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string required_of(const judging::CheckDescriptor& check, bool external) {
-  std::string words = check.required == judging::Required::always        ? "required, always"
-                      : check.required == judging::Required::where_asked ? "required"
-                                                                         : "with the bench";
-  if (external && check.external_may_lack) words = "informational where a table is absent";
-  return words;
+  if (check.required == judging::Required::always) return "required, always";
+  if (check.of_every_case) return "required";
+  if (external) return "must not fail";
+  return check.required == judging::Required::where_asked ? "required" : "with the bench";
 }
 
-std::string behind_norm(const judging::CheckDescriptor& check) {
-  using judging::BehindNorm;
-  return check.behind_norm == BehindNorm::gradients ? "to the gradients"
-         : check.behind_norm == BehindNorm::nothing ? "to the update"
-                                                    : "all";
+std::string behind_diverged_norm(const judging::CheckDescriptor& check) {
+  return check.values == judging::Values::before_update ? "to the gradients" : "to the update";
 }
 
 /// Pads columns to the width of their widest entry.
@@ -61,8 +57,8 @@ void add_columns(std::string& text) {
 /// For each kind of rows the checks that cannot be run without it.
 void add_not_recorded(std::string& text) {
   text +=
-      "\nWhat its recorder may list as not recorded (not_recorded), and the checks that are then not run and not "
-      "required:\n";
+      "\nWhat its recorder may list as not recorded (not_recorded), and the checks that then compare what rows there "
+      "are, or are not run:\n";
   const auto names = [](const std::vector<std::string>& kinds, const std::string& kind) {
     return std::ranges::find(kinds, kind) != kinds.end();
   };
@@ -74,7 +70,7 @@ void add_not_recorded(std::string& text) {
       else if (names(check.needs_of_reference, kind))
         checks.push_back(check.name + " (of the reference)");
     }
-    text += "  " + kind + ": " + (checks.empty() ? "a part of conformance" : join(checks, ", ")) + "\n";
+    text += "  " + kind + ": " + (checks.empty() ? "a part of another check" : join(checks, ", ")) + "\n";
   }
 }
 
@@ -101,15 +97,15 @@ std::string rules_text() {
   for (const judging::CheckDescriptor& check : judging::all_checks()) {
     required.push_back(
         {check.name, check.make ? to_text(check.level) : "-", required_of(check, false), required_of(check, true)});
-    const bool values = check.behind_norm != judging::BehindNorm::all;
-    if (values) held.push_back({check.name, "within limits", behind_norm(check)});
+    if (check.values != judging::Values::none)
+      held.push_back({check.name, "within limits", behind_diverged_norm(check)});
   }
   std::string text = table_text(required) +
                      "\nWith --calibration these compare within its limits; the others stay exact:\n" +
                      table_text(held);
   text +=
-      "\nlevel: what both records must have.\nnorm per_rank: how far values are compared in bits where the two records "
-      "clip by coefficients that differ as roundings do.\n\nWhat a record of role external may lack, and is then "
+      "\nlevel: what both records must have.\nnorm per_rank: how far values of the first step are compared whose clip "
+      "coefficients differ by the rounding of a norm; nothing after it is.\n\nWhat a record of role external may lack, and is then "
       "reported as not inspected:\n  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the "
       "rows of actions.csv\n";
   add_columns<StepRow>(text);

@@ -10,12 +10,12 @@
 #include <string>
 #include <utility>
 
-#include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/gradient_factor.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/evidence/clipping.hpp"
 #include "harness/judge/limits/calibrated_mode.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -172,7 +172,7 @@ class CellJudge {
       as_asked_->step();
       if (evidence_) {
         StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
-        limit_after_diverged_coefficients(now);
+        note_diverged_coefficients(now);
         note_gradient_factor(now);
         show(now, *step <= evidence_->last_step());
         if (*step < 0) skip_after_different_start(now);
@@ -195,100 +195,35 @@ class CellJudge {
   }
 
   void show(const StepEvidence& now, bool of_the_run) {
-    std::optional<WithinDrift> drift;
-    if (const auto& diverged = evidence_->norm_diverged_at)
-      drift.emplace(evidence_->reference.manifest.dtype, now.step - *diverged, evidence_->reference.ranks);
     for (Running& running : checks_) {
       if (!of_the_run && !running.check->beyond_the_run) continue;
-      if (!is_behind_norm(*running.check, now.step)) {
-        guard(running, [&] { running.object->step(now); });
-        continue;
-      }
-      ValueComparison* const exact = std::exchange(evidence_->values, &*drift);
-      guard(running, [&] { running.object->step_behind_norm(now); });
-      evidence_->values = exact;
+      if (!is_behind_diverged_norm(*running.check, now.step)) guard(running, [&] { running.object->step(now); });
     }
   }
 
-  bool is_behind_norm(const CheckDescriptor& check, std::int64_t step) const {
-    if (!evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all) return false;
-    return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->norm_diverged_at
-                                                    : step > *evidence_->norm_diverged_at;
+  bool is_behind_diverged_norm(const CheckDescriptor& check, std::int64_t step) const {
+    if (!evidence_->norm_diverged_at || check.values == Values::none) return false;
+    return check.values == Values::of_update ? step >= *evidence_->norm_diverged_at
+                                             : step > *evidence_->norm_diverged_at;
   }
 
-  void limit_after_diverged_coefficients(const StepEvidence& now) {
-    if (!evidence_->norm_by_rank() || evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact())
-      return;
-    const StepRow theirs = clipping_of(now.reference_rows), mine = clipping_of(now.candidate_rows);
-    // Larger differences are no roundings: gradient_norm fails, and with it its consequences.
-    const auto near = [](const std::optional<double>& one, const std::optional<double>& other) {
-      return one != other && one && other && std::abs(*other / *one - 1) <= 2 * auditing::widest_norm_limit;
-    };
-    const bool other_coefficients = near(theirs.clip_coefficient, mine.clip_coefficient);
-    // The record computes the coefficient from the norm if the trainer does not give its own, which may round
-    // elsewhere.
-    const bool other_norms = near(theirs.gradient_norm, mine.gradient_norm) && theirs.clip_coefficient.value_or(1) < 1;
-    if (other_coefficients || ((other_norms || clipped_by_an_unrecorded_norm(now)) && other_bits_after(now)))
-      evidence_->norm_diverged_at = now.step;
-  }
-
-  /// The first row that has a coefficient.
-  static StepRow clipping_of(const RecordIndex& rows) {
-    for (const auto& placed : rows.steps()) {
-      if (placed.row->clip_coefficient) return *placed.row;
-    }
-    return {};
-  }
-
-  static bool other_bits_after(const StepEvidence& now) {
-    return std::ranges::any_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
-      const auto& theirs = now.reference_rows.tensors(placed.row->kind, placed.row->name);
-      return placed.row->kind != "gradient" && !theirs.empty() && theirs.front().row->digest != placed.row->digest;
-    });
-  }
-
-  /// True if both clip, and a record lacks the norm.
-  bool clips_by_an_unrecorded_norm() const {
-    const Manifest &theirs = evidence_->reference.manifest, &mine = evidence_->candidate.manifest;
-    return evidence_->norm_by_rank() && theirs.clip_norm && mine.clip_norm &&
-           !(theirs.recorded({"norm"}) && mine.recorded({"norm"}));
-  }
-
-  /// True if by their sizes the step's gradients were clipped, and each has a first moment, whose size would show
-  /// another coefficient than a rounded one.
-  bool clipped_by_an_unrecorded_norm(const StepEvidence& now) const {
-    if (!clips_by_an_unrecorded_norm()) return false;
-    const auto norm = auditing::norm_by_rows(evidence_->reference);
-    if (!norm || norm->norm * (1 + norm->limit) <= *evidence_->reference.manifest.clip_norm) return false;
-    return std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
-      return placed.row->kind == "gradient" && now.reference_rows.tensors("moment1", placed.row->name).empty();
-    });
-  }
-
-  /// Adds this to the result of a comparison of values.
-  void report_diverged_coefficients(const CheckDescriptor& check, CheckResult& result) const {
-    if (!evidence_ || !evidence_->norm_diverged_at || check.behind_norm == BehindNorm::all ||
-        result.outcome != Outcome::holds)
-      return;
-    const std::string step = std::to_string(*evidence_->norm_diverged_at);
-    result.reason += fmt::format(", up to the norm of step {}: there {} differ by the roundings of a norm {}", step,
-                                 clips_by_an_unrecorded_norm() ? "clip coefficients may" : "clip coefficients",
-                                 clips_by_an_unrecorded_norm() ? "that was not recorded" : "summed rank by rank");
-    result.not_shown.push_back(fmt::format(
-        "the bits of values after the norm of step {} (rates and norms stay exact, the sizes of {} steps are "
-        "compared within a few percent); gather the norm in canonical order to compare them",
-        step, WithinDrift::sizes_compared));
+  void note_diverged_coefficients(const StepEvidence& now) {
+    if (evidence_->norm_diverged_at || now.step < 0 || !evidence_->values->exact()) return;
+    if (coefficients_diverge(now)) evidence_->norm_diverged_at = now.step;
   }
 
   /// Adds what may explain other bits after an update whose coefficients are unknown.
   void name_unrecorded_norm(CheckResult& result) const {
-    if (result.name != "parameters" || !result.first_divergence || !evidence_ || evidence_->norm_diverged_at) return;
-    if (result.first_divergence->step < 0 || result.first_divergence->why != "the bits differ" ||
-        !clips_by_an_unrecorded_norm())
+    if ((result.name != "parameters" && result.name != "applied") || !result.first_divergence || !evidence_ ||
+        evidence_->norm_diverged_at)
       return;
+    const Manifest &theirs = evidence_->reference.manifest, &mine = evidence_->candidate.manifest;
+    const bool unknown = evidence_->norm_by_rank() && theirs.clip_norm && mine.clip_norm &&
+                         !(theirs.recorded({"norm"}) && mine.recorded({"norm"}));
+    if (!unknown || result.first_divergence->step < 0 || result.first_divergence->why != "the bits differ") return;
     const std::string words =
         "the gradients are clipped by a norm that was not recorded, whose roundings may explain this: call "
-        "record.gradients() before clipping, and then record.norm(total_norm)";
+        "record.gradients() before clipping, and clip by what record.norm(total_norm) returns";
     result.first_divergence->words += "; " + words;
     result.reason += "; " + words;
   }
@@ -360,7 +295,6 @@ class CellJudge {
     judged.push_back(std::move(completion));
     for (Running& running : checks_) {
       guard(running, [&] { running.ended = running.object->conclude(); });
-      report_diverged_coefficients(*running.check, running.ended->result);
       add_gradient_factor(running.ended->result);
       name_unrecorded_norm(running.ended->result);
       judged.push_back(std::move(*running.ended));

@@ -27,10 +27,8 @@ class CheckResultBuilder {
 
   /// Counts values compared with another record's or with one that the judge computed: what a headline may count.
   void compare(const std::string& what, std::int64_t count = 1) {
-    (inspects_only_ ? result_.inspected : result_.compared)[what] += count;
+    result_.compared[what] += count;
   }
-  /// From now on compare() counts as inspected: the values are compared too coarsely for a headline.
-  void inspect_only(bool on) { inspects_only_ = on; }
   /// Counts values that were only inspected: sizes, forms, the reference's own rows.
   void inspect(const std::string& what, std::int64_t count = 1) { result_.inspected[what] += count; }
   /// Counts items that both runs have: as compared for the candidate, as inspected for the reference.
@@ -84,7 +82,6 @@ class CheckResultBuilder {
       items_;  ///< differing items in the group and step of the first divergence
   std::vector<std::string> left_out_;
   std::string not_recorded_;
-  bool inspects_only_ = false;
   std::optional<Measured> nearest_;  ///< the measured value with the largest margin
   std::int64_t measured_ = 0, warned_ = 0;
 };

@@ -37,12 +37,18 @@ bool asked_for(const CellPlan& plan, const std::string& check) {
   return plan.checks.empty() || std::ranges::find(plan.checks, check) != plan.checks.end();
 }
 
-Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
+bool accepted(const CellPlan& plan, const std::string& claim) {
+  return std::ranges::find(plan.accept_missing, claim) != plan.accept_missing.end();
+}
+
+Requirement requirement_of(const CellPlan& plan, const CheckResult& result, bool own) {
   if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
-  const Required required = check_of(result.name).required;
-  if (required == Required::always) return Requirement::required;
+  const CheckDescriptor& check = check_of(result.name);
+  if (check.required == Required::always) return Requirement::required;
   if (!asked_for(plan, result.name)) return Requirement::informational;
-  return required == Required::on_bench_alone && !plan.bench ? Requirement::informational : Requirement::required;
+  if (check.of_every_case) return accepted(plan, result.name) ? Requirement::informational : Requirement::required;
+  if (check.required == Required::on_bench_alone && !plan.bench) return Requirement::informational;
+  return own || result.outcome == Outcome::not_triggered ? Requirement::required : Requirement::informational;
 }
 
 std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,
@@ -51,7 +57,7 @@ std::string why_not_recorded(const CheckDescriptor& check, const Manifest& refer
   const auto look = [&](const Manifest& manifest, bool of_reference) {
     std::vector<std::pair<std::string, std::vector<std::string>>> unseen;  // kinds by the reason that each has first
     std::set<std::string> seen;
-    for (const auto& [what, why] : manifest.not_recorded) {
+    for (const auto& [what, why, from_step] : manifest.not_recorded) {
       const auto named = [&kind = what](const std::vector<std::string>& kinds) {
         return std::ranges::find(kinds, kind) != kinds.end();
       };
@@ -70,10 +76,6 @@ std::string why_not_recorded(const CheckDescriptor& check, const Manifest& refer
   look(candidate, false);
   look(reference, true);
   return join(sentences, "; ");
-}
-
-bool lacks_what_externals_may(const CheckResult& result) {
-  return result.outcome == Outcome::not_run && check_of(result.name).external_may_lack;
 }
 
 }  // namespace plumbline::judging

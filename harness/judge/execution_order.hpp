@@ -13,7 +13,7 @@ namespace plumbline::judging {
 enum class OrderGroup : std::int8_t { structure, run, off_path, end };
 
 /// Phases of a step, in order.
-enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, learning_rate, update, evaluation };
+enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, applied, learning_rate, update, evaluation };
 
 /// Phases of a microbatch, in order.
 enum class MicrobatchPart : std::int8_t { data, forward, loss, backward };
@@ -24,7 +24,7 @@ enum class BoundaryEnd : std::int8_t { sent, received };
 enum class NormPart : std::int8_t { norm, clip_coefficient };
 
 /// Results of the optimiser, in the order of comparison.
-enum class StateKind : std::int8_t { parameter, copy, moment1, moment2 };
+enum class StateKind : std::int8_t { parameter, copy, moment1, moment2, buffer };
 
 /// Faults of runs and records as a whole, in the order of inspection.
 enum class Structure : std::int8_t {

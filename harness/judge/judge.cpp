@@ -9,6 +9,7 @@
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/missing.hpp"
 #include "harness/judge/replicas.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
@@ -42,19 +43,10 @@ std::string optimizer_of(const RecordReading& reading) {
   return name != found->end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-bool may_lack(const RecordReading& reading) {
-  return reading.record() && reading.record()->manifest.traits.may_lack;
-}
-
-/// If two records are comparable, missing parts that external records may lack are not required.
-void relax_external_requirements(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
-  if (!may_lack(reference) && !may_lack(candidate)) return;
-  const bool comparable = std::ranges::none_of(verdict.checks, [](const CheckResult& check) {
-    return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
-  });
-  for (auto& check : verdict.checks) {
-    if (comparable && lacks_what_externals_may(check)) check.requirement = Requirement::informational;
-  }
+/// Our own trainers' records at level full lack nothing.
+bool is_own_and_full(const RecordReading& reading) {
+  return reading.record() && reading.record()->manifest.traits.own &&
+         reading.record()->manifest.level >= RecordLevel::full;
 }
 
 /// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)". Empty if all is
@@ -101,35 +93,14 @@ void name_step_of_run(std::int64_t every, Finding& divergence) {
 }
 
 void add_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
-  for (const auto& [what, why] : manifest.not_recorded)
-    verdict.not_recorded.push_back({whose, what, why, manifest.version_of("torch")});
-}
-
-/// A check without the rows that a recorder could not see is not required; the headline names what is missing.
-void mark_checks_without_records(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
-  add_not_recorded("reference", reference, verdict);
-  add_not_recorded("candidate", candidate, verdict);
-  for (auto& check : verdict.checks) {
-    if (check.outcome == Outcome::not_run && check.requirement == Requirement::required &&
-        !why_not_recorded(check_of(check.name), reference, candidate, true).empty())
-      check.requirement = Requirement::informational;
-  }
-}
-
-/// If neither record has gradients, the headline says so, as for other rows that a recorder could not see.
-void report_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict) {
-  const bool none = std::ranges::any_of(verdict.checks, [](const CheckResult& check) {
-    return check.name == "gradients" && check.outcome == Outcome::not_applicable;
-  });
-  if (!none) return;
-  for (const char* whose : {"reference", "candidate"})
-    verdict.not_recorded.push_back({whose, "gradients", no_gradient_compared, candidate.version_of("torch")});
+  for (const NotRecorded& entry : manifest.not_recorded)
+    verdict.not_recorded.push_back({whose, entry.what, entry.why, manifest.version_of("torch")});
 }
 
 /// Reports steps that were not recorded, and what the recorder could not see.
 void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
-  for (const auto& [what, why] : manifest.not_recorded)
+  for (const auto& [what, why, from_step] : manifest.not_recorded)
     left_out.push_back(fmt::format("{}, which the recorder could not see: {}", what, why));
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
@@ -187,8 +158,10 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   const bool values_removed = dumps_were_removed(reference.path()) || dumps_were_removed(candidate.path());
   std::optional<ExecutionPoint> earliest;
   auto checks = judge_checks(plan, reference, candidate, repeated);
+  // A run without a readable record is required in all, too: completion says why.
+  const bool own = (!reference.record() || is_own_and_full(reference)) && (!candidate.record() || is_own_and_full(candidate));
   for (auto& judged : checks.results) {
-    judged.result.requirement = requirement_of(plan, judged.result);
+    judged.result.requirement = requirement_of(plan, judged.result, own);
     const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
     if (tables_alone && judged.result.outcome == Outcome::not_run)
       judged.result.requirement = Requirement::informational;
@@ -201,20 +174,17 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   verdict.norm_diverged_at = checks.norm_diverged_at;
   name_other_machines(reference, candidate, verdict);
   add_notes(reference, candidate, verdict);
-  relax_external_requirements(reference, candidate, verdict);
   if (reference.record() && candidate.record()) {
-    mark_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
-    report_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
+    const Manifest &theirs = reference.record()->manifest, &mine = candidate.record()->manifest;
+    add_not_recorded("reference", theirs, verdict);
+    add_not_recorded("candidate", mine, verdict);
+    verdict.missing = missing_claims(plan, verdict.checks, theirs, mine, verdict.norm_diverged_at);
+    report_keys_not_judged(theirs, mine, verdict);
   }
-  if (candidate.record()) report_gradients_not_compared(candidate.record()->manifest, verdict);
   if (candidate.record()) report_skipped_parts(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
-  verdict.holds = all_required_hold(verdict);
-  return {std::move(verdict), earliest};
-}
-
-bool judging::all_required_hold(const CellVerdict& verdict) {
-  return std::ranges::none_of(verdict.checks, is_blocking);
+  verdict.holds = holds_in_all(verdict);
+  return {std::move(verdict), earliest, own};
 }
 
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,
@@ -231,6 +201,16 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {
   const CheckDescriptor& found = check_of(check);
   return found.not_applicable ? found.not_applicable(plan, candidate) : std::nullopt;
+}
+
+const std::vector<std::string>& claims_of_every_case() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const auto& check : all_checks())
+      if (check.of_every_case) list.push_back(check.name);
+    return list;
+  }();
+  return names;
 }
 
 const std::vector<std::string>& check_names() {

@@ -161,12 +161,12 @@ LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPip
 CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, LocatedResult replicas) {
   CellVerdict whole = judged.front().verdict;
   whole.replicas = std::ssize(judged);
-  replicas.result.requirement = requirement_of(plan, replicas.result);
+  replicas.result.requirement = requirement_of(plan, replicas.result, judged.front().own);
   std::optional<ExecutionPoint> earliest = replicas.point;
   whole.first_divergence = replicas.result.first_divergence;
   for (std::size_t number = judged.size();
        number-- > 0;) {  // at one point the lowest number, and the comparison with the reference
-    const auto& [verdict, point] = judged[number];
+    const auto& [verdict, point, own] = judged[number];
     if (!verdict.first_divergence || (earliest && point && *earliest < *point)) continue;
     earliest = point;
     whole.first_divergence = verdict.first_divergence;
@@ -176,6 +176,8 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     for (const auto& unrecorded : one.verdict.not_recorded)
       if (std::ranges::find(whole.not_recorded, unrecorded) == whole.not_recorded.end())
         whole.not_recorded.push_back(unrecorded);
+    for (const auto& missing : one.verdict.missing)
+      if (std::ranges::find(whole.missing, missing) == whole.missing.end()) whole.missing.push_back(missing);
     const auto& diverged = one.verdict.norm_diverged_at;
     if (diverged) whole.norm_diverged_at = std::min(*diverged, whole.norm_diverged_at.value_or(*diverged));
   }
@@ -188,7 +190,7 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     for (const auto& one : judged) of_replicas.push_back(&one.verdict.checks[i]);
     whole.checks[i] = OneCheck(std::move(of_replicas)).together();
   }
-  whole.holds = all_required_hold(whole);
+  whole.holds = holds_in_all(whole);
   return whole;
 }
 

@@ -18,6 +18,7 @@ namespace plumbline::judging {
 struct JudgedCell {
   CellVerdict verdict;
   std::optional<ExecutionPoint> earliest;  ///< point of its first divergence
+  bool own = false;                        ///< as requirement_of() needs it
 };
 
 /// Reads all records once, in step with each other, from their current positions at the beginning. `repeated` may be
@@ -26,9 +27,6 @@ struct JudgedCell {
 /// (calibrated_mode.hpp).
 JudgedCell judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
                          RecordReading* repeated);
-
-/// True if every required check holds or does not apply.
-bool all_required_hold(const CellVerdict& verdict);
 
 /// The records of one pipeline.
 struct RecordsOfPipeline {

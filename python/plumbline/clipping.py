@@ -7,7 +7,18 @@ import math
 import sys
 from typing import Any
 
+import numpy
+
 TORCH_EPSILON = 1e-6  # what torch adds to the norm
+
+
+def number_of(norm: Any) -> float:
+    """Of a number, or of a tensor or array of one element.
+
+    >>> number_of(2), number_of(numpy.float32([[0.5]]))
+    (2.0, 0.5)
+    """
+    return float(norm.item() if hasattr(norm, "item") else norm)
 
 
 def coefficient(norm: Any, limit: float, epsilon: float) -> float:
@@ -15,7 +26,7 @@ def coefficient(norm: Any, limit: float, epsilon: float) -> float:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(norm, torch.Tensor):
         return float(torch.clamp(limit / (norm + epsilon), max=1.0))
-    divisor = float(norm) + epsilon
+    divisor = number_of(norm) + epsilon
     if divisor == 0:  # as for a tensor, for which limit / 0 is infinite
         return 1.0
     return divisor if math.isnan(divisor) else min(1.0, limit / divisor)

@@ -29,6 +29,10 @@ class Counts:
             self._of_a_call[what] = max(self._of_a_call.get(what, 0), microbatch + 1)
         return microbatch + times * (of_a_call or self._of_a_call[what])
 
+    def of(self, what: Hashable) -> int:
+        """How many events of this kind there were."""
+        return sum(times for (kind, _), times in self._times.items() if kind == what)
+
 
 def shifted(action: str, by: int) -> str:
     """The compute action with its microbatch's number raised; other actions unchanged.

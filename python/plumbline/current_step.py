@@ -23,14 +23,15 @@ class CurrentStep:
     losses: dict[int, Any] = field(default_factory=dict)
     gradients_taken: bool = False
     untaken: dict[int, list[tuple[Stage, str, Any]]] = field(default_factory=dict)  # by its optimiser's id: a parameter whose gradient follows
-    norm: float | None = None
-    coefficient: float | None = None
+    applied: set[tuple[int, str]] = field(default_factory=set)  # stage and name of each parameter whose gradient an optimizer has received
+    stepped: bool = False  # an optimizer that is watched
     learning_rate: float | None = None
     other_optimizer: str | None = None  # the class of one that was not given to the record
     rates: dict[int, float] = field(default_factory=dict)  # of each parameter in an optimiser, by its id
     index: int = 0  # of the next action
     update: list[Any] | None = None  # the row of STEP, if an optimiser is watched
     fed: dict[int, list[Any]] = field(default_factory=dict)  # by microbatch, observed inputs and labels
+    labels: dict[int, tuple[str, Any]] = field(default_factory=dict)  # by microbatch, those that the model was given, and their keyword
     counts: Counts = field(default_factory=Counts)
     thread: int = field(default_factory=threading.get_ident)
 
@@ -47,6 +48,15 @@ class CurrentStep:
         given = self.given[number] if number < len(self.given) else (None, None)
         inputs, targets = (of_step if seen is None else seen for seen, of_step in zip(self.fed[number], given))
         return data.microbatch(inputs, targets)
+
+    def feed_labels(self) -> None:
+        """Labels that the model was given, to compute its own loss, are what it was fed. Raises ValueError if they are not comparable."""
+        for number, (name, labels) in self.labels.items():
+            targets = self.given[number][1] if number < len(self.given) else None
+            if targets is None or tuple(targets.shape) != tuple(labels.shape):
+                given = "no targets" if targets is None else f"targets of shape {tuple(targets.shape)}"
+                raise ValueError(f"the model is called with {name}= of shape {tuple(labels.shape)}, but record.step was given {given}, so labels are not compared")
+            self.fed.setdefault(number, [None, None])[1] = labels
 
     def apply_rates(self, optimizer: Any) -> None:
         """Sets the step's rate to the largest of all parameter groups."""

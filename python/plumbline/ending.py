@@ -66,6 +66,6 @@ def place_of(error: BaseException) -> str:
     """The line that raised the error, and the line within the trainer's `with record.step(...)`."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
     if not frames:
-        return f"unknown: {type(error).__name__}: {error}"
+        return f"unknown: {words_of(error)}"
     inner, outer = (f"{frame.filename}:{frame.lineno}" for frame in (frames[-1], frames[0]))
-    return f"{inner}: {type(error).__name__}: {error}" + ("" if inner == outer else f" (from {outer})")
+    return f"{inner}: {words_of(error)}" + ("" if inner == outer else f" (from {outer})")

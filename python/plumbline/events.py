@@ -8,11 +8,14 @@ from typing import Any, Callable, Iterable
 
 from . import clipping, manifest, meshes, training
 from .current_step import CurrentStep
+from .norms import Call
 from .not_recorded import words_of
 from .progress import ProgressPage
 from .rows import Rows
 from .settings import Settings
-from .stages import TensorRow
+from .stages import TensorRow, require_updated, shaped_as
+
+Taken = dict[tuple[int, str], tuple[Any, Any]]  # by stage and name: a gradient and its row
 
 
 def recording(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -115,11 +118,14 @@ class Events(Settings):
         if self._rows is not None:
             self._rows.boundary(now.number, microbatch, direction, *cells)
 
-    def _write_tensors(self, step: int, rows: Iterable[TensorRow]) -> None:
+    def _write_tensors(self, step: int, rows: Iterable[TensorRow], same: Any = None) -> list[Any] | None:
+        """Returns the last row. `same`: a row of the same tensor."""
+        row = None
         for kind, name, stage, tensor, rate in rows:
             part = self.shards.own_part(name, tensor)
             if part is not None and self._rows is not None:
-                self._rows.tensor(step, kind, self.shards.name_of(name), stage, part, rate)
+                row = self._rows.tensor(step, kind, self.shards.name_of(name), stage, part, rate, same)
+        return row
 
     def _set_loss(self, loss: Any, microbatch: int) -> None:
         loss = meshes.local(loss)
@@ -130,6 +136,16 @@ class Events(Settings):
         """`place`: 0: inputs, 1: labels."""
         self._in_step("fed").fed.setdefault(microbatch, [None, None])[place] = tensor
 
+    def _attempt_labels(self, microbatch: int, found_in: Callable[..., Any], *call: Any) -> None:
+        """Takes the labels that the model is called with, if found_in(*call) finds any."""
+
+        def take() -> None:
+            found = found_in(*call)
+            if found is not None:
+                self._in_step("labels").labels[microbatch] = found
+
+        self._not_recorded.attempt("labels", take)
+
     @recording("gradients")
     def gradients(self) -> None:
         """Records all gradients. Call it when they are complete and not yet clipped; not needed if torch.nn.utils clips, or nothing does."""
@@ -138,13 +154,26 @@ class Events(Settings):
         for owner in list(now.untaken):
             self._take_gradients(now, owner)
 
-    def _gradients_of(self, optimizer: Any) -> None:
+    def _gradients_of(self, optimizer: Any) -> Taken:
         """Records the gradients that this optimiser is about to apply, and those of no optimiser. Those of others may be incomplete: each parameter
-        may have an optimiser that steps within the backward pass."""
+        may have an optimiser that steps within the backward pass. Returns what was recorded now."""
         now = self._in_step("gradients")
         self._begin_gradients(now)
-        for owner in (id(optimizer), id(None)):
-            self._take_gradients(now, owner)
+        return self._take_gradients(now, id(optimizer)) | self._take_gradients(now, id(None))
+
+    def _applied_by(self, optimizer: Any, taken: Taken) -> None:
+        """Records the gradients as this optimizer receives them. Of those in `taken` the digest is known."""
+        now = self._in_step("applied")
+        require_updated(self.stages, self._optimizers)
+        held = training.held_by(optimizer)
+        for stage in self.stages:
+            for name, parameter in stage.parameters:
+                gradient = stage.applied(parameter) if id(stage.master(parameter)) in held and (stage.number, name) not in now.applied else None
+                if gradient is not None:
+                    now.applied.add((stage.number, name))
+                    before, row = taken.get((stage.number, name), (None, None))
+                    rows = [("applied", name, stage.number, shaped_as(parameter, gradient), None)]
+                    self._write_tensors(now.number, rows, row if before is gradient else None)
 
     def _begin_gradients(self, now: CurrentStep) -> None:
         if now.gradients_taken:
@@ -158,22 +187,35 @@ class Events(Settings):
                 owner = owners.get(id(stage.master(parameter)), id(None))
                 now.untaken.setdefault(owner, []).append((stage, name, parameter))
 
-    def _take_gradients(self, now: CurrentStep, owner: int) -> None:
+    def _take_gradients(self, now: CurrentStep, owner: int) -> Taken:
+        taken = {}
         for stage, name, parameter in now.untaken.pop(owner, ()):
-            self._write_tensors(now.number, stage.gradient_rows([(name, parameter)]))
+            gradient = stage.gradient(parameter)
+            if gradient is not None:
+                rows = [("gradient", name, stage.number, shaped_as(parameter, gradient), None)]
+                taken[stage.number, name] = gradient, self._write_tensors(now.number, rows)
+        return taken
 
-    @recording("norm")
-    def norm(self, norm: Any, coefficient: Any = None) -> None:
-        """Records the global norm and the factor of the gradients, each a number or a tensor of one element. Default of `coefficient`: what torch
-        computes from the norm, 1 without clip_norm. Raises RuntimeError before record.gradients()."""
-        now = self._in_step("norm")
-        if not now.gradients_taken:
+    def norm(self, norm: Any, coefficient: Any = None) -> Any:
+        """Records the global norm and the factor of the gradients, each a number or a tensor of one element. Returns the norm to clip by: the one
+        that was given, with Record(norms_from=) the other record's. Call it in each step in which you clip, after record.gradients() and before
+        clipping. `coefficient` may be a function of the norm to clip by; default: what torch computes from it, 1 without clip_norm."""
+        if self._norms.step is None:
+            if not self._finished:
+                self._not_recorded.warn_once("record.norm() was called outside of `with record.step(...)` and is ignored")
+            return norm
+        call = self._not_recorded.attempt("norm", self._clip, norm, coefficient)
+        return norm if call is None else call.by
+
+    def _clip(self, norm: Any, coefficient: Any = None) -> Call:
+        if self._now is not None and not self._now.gradients_taken:
             raise RuntimeError("record.norm() was called before record.gradients(), which must be called before clipping")
-        norm = meshes.local(norm)
-        now.norm = float(norm)
+        call = self._norms.clip(norm)
         if coefficient is None:
-            coefficient = 1.0 if self.clip_norm is None else clipping.coefficient(norm, self.clip_norm, self.clip_epsilon)
-        now.coefficient = float(coefficient)
+            limit = self.clip_norm
+            coefficient = 1.0 if limit is None else clipping.coefficient(meshes.local(call.by), limit, self.clip_epsilon)
+        call.coefficient = float(coefficient(call.by) if callable(coefficient) else coefficient)
+        return call
 
     def _notice_replaced(self, when: str) -> None:
         """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimiser may still hold the old."""

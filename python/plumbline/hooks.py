@@ -50,6 +50,21 @@ def if_offered(record: Settings, what: str | Iterable[str], work: Function, *arg
         return None
 
 
+@dataclass(frozen=True)
+class Call:
+    """Returned by the `before` of a hook, the arguments that the original is called with instead."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def with_argument(args: Any, kwargs: Any, place: int, name: str, value: Any) -> Call:
+    """The arguments with another value of this one, which they have."""
+    if len(args) > place:
+        return Call((*args[:place], value, *args[place + 1 :]), kwargs)
+    return Call(args, kwargs | {name: value})
+
+
 class Unshared:
     """A hook on a module. In a copy or a pickle of the module it does nothing, and unpickling it does not need plumbline."""
 
@@ -101,12 +116,13 @@ def hook(
     name: str,
     what: str | Iterable[str],
     before: Callable[[Any, Any], Any] | None = None,
-    after: Callable[[Any, Any, Any, Any], None] | None = None,
+    after: Callable[[Any, Any, Any, Any], Any] | None = None,
     due: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Patches owner.name until record.finish(): the patch calls before(args, kwargs), then the original, then after(result of before, result,
-    args, kwargs), unless `before` returned None. Errors of `before` and `after` are not passed on; those of the original are. If the owner
-    has no such attribute, or it was not called although it was `due`, `what` is not recorded."""
+    """Patches owner.name until record.finish(): the patch calls before(args, kwargs), then the original (with other arguments, if `before` returned
+    a Call), then after(result of before, result, args, kwargs), unless `before` returned None. What `after` returns, unless None, is returned
+    instead of the original's result. Errors of `before` and `after` are not passed on; those of the original are. If the owner has no such
+    attribute, or it was not called although it was `due`, `what` is not recorded."""
     with _lock:
         original = getattr(owner, name, None)
         if original is None:
@@ -123,10 +139,9 @@ def hook(
                 return original(*args, **kwargs)
             ours.called = True
             begun = ours.before(args, kwargs) if ours.before else True
-            result = original(*args, **kwargs)
-            if ours.after and begun is not None:
-                ours.after(begun, result, args, kwargs)
-            return result
+            result = original(*begun.args, **begun.kwargs) if isinstance(begun, Call) else original(*args, **kwargs)
+            instead = ours.after(begun, result, args, kwargs) if ours.after and begun is not None else None
+            return result if instead is None else instead
 
         patch.function = new
         vars(new)["plumbline"] = patch

@@ -32,7 +32,7 @@ class RankSummary:
     optimizer: dict[str, Any] | None
     names_of_tied: list[str] = field(default_factory=list)  # of the parameters that the trainer gave as tied, those that the rank holds
     names_stripped: list[str] = field(default_factory=list)
-    not_recorded: list[dict[str, str]] = field(default_factory=list)
+    not_recorded: list[dict[str, Any]] = field(default_factory=list)
     sharded: dict[str, Any] = field(default_factory=dict)
     has_copies: bool = False  # Stage.has_copy of any parameter
 
@@ -170,6 +170,7 @@ def _manifest(
         "loss_scaling": record.loss_scaling,
         "optimizer": training.together([one.optimizer for one in ranks]) or {"name": "none", "learning_rate": 0.0},
         "clip_norm": record.clip_norm,
+        **({"norms_from": record._norms_from} if record._norms_from else {}),
         "norm_order": record.norm_order if record.clip_norm is not None else "canonical",
         "clip_epsilon": record.clip_epsilon if record.clip_norm is not None else 0,
         "level": record.level,

@@ -20,12 +20,13 @@ from .meshes import local
 from .not_recorded import words_of
 from .record import Record
 
-ALL_KINDS = ("sends", "receives", "boundaries", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients", "moments")  # of a stage
+ALL_KINDS = ("sends", "receives", "boundaries", "actions", "losses", "labels", "inputs", "schedule", "parameters", "buffers", "gradients", "applied", "moments")  # of a stage
 LISTS = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
 WRAPPED = ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module")  # by torch.compile, checkpoint_wrapper, FSDP
 MODULE_WRAPPERS = {"DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "Float16Module", "DeepSpeedEngine"}  # as `module`
 PEFT = {"PeftModel": "base_model", "BaseTuner": "model"}  # of the peft library: names without their only child's
 Names = Callable[..., str]
+LABELS = ("labels", "targets")  # parameters of models that compute their own loss
 NamedParameters = list[tuple[str, torch.nn.Parameter]]
 
 
@@ -84,6 +85,17 @@ def named_parameters_of(module: torch.nn.Module) -> tuple[NamedParameters, set[s
             stripped |= {f"{part}." for part in path.split(".") if part in (*WRAPPED, "module", "base_model") and part not in without.split(".")}
         named.append((short, parameter))
     return named, stripped
+
+
+def named_buffers_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Persistent buffers by their names without wrappers, as they are now: a module may replace its buffers."""
+    plain, named = plain_names(module), []
+    for path, inner in module.named_modules(remove_duplicate=False):
+        for name, buffer in inner._buffers.items():
+            if buffer is not None and name not in inner._non_persistent_buffers_set:
+                without = plain.get(path, path)
+                named.append((f"{without}.{name}" if without else name, buffer))
+    return named
 
 
 def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
@@ -175,6 +187,18 @@ def watch_stage(
         pairs, _ = named_parameters_of(module)
         return [(renamed(names, number, name), parameter) for name, parameter in pairs]
 
+    def buffers() -> list[tuple[str, torch.Tensor]]:
+        found: dict[str, torch.Tensor] = {}
+        for name, buffer in named_buffers_of(module):
+            try:
+                new = renamed(names, number, name)
+            except Exception as error:  # of the trainer's function
+                raise ValueError(f"names= fails for the buffer {name}: {words_of(error)}") from None
+            if new in found:
+                raise ValueError(f"two buffers of stage {number} are named {new}")
+            found[new] = buffer
+        return list(found.items())
+
     found = if_offered(record, ALL_KINDS, unit_modules, module)
     parameters = if_offered(record, ALL_KINDS, named_parameters_of, module)
     if found is None or parameters is None:
@@ -197,7 +221,7 @@ def watch_stage(
             except AttributeError:
                 continue  # the name in the whole model, which the stage does not use
         found = chosen
-    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of, named)
+    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of, named, buffers)
     if not is_compiled(module):
         watch_order(record, number, found)
     return found
@@ -257,6 +281,17 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
     except AttributeError as error:
         record._not_recorded.note(f"torch {torch_version()}: {words_of(error)}: the order of the units of stage {stage} is not checked")
     record._undo.append(stop)
+
+
+def labels_in(module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[str, torch.Tensor] | None:
+    """The labels that a call gives to a model that computes its own loss, and the name of that parameter."""
+    named: dict[str, Any] = {}
+    if args:
+        try:
+            named = inspect.signature(core_of(module).forward).bind_partial(*args).arguments
+        except (TypeError, ValueError):  # a built-in function, or arguments that do not fit
+            pass
+    return next(((name, value) for name in LABELS if isinstance(value := kwargs.get(name, named.get(name)), torch.Tensor)), None)
 
 
 def as_one(tensors: Any) -> torch.Tensor:

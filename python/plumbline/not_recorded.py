@@ -16,14 +16,22 @@ def warn(words: str) -> None:
 
 
 def words_of(error: BaseException) -> str:
-    return (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
+    """One line: the error's class and first line with text, then those of its causes."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__
+    lines = [(type(one).__name__, next((line.strip() for line in str(one).splitlines() if line.strip()), "")) for one in causes]
+    return " from ".join(f"{kind}: {line}" for kind, line in lines)
 
 
 class NotRecorded:
     """Of one rank. `entries`: `not_recorded` of exit.json; the manifest merges those of all ranks."""
 
     def __init__(self) -> None:
-        self.entries: list[dict[str, str]] = []
+        self.entries: list[dict[str, Any]] = []
+        self.step: int | None = None  # of the record; what is added is not recorded from this step on; None: in all steps
         self.notes: list[str] = []  # `notes` of exit.json
         self._warned: set[str] = set()
 
@@ -36,11 +44,11 @@ class NotRecorded:
     def add(self, what: str | Iterable[str], why: str) -> None:
         """Stops recording these kinds, and prints why."""
         kinds = [what] if isinstance(what, str) else list(what)
-        entries = [{"what": kind, "why": why} for kind in kinds]
-        new = [entry["what"] for entry in entries if entry not in self.entries]
+        known = {(entry["what"], entry["why"]) for entry in self.entries}
+        new = [kind for kind in dict.fromkeys(kinds) if (kind, why) not in known]
         if not new:
             return
-        self.entries += [entry for entry in entries if entry["what"] in new]
+        self.entries += [{"what": kind, "why": why} | ({"from_step": self.step} if self.step else {}) for kind in new]
         listed = ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else new[0]
         uncounted = len(new) == 1 and not new[0].endswith("s")
         warn(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
@@ -68,13 +76,13 @@ class NotRecorded:
             return None
 
 
-def merged(lists: Iterable[list[dict[str, str]]]) -> list[dict[str, str]]:
+def merged(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """All entries, each once.
 
     >>> merged([[{"what": "sends", "why": "x"}], [{"what": "sends", "why": "x"}]])
     [{'what': 'sends', 'why': 'x'}]
     """
-    every: list[dict[str, str]] = []
+    every: list[dict[str, Any]] = []
     for entries in lists:
         every += [entry for entry in entries if entry not in every]
     return every

@@ -5,8 +5,17 @@ from __future__ import annotations
 
 import math
 
+from . import training
 from .current_step import CurrentStep
 from .events import Events
+
+
+def updated(record: Events, now: CurrentStep) -> bool | None:
+    """Whether an optimizer of this rank stepped; None if the record watches none, or the rank trains nothing."""
+    watches = any(training.has_hooks(one) for one in record._optimizers)
+    if not watches or not any(stage.trained for stage in record.stages):
+        return None
+    return now.stepped or now.other_optimizer is not None
 
 
 def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
@@ -22,19 +31,21 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
     require("losses", bool(now.losses) or not owns_loss, "no loss was recorded; call record.loss(loss) for each microbatch")
     if not any(stage.trained for stage in record.stages):
         return
-    stepped = now.learning_rate is not None
-    by_another = bool(not stepped and record._optimizers and now.other_optimizer)
+    skipped, rated = updated(record, now) is False, now.learning_rate is not None
+    by_another = bool(not rated and record._optimizers and now.other_optimizer)
     if by_another:
         words = f"{now.other_optimizer} stepped, which is none of the optimisers that the record was given: give that one as optimizer=, once it is made"
-        not_recorded.add([kind for kind in ("gradients", "moments", "rates") if kind not in not_recorded], f"step {now.number}: {words}")
-    if not now.gradients_taken and record._optimizers:
-        seen = not_recorded.attempt("gradients", lambda: any(True for stage in record.stages for _ in stage.gradient_rows()))
+        not_recorded.add([kind for kind in ("gradients", "applied", "moments", "rates") if kind not in not_recorded], f"step {now.number}: {words}")
+    if not now.gradients_taken and record._optimizers and not skipped:
+        seen = not_recorded.attempt("gradients", lambda: any(stage.gradient(one) is not None for stage in record.stages for one in stage.trained))
         require("gradients", bool(seen), "no optimiser stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
     if record._optimizers:
         not_recorded.attempt("gradients", record.gradients)  # also those of optimisers that did not step
-    require("norm", record.clip_norm is None or now.norm is not None, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")
-    if not stepped and record._optimizers and not by_another:  # the optimiser skipped this step: parameters and moments show it
-        not_recorded.warn_once("a step ended without an optimiser step: the recorded rate is what the optimiser would have applied")
+    there = record.clip_norm is None or bool(record._norms.calls) or skipped
+    require("norm", there, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")
+    if skipped:
+        not_recorded.warn_once(f"step {now.number} ended without an optimizer step: it is recorded as skipped, with the rate that would have been applied")
+    if not rated and record._optimizers and not by_another:
         for optimizer in record._optimizers:
             not_recorded.attempt("rates", now.apply_rates, optimizer)
     rate = now.learning_rate

@@ -13,12 +13,12 @@ import torch
 
 from . import waits
 from .hooks import argument, first_argument, hook, missing
-from .modules import ALL_KINDS, Names, as_one, tensors_in, watch_stage
+from .modules import ALL_KINDS, Names, as_one, labels_in, tensors_in, watch_stage
 from .record import Record
 from .schedules import compute_rows, declare_accumulation
 
 # By hooks; parameters, gradients and moments are a stage's own.
-HOOKED = tuple(kind for kind in ALL_KINDS if kind not in ("parameters", "gradients", "moments"))
+HOOKED = tuple(kind for kind in ALL_KINDS if kind not in ("parameters", "buffers", "gradients", "applied", "moments"))
 
 
 def watch_pipelining(
@@ -148,7 +148,7 @@ class WatchedStage:
 
         def exchanges(other: int, with_this_rank: bool) -> Callable[[], bool]:
             there = 0 <= other < stage.num_stages and (other in here) == with_this_rank
-            return lambda: self.ran and there
+            return lambda: self.ran and there and record._next_step > 0  # of a run that crashed before, torch may not have come to it
 
         for name, kind, other in (("get_fwd_send_ops", "SEND_F", after), ("get_bwd_send_ops", "SEND_B", before)):
             hook(record, stage, name, "sends", self.recording, self.sending(kind, other), exchanges(other, False))
@@ -183,6 +183,7 @@ class WatchedStage:
             self.attempt("inputs", self.feed, microbatch, argument(args, kwargs, 1, "args"))
         if self.stage.is_last:
             self.attempt("labels", self.loss.watch)
+            self.record._attempt_labels(microbatch, labels_in, self.stage.submod, (), argument(args, kwargs, 2, "kwargs") or {})
             self.loss.microbatch = None
         return self.begin("F", microbatch)
 

@@ -33,6 +33,8 @@ def _value(column: str, text: str) -> Any:
         return None
     if column in WORDS:
         return text
+    if text in ("true", "false"):
+        return text == "true"
     try:
         return int(text)
     except ValueError:

@@ -37,11 +37,13 @@ class Record(Steps):
         gradient_of: Callable[[Any], Any] | None = None,
         master_of: Callable[[Any], Any] | None = None,
         again: Callable[[], Named] | None = None,
+        buffers: Callable[[], Named] | Named | dict[str, Any] = (),
     ) -> None:
         """Adds a stage of this rank: its units in the model's order, its parameters by the model's names. Call it before the first step.
         `gradient_of(parameter)` returns the gradient if it is not in .grad, `master_of(parameter)` the tensor that the optimiser updates
-        instead of the parameter; `again()` the current parameters, if their objects may be replaced. Raises ValueError for a part of a
-        parameter whose place in the whole is unknown, or of a master, RuntimeError after the first step has begun."""
+        instead of the parameter; `again()` the current parameters, if their objects may be replaced. `buffers`: the persistent buffers of its
+        modules by the model's names, or a function that returns the current ones. Raises ValueError for a part of a parameter whose place in the
+        whole is unknown, or of a master, RuntimeError after the first step has begun."""
         if self._rows is not None:
             raise RuntimeError("record.stage() must be called before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
@@ -49,11 +51,16 @@ class Record(Steps):
         if master_of is not None:
             meshes.refuse_parts_of_masters(named, master_of)
         if_offered(self, ("parameters", "gradients", "moments"), self.shards.add, named)
-        self.stages.append(Stage(number, list(units), named, gradient_of, master_of, again))
+
+        def current() -> Named:
+            return list(buffers.items() if isinstance(buffers, dict) else buffers() if callable(buffers) else buffers)
+
+        self.stages.append(Stage(number, list(units), named, gradient_of, master_of, again, current))
 
     def step(self, inputs: Any, targets: Any = None) -> StepBlock:
         """A training step, for `with`. `inputs` and `targets`: the whole batch, a numpy array or torch tensor [rows, ...], which is split as
-        torch.distributed.pipelining does, or a list with a tensor for each microbatch. Ids and labels are int64, of equal shape."""
+        torch.distributed.pipelining does, or a list with a tensor for each microbatch: give lists if rows are not the first dimension, as in a batch
+        [length, rows]. Ids and labels are int64, of equal shape."""
         return StepBlock(self, inputs, targets)
 
     @recording("losses")

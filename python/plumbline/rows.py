@@ -19,11 +19,17 @@ COLUMNS = {
     "boundaries": "step,microbatch,direction,cut,from_stage,to_stage,side,peer,dtype,shape,digest,bytes",
     "actions": "step,index,action,stage,microbatch,start_ns,end_ns,wait_ns",
     "memory": "step,peak_bytes,parameter_bytes,gradient_bytes,optimizer_bytes,activation_peak_bytes,buffer_bytes,process_peak_bytes",
-    "steps": "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,valid_tokens,seconds",
+    "norms": "step,call,norm,replayed,coefficient",
+    "steps": "step,loss,gradient_norm,clip_coefficient,updated,learning_rate,tokens,valid_tokens,seconds",
 }
 
 
+IF_ANY = ("norms",)  # tables whose file is made by their first row
+
+
 def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return "" if value is None else value
 
 
@@ -33,16 +39,18 @@ class Rows:
         folder.mkdir()
         self.folder, self.level = folder, level
         self.last_action = ""
-        self._tables: dict[str, list[list[Any]]] = {}  # rows of this step
+        self._columns = {table: names for table, names in columns.items() if level != "summary" or table not in ("tensors", "boundaries")}
+        self._tables: dict[str, list[list[Any]]] = {table: [] for table in self._columns}  # rows of this step
         self._files: dict[str, TextIO] = {}
-        for table, names in columns.items():
-            if level == "summary" and table in ("tensors", "boundaries"):
-                continue
-            self._tables[table] = []
-            self._files[table] = open(folder / f"{table}.csv", "w", newline="", encoding="utf-8")
-            self._files[table].write(names + "\n")
+        for table in self._columns:
+            if table not in IF_ANY:
+                self._open(table)
         self._origin = time.monotonic_ns()
         self._dump: dict[str, Any] = {}
+
+    def _open(self, table: str) -> None:
+        self._files[table] = open(self.folder / f"{table}.csv", "w", newline="", encoding="utf-8")
+        self._files[table].write(self._columns[table] + "\n")
 
     def add(self, table: str, *cells: Any) -> list[Any]:
         row = list(map(_cell, cells))
@@ -62,15 +70,17 @@ class Rows:
     def _clock(self) -> int:
         return time.monotonic_ns() - self._origin
 
-    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None) -> None:
-        """`rate`: the learning rate of a parameter's update."""
+    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, same: list[Any] | None = None) -> list[Any] | None:
+        """Returns the row. `rate`: the learning rate of a parameter's update. `same`: a row of the same tensor."""
         if self.level == "summary":
-            return
+            return None
         tensor = plain(tensor)
-        found = statistics(tensor)
-        numbers = [number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf]
-        self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *numbers, number_text(rate))
+        if same is None:
+            found = statistics(tensor)
+            numbers = [number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf]
+            same = [*[None] * 4, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *numbers, number_text(rate)]
         self._keep(f"{kind}/{name}", tensor)
+        return self.add("tensors", step, kind, name, stage, *same[4:])
 
     def boundary(
         self, step: int, microbatch: int, direction: str, cut: str, from_stage: int | None, to_stage: int | None, side: str, peer: int | None, tensor: Any
@@ -92,10 +102,17 @@ class Rows:
             (self.folder / "dumps").mkdir(exist_ok=True)
             write_dump(self.folder / "dumps" / f"step-{name}.safetensors", self._dump)
             self._dump = {}
-        for table, file in self._files.items():
-            csv.writer(file, lineterminator="\n").writerows(self._tables[table])
-            file.flush()
-            self._tables[table] = []
+        for table in self._columns:
+            self.write(table)
+
+    def write(self, table: str) -> None:
+        """Writes the added rows of a table."""
+        rows, self._tables[table] = self._tables[table], []
+        if rows and table not in self._files:
+            self._open(table)
+        if table in self._files:
+            csv.writer(self._files[table], lineterminator="\n").writerows(rows)
+            self._files[table].flush()
 
     def close(self) -> None:
         for file in self._files.values():

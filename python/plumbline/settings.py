@@ -7,6 +7,7 @@ import pathlib
 from typing import Any, Callable, Sequence
 
 from . import meshes, training
+from .norms import Norms, read_replay
 from .not_recorded import NotRecorded
 from .shards import Shards
 from .stages import Stage
@@ -42,6 +43,7 @@ class Settings:
         pipeline: str = "pp",
         gather: Callable[[Any], list[Any]] | None = None,
         slices: str | pathlib.Path | None = None,
+        norms_from: str | pathlib.Path | None = None,
     ) -> None:
         """
         folder          created by rank 0; must be new or empty
@@ -64,9 +66,12 @@ class Settings:
         pipeline        the name of the mesh's axis of stages
         slices          the manifest.json of a candidate whose replicas hold parts of parameters (FSDP2): a reference that holds them whole
                         then records the same parts. The trainer's own shards are found
+        norms_from      on one device, the record of the pipeline: its gradient norms are replayed, so that both clip by the same bits. torch's
+                        clipping functions get them; code of your own clips by what record.norm(total_norm) returns. "" or None: no replay
         gather          for ranks without torch.distributed: a function that returns the list of all ranks' objects, given this rank's
 
-        Raises ValueError for an unknown level, counts below 1, an optimiser without rates, a mesh without the axis, and `slices` that do not fit.
+        Raises ValueError for an unknown level, counts below 1, an optimiser without rates, a mesh without the axis, `slices` that do not fit, and
+        `norms_from` that is no record or has no norms.
         """
         if level not in LEVELS:
             raise ValueError(f"level is {level!r}; it must be one of {', '.join(LEVELS)}")
@@ -99,6 +104,8 @@ class Settings:
         self._tied = [list(names) for names in tied]
         self.stages: list[Stage] = []
         self._not_recorded = NotRecorded()  # what could not be recorded, with the reason
+        self._norms = Norms(read_replay(norms_from, self._mesh) if norms_from else None, self._not_recorded)
+        self._norms_from = self._norms.replay.source if self._norms.replay else None
         self._undo: list[Callable[[], None]] = []  # each removes a hook
         self._watch_optimizers()
 

@@ -35,6 +35,7 @@ class Stage:
     gradient_of: Callable[[Any], Any] | None = None
     master_of: Callable[[Any], Any] | None = None
     again: Callable[[], Named] | None = None  # returns the current parameters
+    buffers: Callable[[], Named] | None = None  # returns the current persistent buffers, by their names in the whole model
 
     def __post_init__(self) -> None:
         self.known = identities(self.parameters)
@@ -51,8 +52,15 @@ class Stage:
     def gradient(self, parameter: Any) -> Any:
         if self.gradient_of:  # a frozen parameter may have no such attribute
             return self.gradient_of(parameter) if getattr(parameter, "requires_grad", True) else None
-        gradient = getattr(parameter, "grad", None)
-        return getattr(self.master(parameter), "grad", None) if gradient is None else gradient
+        if not getattr(parameter, "requires_grad", True):
+            return getattr(parameter, "grad", None)
+        places = ((parameter, "grad"), (parameter, "main_grad"), (self.master(parameter), "grad"))  # main_grad: Megatron's
+        return next((found for one, name in places if (found := getattr(one, name, None)) is not None), None)
+
+    def applied(self, parameter: Any) -> Any:
+        """The gradient as its optimizer receives it: that of the tensor that the optimizer holds."""
+        gradient = getattr(self.master(parameter), "grad", None)
+        return self.gradient(parameter) if gradient is None else gradient
 
     def has_copy(self, parameter: Any) -> bool:
         """Whether the parameter is a copy in 16 bits of a float32 master (mixed precision)."""
@@ -77,12 +85,9 @@ class Stage:
             if self.has_copy(parameter):
                 yield "copy", name, self.number, parameter, None
 
-    def gradient_rows(self, parameters: Named | None = None) -> Iterator[TensorRow]:
-        """`parameters`: default all."""
-        for name, parameter in self.parameters if parameters is None else parameters:
-            gradient = self.gradient(parameter)
-            if gradient is not None:
-                yield "gradient", name, self.number, shaped_as(parameter, gradient), None
+    def buffer_rows(self) -> Iterator[TensorRow]:
+        for name, buffer in self.buffers() if self.buffers else ():
+            yield "buffer", name, self.number, buffer, None
 
     def moment_rows(self, optimizers: list[Any]) -> Iterator[TensorRow]:
         for name, parameter in self.parameters:

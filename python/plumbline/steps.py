@@ -18,7 +18,7 @@ from .digests import number_text
 from .ending import Ending, place_of, unusable_words
 from .events import Events
 from .not_recorded import warn, words_of
-from .omissions import note_omissions
+from .omissions import note_omissions, updated
 from .progress import ProgressPage
 from .rows import Rows
 from .stages import require_updated
@@ -35,6 +35,7 @@ class Steps(Events):
 
     def finish(self, status: str = "ok", code: int = 0, where: str | None = None) -> None:
         """Removes all hooks and writes exit.json. Called after the last step, and when an exception leaves a step."""
+        self._not_recorded.step = None
         while self._undo:
             undo = self._undo.pop()
             try:
@@ -42,6 +43,7 @@ class Steps(Events):
             except Exception as error:
                 warn(f"a hook on the trainer could not be removed: {words_of(error)}")
         self._now, finished, self._finished = None, self._finished, True
+        self._norms.end()
         if finished or self._ending is None:
             return
         try:
@@ -84,6 +86,7 @@ class Steps(Events):
         self._not_recorded.attempt("norm", optimizers.watch_clipping, self)
         optimizers.watch_others(self)
         self._not_recorded.attempt("parameters", self._parameters, -1)
+        self._not_recorded.attempt("buffers", self._buffers, -1)
         self._guarded(self._rows.end_step, "initial")
 
     # -- each step ------------------------------------------------------------------------------------------------
@@ -97,6 +100,8 @@ class Steps(Events):
         if self._rows is None:
             return False
         self._progress.write(self._run_step, 0, "")
+        self._not_recorded.step = self._next_step
+        self._norms.begin(self._run_step)
         self._passed_over = self._run_step % self.every != 0
         if not self._passed_over:
             self._notice_replaced(f"after step {self._next_step - 1}" if self._next_step else "before step 0")
@@ -112,6 +117,9 @@ class Steps(Events):
         if self._now is not None:
             self._end_step(self._now)
             self._next_step += 1
+        elif self._rows is not None:
+            self._norms.end(self._rows)
+            self._rows.write("norms")
         self._now, self._passed_over = None, False
         self._run_step += 1
         assert self._ending is not None
@@ -122,12 +130,14 @@ class Steps(Events):
     def _end_step(self, now: CurrentStep) -> None:
         rows, ending = self._rows, self._ending
         assert rows is not None and ending is not None
-        if now.number == 0 and self.microbatches != self.microbatches_of_a_call and self.rank == 0:
-            manifest.write(self, self._ranks)
+        if now.number == 0:
+            self._settle_microbatches(now)
         if not now.microbatches or len(now.microbatches) != self.microbatches:
             self._feed(now)
+        self._not_recorded.attempt("labels", now.feed_labels)
         note_omissions(self, now, owns_loss=bool(self._on_rank) and self._on_rank[max(self._on_rank)] == self.rank)
         self._not_recorded.attempt("parameters", self._parameters, now.number)
+        self._not_recorded.attempt("buffers", self._buffers, now.number)
         self._not_recorded.attempt("moments", self._moments, now.number)
         whole = sorted(now.losses) == list(range(self.microbatches))
         total: Any = numpy.float32(0)
@@ -140,13 +150,29 @@ class Steps(Events):
             rows.add("microbatches", now.number, m, *sizes, number_text(loss), one.digest)
         rows.add("memory", now.number, *[""] * 7)
         tokens = [sum(getattr(now.microbatch(m), key) for m in range(self.microbatches)) for key in ("tokens", "valid_tokens")]
-        numbers = [number_text(value) for value in (total, now.norm, now.coefficient, now.learning_rate)]
-        rows.add("steps", now.number, *numbers, *tokens, number_text(time.monotonic() - now.began))
+        clipping = map(number_text, self._norms.only())
+        self._norms.end(rows)
+        rate, seconds = number_text(now.learning_rate), number_text(time.monotonic() - now.began)
+        rows.add("steps", now.number, number_text(total), *clipping, updated(self, now), rate, *tokens, seconds)
         rows.end_step(str(now.number))
+
+    def _settle_microbatches(self, now: CurrentStep) -> None:
+        """The first step shows how often a step calls the pipeline, and so how many microbatches it has."""
+        ran = max((now.counts.of((stage.number, "F")) for stage in self.stages), default=0)
+        if self.microbatches_of_a_call < self.microbatches and 0 < ran < self.microbatches:
+            calls = f"{ran} microbatches ({ran // self.microbatches_of_a_call} calls of the schedule, of {self.microbatches_of_a_call})"
+            self._not_recorded.note(f"step 0 ran {calls}, but the record was made for {self.microbatches}: the record has {ran}")
+            self.microbatches = ran
+        if self.microbatches != self._ranks[0].settings[2] and self.rank == 0:
+            manifest.write(self, self._ranks)
 
     def _parameters(self, step: int) -> None:
         for stage in self.stages:
             self._write_tensors(step, stage.parameter_rows({} if self._now is None else self._now.rates))
+
+    def _buffers(self, step: int) -> None:
+        for stage in self.stages:
+            self._write_tensors(step, stage.buffer_rows())
 
     def _moments(self, step: int) -> None:
         require_updated(self.stages, self._optimizers)

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 
 from .hooks import guarded, if_offered
-from .modules import Names, as_one, is_compiled, module_at, names_by_module, tensors_in, units_of, watch_stage
+from .modules import Names, as_one, is_compiled, labels_in, module_at, names_by_module, tensors_in, units_of, watch_stage
 from .pipelining import watch_pipelining
 from .record import Record
 from .schedules import accumulation_of, compute_rows
@@ -134,6 +134,7 @@ class _Calls:
             self.record._not_recorded.add(("actions", "boundaries", "losses"), words)
             return
         self.cuts = set()
+        self.record._attempt_labels(self.microbatch, labels_in, module, args, kwargs)
         self.row = self.record._attempt_begin(0, "F", self.microbatch)
 
     def end(self, module: Any, args: Any, output: Any) -> None:

@@ -240,7 +240,7 @@ class CrippledModelsTest(unittest.TestCase):
         plain = self.trained()
         for name, crossing, lacking in (
             (None, None, set()), ("_begin_action", None, {"actions"}), ("_end_action", None, {"actions"}), ("computed", None, {"boundaries"}),
-            ("gradients", None, {"gradients", "norm"}), ("norm", None, {"norm"}), ("_parameters", None, {"parameters"}), ("_moments", None, {"moments"}),
+            ("gradients", None, {"gradients", "norm"}), ("_clip", None, {"norm"}), ("_applied_by", None, {"applied"}), ("_buffers", None, {"buffers"}), ("_parameters", None, {"parameters"}), ("_moments", None, {"moments"}),
             (None, raising, {"boundaries"}), (None, lambda *call: [], {"boundaries"}), (None, lambda *call: 3, {"boundaries"}),
         ):
             with self.subTest(name=name, lacking=lacking), tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stderr(io.StringIO()):

@@ -48,7 +48,7 @@ class TablesTest(unittest.TestCase):
         seconds = float(row.pop("seconds"))
         self.assertGreater(seconds, 0)
         self.assertLess(seconds, 3600)
-        expected = {"step": "0", "loss": "1.0", "gradient_norm": "5.5", "clip_coefficient": "0.5", "learning_rate": "0.25", "tokens": "12", "valid_tokens": "3"}
+        expected = {"step": "0", "loss": "1.0", "gradient_norm": "5.5", "clip_coefficient": "0.5", "updated": "", "learning_rate": "0.25", "tokens": "12", "valid_tokens": "3"}
         self.assertEqual(row, expected)
         found = rows(self.folder / "one", "microbatches")
         self.assertEqual([row.pop("data_digest") for row in found], [plumbline.digest(numpy.stack([ids[a:b], labels[a:b]])) for a, b in ((0, 2), (2, 4))])

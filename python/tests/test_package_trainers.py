@@ -320,7 +320,7 @@ class TrainersTest(unittest.TestCase):
             self.assertEqual(alone, self.train(make, lambda parameters: Chained(parameters, within), clip_norm=1.0))
             read = plumbline.read(self.folder / "one")
             self.assertEqual(read.manifest["optimizer"]["name"], "adamw")
-            self.assertEqual({row["kind"] for row in self.rows("tensors", step=0)}, {"parameter", "moment1", "moment2"})  # no clipped gradients
+            self.assertEqual({row["kind"] for row in self.rows("tensors", step=0)}, {"applied", "parameter", "moment1", "moment2"})  # no clipped gradients
             self.assertEqual([row["action"] for row in self.rows("actions") if "STEP" in row["action"]], ["0STEP"] * STEPS)
             self.assertEqual({one["what"] for one in read.exits[0]["not_recorded"]}, {"gradients", "norm"})
         stub = types.SimpleNamespace(chained_optimizers=[types.SimpleNamespace(optimizer=None)], param_groups=[])
@@ -355,7 +355,7 @@ class TrainersTest(unittest.TestCase):
         self.train(lambda: nn.Linear(SIZE, SIZE), late)
         self.assertFalse(sys.modules["torch.optim.optimizer"]._global_optimizer_pre_hooks)
         found = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
-        self.assertEqual({one["what"] for one in found}, {"gradients", "moments", "rates"})
+        self.assertEqual({one["what"] for one in found}, {"gradients", "applied", "moments", "rates"})
         self.assertRegex(found[0]["why"], "^step 0: RMSprop stepped, which is none of the optimisers that the record was given")
 
     def test_parameters_that_are_trained_later_are_not_frozen(self):
@@ -416,7 +416,7 @@ class TrainersTest(unittest.TestCase):
             model.zero_grad()
 
         self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=add)
-        note = "0.extra was added after step 0: only parameters that a model has from the start on can be judged"
+        note = "0.extra was added in step 0: only parameters that a model has from the start on can be judged"
         self.assertEqual(plumbline.read(self.folder / "one").exits[0]["notes"], [note])
 
     def test_a_clipping_function_that_was_imported_by_name_before_is_seen(self):
@@ -445,7 +445,7 @@ class TrainersTest(unittest.TestCase):
         for name, update in (("clip_grad_norm_", clip), ("get_total_norm", clip_in_parts)):
             self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=update, clip_norm=0.1, folder=self.folder / name)
             record = plumbline.read(self.folder / name)
-            why = f"{name} was called with norm_type=inf: only norms of type 2 can be judged"
+            why = f"{name} was called with norm_type=inf: only norms of type 2 can be judged; Record(clip_norm=None) leaves the norm out"
             self.assertIn({"what": "norm", "why": why}, record.exits[0]["not_recorded"])
             self.assertEqual({row["gradient_norm"] for row in record.steps}, {None})
 

@@ -87,7 +87,7 @@ void RecordAudit::note_unknown_dtype() {
   if (unknown_dtype_) return;
   for (const RankRecord& rank : record_.ranks) {
     for (const TensorRow& row : rank.tensors) {
-      if (is_storage(row.dtype) || row.kind == "copy") continue;  // no number is computed from a copy
+      if (is_storage(row.dtype) || row.kind == "copy" || row.kind == "buffer") continue;  // no number follows from it
       unknown_dtype_ = fmt::format("tensors: {} is of {}, and float32, float64 and bfloat16 are what can be recomputed",
                                    row.name, row.dtype);
       return;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "record/rank_folder.hpp"
 
 namespace plumbline::auditing {
@@ -13,6 +15,13 @@ AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vec
   const auto place = [](std::int64_t rank, const auto& rows, std::size_t index, auto& placed) {
     for (const auto& row : rows) placed.push_back({rank, index++, &row});
   };
+  // No number follows from a buffer, nor from the gradients of a step that no optimizer made.
+  const bool skipped = std::ranges::any_of(record.ranks, [](const RankRecord& rank) {
+    return std::ranges::any_of(rank.steps, [](const StepRow& row) { return row.updated == false; });
+  });
+  const auto without_effect = [&](const TensorPlace& tensor) {
+    return tensor.row->kind == "buffer" || (skipped && tensor.row->kind == "gradient");
+  };
   for (const RankRecord& rank : record.ranks) {
     const RowsBefore& earlier = rows_before[static_cast<std::size_t>(rank.rank)];
     place(rank.rank, rank.tensors, earlier.tensors, tensors_);
@@ -21,6 +30,7 @@ AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vec
     place(rank.rank, rank.steps, earlier.steps, steps_);
     place(rank.rank, rank.evaluation, earlier.evaluation, evaluation_);
   }
+  std::erase_if(tensors_, without_effect);
   for (const auto& [rank, index, row] : tensors_) by_key_.emplace(Key{rank, row->stage, row->kind, row->name}, row);
   for (const RankRecord& rank : before) {
     for (const TensorRow& row : rank.tensors)

@@ -109,10 +109,8 @@ class TrafficComparison {
 /// crossings, computed, tensors, elements, bytes.
 class BoundaryComparison {
  public:
-  /// `compare_gradients` false: backward rows are compared only with each other.
-  BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, CheckResultBuilder& builder)
+  BoundaryComparison(const CellEvidence& evidence, CheckResultBuilder& builder)
       : evidence_(evidence),
-        compare_gradients_(compare_gradients),
         builder_(builder),
         reference_may_lack_(!evidence.reference.manifest.recorded({"sends", "receives", "boundaries"})) {}
 
@@ -216,7 +214,7 @@ class BoundaryComparison {
     if (!row) return;
     // Computed tensors may differ within limits, transferred ones may not.
     const bool transferred = sent && !evidence_.values->exact();
-    if (computed && (direction_ == "forward" || compare_gradients_) && !transferred) {
+    if (computed && !transferred) {
       compare(*row, *computed, rank, *evidence_.values);
     } else if (sent) {
       compare(*row, *sent, rank, in_bits());
@@ -232,7 +230,7 @@ class BoundaryComparison {
     if (!mine || mine->side != "computed") return report_absent();
     if (!theirs) return report_no_reference(0);
     builder_.inspect("computed");
-    if (direction_ == "forward" || compare_gradients_) compare(*mine, *theirs, 0, *evidence_.values);
+    compare(*mine, *theirs, 0, *evidence_.values);
   }
 
   /// Rows of the candidate beyond the expected ones. `computed` ones are compared with the reference's.
@@ -328,7 +326,17 @@ class BoundaryComparison {
     }
     if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) builder_.compare("nonzero_tensors");
     if (const auto wrong = builder_.take(values.boundary(rank, theirs, row)))
-      report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row));
+      report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row) + scaling_hint());
+  }
+
+  /// Boundary gradients of losses that are scaled otherwise differ, even if the gradients of the parameters agree.
+  std::string scaling_hint() const {
+    const Manifest &theirs = evidence_.reference.manifest, &mine = evidence_.candidate.manifest;
+    if (direction_ == "forward" || (theirs.loss_scaling == mine.loss_scaling &&
+                                    theirs.boundary_gradient_factor == mine.boundary_gradient_factor))
+      return "";
+    return "; by loss_scaling and boundary_gradient_factor the two scale them by other factors: record a reference that "
+           "scales where the candidate does";
   }
 
   /// On one device the recorder chooses the tensors of a boundary, and may choose others than a pipeline sends.
@@ -372,7 +380,6 @@ class BoundaryComparison {
   }
 
   const CellEvidence& evidence_;
-  bool compare_gradients_;
   CheckResultBuilder& builder_;
   bool reference_may_lack_;  ///< its recorder could not see all boundary tensors
   const StepEvidence* now_ = nullptr;
@@ -391,10 +398,7 @@ class BoundariesCheck : public StepCheck {
                   {"boundaries", "R2",
                    evidence.values->demand() +
                        ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"}),
-        comparable_gradients_(evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
-                              evidence.reference.manifest.boundary_gradient_factor ==
-                                  evidence.candidate.manifest.boundary_gradient_factor),
-        tensors_(evidence, comparable_gradients_, builder_),
+        tensors_(evidence, builder_),
         traffic_(evidence, builder_) {}
 
   void step(const StepEvidence& now) override {
@@ -416,13 +420,6 @@ class BoundariesCheck : public StepCheck {
     if (builder_.count("crossings") == builder_.count("crossings_of_the_candidate_alone")) {
       return builder_.conclude_as(Outcome::not_applicable, "the two pipelines have no stage boundary in common");
     }
-    if (!comparable_gradients_) {
-      return builder_.conclude_as(
-          Outcome::not_run,
-          "activations agree, but the boundary gradients are scaled by another factor than the reference's "
-          "(loss_scaling, boundary_gradient_factor), so their bits cannot be compared: record a reference that "
-          "scales where the candidate does");
-    }
     const auto least = 2 * evidence_.compared_steps() * evidence_.own_microbatches() *
                        static_cast<std::int64_t>(evidence_.stages.crossings.size());
     return builder_.conclude(
@@ -434,7 +431,6 @@ class BoundariesCheck : public StepCheck {
 
  private:
   LocatedResult conclude_cuts() {
-    if (!comparable_gradients_) builder_.leave_out("gradients at the boundaries, which are scaled by another factor");
     const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
     return builder_.conclude(
         fmt::format(
@@ -443,7 +439,6 @@ class BoundariesCheck : public StepCheck {
         {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}}, {"nonzero_tensors"});
   }
 
-  bool comparable_gradients_;
   BoundaryComparison tensors_;
   TrafficComparison traffic_;
 };
@@ -456,11 +451,11 @@ CheckDescriptor boundaries_check() {
           .claims =
               "every activation and gradient that crosses a stage boundary equals the reference's tensor at both ends; "
               "the transport moved what the schedule says, to the byte.",
-          .needs_in_words = "level full, the same start; gradients are compared if both records scale the loss alike.",
+          .needs_in_words = "level full, the same start; both records must scale the loss alike.",
           .cannot_see = "errors between two stage boundaries that cancel before the next.",
           .level = RecordLevel::full,
           .same_start = true,
-          .behind_norm = BehindNorm::gradients,
+          .values = Values::before_update,
           .compares_without = {"sends", "receives", "boundaries"},
           .make = make_check<BoundariesCheck>};
 }

@@ -27,12 +27,6 @@ class StepCheck {
   virtual ~StepCheck() = default;
   /// The start (-1), then every step of the run in its order.
   virtual void step(const StepEvidence& now) = 0;
-  /// A step whose values are compared by WithinDrift.
-  void step_behind_norm(const StepEvidence& now) {
-    builder_.inspect_only(true);
-    step(now);
-    builder_.inspect_only(false);
-  }
   /// After the last step.
   virtual LocatedResult conclude() = 0;
 
@@ -54,12 +48,12 @@ enum class Required {
   on_bench_alone,  ///< and only on data that were chosen to let it show something
 };
 
-/// Where two records clip by coefficients that differ as rounding does (norm_order per_rank), how far a check compares
-/// bits; behind that it compares by WithinDrift.
-enum class BehindNorm {
-  all,        ///< it compares no value that follows from the coefficient
-  gradients,  ///< the step's values before the update, and nothing of later steps
-  nothing,    ///< nor the step's update
+/// Which values a check compares. Behind clip coefficients that differ as rounding does, values that follow from them
+/// are not compared: those of the update, and all of later steps.
+enum class Values {
+  none,           ///< none that follows from a coefficient
+  before_update,  ///< losses, boundary tensors, gradients
+  of_update,      ///< gradients as applied, parameters
 };
 
 struct CheckDescriptor {
@@ -71,11 +65,12 @@ struct CheckDescriptor {
   RecordLevel level = RecordLevel::summary;  ///< both records must have it
   bool same_start = false;                   ///< says nothing once the parameters of step -1 differ
   Required required = Required::where_asked;
-  /// A record of role external may lack what it needs: the check is then reported, and not required.
-  bool external_may_lack = false;
+  /// No case holds without it, whoever wrote the records: what of it was not compared is missing. Every other check
+  /// is required of our trainers' own records at level full, and of others only not to fail.
+  bool of_every_case = false;
   bool one_device_reference = false;  ///< does not apply if the reference ran on several ranks
   bool of_evaluations = false;        ///< does not apply if neither run evaluates
-  BehindNorm behind_norm = BehindNorm::all;
+  Values values = Values::none;
   /// Kinds (record/not_recorded.hpp) without which it is not run: in either record, and in the reference's, by whose
   /// microbatches sizes are known.
   std::vector<std::string> needs = {}, needs_of_reference = {};

@@ -249,7 +249,6 @@ CheckDescriptor conformance_check() {
               "named; a pipeline sums gradients in the order of that list; events are in causal order across ranks.",
           .needs_in_words = "level summary, `schedule.csv` and `actions.csv` ([rules](record-format.md#actionscsv)).",
           .cannot_see = "whether an action computed what its name says.",
-          .external_may_lack = true,
           .compares_without = {"actions", "schedule"},
           .make = make_check<ConformanceCheck>};
 }

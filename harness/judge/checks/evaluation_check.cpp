@@ -191,7 +191,7 @@ CheckDescriptor evaluation_check() {
       .cannot_see = "changes of the training by an evaluation (`data`, `gradients` and `parameters` of the next step).",
       .same_start = true,
       .of_evaluations = true,
-      .behind_norm = BehindNorm::nothing,
+      .values = Values::of_update,
       .make = make_check<EvaluationCheck>};
 }
 

@@ -9,6 +9,7 @@
 #include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/evidence/clipping.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -28,19 +29,6 @@ bool is_wider_than_bfloat16(double norm) {
   return rounds(norm) && rounds(norm * norm);
 }
 
-/// Limit for a norm whose gradients' rows are not recorded. `wider`: stored in float32. The storage of single tensors'
-/// norms cancels between two records of the same gradients.
-double limit_by_model(const Record& record, const ExpectedModel& model, bool wider) {
-  auditing::NormTerms terms;
-  terms.dtype = trained_dtype(record.manifest.dtype);
-  if (wider && terms.dtype == "bfloat16") terms.dtype = "float32";
-  terms.tensors = static_cast<double>(model.parameters.size());
-  terms.ranks = static_cast<double>(record.manifest.world_size);
-  for (const auto& parameter : model.parameters)
-    terms.largest = std::max(terms.largest, static_cast<double>(element_count(parameter.shape)));
-  return auditing::norm_rounding(terms);
-}
-
 class GradientNormCheck : public StepCheck {
  public:
   explicit GradientNormCheck(const CellEvidence& evidence)
@@ -52,11 +40,18 @@ class GradientNormCheck : public StepCheck {
                        : evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
-    if (now.step < 0) return;
     step_ = now.step;
+    if (now.step < 0) return replay();
+    if (now.skipped()) {
+      ++skipped_;
+      return;
+    }
+    behind_ = evidence_.norm_diverged_at && step_ > *evidence_.norm_diverged_at;
+    if (!behind_) compare_calls();
+    if (several_calls(evidence_.reference) || several_calls(evidence_.candidate)) return;
     const auto& theirs = now.reference_rows.steps();
     const auto expected = norm_of(theirs);
-    if (needs_no_norm() && (!expected || !norm_of(now.candidate_rows.steps()))) {
+    if (may_lack_norm() && (!expected || !norm_of(now.candidate_rows.steps()))) {
       unrecorded_ = true;
       return;
     }
@@ -112,13 +107,53 @@ class GradientNormCheck : public StepCheck {
     return std::nullopt;
   }
 
-  std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.compared_steps(); }
-  std::string steps_words() const { return quantity(evidence_.compared_steps(), "step"); }
+  std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.steps() - skipped_; }
+  std::string steps_words() const { return quantity(evidence_.steps(), "step"); }
 
-  /// An external optimiser without clipping needs no norm.
-  bool needs_no_norm() const {
+  /// An external optimizer without clipping needs no norm.
+  bool may_lack_norm() const {
     const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
+    if (!one.recorded({"norm"}) || !other.recorded({"norm"})) return true;
     return !one.clip_norm && !other.clip_norm && (one.traits.may_lack || other.traits.may_lack);
+  }
+
+  /// Only the one device replays norms, and those of this candidate.
+  void replay() {
+    const std::string why = why_no_replay_of(evidence_.reference, evidence_.candidate);
+    if (!why.empty()) report({}, "norms_from", "the digest of the candidate's norms.csv", "another", why);
+    if (evidence_.candidate.manifest.norms_from)
+      report({}, "norms_from", "norms of its own", "those of another run",
+             "the candidate clipped by replayed norms, which shows nothing of its own: record it without norms_from=");
+  }
+
+  static bool several_calls(const Record& record) { return first_clipping_calls(record).size() > 1; }
+
+  /// By a replay all coefficients have the same bits. Of several calls in a step it is unknown which gradients each
+  /// clipped: their norms are compared with the reference's, and not with the gradients.
+  void compare_calls() {
+    const auto expected = first_clipping_calls(evidence_.reference), got = first_clipping_calls(evidence_.candidate);
+    const bool several = expected.size() > 1 || got.size() > 1;
+    if (several && expected.size() != got.size())
+      return report({}, "gradient_norm", quantity(std::ssize(expected), "clipping call"),
+                    quantity(std::ssize(got), "clipping call"), "");
+    for (std::size_t i = 0; i < std::min(expected.size(), got.size()); ++i) {
+      if (evidence_.reference.manifest.norms_from && expected[i].coefficient != got[i].coefficient)
+        report({}, "clip_coefficient", text_of(expected[i].coefficient), text_of(got[i].coefficient),
+               "the reference replayed the candidate's norms, but not for this coefficient: clip by what "
+               "record.norm(total_norm) returns");
+      if (!several) continue;
+      builder_.compare("norms", 2);
+      builder_.compare("coefficients", 2);
+      const double limit = norm_limit_by_model(evidence_.reference, evidence_.model, false) +
+                           norm_limit_by_model(evidence_.candidate, evidence_.model, false);
+      hold({{}, expected[i].norm}, {{}, got[i].norm}, limit, "", "the reference's");
+      for (const RankRecord& rank : evidence_.candidate.ranks) {
+        const auto calls = clipping_calls(rank);
+        if (!calls.empty() && (calls.size() != got.size() || !same_bits(calls[i].norm, got[i].norm)))
+          report(rank.rank, "gradient_norm", to_text(got[i].norm),
+                 calls.size() > i ? to_text(calls[i].norm) : "no such call", "other ranks have another norm");
+      }
+    }
   }
 
   /// Compares each norm with its own gradients or, if one record has no rows of them, the two norms.
@@ -130,10 +165,10 @@ class GradientNormCheck : public StepCheck {
       hold({{}, theirs->norm}, expected, theirs->limit, "of the reference", "the root of the sum of l2 squared");
       return hold({{}, mine->norm}, got, mine->limit, "", "the root of the sum of l2 squared");
     }
-    if (evidence_.norm_diverged_at && step_ > *evidence_.norm_diverged_at) return compare(expected, got);
+    if (behind_) return;
     const bool wider = is_wider_than_bfloat16(expected.value) && is_wider_than_bfloat16(got.value);
-    const double limit = limit_by_model(evidence_.reference, evidence_.model, wider) +
-                         limit_by_model(evidence_.candidate, evidence_.model, wider);
+    const double limit = norm_limit_by_model(evidence_.reference, evidence_.model, wider) +
+                         norm_limit_by_model(evidence_.candidate, evidence_.model, wider);
     hold(expected, got, limit, "", "the reference's");
   }
 
@@ -169,7 +204,7 @@ class GradientNormCheck : public StepCheck {
       if (norm && std::isfinite(*norm)) why += (why.empty() ? "ratio " : ", ratio ") + to_text(*norm / expected);
       return report(placed.rank, "gradient_norm", to_text(expected), text_of(norm), why);
     }
-    const auto right = auditing::right_coefficients(expected, manifest);
+    const auto right = auditing::right_coefficients(placed.row->replayed_norm.value_or(expected), manifest);
     const double wanted = right.front();
     const auto& coefficient = placed.row->clip_coefficient;
     builder_.compare_or_inspect(whose.empty(), "coefficients");
@@ -186,8 +221,9 @@ class GradientNormCheck : public StepCheck {
                      {.step = step_, .rank = rank, .item = item, .expected = expected, .got = got, .why = why});
   }
 
-  std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
+  std::int64_t step_ = 0, acting_ = 0, resting_ = 0, skipped_ = 0;
   bool unrecorded_ = false;
+  bool behind_ = false;  ///< the step is behind diverged coefficients: each record is judged by itself
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
   double widest_limit_ = 0;  ///< of norms whose limit is too wide; 0: there were none
 };
@@ -206,8 +242,7 @@ CheckDescriptor gradient_norm_check() {
               "check does not hold.",
           .cannot_see = "whether the coefficient is applied (`parameters`, `audit`).",
           .same_start = true,
-          .behind_norm = BehindNorm::gradients,
-          .needs = {"norm"},
+          .compares_without = {"norm"},
           .make = make_check<GradientNormCheck>};
 }
 

@@ -17,7 +17,10 @@ class GradientsCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    if (now.step == evidence_.first_step()) none_told_ = without_gradients(now);
+    if (first_ && !now.skipped()) {
+      none_told_ = without_gradients(now);
+      first_ = false;
+    }
     if (none_told_ && without_gradients(now)) return;
     compare_tensors(now, "gradient", builder_);
   }
@@ -36,7 +39,8 @@ class GradientsCheck : public StepCheck {
   }
 
  private:
-  bool none_told_ = false;  ///< in the first step; then a gradient in a later step is unexpected
+  bool none_told_ = false;  ///< in the first step that was not skipped; then a gradient in a later one is unexpected
+  bool first_ = true;
 };
 
 }  // namespace
@@ -55,7 +59,8 @@ CheckDescriptor gradients_check() {
               "goldens).",
           .level = RecordLevel::full,
           .same_start = true,
-          .behind_norm = BehindNorm::gradients,
+          .of_every_case = true,
+          .values = Values::before_update,
           .compares_without = {"gradients"},
           .make = make_check<GradientsCheck>};
 }

@@ -44,8 +44,9 @@ class LossCheck : public StepCheck {
 
   LocatedResult conclude() override {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
-    return builder_.conclude(fmt::format("{} and {} are {}", quantity(all, "microbatch loss"),
-                                         quantity(steps, "step loss"), evidence_.values->agreement()),
+    const std::string of_steps = own_ ? " and " + quantity(steps, "step loss") : "";
+    return builder_.conclude(fmt::format("{}{} are {}", quantity(all, "microbatch loss"), of_steps,
+                                         evidence_.values->agreement()),
                              {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
@@ -63,7 +64,8 @@ class LossCheck : public StepCheck {
     if (got.size() != 1) {
       return report(microbatch, {}, "one rank with the loss", std::to_string(got.size()), "of the candidate");
     }
-    builder_.compare(microbatch ? "microbatch_losses" : "step_losses");
+    // A recorder adds up the step's loss itself: that compares nothing that a trainer computed.
+    builder_.compare_or_inspect(microbatch || own_, microbatch ? "microbatch_losses" : "step_losses");
     const float want = *expected.front().row->loss, have = *got.front().row->loss;
     const auto rank = got.front().rank;
     if (!std::isfinite(want)) {
@@ -130,6 +132,7 @@ class LossCheck : public StepCheck {
                       .size = size});
   }
 
+  const bool own_ = evidence_.reference.manifest.traits.own && evidence_.candidate.manifest.traits.own;
   std::int64_t step_ = 0;
 };
 
@@ -144,7 +147,8 @@ CheckDescriptor loss_check() {
           .needs_in_words = "level summary, the same start.",
           .cannot_see = "gradients that are dropped, not scaled or not applied.",
           .same_start = true,
-          .behind_norm = BehindNorm::gradients,
+          .of_every_case = true,
+          .values = Values::before_update,
           .compares_without = {"losses"},
           .make = make_check<LossCheck>};
 }

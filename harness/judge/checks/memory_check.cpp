@@ -75,7 +75,6 @@ CheckDescriptor memory_check() {
           .cannot_see =
               "memory that a process takes once outside of tensors (a constant GiB by malloc): only its growth from "
               "step to step is judged.",
-          .external_may_lack = true,
           .one_device_reference = true,
           .needs_of_reference = {"inputs", "labels"},
           .compares_without = {"actions", "schedule"},

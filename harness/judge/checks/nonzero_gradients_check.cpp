@@ -4,6 +4,8 @@
 // labels is all zero.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/expected/zero_digests.hpp"
@@ -155,11 +157,16 @@ class NonzeroGradientsCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    if (now.step == evidence_.first_step()) none_told_ = without_gradients(now);
+    if (now.skipped()) {
+      ++skipped_;
+      return;
+    }
+    if (first_) none_told_ = without_gradients(now);
+    const bool first = std::exchange(first_, false);
     if (none_told_) return;
     reference_.step(now);
     candidate_.step(now);
-    note_idle(now);
+    note_idle(now, first);
   }
 
   LocatedResult conclude() override {
@@ -180,13 +187,13 @@ class NonzeroGradientsCheck : public StepCheck {
         builder_.count(absent_in_both) > 0
             ? "every gradient in both records is finite and non-zero; parameters that a step leaves as they are lack it"
             : "every parameter has a finite, non-zero gradient in every step of both records",
-        {{"tensors", 2 * parameters * evidence_.steps() - builder_.count(absent_in_both)}, {"nonzero_elements", 1}});
+        {{"tensors", 2 * parameters * (evidence_.steps() - skipped_) - builder_.count(absent_in_both)}, {"nonzero_elements", 1}});
   }
 
  private:
   /// Keeps the trainable parameters that have had no gradient in either record so far, in the model's order.
-  void note_idle(const StepEvidence& now) {
-    if (now.step == evidence_.first_step()) {
+  void note_idle(const StepEvidence& now, bool first) {
+    if (first) {
       for (const auto& parameter : evidence_.model.parameters) {
         if (!is_frozen(evidence_.reference.manifest, parameter.name)) idle_.push_back(parameter.name);
       }
@@ -195,7 +202,8 @@ class NonzeroGradientsCheck : public StepCheck {
   }
 
   NonzeroGradients reference_, candidate_;
-  bool none_told_ = false;
+  bool none_told_ = false, first_ = true;
+  std::int64_t skipped_ = 0;
   std::vector<std::string> idle_;
 };
 

@@ -29,10 +29,11 @@ class ParametersCheck : public StepCheck {
     }
     if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
     if (kinds_.empty()) kinds_ = state_kinds(now);
-    compare_learning_rates(now);
+    if (now.skipped()) ++skipped_;
+    compare_updated(now);
+    if (!now.skipped()) compare_learning_rates(now);
     report_moments_that_the_optimiser_lacks(now, kinds_, builder_);
     for (const auto& kind : kinds_) compare_tensors(now, kind, builder_);
-    if (evidence_.norm_diverged_at) compare_moves(now);
     count_moved(now);
   }
 
@@ -48,13 +49,18 @@ class ParametersCheck : public StepCheck {
       builder_.not_shown("optimiser state: the records hold none");
     if (builder_.count(absent_in_both) > 0)
       builder_.not_shown("optimiser state that is dropped where neither record has any");
+    const auto recorded = [&](const std::string& kind) {
+      return evidence_.reference.manifest.recorded({kind}) && evidence_.candidate.manifest.recorded({kind});
+    };
+    if (!recorded("moments")) builder_.not_shown("optimizer state, which was not recorded");
+    if (!recorded("rates")) builder_.not_shown("learning rates, which were not recorded");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
-    const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
+    const auto ranks = recorded("rates") ? static_cast<std::int64_t>(evidence_.candidate.ranks.size()) : 0;
     return builder_.conclude(fmt::format("{} and their optimiser state, at the start and after {}, are {}",
                                          quantity(parameters, "parameter"),
                                          quantity(evidence_.compared_updates(), "step"), evidence_.values->agreement()),
                              {{"tensors", parameters * (evidence_.compared_updates() + 1)},
-                              {"learning_rates", ranks * evidence_.compared_updates()}});
+                              {"learning_rates", ranks * (evidence_.compared_updates() - skipped_)}});
   }
 
  private:
@@ -81,6 +87,22 @@ class ParametersCheck : public StepCheck {
       };
       const std::string expected = text(theirs), got = text(mine);
       if (expected != got) report_rate(now.step, placed.rank, placed.row->name, expected, got);
+    }
+  }
+
+  /// A step that one record's optimizers skipped alone.
+  void compare_updated(const StepEvidence& now) {
+    const auto theirs = now.updated(now.reference_rows);
+    for (const auto& placed : now.candidate_rows.steps()) {
+      const auto& mine = placed.row->updated;
+      if (!theirs || !mine || *mine == *theirs) continue;
+      builder_.diverge(at_learning_rate(now.step),
+                       {.step = now.step,
+                        .rank = placed.rank,
+                        .item = "updated",
+                        .what = fmt::format("the update of step {}", now.step),
+                        .expected = *theirs ? "a step of the optimizer" : "no step of the optimizer",
+                        .got = *mine ? "one" : "none"});
     }
   }
 
@@ -146,58 +168,6 @@ class ParametersCheck : public StepCheck {
     }
   }
 
-  /// A step that changes a parameter in one record alone was skipped in the other, though sizes may not show it.
-  void compare_moves(const StepEvidence& now) {
-    for (const RankRecord& before : now.candidate_before) {
-      std::vector<std::pair<const TensorRow*, bool>> barely;  // moved in one record alone; true: the candidate
-      bool in_both = false;
-      for (const TensorRow& old : before.tensors) {
-        const auto& rows = now.reference_rows_before.tensors("parameter", old.name);
-        if (old.kind != "parameter" || rows.empty()) continue;
-        const TensorRow& theirs_old = *rows.front().row;
-        const TensorRow *mine = same_tensor(now.candidate_rows, old),
-                        *theirs = same_tensor(now.reference_rows, theirs_old);
-        if (!mine || !theirs) continue;
-        const bool moved = mine->digest != old.digest, theirs_moved = theirs->digest != theirs_old.digest;
-        in_both = in_both || (moved && theirs_moved);
-        if (moved == theirs_moved) continue;
-        if (moved ? moved_clearly(old, *mine) : moved_clearly(theirs_old, *theirs))
-          report_moved_alone(now, before.rank, old, moved);
-        else
-          barely.emplace_back(&old, moved);
-      }
-      if (in_both) continue;  // else no parameter of the rank moved in both, which roundings do not explain
-      for (const auto& [old, mine] : barely) report_moved_alone(now, before.rank, *old, mine);
-    }
-  }
-
-  static const TensorRow* same_tensor(const RecordIndex& rows, const TensorRow& old) {
-    for (const auto& placed : rows.tensors(old.kind, old.name)) {
-      if (placed.row->stage == old.stage) return placed.row;
-    }
-    return nullptr;
-  }
-
-  /// False if a few elements of 16 bits may have moved by one rounding, which a slightly smaller step does not do.
-  static bool moved_clearly(const TensorRow& before, const TensorRow& after) {
-    const double spacing = before.dtype == "bfloat16" ? 0x1p-7 : before.dtype == "float16" ? 0x1p-10 : 0;
-    const double largest = static_cast<double>(std::max(before.max_abs, after.max_abs));
-    return std::abs(after.l2 * after.l2 - before.l2 * before.l2) >= 6 * spacing * largest * largest;
-  }
-
-  void report_moved_alone(const StepEvidence& now, std::int64_t rank, const TensorRow& old, bool mine) {
-    const auto position = evidence_.model.parameter_position(old.name).value_or(0);
-    builder_.diverge(tensor_point(now.step, "parameter", position, old.stage),
-                     {.step = now.step,
-                      .stage = old.stage,
-                      .rank = rank,
-                      .item = old.name,
-                      .what = "parameter " + old.name,
-                      .expected = mine ? "the bits of the step before" : "other bits than in the step before",
-                      .got = mine ? "other bits" : "the same bits",
-                      .why = "the step changes it in one record alone"});
-  }
-
   void report_frozen(std::int64_t step, const std::string& name, const std::string& before,
                      const Located<TensorRow>& after) {
     const auto position = evidence_.model.parameter_position(name).value_or(0);
@@ -213,7 +183,7 @@ class ParametersCheck : public StepCheck {
   }
 
   std::vector<std::string> kinds_;  ///< known from the first step on
-  std::int64_t moved_ = 0;
+  std::int64_t moved_ = 0, skipped_ = 0;
   bool other_start_ = false;
 };
 
@@ -228,8 +198,9 @@ CheckDescriptor parameters_check() {
           .needs_in_words = "level full.",
           .cannot_see = "an update that is wrong in both alike (`audit`).",
           .level = RecordLevel::full,
-          .behind_norm = BehindNorm::nothing,
-          .compares_without = {"parameters", "moments", "rates"},
+          .of_every_case = true,
+          .values = Values::of_update,
+          .compares_without = {"parameters"},
           .make = make_check<ParametersCheck>};
 }
 

@@ -331,7 +331,6 @@ CheckDescriptor replicas_check() {
               "for each replica and names it.",
           .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
           .level = RecordLevel::full,
-          .external_may_lack = true,
           .needs = {"parameters", "moments"},
           .not_applicable = one_pipeline,
           .make = make_check<OneReplica>};

@@ -85,6 +85,10 @@ class RowComparison {
     const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own() ||
                                                         not_yet_updated(parameter.name));
     if (may_be_absent && !mine && !theirs) return builder_.inspect(absent_in_both);
+    if (kind_ == "gradient" && now_.skipped()) {  // it was not applied
+      const auto nothing = [](const TensorRow* row) { return !row || row->nan + row->inf > 0; };
+      if (nothing(mine) || nothing(theirs)) return builder_.inspect(absent_in_both);
+    }
     if ((!theirs && not_recorded(evidence_.reference)) || (!mine && not_recorded(evidence_.candidate))) return;
     if (!theirs) return report("a row", "none", "the reference has no such row" + hint());
     if (theirs->nan + theirs->inf > 0) {
@@ -123,7 +127,7 @@ class RowComparison {
   /// True for a moment of an optimiser with an unknown formula or with variants: its shape may differ from the
   /// parameter's, and it may be missing.
   bool has_moments_of_its_own() const {
-    if (kind_ == "gradient" || kind_ == "parameter" || kind_ == "copy") return false;
+    if (!kind_.starts_with("moment")) return false;
     const Json& optimizer = evidence_.reference.manifest.json.at("optimizer");
     const std::string name = optimizer.value("name", "");
     return (name != "adamw" && name != "sgd") || optimizer.contains("groups");
@@ -131,7 +135,7 @@ class RowComparison {
 
   bool not_recorded(const Record& record) const {
     if (kind_ == "copy") return false;
-    return !record.manifest.recorded({kind_.starts_with("moment") ? "moments" : kind_ + "s"});
+    return !record.manifest.recorded({kind_.starts_with("moment") ? "moments" : kind_ == "applied" ? kind_ : kind_ + "s"});
   }
 
   const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {
@@ -214,10 +218,12 @@ void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kin
 
 ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage) {
   if (kind == "gradient") return at_gradient(step, position, stage);
+  if (kind == "applied") return in_step(step, StepPhase::applied, position, 0, stage);
   const StateKind state = kind == "parameter" ? StateKind::parameter
                           : kind == "copy"    ? StateKind::copy
                           : kind == "moment1" ? StateKind::moment1
-                                              : StateKind::moment2;
+                          : kind == "moment2" ? StateKind::moment2
+                                              : StateKind::buffer;
   return at_parameter(step, position, state, stage);
 }
 
@@ -335,7 +341,8 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
   for (const auto* rows : {&now.reference_rows.all_tensors(), &now.candidate_rows.all_tensors()}) {
     for (const auto& placed : *rows) {
       const TensorRow& row = *placed.row;
-      if (row.kind == "gradient" || std::ranges::find(kinds, row.kind) != kinds.end()) continue;
+      const bool state = row.kind == "copy" || row.kind.starts_with("moment");
+      if (!state || std::ranges::find(kinds, row.kind) != kinds.end()) continue;
       builder.diverge(
           tensor_point(now.step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
           extra_row("", placed,

@@ -42,8 +42,8 @@ struct CellEvidence {
   std::string not_recorded;              ///< why rows that the current check compares are missing; empty if none are
   std::string schedule_error;            ///< why the lists are nullopt although the file exists
 
-  /// The first step in which the clip coefficients of the two differ as roundings of a norm summed rank by rank do.
-  /// Bits are compared up to that step's gradients, values after them by WithinDrift.
+  /// The first step whose clip coefficients differ as roundings of a norm summed rank by rank do. Bits are compared up
+  /// to that step's gradients; nothing that follows from the coefficients is.
   std::optional<std::int64_t> norm_diverged_at;
 
   /// First step of both records: a resumed candidate is compared with the reference from that step on.
@@ -88,6 +88,11 @@ struct StepEvidence {
   RecordIndex reference_rows, candidate_rows;
   RecordIndex reference_rows_before;
   const std::vector<RankRecord>&reference_before, &candidate_before;  ///< rows of the previous step, by rank
+
+  /// Whether an optimizer of any rank stepped; nullopt if no rank says so.
+  static std::optional<bool> updated(const RecordIndex& rows);
+  /// True if no optimizer of either run stepped: gradients, norms and rates of such a step change nothing.
+  bool skipped() const { return updated(reference_rows) == false && updated(candidate_rows) == false; }
 
   /// boundary_bytes() of this step, from the reference.
   std::vector<std::int64_t> boundary_bytes() const {

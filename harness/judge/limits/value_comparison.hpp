@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparison of a candidate's value with the reference's: bit for bit, in the mode calibrated within limits
-// (within_limits.hpp), or within the drift of two equal trainings. Everything that is no value (shapes, counts, inputs,
-// ...) is compared exactly in both modes.
+// Comparison of a candidate's value with the reference's: bit for bit, or in the mode calibrated within limits
+// (within_limits.hpp). Everything that is no value (shapes, counts, inputs, ...) is compared exactly in both modes.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,29 +63,5 @@ class ValueComparison {
 
 /// Compares bits.
 ValueComparison& in_bits();
-
-/// Compares behind clip coefficients that differ as roundings do: equal trainings drift apart from there. Losses, norms
-/// and the l2 of tensors of one step must agree within a few percent (docs/exactness.md). The limits are
-/// three times what benchmarks/behind_norm.py measures in `sizes_compared` steps; later steps may have any size.
-class WithinDrift : public ValueComparison {
- public:
-  static constexpr std::int64_t sizes_compared = 10;
-
-  /// `steps`: since the one whose coefficients differ first, which is 0. `reference`: its rows of this step.
-  WithinDrift(const std::string& dtype, std::int64_t steps, const std::vector<RankRecord>& reference);
-
-  std::string demand() const override { return "within the drift of differing clip coefficients"; }
-  std::string agreement() const override { return "close"; }
-  bool exact() const override { return false; }
-  ComparedValue loss(const Item& item, float reference, float candidate) override;
-  ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) override;
-  ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) override;
-  /// Its rows state no size.
-  ComparedValue boundary(std::int64_t, const BoundaryRow&, const BoundaryRow&) override { return {}; }
-
- private:
-  double limit_;                       ///< relative, of gradients and first moments
-  std::map<std::string, double> rms_;  ///< by kind: root of the mean square over the elements of all tensors
-};
 
 }  // namespace plumbline::judging

@@ -156,27 +156,28 @@ CheckResult result_with(const std::string& check, Outcome outcome) {
   return result;
 }
 
-TEST(Requirements, OfAChecksOutcomeAndOfWhatWasAskedFor) {
-  CellPlan all, one, bench;
+TEST(Requirements, OfOwnRecordsAndOfOthers) {
+  CellPlan all, one, bench, accepting;
   one.checks = {"loss"};
   bench.bench = true;
-  const auto of = [](const CellPlan& plan, const std::string& check) {
-    return judging::requirement_of(plan, result_with(check, Outcome::holds));
+  accepting.accept_missing = {"gradients"};
+  const auto of = [](const CellPlan& plan, const std::string& check, bool own = true) {
+    return judging::requirement_of(plan, result_with(check, Outcome::not_run), own);
   };
 
-  EXPECT_EQ(of(all, "loss"), Requirement::required);
   EXPECT_EQ(of(one, "loss"), Requirement::required);
   EXPECT_EQ(of(one, "data"), Requirement::informational);
   EXPECT_EQ(of(one, "completion"), Requirement::required) << "whatever was asked for";
   EXPECT_EQ(of(all, "variable_lengths"), Requirement::informational);
   EXPECT_EQ(of(bench, "variable_lengths"), Requirement::required);
-  EXPECT_EQ(judging::requirement_of(all, result_with("resume", Outcome::not_applicable)), Requirement::not_applicable);
-}
-
-TEST(Requirements, OnlyWhatCouldNotLookMayBeLacking) {
-  EXPECT_TRUE(judging::lacks_what_externals_may(result_with("memory", Outcome::not_run)));
-  EXPECT_FALSE(judging::lacks_what_externals_may(result_with("memory", Outcome::fails)));
-  EXPECT_FALSE(judging::lacks_what_externals_may(result_with("loss", Outcome::not_run)));
+  EXPECT_EQ(judging::requirement_of(all, result_with("resume", Outcome::not_applicable), true),
+            Requirement::not_applicable);
+  for (const std::string claim : {"data", "loss", "gradients", "parameters", "buffers"})
+    EXPECT_EQ(of(all, claim, false), Requirement::required) << claim << ", whoever wrote the records";
+  EXPECT_EQ(of(all, "memory"), Requirement::required);
+  EXPECT_EQ(of(all, "memory", false), Requirement::informational);
+  EXPECT_EQ(of(accepting, "gradients", false), Requirement::informational);
+  EXPECT_EQ(of(accepting, "parameters", false), Requirement::required);
 }
 
 TEST(Requirements, ACheckThatThereIsNotNamesTheNearestOrAll) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/missing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/judge/check_table.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+std::string why_diverged(const Manifest& reference, const Manifest& candidate, std::int64_t step) {
+  const bool recorded = reference.recorded({"norm"}) && candidate.recorded({"norm"});
+  return fmt::format(
+      "the clip coefficients of step {} {}differ by the rounding of a norm {}. To compare the rest, {}record the one "
+      "device again with norms_from= the pipeline's record",
+      step, recorded ? "" : "may ", recorded ? "that each rank sums for itself" : "that was not recorded",
+      recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
+}
+
+/// The first step without the rows that the check compares, if the recorders say so of each kind.
+std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Manifest& reference,
+                                          const Manifest& candidate) {
+  std::optional<std::int64_t> first;
+  for (const Manifest* manifest : {&reference, &candidate}) {
+    for (const NotRecorded& entry : manifest->not_recorded) {
+      const auto names = [&](const std::vector<std::string>& kinds) { return std::ranges::count(kinds, entry.what) > 0; };
+      if (!names(check.needs) && !names(check.compares_without)) continue;
+      if (!entry.from_step) return std::nullopt;
+      first = std::min(*entry.from_step, first.value_or(*entry.from_step));
+    }
+  }
+  return first;
+}
+
+bool held(const std::vector<CheckResult>& checks, const std::string& name) {
+  return std::ranges::any_of(
+      checks, [&](const CheckResult& check) { return check.name == name && check.outcome == Outcome::holds; });
+}
+
+}  // namespace
+
+std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<CheckResult>& checks,
+                                    const Manifest& reference, const Manifest& candidate,
+                                    std::optional<std::int64_t> norm_diverged_at) {
+  if (std::ranges::any_of(checks, [](const CheckResult& check) { return check.outcome == Outcome::fails; })) return {};
+  std::vector<Missing> missing;
+  for (const CheckResult& result : checks) {
+    const CheckDescriptor& check = check_of(result.name);
+    if (!check.of_every_case || !asked_for(plan, result.name)) continue;
+    const auto add = [&](std::optional<std::int64_t> from_step, const std::string& why) {
+      missing.push_back({result.name, from_step, why, accepted(plan, result.name)});
+    };
+    // Gradients as applied are those before clipping, or show the coefficient, too.
+    const bool elsewhere = result.name == "gradients" && held(checks, "applied");
+    const bool none = result.outcome == Outcome::not_applicable && result.name == "gradients";
+    if (result.outcome == Outcome::not_run || result.outcome == Outcome::not_triggered || none) {
+      if (!elsewhere) add(first_without(check, reference, candidate), result.reason);
+    }
+    if (!norm_diverged_at || check.values == Values::none || result.outcome != Outcome::holds) continue;
+    const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
+    if (first < reference.steps) add(first, why_diverged(reference, candidate, *norm_diverged_at));
+  }
+  return missing;
+}
+
+}  // namespace plumbline::judging
