@@ -88,7 +88,8 @@ class RankStream {
   template <typename Row>
   void open(RankRecord& rank) {
     auto& table = of<Row>().emplace(place_);
-    if (table.absent()) rank.absent.push_back(table.file());
+    const bool optional = std::is_same_v<Row, NormRow>;  // only of trainers that clip
+    if (table.absent() && !optional) rank.absent.push_back(table.file());
     if (table.cut_off()) rank.cut_off.push_back(table.file());
   }
 
