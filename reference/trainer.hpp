@@ -29,8 +29,8 @@ struct ReferenceOptions {
   bool progress = true;
 };
 
-/// Trains and writes the record. Returns `stopped` if a signal ended it, else `holds`. Throws InputError, SystemError or RunError; once the record was started, exit.json has
-/// the outcome.
+/// Trains and writes the record. Returns `stopped` if a signal ended it, else `holds`. Throws InputError, SystemError
+/// or RunError; once the record was started, exit.json has the outcome.
 ExitCode train_reference(const ReferenceOptions& options);
 
 }  // namespace plumbline

@@ -7,9 +7,9 @@
 
 namespace plumbline {
 
-/// Opens and locks the folder. `operation`: of flock, such as LOCK_SH. Returns the descriptor, which holds the lock until
-/// it is closed or the process ends; -1 if another process holds it (with LOCK_NB), if the folder is gone, or without
-/// locks.
+/// Opens and locks the folder. `operation`: of flock, such as LOCK_SH. Returns the descriptor, which holds the lock
+/// until it is closed or the process ends; -1 if another process holds it (with LOCK_NB), if the folder is gone, or
+/// without locks.
 int hold_folder(const std::filesystem::path& folder, int operation);
 
 /// Removes the folders in `parent` whose names begin with `prefix`, which belong to this user and which no process

@@ -50,7 +50,8 @@ void check_inputs(const TrainingRun& training, const std::filesystem::path& reco
   }
   if (training.run.checkpoint.folder) {
     require_folder_can_be_made(*training.run.checkpoint.folder);
-    if (!training.discard_later) require_no_later_work(training, steps_of_name(training.resume.value_or("")).value_or(0));
+    if (!training.discard_later)
+      require_no_later_work(training, steps_of_name(training.resume.value_or("")).value_or(0));
   }
   if (training.run.weights) check_weights(training.config, *training.run.weights);
   training.plan.make(0, 0);  // throws for ids beyond the vocabulary

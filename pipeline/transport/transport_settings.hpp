@@ -13,7 +13,7 @@ struct TransportSettings {
   std::chrono::milliseconds start_timeout{60000};
   bool starting = false;
   std::chrono::milliseconds save_timeout{60000};  ///< between Transport::leave_steps and start_steps
-  bool several_hosts = false;  ///< then ranks announce long waits to each other (WaitNotes)
+  bool several_hosts = false;                     ///< then ranks announce long waits to each other (WaitNotes)
 };
 
 }  // namespace plumbline

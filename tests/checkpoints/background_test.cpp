@@ -149,8 +149,7 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
   for (const bool background : {false, true}) {
     const fs::path folder = folder_ / (background ? "b" : "c");
     make_folder(folder);
-    const auto transports =
-        make_threads_transports(2, {.timeout = 200ms, .start_timeout = 200ms, .save_timeout = 60s});
+    const auto transports = make_threads_transports(2, {.timeout = 200ms, .start_timeout = 200ms, .save_timeout = 60s});
     const auto save = [&](std::size_t rank) {
       at::set_num_threads(1);
       const OneState one(training);

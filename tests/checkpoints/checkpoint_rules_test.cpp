@@ -153,12 +153,13 @@ TEST_F(CheckpointRules, CommandLineSetsTheNumberKept) {
 }
 
 TEST_F(CheckpointRules, PruningRemovesWhatIsOlderWholeOrNot) {
-  for (const char* file : {"c/step-00000001/model", "c/step-00000002/checkpoint.json", "c/step-00000003/checkpoint.json",
-                           "c/step-00000004/checkpoint.json", "c/step-00000005/model"})
+  for (const char* file :
+       {"c/step-00000001/model", "c/step-00000002/checkpoint.json", "c/step-00000003/checkpoint.json",
+        "c/step-00000004/checkpoint.json", "c/step-00000005/model"})
     folder_.file(file, "");
   prune_checkpoints(folder_ / "c", 2);
-  EXPECT_THAT(all_checkpoints(folder_ / "c"), ElementsAre(folder_ / "c/step-00000005", folder_ / "c/step-00000004",
-                                                          folder_ / "c/step-00000003"));
+  EXPECT_THAT(all_checkpoints(folder_ / "c"),
+              ElementsAre(folder_ / "c/step-00000005", folder_ / "c/step-00000004", folder_ / "c/step-00000003"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "c"), {}), 3);
 }
 

@@ -95,15 +95,19 @@ TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
 
 /// As the start says; the rank hands it on to the others, whatever launcher started them.
 TEST_F(SavedAndStopped, ByTheLineThatTheStartPrints) {
-  const std::string programs[] = {bin() + "/plumbline-reference run.toml --checkpoint ",
-                                  PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --checkpoint "};
+  const std::string programs[] = {
+      bin() + "/plumbline-reference run.toml --checkpoint ",
+      PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --checkpoint "};
   for (const std::string& program : programs) {
     const std::string folder = program == programs[0] ? "a" : "b";
-    const Ended ended = run("{ " + program + folder + " --checkpoint-every 20 2> start & }; p=$!; for i in $(seq 3000); do [ -e " +
-                            folder + "/latest ] && break; sleep 0.02; done; $(sed -n 's/^to save and stop: \\(kill -TERM [0-9]*\\) on .*/\\1/p' start); wait $p");
+    const Ended ended = run("{ " + program + folder +
+                            " --checkpoint-every 20 2> start & }; p=$!; for i in $(seq 3000); do [ -e " + folder +
+                            "/latest ] && break; sleep 0.02; done; $(sed -n 's/^to save and stop: \\(kill -TERM "
+                            "[0-9]*\\) on .*/\\1/p' start); wait $p");
     EXPECT_EQ(ended.code, stopped) << ended.said;
     EXPECT_LT(steps(folder), 300) << "it ended before the signal came";
-    EXPECT_THAT(read_file(folder_.path() / "start"), AllOf(HasSubstr("stopped by a signal after"), Not(HasSubstr("done: "))));
+    EXPECT_THAT(read_file(folder_.path() / "start"),
+                AllOf(HasSubstr("stopped by a signal after"), Not(HasSubstr("done: "))));
   }
 }
 
@@ -114,7 +118,8 @@ TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
   EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
                                 ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
   EXPECT_GE(steps("a"), 1);
-  const Ended unsaved = run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b");
+  const Ended unsaved =
+      run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b");
   EXPECT_EQ(unsaved.code, 1);
   EXPECT_THAT(unsaved.said, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
 }
@@ -169,8 +174,7 @@ TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
   ASSERT_TRUE(fs::exists(folder_.path() / kept));
 
   // A file may have 64 KiB: checkpoint.json has, the weights have not.
-  const Ended ended =
-      run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume latest");
+  const Ended ended = run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume latest");
 
   EXPECT_EQ(ended.code, 3) << "what it trained is kept nowhere: " << ended.said;
   EXPECT_THAT(ended.said, AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),

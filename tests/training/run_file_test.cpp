@@ -250,9 +250,9 @@ TEST(RunFile, EvaluatesAtTheEndByDefault) {
 
 TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   const TemporaryFolder folder;
-  const auto path =
-      folder.file("run.toml", std::string(model) + data + train +
-                                  "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\ntimeout_ms = 9\n");
+  const auto path = folder.file(
+      "run.toml", std::string(model) + data + train +
+                      "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\ntimeout_ms = 9\n");
 
   const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
 

@@ -21,9 +21,10 @@ void CheckpointOptions::add_to(CLI::App& app) {
                  "written")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_flag("--discard-later", discard_later,
-               "Rename checkpoints of the folder that are later than where this run starts to step-N.discarded; without "
-               "it such a run is refused");
+  app.add_flag(
+      "--discard-later", discard_later,
+      "Rename checkpoints of the folder that are later than where this run starts to step-N.discarded; without "
+      "it such a run is refused");
 }
 
 void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {

@@ -18,9 +18,9 @@
 namespace plumbline {
 
 /// The save in progress, if any. All ranks make the same calls in the same order. A failed write (a full disk, one
-/// beyond checkpoint.timeout_ms) is not an error: training continues, the previous checkpoint remains, and every rank gets the reason. Destroyed during a
-/// save, it waits for its own thread and publishes nothing. Replicas of the pipeline share the writing; if their bits
-/// differ, every rank throws RunError.
+/// beyond checkpoint.timeout_ms) is not an error: training continues, the previous checkpoint remains, and every rank
+/// gets the reason. Destroyed during a save, it waits for its own thread and publishes nothing. Replicas of the
+/// pipeline share the writing; if their bits differ, every rank throws RunError.
 class CheckpointSave {
  public:
   /// `folder` holds the checkpoints and exists.

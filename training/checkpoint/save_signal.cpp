@@ -32,7 +32,7 @@ void ask(int signal) {
   std::int64_t first = 0;
   if (first_ns.compare_exchange_strong(first, now)) {
     constexpr std::string_view note = "\nnote: saves after this step and stops; a second signal ends it at once\n";
-    if (user_asks) [[maybe_unused]] const auto told = write(STDERR_FILENO, note.data(), note.size());
+    [[maybe_unused]] const auto told = user_asks ? write(STDERR_FILENO, note.data(), note.size()) : 0;
   } else if (user_asks || now - first >= second_ns) {
     std::signal(signal, SIG_DFL);
     raise(signal);  // takes effect when this handler returns
