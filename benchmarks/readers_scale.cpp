@@ -51,13 +51,15 @@ void twice_the_size(benchmark::State& state, const fuzzing::Reader& reader, cons
   state.counters["ratio"] = twice / once;
   if (is_linear()) return;
   all_linear = false;
-  state.SkipWithError(("twice the size takes " + std::to_string(twice / once) + " times " + std::to_string(once) + " s").c_str());
+  state.SkipWithError(
+      ("twice the size takes " + std::to_string(twice / once) + " times " + std::to_string(once) + " s").c_str());
 }
 
 void add(const fuzzing::Reader& reader, const std::string& what, std::size_t size, const Grown& grown) {
-  benchmark::RegisterBenchmark((reader.name + "/" + what).c_str(), [=](benchmark::State& state) {
-    twice_the_size(state, reader, grown, size);
-  })->Iterations(1)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark((reader.name + "/" + what).c_str(),
+                               [=](benchmark::State& state) { twice_the_size(state, reader, grown, size); })
+      ->Iterations(1)
+      ->Unit(benchmark::kMillisecond);
 }
 
 std::string times(std::size_t count, const std::string& text) {
@@ -130,9 +132,8 @@ void add_toml(const fuzzing::Reader& reader, const std::string& seed) {
       [=](std::size_t size) { return seed + "\n[x]\ny = [" + times(size, "1,") + "]\n"; });
   for (const char* quotes : {"\"", "'", "\"\"\"", "'''"})
     for (const char* text : {"x", "\\\\", "\"", "'", "\n", "\\\n "})
-      add(reader, std::string("text in ") + quotes + " of " + json_text(text), characters / 4, [=](std::size_t size) {
-        return seed + "\n[x]\ny = " + quotes + times(size, text) + quotes + "\n";
-      });
+      add(reader, std::string("text in ") + quotes + " of " + json_text(text), characters / 4,
+          [=](std::size_t size) { return seed + "\n[x]\ny = " + quotes + times(size, text) + quotes + "\n"; });
 }
 
 /// A file of one character, and a right file with as many of them behind it.

@@ -100,7 +100,8 @@ std::vector<std::string> JsonKeys::texts(const std::string& key) const {
 std::vector<std::int64_t> JsonKeys::integers(const std::string& key) const {
   const Json& value = at(key);
   const auto fits = [](const Json& each) {
-    return each.is_number_integer() && (!each.is_number_unsigned() || std::in_range<std::int64_t>(each.get<std::uint64_t>()));
+    return each.is_number_integer() &&
+           (!each.is_number_unsigned() || std::in_range<std::int64_t>(each.get<std::uint64_t>()));
   };
   if (!value.is_array() || !std::ranges::all_of(value, fits)) fail(key, "must be a list of integers");
   return value.get<std::vector<std::int64_t>>();

@@ -114,8 +114,7 @@ Baseline read_baseline(const std::filesystem::path& file) {
     baseline.cells.push_back(run_of(run));
     const std::string reference = run.text("reference");
     const auto found = references.find(reference);
-    if (found == references.end())
-      run.fail("reference", "names a reference that the file does not hold: " + reference);
+    if (found == references.end()) run.fail("reference", "names a reference that the file does not hold: " + reference);
     RunBaseline& cell = baseline.cells.back();
     if (!cell.request.empty()) cell.request = with(found->second->request, cell.request);
     baseline.reference_of[cell.id] = reference;
