@@ -27,8 +27,8 @@ TEST(UnrecordedRun, RanksRemoveTheirFilesAndTheLastTheFolder) {
 TEST(UnrecordedRun, OfReplicasEachPipelinesFolderGoesWithItsLastRank) {
   const testing::TemporaryFolder parent;
   const RankFolders folders(parent / "run", 1);
-  for (const char* file :
-       {"replica-0/manifest.json", "replica-0/rank-0/progress", "replica-1/manifest.json", "replica-1/rank-0/progress"})
+  for (const char* file : {"replica-0/manifest.json", "replica-0/rank-0/progress", "replica-1/manifest.json",
+                           "replica-1/rank-0/progress"})
     parent.file(std::string("run/") + file, "{}");
   {
     const UnrecordedRun first(folders, 0);
