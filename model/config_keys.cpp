@@ -38,7 +38,8 @@ void refuse_unknown_keys(const ConfigReader& config) {
   std::vector<std::string> known = read_keys;
   for (const NeutralKeys& neutral : neutral_keys()) known.insert(known.end(), neutral.keys.begin(), neutral.keys.end());
   for (const auto& [key, value] : config.json().items()) {
-    if (value.is_null() || is_dropout(key) || changes_nothing(key) || std::ranges::find(known, key) != known.end()) continue;
+    if (value.is_null() || is_dropout(key) || changes_nothing(key) || std::ranges::find(known, key) != known.end())
+      continue;
     throw config.wrong(key, "is not known, and neither is its effect; remove it if it changes nothing in a Llama" +
                                 did_you_mean(key, known));
   }

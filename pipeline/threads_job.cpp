@@ -79,8 +79,7 @@ int train_with_threads(PipelineOptions options) {
     const std::lock_guard guard(lock);
     if (failure) return false;
     failure = why.code;
-    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(),
-                 printable_lines(why.words).c_str());
+    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(), printable_lines(why.words).c_str());
     return true;
   };
   const auto failed = [&] {

@@ -19,6 +19,20 @@ JsonKeys::JsonKeys(const std::filesystem::path& path, const Json& object, const 
   if (!object.is_object())
     throw InputError(fmt::format("{}: {}must be a JSON object", path.string(),
                                  prefix.empty() ? "" : fmt::format("key {}: ", prefix)));
+  constexpr std::size_t few = 32;
+  if (object.size() <= few) return;
+  const auto index = std::make_shared<std::unordered_map<std::string_view, const Json*>>();
+  for (const auto& [key, value] : object.get_ref<const Json::object_t&>()) index->emplace(key, &value);
+  index_ = index;
+}
+
+const Json* JsonKeys::find(const std::string& key) const {
+  if (index_) {
+    const auto found = index_->find(key);
+    return found == index_->end() ? nullptr : found->second;
+  }
+  const auto found = object_.find(key);
+  return found == object_.end() ? nullptr : &*found;
 }
 
 void JsonKeys::fail(const std::string& key, const std::string& what) const {
@@ -30,8 +44,8 @@ std::string JsonKeys::whole_name(const std::string& key) const {
 }
 
 const Json& JsonKeys::at(const std::string& key) const {
-  const auto found = object_.find(key);
-  if (found == object_.end()) fail(key, "is missing");
+  const Json* found = find(key);
+  if (found == nullptr) fail(key, "is missing");
   return *found;
 }
 
@@ -86,7 +100,8 @@ std::vector<std::string> JsonKeys::texts(const std::string& key) const {
 std::vector<std::int64_t> JsonKeys::integers(const std::string& key) const {
   const Json& value = at(key);
   const auto fits = [](const Json& each) {
-    return each.is_number_integer() && (!each.is_number_unsigned() || std::in_range<std::int64_t>(each.get<std::uint64_t>()));
+    return each.is_number_integer() &&
+           (!each.is_number_unsigned() || std::in_range<std::int64_t>(each.get<std::uint64_t>()));
   };
   if (!value.is_array() || !std::ranges::all_of(value, fits)) fail(key, "must be a list of integers");
   return value.get<std::vector<std::int64_t>>();

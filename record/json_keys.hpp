@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,9 +24,9 @@ class JsonKeys {
   JsonKeys(const std::filesystem::path& path, const Json& object, const std::string& prefix = "");
 
   const Json& at(const std::string& key) const;
-  bool has(const std::string& key) const { return object_.contains(key); }
+  bool has(const std::string& key) const { return find(key) != nullptr; }
   /// True if the key is present and not null.
-  bool has_value(const std::string& key) const { return has(key) && !object_.at(key).is_null(); }
+  bool has_value(const std::string& key) const { return has(key) && !at(key).is_null(); }
   std::string text(const std::string& key) const;
   std::optional<std::string> optional_text(const std::string& key) const;  ///< nullopt if absent or null
   std::string word(const std::string& key, const std::vector<std::string>& known) const;
@@ -49,10 +52,14 @@ class JsonKeys {
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
  private:
+  /// Null if absent.
+  const Json* find(const std::string& key) const;
   std::string whole_name(const std::string& key) const;
 
   std::filesystem::path path_;
   const Json& object_;
+  /// Of a large object, so that looking up each of its keys is linear in all; null for a small one.
+  std::shared_ptr<const std::unordered_map<std::string_view, const Json*>> index_;
   std::string prefix_;
 };
 

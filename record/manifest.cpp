@@ -25,12 +25,27 @@ constexpr std::int64_t most_ranks = 65536;
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
 /// Further keys are kept.
-const std::vector<std::string> keys_of_a_manifest = {
-    "schema", "run_id", "role", "command", "model", "seed", "dtype", "device", "threads", "transport", "evaluation",
-    "recompute", "action_times", "world_size", "steps", "data", "schedule", "stages", "tied", "frozen",
-    "loss_scaling", "boundary_gradient_factor", "optimizer", "learning_rate_schedule", "clip_norm", "norm_order",
-    "clip_epsilon", "every", "not_recorded", "mesh", "level", "versions", "machine", "environment", "clock_skew_ns",
-    "started", "first_step", "resumed_from", "names_stripped", "perturbation", "shadow_of"};
+const std::vector<std::string> keys_of_a_manifest = {"schema",         "run_id",
+                                                     "role",           "command",
+                                                     "model",          "seed",
+                                                     "dtype",          "device",
+                                                     "threads",        "transport",
+                                                     "evaluation",     "recompute",
+                                                     "action_times",   "world_size",
+                                                     "steps",          "data",
+                                                     "schedule",       "stages",
+                                                     "tied",           "frozen",
+                                                     "loss_scaling",   "boundary_gradient_factor",
+                                                     "optimizer",      "learning_rate_schedule",
+                                                     "clip_norm",      "norm_order",
+                                                     "clip_epsilon",   "every",
+                                                     "not_recorded",   "mesh",
+                                                     "level",          "versions",
+                                                     "machine",        "environment",
+                                                     "clock_skew_ns",  "started",
+                                                     "first_step",     "resumed_from",
+                                                     "names_stripped", "perturbation",
+                                                     "shadow_of"};
 
 std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
   const std::string schema = keys.text("schema"), family = record_family;
@@ -57,8 +72,7 @@ void read_data(const JsonKeys& data, Manifest& manifest) {
 }
 
 void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
-  schedule.refuse_unknown(
-      {"name", "chunks_per_rank", "microbatches", "digest", "accumulation", "accumulation_digest"});
+  schedule.refuse_unknown({"name", "chunks_per_rank", "microbatches", "digest", "accumulation", "accumulation_digest"});
   manifest.schedule_name = schedule.text("name");
   manifest.chunks_per_rank = schedule.integer("chunks_per_rank", 1, most_ranks);
   if (schedule.integer("microbatches", 1) != manifest.microbatches)
@@ -73,8 +87,7 @@ void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
   if (listed)
     manifest.accumulation_digest = schedule.digest("accumulation_digest");
   else if (schedule.has_value("accumulation_digest"))
-    schedule.fail("accumulation_digest",
-                  fmt::format("must be null where accumulation is '{}'", manifest.accumulation));
+    schedule.fail("accumulation_digest", fmt::format("must be null where accumulation is '{}'", manifest.accumulation));
 }
 
 void read_stages(const JsonKeys& keys, Manifest& manifest) {
@@ -128,7 +141,8 @@ void check_optimizer(const JsonKeys& optimizer, bool own) {
       {"sgd", {"learning_rate", "momentum", "weight_decay"}}};
   const std::string name = own ? optimizer.word("name", {"adamw", "sgd"}) : optimizer.text("name");
   const auto formula = formulas.find(name);
-  std::vector<std::string> known = formula != formulas.end() ? formula->second : std::vector<std::string>{"learning_rate"};
+  std::vector<std::string> known =
+      formula != formulas.end() ? formula->second : std::vector<std::string>{"learning_rate"};
   for (const std::string& key : known) optimizer.number(key);
   if (optimizer.has("decay")) optimizer.word("decay", {"all", "matrices"});
   known.insert(known.end(), {"name", "decay"});

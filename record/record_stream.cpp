@@ -149,8 +149,8 @@ void check_accumulation_csv(const Manifest& manifest, const fs::path& record) {
   const fs::path path = record / "accumulation.csv";
   if (!fs::exists(path)) return;
   if (manifest.accumulation != "listed")
-    throw InputError(fmt::format("{}: exists, but manifest.json says accumulation '{}'", path.string(),
-                                 manifest.accumulation));
+    throw InputError(
+        fmt::format("{}: exists, but manifest.json says accumulation '{}'", path.string(), manifest.accumulation));
   read_list(path, manifest.accumulation_digest);
 }
 

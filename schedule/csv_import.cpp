@@ -215,6 +215,7 @@ class Importer {
     const auto ranks = static_cast<std::int32_t>(schedule.ranks.size());
     schedule.name = path_.stem().string();
     schedule.placement = {ranks, highest_stage / ranks + 1, PlacementKind::loop};
+    refuse_sparse(path_.string(), schedule, actions);
     schedule.placement.kind = options.placement ? *options.placement : infer_placement(schedule);
     if (!options.placement) refuse_other_placement(schedule);
   }

@@ -53,8 +53,17 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
         path, highest, actions));
   }
   schedule.microbatches = highest + 1;
+  refuse_sparse(path, schedule, actions);
   if (chunks_per_rank > 1) schedule.placement.kind = infer_placement(schedule);
   return schedule;
+}
+
+void refuse_sparse(const std::string& path, const Schedule& schedule, std::size_t actions) {
+  constexpr std::int64_t fixed = 1024, per_action = 4;
+  const std::int64_t stages = std::int64_t{schedule.placement.ranks} * schedule.placement.chunks_per_rank;
+  if (stages <= (fixed + per_action * static_cast<std::int64_t>(actions)) / std::max(schedule.microbatches, 1)) return;
+  throw InputError(fmt::format("{}: {} actions are too few for {} stages and {} microbatches; is the list whole?", path,
+                               actions, stages, schedule.microbatches));
 }
 
 void refuse_cell(const std::string& path, std::size_t row, std::size_t column, const std::string& cell,

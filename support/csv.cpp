@@ -124,8 +124,7 @@ CsvStream::CsvStream(const std::filesystem::path& file, UnfinishedLine unfinishe
   if (rows_.next(first)) header = std::move(first.cells);
   std::unordered_set<std::string_view> names;
   for (const std::string& name : header)
-    if (!names.insert(name).second)
-      refuse_line(path, 1, fmt::format("column '{}' is listed twice", printable(name)));
+    if (!names.insert(name).second) refuse_line(path, 1, fmt::format("column '{}' is listed twice", printable(name)));
 }
 
 bool CsvStream::next(CsvRow& row) {

@@ -71,7 +71,8 @@ bool FileLines::next(std::string_view& line) {
   std::size_t found = buffer_.find('\n', searched);
   while (found == std::string::npos && read_ < end_) {
     if (buffer_.size() - place_ > longest_line)
-      refuse_line(path_, number_ + 1, fmt::format("a line of more than {} MiB; the file is damaged", longest_line >> 20U));
+      refuse_line(path_, number_ + 1,
+                  fmt::format("a line of more than {} MiB; the file is damaged", longest_line >> 20U));
     searched = buffer_.size() - place_;
     fill();
     found = buffer_.find('\n', searched);

@@ -53,7 +53,8 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool key(std::string& name) override {
     key_ = as_written_ ? std::move(name) : printable(name);
-    if (!open_.back().keys.insert(key_).second) refuse(path_, "", fmt::format("key '{}' is twice in one object", printable(key_)));
+    if (!open_.back().keys.insert(key_).second)
+      refuse(path_, "", fmt::format("key '{}' is twice in one object", printable(key_)));
     return true;
   }
 

@@ -80,7 +80,8 @@ std::string disarmed(std::string line) {
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   if (std::string_view(line).substr(begin).starts_with("::")) line.replace(begin, 1, "\\x3a");
   for (const char* opening : {"##[", "##vso["}) {
-    for (std::size_t at = line.find(opening); at != line.npos; at = line.find(opening, at)) line.replace(at, 1, "\\x23");
+    for (std::size_t at = line.find(opening); at != line.npos; at = line.find(opening, at))
+      line.replace(at, 1, "\\x23");
   }
   return line;
 }

@@ -22,7 +22,8 @@ std::string printable(std::string_view text);
 /// True if printable() changes nothing.
 bool is_printable(std::string_view text);
 
-/// Our own text in lines, before it is printed: printable() of each line; a line that CI systems would take for a command
+/// Our own text in lines, before it is printed: printable() of each line; a line that CI systems would take for a
+/// command
 /// ("::error ...", "##[error]...") begins with an escaped character.
 std::string printable_lines(std::string_view text);
 

@@ -52,11 +52,26 @@ Json rope_of(const Json& config) {
 }
 
 /// Keys of a Llama's config that are compared by name, and names of what the other keys describe.
-constexpr std::array settled_keys = {
-    "vocab_size",   "hidden_size",         "intermediate_size", "num_hidden_layers",   "num_attention_heads",
-    "head_dim",     "num_key_value_heads", "attention_bias",    "mlp_bias",            "tie_word_embeddings",
-    "rms_norm_eps", "hidden_act",          "rope_theta",        "rope_scaling",        "rope_parameters",
-    "dtype",        "torch_dtype",         "architectures",     "max_position_embeddings", "model_type"};
+constexpr std::array settled_keys = {"vocab_size",
+                                     "hidden_size",
+                                     "intermediate_size",
+                                     "num_hidden_layers",
+                                     "num_attention_heads",
+                                     "head_dim",
+                                     "num_key_value_heads",
+                                     "attention_bias",
+                                     "mlp_bias",
+                                     "tie_word_embeddings",
+                                     "rms_norm_eps",
+                                     "hidden_act",
+                                     "rope_theta",
+                                     "rope_scaling",
+                                     "rope_parameters",
+                                     "dtype",
+                                     "torch_dtype",
+                                     "architectures",
+                                     "max_position_embeddings",
+                                     "model_type"};
 
 /// Calls `visit` with each key of either and both values, null for an absent one. Linear but for sorting.
 template <typename Visit>
@@ -172,8 +187,7 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
 
 void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
   visit_keys(reference, candidate, [&](const std::string& key, const Json& mine, const Json& theirs) {
-    if (!key.starts_with("_") && key != "transformers_version")
-      differences.demand_equal("model: " + key, mine, theirs);
+    if (!key.starts_with("_") && key != "transformers_version") differences.demand_equal("model: " + key, mine, theirs);
   });
 }
 

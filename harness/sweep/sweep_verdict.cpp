@@ -182,8 +182,8 @@ std::optional<std::string> why_not_finite(const std::filesystem::path& record) t
   const auto replica = record_of_replica(record, {});
   std::optional<Place> first;
   for (std::int64_t rank = 0; folder_exists(replica / rank_folder(rank)); ++rank) {
-    const auto place = first_place(
-        read_csv(replica / rank_folder(rank) / "steps.csv", {"step", "loss", "gradient_norm", "learning_rate"}, most_by_program));
+    const auto place = first_place(read_csv(replica / rank_folder(rank) / "steps.csv",
+                                            {"step", "loss", "gradient_norm", "learning_rate"}, most_by_program));
     if (place && (!first || place->step < first->step)) first = place;
   }
   if (!first) return std::nullopt;

@@ -189,14 +189,11 @@ TEST_F(ManifestRules, DecayThreadsAndFrozenAreWhatTheySay) {
 }
 
 TEST_F(ManifestRules, ObjectsOfTheFormatHaveNoOtherKeys) {
-  const std::vector<std::pair<std::string, std::string>> all = {{"/data/seed", "key data.seed: is not known"},
-                                                                {"/schedule/chunk", "key schedule.chunk: is not known"},
-                                                                {"/stages/0/Units", "did you mean units?"},
-                                                                {"/optimizer/DECAY", "did you mean decay?"},
-                                                                {"/optimizer/nu", "key optimizer.nu: is not known"},
-                                                                {"/learning_rate_schedule/warmup", "is not known"},
-                                                                {"/Loss_Scaling", "did you mean loss_scaling?"},
-                                                                {"/clipnorm", "did you mean clip_norm?"}};
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"/data/seed", "key data.seed: is not known"},       {"/schedule/chunk", "key schedule.chunk: is not known"},
+      {"/stages/0/Units", "did you mean units?"},          {"/optimizer/DECAY", "did you mean decay?"},
+      {"/optimizer/nu", "key optimizer.nu: is not known"}, {"/learning_rate_schedule/warmup", "is not known"},
+      {"/Loss_Scaling", "did you mean loss_scaling?"},     {"/clipnorm", "did you mean clip_norm?"}};
   for (const auto& [pointer, words] : all) EXPECT_THAT(refusal_with(pointer, 1), HasSubstr(words)) << pointer;
   json_["evaluation"] = {{"every", 1}, {"microbatches", 1}, {"seed", 1}};
   EXPECT_THAT(refusal(), HasSubstr("key evaluation.seed: is not known"));
@@ -204,7 +201,8 @@ TEST_F(ManifestRules, ObjectsOfTheFormatHaveNoOtherKeys) {
   EXPECT_NO_THROW(read()) << "further keys of the manifest itself are kept: note";
 
   json_["role"] = "external";
-  EXPECT_THAT(refusal_with("/optimizer/DECAY", "matrices"), HasSubstr("key optimizer.DECAY: is not known; did you mean"));
+  EXPECT_THAT(refusal_with("/optimizer/DECAY", "matrices"),
+              HasSubstr("key optimizer.DECAY: is not known; did you mean"));
   EXPECT_THAT(refusal_with("/optimizer/weight-decay", 1), HasSubstr("did you mean weight_decay?"));
   json_["optimizer"]["clip_threshold"] = 1;
   EXPECT_NO_THROW(read()) << "other optimizers have keys of their own";

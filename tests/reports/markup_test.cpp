@@ -10,7 +10,7 @@ const std::string unknown = "\xEF\xBF\xBD";
 
 TEST(Markup, WhatIsNotUtf8BecomesTheReplacementCharacter) {
   EXPECT_EQ(valid_in_xml("a\xFF"
-                      "b\xC3"),
+                         "b\xC3"),
             "a" + unknown + "b" + unknown);
   EXPECT_EQ(valid_in_xml("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
 }
@@ -22,7 +22,7 @@ TEST(Markup, ControlCharactersBecomeTheReplacementCharacter) {
 
 TEST(Markup, NoncharactersThatXmlRefusesAreReplaced) {
   EXPECT_EQ(valid_in_xml("a\xEF\xBF\xBE"
-                      "b\xEF\xBF\xBF"),
+                         "b\xEF\xBF\xBF"),
             "a" + unknown + "b" + unknown);
   EXPECT_EQ(valid_in_xml(unknown), unknown);
 }

@@ -101,7 +101,8 @@ TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
 
 TEST(JsonFile, TextsAndKeysArePrintable) {
   const TemporaryFolder folder;
-  const Json read = read_json(folder.file("f.json", R"({"a\u001b[2J": ["x\n::error title=build::all is well", "\u009b"]})"));
+  const Json read =
+      read_json(folder.file("f.json", R"({"a\u001b[2J": ["x\n::error title=build::all is well", "\u009b"]})"));
 
   EXPECT_EQ(json_text(read), R"({"a\\x1b[2J":["x\\n::error title=build::all is well","\\u009b"]})");
   EXPECT_EQ(read_json(folder / "f.json", most_of_json, JsonTexts::as_written).begin().key(), "a\x1b[2J");

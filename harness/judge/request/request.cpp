@@ -132,7 +132,8 @@ RequestedSchedule schedule_from(const JsonKeys& keys, const std::string& key) {
 /// One key of the schema: how it is written and read.
 struct Field {
   template <class Value>
-  Field(const char* name, std::optional<Value> Request::*member, Value (*from)(const JsonKeys&, const std::string&) = plain_from<Value>,
+  Field(const char* name, std::optional<Value> Request::*member,
+        Value (*from)(const JsonKeys&, const std::string&) = plain_from<Value>,
         Json (*to)(const Value&) = plain_json<Value>)
       : key(name),
         write([=](const Request& request) {

@@ -135,7 +135,8 @@ TEST(Comparability, EveryOtherKeyOfALlamaIsCompared) {
         Case{{{"rope_scaling", {{"type", "default"}, {"partial_rotary_factor", 1.0}}}}, ""},
         Case{{{"rope_scaling", {{"type", "default"}, {"partial_rotary_factor", 0.5}}}},
              "RoPE's partial_rotary_factor is 1 in the reference and 0.5"},
-        Case{{{"torch_dtype", "bfloat16"}, {"use_cache", false}, {"_name_or_path", "x"}, {"id2label", {{"0", "x"}}}}, ""},
+        Case{{{"torch_dtype", "bfloat16"}, {"use_cache", false}, {"_name_or_path", "x"}, {"id2label", {{"0", "x"}}}},
+             ""},
         Case{{{"max_position_embeddings", 16}, {"model_type", "granite"}}, ""}}) {
     const auto words = why_not_comparable(reference_manifest(), candidate_manifest(with_model(patch)));
     const std::string expected = std::string("model: ") + differs + " in the candidate";
@@ -144,7 +145,8 @@ TEST(Comparability, EveryOtherKeyOfALlamaIsCompared) {
         << patch;
   }
   const auto both = [](const char* key, const Json& one, const Json& other) {
-    return why_not_comparable(reference_manifest(with_model({{key, one}})), candidate_manifest(with_model({{key, other}})));
+    return why_not_comparable(reference_manifest(with_model({{key, one}})),
+                              candidate_manifest(with_model({{key, other}})));
   };
   EXPECT_THAT(both("embedding_multiplier", 2.0, 12.0),
               ElementsAre("model: embedding_multiplier is 2.0 in the reference and 12.0 in the candidate"));
@@ -159,13 +161,15 @@ TEST(Comparability, AScaleIsNeutralByTheSizesOfItsModel) {
   EXPECT_THAT(why_not_comparable(reference_manifest(),
                                  candidate_manifest(with_model({{"attention_multiplier", 1 / std::sqrt(head)}}))),
               IsEmpty());
-  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(with_model({{"attention_multiplier", 0.75}}))),
-              ElementsAre(HasSubstr("model: attention_multiplier")));
+  EXPECT_THAT(
+      why_not_comparable(reference_manifest(), candidate_manifest(with_model({{"attention_multiplier", 0.75}}))),
+      ElementsAre(HasSubstr("model: attention_multiplier")));
 }
 
 TEST(Comparability, WithoutAContextOfRopesOwnTheModelsIsCompared) {
   const auto scaled = [](std::int64_t context) {
-    return with_model({{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 2}}}, {"max_position_embeddings", context}});
+    return with_model(
+        {{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 2}}}, {"max_position_embeddings", context}});
   };
   const auto unsaid = with_model({{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 2}}}});
   EXPECT_THAT(why_not_comparable(reference_manifest(unsaid), candidate_manifest(scaled(2048))), IsEmpty());
@@ -200,12 +204,14 @@ TEST(Comparability, MomentumOfSgdAndTheNumbersOfAdamwAreEachOptimizersOwn) {
   const Json sgd = {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.1}};
   Json other = sgd;
   other["momentum"] = 0.5;
-  EXPECT_THAT(why_not_comparable(reference_manifest(of_external(with_optimizer(sgd))), candidate_manifest(of_external(with_optimizer(other)))),
+  EXPECT_THAT(why_not_comparable(reference_manifest(of_external(with_optimizer(sgd))),
+                                 candidate_manifest(of_external(with_optimizer(other)))),
               ElementsAre("optimizer: momentum is 0.9 in the reference and 0.5 in the candidate"));
 
   other = sgd;
   other["nu"] = 0.5;
-  const auto reference = reference_manifest(of_external(with_optimizer(sgd))), candidate = candidate_manifest(of_external(with_optimizer(other)));
+  const auto reference = reference_manifest(of_external(with_optimizer(sgd))),
+             candidate = candidate_manifest(of_external(with_optimizer(other)));
   EXPECT_THAT(why_not_comparable(reference, candidate),
               ElementsAre("optimizer: nu is 0 in the reference and 0.5 in the candidate"));
 }

@@ -178,15 +178,18 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
   EXPECT_THAT(with("data", 3), HasSubstr("request.json: key data: must be a JSON object"));
   EXPECT_THAT(with("stages", "x"), HasSubstr("request.json: key stages: must be a list of objects"));
   EXPECT_THAT(with("microbatches", Json::array({3})), HasSubstr("key microbatches[0]: must be a JSON object"));
-  EXPECT_THAT(with("evaluation", Json::parse(R"({"every": "x"})")), HasSubstr("key evaluation.every: must be an integer"));
-  EXPECT_THAT(with("schedule", Json::parse(R"({"name": "x", "chunks": 2})")), HasSubstr("key schedule.chunks: is not known"));
+  EXPECT_THAT(with("evaluation", Json::parse(R"({"every": "x"})")),
+              HasSubstr("key evaluation.every: must be an integer"));
+  EXPECT_THAT(with("schedule", Json::parse(R"({"name": "x", "chunks": 2})")),
+              HasSubstr("key schedule.chunks: is not known"));
   EXPECT_THAT(with("seed", -1), HasSubstr("key seed: must be an integer"));
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0], "masked": false}])")), HasSubstr("at least 1"));
   EXPECT_THAT(
       with("microbatches", Json::parse(R"([{"lengths": [1], "masked": false}, {"lengths": [], "masked": true}])")),
       HasSubstr("key microbatches[1].lengths: needs"));
   EXPECT_EQ(with("data", Json::parse(R"({"files": [], "format": "uint16", "seed": 1})")), "accepted");
-  EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "words", "seed": 1})")), HasSubstr("key data.format: 'words' is not known"));
+  EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "words", "seed": 1})")),
+              HasSubstr("key data.format: 'words' is not known"));
   EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "bytes", "seed": 1, "shuffle": "rows"})")),
               HasSubstr("key data.shuffle: 'rows' is not known"));
 }
