@@ -11,8 +11,6 @@ import os
 import pathlib
 import sys
 
-import plumbline
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 os.environ["TORCH_PIPELINING"] = str(HERE.parent / "torch_pipelining")  # the recorded copies import the model from there
@@ -40,11 +38,12 @@ def main():
     ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
     unlike = 0
-    reference = EXAMPLE.train(args.out / "one", 2, "--pp", "1")
     for schedule in ("GPipe", "1F1B"):
-        found = plumbline.compare(reference, EXAMPLE.train(args.out / schedule, 4, "--pp", "2", "--schedule", schedule))
+        record = EXAMPLE.train(args.out / schedule, 4, "--pp", "2", "--schedule", schedule)
+        found = EXAMPLE.compared(args.out / f"one-{schedule}", 2, record, "--pp", "1")
         unlike += not found.holds
         print(f"{schedule}, two replicas of two stages: {verdict_words(found)}", flush=True)
+    reference = EXAMPLE.train(args.out / "one", 2, "--pp", "1")
     unlike += EXAMPLE.missed(WRONG_WAYS, args.out / "wrong", reference=reference, world=4)
     print("all as expected" if unlike == 0 else f"{unlike} not as expected")
     return 1 if unlike else 0

@@ -10,8 +10,6 @@ import argparse
 import pathlib
 import sys
 
-import plumbline
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
@@ -30,9 +28,9 @@ def main():
     args.out.mkdir(parents=True)
     unlike = 0
     for norm in ("gathered", "all-reduced"):
-        reference = EXAMPLE.train(args.out / norm / "one", 1, "--norm", norm)
         for world in args.worlds:
-            found = plumbline.compare(reference, EXAMPLE.train(args.out / norm / str(world), world, "--norm", norm))
+            record = EXAMPLE.train(args.out / norm / str(world), world, "--norm", norm)
+            found = EXAMPLE.compared(args.out / norm / f"one-{world}", 1, record, "--norm", norm)
             unlike += not found.holds
             print(f"{norm} norm, {world} ranks: {verdict_words(found)}", flush=True)
     ways = [way for way in WRONG_WAYS if args.wrong is None or way.name in args.wrong]

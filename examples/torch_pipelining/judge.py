@@ -10,8 +10,6 @@ import argparse
 import pathlib
 import sys
 
-import plumbline
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
@@ -26,12 +24,11 @@ EXAMPLE = Example(HERE)
 def right_ways(out, worlds, schedules, norms):
     wrong = 0
     for norm in norms:
-        orders = ("ascending", "descending")
-        references = {order: EXAMPLE.train(out / norm / f"one-{order}", 1, "--norm", norm, "--order", order) for order in orders}
         for world in worlds:
             for schedule in schedules:
                 record = EXAMPLE.train(out / norm / f"{schedule}-{world}", world, "--schedule", schedule, "--norm", norm)
-                found = plumbline.compare(references["descending" if schedule in DESCENDING else "ascending"], record)
+                order = "descending" if schedule in DESCENDING else "ascending"
+                found = EXAMPLE.compared(out / norm / f"one-{schedule}-{world}", 1, record, "--norm", norm, "--order", order)
                 wrong += not found.holds
                 print(f"{norm} norm, {schedule}, {world} ranks: {verdict_words(found)}", flush=True)
     return wrong

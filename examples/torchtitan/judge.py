@@ -28,12 +28,12 @@ def main():
     ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
     unlike = 0
-    one = EXAMPLE.train(args.out / "one", 1)
     for schedule in SCHEDULES:
-        found = plumbline.compare(one, EXAMPLE.train(args.out / schedule, 2, "--pp", "2", "--schedule", schedule))
+        record = EXAMPLE.train(args.out / schedule, 2, "--pp", "2", "--schedule", schedule)
+        found = EXAMPLE.compared(args.out / f"one-{schedule}", 1, record)
         unlike += not found.holds
         print(f"pp 1 against pp 2, {schedule}: {verdict_words(found)}", flush=True)
-    found = plumbline.compare(one, EXAMPLE.train(args.out / "factor", 2, "--pp", "2", **FACTOR))
+    found = plumbline.compare(EXAMPLE.train(args.out / "one", 1), EXAMPLE.train(args.out / "factor", 2, "--pp", "2", **FACTOR))
     first = found.first_divergence
     seen = not found.holds and first is not None and first["rung"] == "R3" and first["step"] == 0  # a gradient
     unlike += not seen

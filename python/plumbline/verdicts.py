@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sysconfig
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Sequence
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,33 @@ class Comparison:
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
-        return "\n".join([("HOLDS" + self._up_to_norm() if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines, *self._why_not_recorded()])
+        head = "HOLDS" if self.holds else "INCOMPLETE" if self.incomplete else "DOES NOT HOLD"
+        return "\n".join([head + self._not_recorded(), *self._not_compared(), *lines, *self._why_not_recorded()])
 
-    def _up_to_norm(self) -> str:
-        step = (self.verdict.get("cells") or [{}])[0].get("norm_diverged_at")
-        return "" if step is None else f", in bits up to the norm of step {step}"
+    @property
+    def incomplete(self) -> bool:
+        """Whether nothing differs, and the case does not hold because something that must be there was not compared."""
+        return bool(self._cell().get("incomplete"))
+
+    def _cell(self) -> dict[str, Any]:
+        return (self.verdict.get("cells") or [{}])[0]
+
+    def _not_compared(self) -> list[str]:
+        """What of the claims that no case holds without was not compared, a line for each reason."""
+        by_reason: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+        for one in self._cell().get("missing", []):
+            by_reason.setdefault((one["why"], one["accepted"]), []).append(one)
+        lines = []
+        for (why, accepted), missing in by_reason.items():
+            steps = [one.get("from_step") for one in missing]
+            since = "" if None in steps else f" from step {min(steps)} on"
+            claims = ", ".join(dict.fromkeys(one["claim"] for one in missing))
+            lines.append(f"not compared{' (accepted)' if accepted else ''}{since}: {claims}: {why}")
+        return lines
 
     def _unseen(self) -> list[dict[str, str]]:
         """What the recorders could not see, in the judge's words."""
-        return (self.verdict.get("cells") or [{}])[0].get("not_recorded", [])
+        return self._cell().get("not_recorded", [])
 
     def _not_recorded(self) -> str:
         kinds = list(dict.fromkeys(one["what"] for one in self._unseen()))
@@ -73,15 +91,18 @@ def compare(
     calibration: str | pathlib.Path | None = None,
     page: str | pathlib.Path | None = None,
     replica: int | None = None,
+    accept_missing: Sequence[str] = (),
     program: str | None = None,
 ) -> Comparison:
-    """Judges two records; of several pipelines each replica, or only `replica`. Raises ValueError with the judge's message for bad input,
-    FileNotFoundError if the judge is not installed."""
+    """Judges two records; of several pipelines each replica, or only `replica`. `accept_missing`: claims of which a part need not be compared
+    ("gradients"). Raises ValueError with the judge's message for bad input, FileNotFoundError if the judge is not installed."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]
     if replica is not None:
         words += ["--replica", str(replica)]
+    if accept_missing:
+        words += ["--accept-missing", ",".join(accept_missing)]
     if page is not None:
         words += ["--page", str(page)]
     ended = subprocess.run(words, capture_output=True, text=True)
