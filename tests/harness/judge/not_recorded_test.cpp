@@ -223,7 +223,7 @@ TEST_P(NotRecordedKind, IsNamedWhereAllRowsAreThereAndRight) {
   const auto verdict = cell.judge();
 
   expect_nothing_differs(verdict, GetParam().what);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("could not see ") + GetParam().what));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("not covered: ") + GetParam().what));
 }
 
 /// The reference is a torch trainer of its own, from which the same is absent.
@@ -240,7 +240,7 @@ TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
   const Verdict verdict = comparison(cell.write_reference(), cell.write_candidate());
 
   expect_nothing_differs(verdict.cells.front(), GetParam().what);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("could not see ") + GetParam().what));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("not covered: ") + GetParam().what));
 }
 
 TEST(NotRecorded, StandsInTitleAndSummaryOfThePage) {

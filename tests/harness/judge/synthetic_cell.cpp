@@ -77,11 +77,13 @@ SyntheticCell::SyntheticCell(const SyntheticPlan& synthetic)
 }
 
 std::filesystem::path SyntheticCell::write_reference() {
+  std::filesystem::remove_all(folder / "reference");
   write_run(reference, folder / "reference");
   return folder / "reference";
 }
 
 std::filesystem::path SyntheticCell::write_candidate() {
+  std::filesystem::remove_all(folder / "candidate");
   write_run(candidate, folder / "candidate");
   return folder / "candidate";
 }
