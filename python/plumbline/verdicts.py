@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sysconfig
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Sequence
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,46 @@ class Comparison:
     def __bool__(self) -> bool:
         return self.holds
 
+    @property
+    def outcome(self) -> str:
+        """holds, incomplete (nothing differs, but not all that must be was compared) or differs."""
+        return "holds" if self.holds else "incomplete" if self._cell().get("incomplete") else "differs"
+
     def __str__(self) -> str:
         shown = [check for check in self.checks.values() if check.outcome not in ("holds", "not_applicable")]
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
-        return "\n".join([("HOLDS" + self._up_to_norm() if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines, *self._why_not_recorded()])
+        return "\n".join([self._headline(), *lines, *self._why_not_recorded()])
 
-    def _up_to_norm(self) -> str:
-        step = (self.verdict.get("cells") or [{}])[0].get("norm_diverged_at")
-        return "" if step is None else f", in bits up to the norm of step {step}"
+    def _headline(self) -> str:
+        if self.outcome == "incomplete":
+            claims = list(dict.fromkeys(one["claim"] for one in self._cell().get("missing", [])))
+            return f"INCOMPLETE: nothing differs, but {self._missing(accepted=False)}; or accept it with accept_missing={claims}"
+        if not self.holds:
+            return "DOES NOT HOLD" + self._not_recorded()
+        accepted = self._missing(accepted=True)
+        return "HOLDS" + (f", accepted although {accepted}" if accepted else "") + self._not_recorded()
+
+    def _missing(self, accepted: bool) -> str:
+        """What was not compared, a part for each reason."""
+        by_reason: dict[str, list[dict[str, Any]]] = {}
+        for one in self._cell().get("missing", []):
+            if one["accepted"] == accepted:
+                by_reason.setdefault(one["why"], []).append(one)
+        parts = []
+        for why, missing in by_reason.items():
+            claims, steps = list(dict.fromkeys(one["claim"] for one in missing)), [one["from_step"] for one in missing]
+            since = "" if None in steps else f" from step {min(steps)} on"
+            parts.append(f"{', '.join(claims)} {'was' if claims == ['loss'] else 'were'} not compared{since}: {why}")
+        return "; ".join(parts)
+
+    def _cell(self) -> dict[str, Any]:
+        return (self.verdict.get("cells") or [{}])[0]
 
     def _unseen(self) -> list[dict[str, str]]:
         """What the recorders could not see, in the judge's words."""
-        return (self.verdict.get("cells") or [{}])[0].get("not_recorded", [])
+        return self._cell().get("not_recorded", [])
 
     def _not_recorded(self) -> str:
         kinds = list(dict.fromkeys(one["what"] for one in self._unseen()))
@@ -73,15 +99,19 @@ def compare(
     calibration: str | pathlib.Path | None = None,
     page: str | pathlib.Path | None = None,
     replica: int | None = None,
+    accept_missing: Sequence[str] = (),
     program: str | None = None,
 ) -> Comparison:
-    """Judges two records; of several pipelines each replica, or only `replica`. Raises ValueError with the judge's message for bad input,
+    """Judges two records; of several pipelines each replica, or only `replica`. `accept_missing`: claims (data, loss, gradients, parameters,
+    buffers) that need not be compared in full for the comparison to hold. Raises ValueError with the judge's message for bad input,
     FileNotFoundError if the judge is not installed."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]
     if replica is not None:
         words += ["--replica", str(replica)]
+    if accept_missing:
+        words += ["--accept-missing", ",".join([accept_missing] if isinstance(accept_missing, str) else accept_missing)]
     if page is not None:
         words += ["--page", str(page)]
     ended = subprocess.run(words, capture_output=True, text=True)
