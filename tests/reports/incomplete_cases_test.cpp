@@ -120,7 +120,7 @@ TEST(IncompleteCases, HaveASquareACardAndABandOfTheirOwn) {
                           HasSubstr("accept_missing = [&quot;gradients&quot;, &quot;parameters&quot;]"),
                           Not(HasSubstr("first divergence"))));
   EXPECT_THAT(section_of(page, "<h2 id=\"cells\">", "<h2 id=\"plots\">"),
-              AllOf(HasSubstr("3 cases, 1 incomplete</span>"), HasSubstr("<span class=\"fail\">incomplete</span>")));
+              AllOf(HasSubstr("6 cases, 1 incomplete</span>"), HasSubstr("<span class=\"fail\">incomplete</span>")));
   EXPECT_THAT(section_of(page, "<h2 id=\"release\">", "<h2 id=\"cells\">"),
               HasSubstr("class=\"fail\">gradients</th><td class=\"num\">11</td><td class=\"num\">0</td><td "
                         "class=\"num\">1</td>"));

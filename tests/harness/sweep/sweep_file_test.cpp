@@ -68,7 +68,7 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
   EXPECT_THAT(sweep.notes, ElementsAre(HasSubstr("process_memory_limit: is ignored")));
-  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:14:7"), HasSubstr("cell[0].run")));
+  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
 }
 
 TEST_F(ReadSweepFile, SchedulesInTurnAuditAndPartitionAreTaken) {
