@@ -150,6 +150,8 @@ struct Verdict {
 std::string missing_words(const std::vector<Missing>& missing, bool accepted);
 /// "--accept-missing gradients,parameters": what would accept all that is missing.
 std::string accepting_option(const std::vector<Missing>& missing);
+/// "accept_missing = ["gradients", "parameters"]": the same in a sweep file.
+std::string accepting_key(const std::vector<Missing>& missing);
 
 /// True if no check keeps the case from holding, and all that is missing was accepted.
 bool holds_in_all(const CellVerdict& cell);

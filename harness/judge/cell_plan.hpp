@@ -37,6 +37,8 @@ struct CellPlan {
   std::optional<LaunchFinding> launch;
   std::optional<LaunchFinding> repeat_launch;  ///< of the second run, for R0
   std::optional<LaunchFinding> reference_launch;
+  /// Of the reference's run for this case alone, which was given the candidate's norms to replay.
+  std::optional<LaunchFinding> replay_launch;
 };
 
 /// True if the sweep file sets this case's lengths to one value: then their variety is not demanded.

@@ -10,13 +10,22 @@
 namespace plumbline::judging {
 namespace {
 
-std::string why_diverged(const Manifest& reference, const Manifest& candidate, std::int64_t step) {
+std::string how_to_compare_the_rest(const std::optional<LaunchFinding>& replay, bool recorded) {
+  if (replay && !replay->ended_well())
+    return "The reference was run again to clip by the pipeline's norms, and failed: " + replay->words;
+  if (replay)
+    return "The reference was run again with {norms_from}, but its record replays no norms: pass the path on to "
+           "plumbline.Record(norms_from=), and clip by what record.norm(total_norm) returns";
+  return fmt::format("To compare the rest, {}record the one device again with norms_from= the pipeline's record",
+                     recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
+}
+
+std::string why_diverged(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
+                         std::int64_t step) {
   const bool recorded = reference.recorded({"norm"}) && candidate.recorded({"norm"});
-  return fmt::format(
-      "the clip coefficients of step {} {}differ by the rounding of a norm {}. To compare the rest, {}record the one "
-      "device again with norms_from= the pipeline's record",
-      step, recorded ? "" : "may ", recorded ? "that each rank sums for itself" : "that was not recorded",
-      recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
+  return fmt::format("the clip coefficients of step {} {}differ by the rounding of a norm {}. {}", step,
+                     recorded ? "" : "may ", recorded ? "that each rank sums for itself" : "that was not recorded",
+                     how_to_compare_the_rest(plan.replay_launch, recorded));
 }
 
 /// The first step without the rows that the check compares, if the recorders say so of each kind.
@@ -60,7 +69,7 @@ std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<Chec
     }
     if (!norm_diverged_at || check.values == Values::none || result.outcome != Outcome::holds) continue;
     const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
-    if (first < reference.steps) add(first, why_diverged(reference, candidate, *norm_diverged_at));
+    if (first < reference.steps) add(first, why_diverged(plan, reference, candidate, *norm_diverged_at));
   }
   return missing;
 }

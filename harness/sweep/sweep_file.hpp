@@ -59,6 +59,7 @@ struct SweepFile {
   std::vector<std::string> optimizers;     ///< empty: those of the run files
   std::vector<std::string> granularities;  ///< of the matrix and in_turn; empty: those of the run files
   std::vector<std::string> checks;         ///< empty: all
+  std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
   std::vector<std::string> repeat;         ///< ids of cells to run twice (R0)
   bool clipping = false;  ///< in all cases of the matrix the clip limit must act in some steps and not in others
   bool bench = false;     ///< the data were chosen to detect every fault: missing coverage fails the sweep

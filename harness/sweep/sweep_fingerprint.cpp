@@ -210,6 +210,7 @@ SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, c
                                 const std::string& judge, SweepInputs& inputs) {
   SweepFingerprint fingerprint;
   fingerprint.judge = judge;
+  if (!sweep.accept_missing.empty()) fingerprint.judge += ", accepts " + join(sweep.accept_missing, ",");
   if (!sweep.commands) {
     fingerprint.shared = {{"the trainers", trainers_hash(trainers, inputs)},
                           {"the trainers' libraries", libraries_hash(trainers, inputs)}};

@@ -155,6 +155,17 @@ std::optional<LaunchFinding> SweepFolder::finished_launch(const std::string& id)
   return finding.interrupted ? std::nullopt : std::optional(finding);
 }
 
+std::optional<LaunchFinding> SweepFolder::finished_replay(const std::string& id) const {
+  const auto finding = finished_launch("replay-" + id);
+  const bool lost = finding && finding->ended_well() && !path_exists(replay(id));
+  return lost ? std::nullopt : finding;
+}
+
+void SweepFolder::forget_replay(const std::string& id) const {
+  remove_folder(launch("replay-" + id));
+  remove_folder(replay(id));
+}
+
 void release_folder(const fs::path& folder, bool was_there) {
   std::error_code ignored;
   const std::vector<fs::directory_entry> made(fs::directory_iterator(folder, ignored), {});

@@ -27,7 +27,7 @@ TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
   EXPECT_THAT(table.header,
               ElementsAre("cell", "run", "model", "optimizer", "world", "schedule", "balance", "variant", "reference",
                           "check", "outcome", "requirement", "compared_tensors", "compared_elements", "compared",
-                          "looked_at", "limit", "measured", "margin", "not_shown", "reason"));
+                          "looked_at", "limit", "measured", "margin", "not_shown", "reason", "missing"));
   EXPECT_EQ(table.rows.size(), 4 + (2u * 2 * 2 * 2 + 4) * 15) << "four references with one check each";
 }
 
@@ -77,7 +77,7 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
                           "1f1b", "0 0 5 0", "partition cost", "stories260k-adamw", "memory", "holds", "told", "", "",
                           "12 state_cells; 8 step_ends", "4 ranks",
                           "0 ULP: same microbatches on the same kind of device", "0 of 640 tensors differ", "0.43",
-                          "one; two", "every digest equals the reference's, forward and backward, at every cut"));
+                          "one; two", "every digest equals the reference's, forward and backward, at every cut", ""));
 }
 
 TEST(ResultsCsv, TheDocsNameEveryColumn) {
