@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/hints/tensor_look.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -163,7 +164,7 @@ class RowComparison {
     ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
     const auto wrong = builder_.take(values.tensor(finding_.rank.value_or(0), theirs, mine));
     if (!wrong) return;
-    finding_.size = size_words(theirs, mine);
+    finding_.size = size_words(theirs, mine) + look_at_tensor(now_, theirs, mine);
     report(wrong->expected, wrong->got, wrong->why);
   }
 
