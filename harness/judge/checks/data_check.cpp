@@ -156,7 +156,8 @@ class DataCheck : public StepCheck {
         if (Sizes(row) != sizes) report(number, placed.rank, sizes.words(), Sizes(row).words(), "sizes", batch_hint());
         if (row.data_digest.empty()) continue;
         builder_.compare_or_inspect(rows == &mine, "digests");
-        if (row.data_digest != expected) report(number, placed.rank, expected, row.data_digest, "ids or labels", batch_hint());
+        if (row.data_digest != expected)
+          report(number, placed.rank, expected, row.data_digest, "ids or labels", batch_hint());
       }
     }
   }
@@ -210,7 +211,8 @@ class DataCheck : public StepCheck {
   /// The recorder splits a whole batch along its first dimension.
   std::string batch_hint() const {
     if (evidence_.reference.manifest.traits.own && evidence_.candidate.manifest.traits.own) return "";
-    return "; record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, rows]), "
+    return "; record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, "
+           "rows]), "
            "give record.step lists of microbatches";
   }
 

@@ -164,15 +164,18 @@ class RowComparison {
     ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
     const auto wrong = builder_.take(values.tensor(finding_.rank.value_or(0), theirs, mine));
     if (!wrong) return;
-    finding_.size = size_words(theirs, mine) + look_at_tensor(now_, theirs, mine);
-    report(wrong->expected, wrong->got, wrong->why);
+    finding_.size = size_words(theirs, mine);
+    report(wrong->expected, wrong->got, wrong->why, look_at_tensor(now_, theirs, mine));
   }
 
-  void report(const std::string& expected, const std::string& got, const std::string& why) {
+  /// `look`: added to the words.
+  void report(const std::string& expected, const std::string& got, const std::string& why,
+              const std::string& look = "") {
     Finding finding = finding_;
     finding.expected = expected;
     finding.got = got;
     finding.why = why;
+    finding.words = words_of(finding) + look;
     builder_.diverge(point_, std::move(finding));
   }
 

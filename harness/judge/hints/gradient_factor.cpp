@@ -28,16 +28,21 @@ std::string first_name(const Manifest& manifest, const std::string& name) {
   return name;
 }
 
-/// The gradients that both records have; of the copies of a tied weight the first.
+/// The gradients that both records have; of the copies of a tied weight the first that differs, else the first.
 std::vector<GradientPair> gradients_of(const StepEvidence& now) {
   std::vector<GradientPair> pairs;
-  std::set<std::string> seen;
+  std::map<std::string, std::size_t> places;
   for (const auto& placed : now.candidate_rows.all_tensors()) {
     const TensorRow& mine = *placed.row;
     if (mine.kind != "gradient") continue;
     const auto& rows = now.reference_rows.tensors("gradient", mine.name);
-    if (rows.empty() || !seen.insert(first_name(now.cell.candidate.manifest, mine.name)).second) continue;
-    pairs.push_back({rows.front().row, &mine});
+    if (rows.empty()) continue;
+    const GradientPair pair{rows.front().row, &mine};
+    const auto [place, is_new] = places.try_emplace(first_name(now.cell.candidate.manifest, mine.name), pairs.size());
+    if (is_new)
+      pairs.push_back(pair);
+    else if (pair.differ() && !pairs[place->second].differ())
+      pairs[place->second] = pair;
   }
   return pairs;
 }
@@ -76,9 +81,8 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
   if (ratios.empty()) return std::nullopt;
   if (ratios.size() < 2) return GradientFactor{};  // of a single tensor its own size is reported
   const double ratio = ratios.front();
-  const bool common = std::ranges::all_of(ratios, [&](double one) {
-    return std::isfinite(one) && one > 0 && near(one, ratio, tolerance);
-  });
+  const bool common = std::ranges::all_of(
+      ratios, [&](double one) { return std::isfinite(one) && one > 0 && near(one, ratio, tolerance); });
   const std::string of_stages = stage_words(now, gradients);
   const Manifest& manifest = now.cell.candidate.manifest;
   if (common && !near(ratio, 1, tolerance)) {

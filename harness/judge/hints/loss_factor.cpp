@@ -39,18 +39,19 @@ std::optional<std::string> loss_factor_words(const StepEvidence& now) {
   const std::vector<double> ratios = ratios_of(now);
   if (ratios.empty()) return std::nullopt;
   const double ratio = ratios.front();
-  const bool common = std::ranges::all_of(ratios, [&](double one) {
-    return std::isfinite(one) && one > 0 && near(one, ratio, loss_tolerance);
-  });
+  const bool common = std::ranges::all_of(
+      ratios, [&](double one) { return std::isfinite(one) && one > 0 && near(one, ratio, loss_tolerance); });
   if (!common || near(ratio, 1, loss_tolerance)) return std::nullopt;
   if (ratios.size() < 2 && !is_counted(now, ratio, loss_tolerance)) return std::nullopt;
   const char* const advice =
       gradients_agree(now)
           ? "the gradients agree, so only the recorded losses are scaled otherwise: if a trainer divides its gradients "
-            "after the backward pass (by microbatches or tokens), give record.loss the undivided loss in both runs, and "
+            "after the backward pass (by microbatches or tokens), give record.loss the undivided loss in both runs, "
+            "and "
             "Record(loss_scaling=\"after\")"
           : "record both losses before they are divided, or both after";
-  return fmt::format("all losses of {} are {}; {}", step_words(now.step), factor_words(now, ratio, loss_tolerance), advice);
+  return fmt::format("all losses of {} are {}; {}", step_words(now.step), factor_words(now, ratio, loss_tolerance),
+                     advice);
 }
 
 }  // namespace plumbline::judging

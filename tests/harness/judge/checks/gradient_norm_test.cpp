@@ -202,7 +202,8 @@ TEST(GradientNorm, SummedRankByRankOfNothingIsEqual) {
 TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
   PerRankCell cell({1, 1.5});
 
-  expect_fails(cell, "gradient_norm", {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5 ("});
+  expect_fails(cell, "gradient_norm",
+               {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5; only the 2-norm is judged"});
 }
 
 TEST(GradientNorm, ThatFitsItsOwnGradientsSaysIfTheTwoDiffer) {

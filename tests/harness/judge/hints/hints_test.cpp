@@ -81,7 +81,8 @@ TEST(GradientFactor, OfSixteenBitsMayBeRounded) {
   scale_gradients(cell, 5, [](const auto&) { return true; });
   tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").l2 *= 1.002;
 
-  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("5 times the reference's: as many as microbatches"));
+  EXPECT_THAT(result_of(cell.judge(), "gradients").reason,
+              HasSubstr("5 times the reference's: as many as microbatches"));
 }
 
 TEST(TiedGradients, ThatWereNotSummedAreNamedInTheFirstDivergence) {
@@ -118,7 +119,8 @@ TEST(LossFactor, IsNamedByItsCountAndWhereGradientsAgreeWithTheWayOut) {
 
     const std::string size = expect_fails(cell, "loss", {.step = 0, .microbatch = 0}).size;
 
-    EXPECT_THAT(size, HasSubstr("all losses of step 0 are 10 times the reference's: as many as valid tokens in the step"));
+    EXPECT_THAT(size,
+                HasSubstr("all losses of step 0 are 10 times the reference's: as many as valid tokens in the step"));
     EXPECT_EQ(size.find("loss_scaling=\"after\"") != std::string::npos, gradients_agree) << size;
     EXPECT_EQ(size.find("before they are divided") != std::string::npos, !gradients_agree) << size;
   }
@@ -159,19 +161,19 @@ TEST(StillWeights, AreNotNamedIfOneOfTheStageMoved) {
 
 TEST(TensorLook, NamesWhatItsRowShows) {
   const std::string gate = "model.layers.0.mlp.gate_proj.weight";
-  for (const auto& [change, words] : {
-           std::pair<void (*)(TensorRow&, SyntheticCell&), const char*>{
-               [](TensorRow& row, SyntheticCell&) { row.l2 = 0, row.max_abs = 0, row.nonzero = 0; },
-               "; the candidate's is all zeros"},
-           {[](TensorRow&, SyntheticCell&) {}, "; as of other signs or another order of its elements"},
-           {[](TensorRow& row, SyntheticCell& cell) {
-              row.digest = tensor_row(cell.reference, 1, "gradient", "model.layers.0.mlp.up_proj.weight").digest;
-            },
-            "; it has the bits of the reference's model.layers.0.mlp.up_proj.weight"},
-           {[](TensorRow& row, SyntheticCell& cell) {
-              row.digest = tensor_row(cell.reference, 0, "gradient", row.name).digest;
-            },
-            "; it has the reference's bits of step 0"}}) {
+  for (const auto& [change, words] :
+       {std::pair<void (*)(TensorRow&, SyntheticCell&), const char*>{
+            [](TensorRow&row, SyntheticCell&) { row.l2 = 0, row.max_abs = 0, row.nonzero = 0, row.nonzero_rows = 0; },
+            "; the candidate's is all zeros"},
+        {[](TensorRow&, SyntheticCell&) {}, "; as of other signs or another order of its elements"},
+        {[](TensorRow&row, SyntheticCell&cell) {
+           row.digest = tensor_row(cell.reference, 1, "gradient", "model.layers.0.mlp.up_proj.weight").digest;
+         },
+         "; it has the bits of the reference's model.layers.0.mlp.up_proj.weight"},
+        {[](TensorRow&row, SyntheticCell&cell) {
+           row.digest = tensor_row(cell.reference, 0, "gradient", row.name).digest;
+         },
+         "; it has the reference's bits of step 0"}}) {
     SyntheticCell cell;
     TensorRow& row = tensor_row(cell.candidate, 1, "gradient", gate);
     row.digest = other_digest;
