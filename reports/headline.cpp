@@ -161,8 +161,8 @@ std::string claim(const Verdict& verdict) {
            (missing.empty() ? ""
                             : fmt::format(" Checks of what the recorder could not see were not judged: {}.", missing));
   const auto cells = std::ssize(verdict.cells);
-  const auto failing = std::ranges::count_if(
-      verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
+  const auto failing =
+      std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
   if (is_incomplete(verdict)) {
     const auto incomplete = std::ranges::count_if(verdict.cells, &CellVerdict::incomplete);
     return fmt::format(

@@ -21,8 +21,8 @@ bool is_incomplete(const Verdict& verdict);
 /// "not compared in full, as accepted: gradients"; empty if nothing was accepted.
 std::string accepted_words(const Verdict& verdict);
 
-/// "Holds", "Holds in part" for a selection that holds, "Incomplete", "Does not hold"; for one that holds and lacks rows
-/// "Holds, but receives were not recorded (torch 2.16.0)".
+/// "Holds", "Holds in part" for a selection that holds, "Incomplete", "Does not hold"; for one that holds and lacks
+/// rows "Holds, but receives were not recorded (torch 2.16.0)".
 std::string verdict_word(const Verdict& verdict);
 
 /// The mark in front of the headline: of a verdict that holds, is incomplete, or does not hold.

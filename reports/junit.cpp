@@ -200,7 +200,8 @@ Suite sweep_suite(const Verdict& verdict) {
   if (verdict.holds) {
     suite.pass("verdict");
   } else {
-    suite.fail("verdict", is_incomplete(verdict) ? "incomplete" : "does_not_hold", headline(verdict), join(verdict.not_run, "\n"));
+    suite.fail("verdict", is_incomplete(verdict) ? "incomplete" : "does_not_hold", headline(verdict),
+               join(verdict.not_run, "\n"));
   }
   for (const auto& line : verdict.not_run) skip_named(suite, line);
   for (const auto& line : verdict.not_applicable) skip_named(suite, line);

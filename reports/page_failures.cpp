@@ -25,7 +25,8 @@ const CheckResult* first_blocking(const CellVerdict& cell) {
   return found == cell.checks.end() ? nullptr : &*found;
 }
 
-/// The failing check of a case without a divergence: "gradient_norm not triggered"; of an incomplete one, what is missing.
+/// The failing check of a case without a divergence: "gradient_norm not triggered"; of an incomplete one, what is
+/// missing.
 std::string lack_of(const CellVerdict& cell) {
   if (cell.incomplete()) return missing_words(cell.missing, false);
   const CheckResult* check = first_blocking(cell);
@@ -128,13 +129,12 @@ std::string cause_words(const CellVerdict& cell) {
 
 PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t shown) {
   PageData data;
-  data.set("alike", page_section(cells.size() == 1 ? ""
-                                                   : fmt::format("{} with the same {}: {}",
-                                                                 count_text(std::ssize(cells), "case"),
-                                                                 verdict.cells[cells.front()].incomplete()
-                                                                     ? "gap"
-                                                                     : "first divergence",
-                                                                 cause_words(verdict.cells[cells.front()]))));
+  data.set("alike",
+           page_section(cells.size() == 1
+                            ? ""
+                            : fmt::format("{} with the same {}: {}", count_text(std::ssize(cells), "case"),
+                                          verdict.cells[cells.front()].incomplete() ? "gap" : "first divergence",
+                                          cause_words(verdict.cells[cells.front()]))));
   data.set("lines", fault_lines(verdict, cells, 0, shown));
   PageData more(false);
   if (shown < cells.size()) {
@@ -195,11 +195,11 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
 PageData reasons(const CellVerdict& cell) {
   PageData list = page_list();
   if (cell.incomplete()) {
-    PageData entry = page_row({{"name", "Nothing differs"},
-                               {"outcome", "in what was compared. "},
-                               {"reason", fmt::format("{}. To accept it: {} in the sweep file, or plumbline compare {}",
-                                                      lack_of(cell), accepting_key(cell.missing),
-                                                      accepting_option(cell.missing))}});
+    PageData entry =
+        page_row({{"name", "Nothing differs"},
+                  {"outcome", "in what was compared. "},
+                  {"reason", fmt::format("{}. To accept it: {} in the sweep file, or plumbline compare {}",
+                                         lack_of(cell), accepting_key(cell.missing), accepting_option(cell.missing))}});
     entry.set("place", page_section(""));
     list.push_back(entry);
     return list;
@@ -274,8 +274,8 @@ PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence
                             {"state", broke_off(cell) && !cell.unstable() ? "did not end well" : case_state(cell)},
                             {"short", cell.first_divergence ? place_in_run(*cell.first_divergence) + ", " +
                                                                   item_words(*cell.first_divergence)
-                            : cell.incomplete()     ? "not compared in full"
-                                                            : lack_of(cell)},
+                                      : cell.incomplete() ? "not compared in full"
+                                                          : lack_of(cell)},
                             {"id", cell.id}});
   card.set("gap", PageData(cell.incomplete()));
   add_evidence(card, cell, evidence);
@@ -308,8 +308,8 @@ void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evide
   }
   page.set("has_failures", PageData(failing > 0));
   const bool incomplete = std::ranges::any_of(verdict.cells, &CellVerdict::incomplete);
-  const bool differ = std::ranges::any_of(
-      verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
+  const bool differ =
+      std::ranges::any_of(verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
   page.set("what_fails", !incomplete ? "What does not hold"
                          : differ    ? "What does not hold, and what is incomplete"
                                      : "What is incomplete");

@@ -107,7 +107,8 @@ std::string baseline_lines(const BaselineResult& baseline) {
 }  // namespace
 
 std::string summary_md(const Verdict& verdict, const std::optional<BaselineResult>& baseline) {
-  std::string text = fmt::format("## {} {}\n\n{}\n\n", verdict_sign(verdict), md_text(headline(verdict)), md_text(claim(verdict)));
+  std::string text =
+      fmt::format("## {} {}\n\n{}\n\n", verdict_sign(verdict), md_text(headline(verdict)), md_text(claim(verdict)));
   std::vector<std::string> compared;
   for (const char* what : {"tensors", "elements", "bytes"}) {
     if (const auto count = verdict.compared.find(what); count != verdict.compared.end())

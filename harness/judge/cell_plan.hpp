@@ -25,7 +25,7 @@ struct CellPlan {
   std::vector<std::int64_t> balance;
   std::vector<std::int64_t>
       lengths;  ///< one per microbatch, if the sweep file sets them for this case; empty = those of the run file
-  std::vector<std::string> checks;  ///< selected checks; empty = all
+  std::vector<std::string> checks;          ///< selected checks; empty = all
   std::vector<std::string> accept_missing;  ///< claims that the user accepts where they were not compared in full
   bool clipping_must_act = false;
   bool bench = false;   ///< the data were chosen to detect every fault: what they do not cover is required, too

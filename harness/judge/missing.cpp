@@ -34,7 +34,9 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Ma
   std::optional<std::int64_t> first;
   for (const Manifest* manifest : {&reference, &candidate}) {
     for (const NotRecorded& entry : manifest->not_recorded) {
-      const auto names = [&](const std::vector<std::string>& kinds) { return std::ranges::count(kinds, entry.what) > 0; };
+      const auto names = [&](const std::vector<std::string>& kinds) {
+        return std::ranges::count(kinds, entry.what) > 0;
+      };
       if (!names(check.needs) && !names(check.compares_without)) continue;
       if (!entry.from_step) return std::nullopt;
       first = std::min(*entry.from_step, first.value_or(*entry.from_step));

@@ -334,7 +334,8 @@ class Sweep {
   }
 
   const PlannedCell& planned(const std::string& id) const {
-    return *std::ranges::find(plan_.cells, id, [](const PlannedCell& each) -> const auto& { return each.plan.id; });
+    return *std::ranges::find(
+        plan_.cells, id, [](const PlannedCell& each) -> const auto& { return each.plan.id; });
   }
 
   /// The plan of a case whose runs have ended.
@@ -410,9 +411,10 @@ class Sweep {
     folder_.keep_cell(cell);
     cells_.push_back(cell);
     say(cell.id,
-        needs_replay(cell) ? fmt::format("compared up to the norm of step {}; the reference will run again with its norms",
-                                         *cell.norm_diverged_at)
-                           : progress_words(cell),
+        needs_replay(cell)
+            ? fmt::format("compared up to the norm of step {}; the reference will run again with its norms",
+                          *cell.norm_diverged_at)
+            : progress_words(cell),
         cell.seconds, "");
     judge_next();
   }

@@ -220,9 +220,8 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not reported as a missing one.
-  for (const char* key :
-       {"name", "world_sizes", "schedules", "checks", "accept_missing", "repeat", "launcher", "device", "time_limit_s",
-        "cell"})
+  for (const char* key : {"name", "world_sizes", "schedules", "checks", "accept_missing", "repeat", "launcher",
+                          "device", "time_limit_s", "cell"})
     table.has(key);
   for (const auto* keys : {&command_keys(), &run_file_keys()}) {
     for (const auto& key : *keys) table.has(key);

@@ -21,8 +21,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::StartsWith;
 using testing::section_of;
+using ::testing::StartsWith;
 
 const std::string sentence =
     "gradients, parameters were not compared from step 4 on: the clip coefficients of step 4 differ <by a rounding>";
@@ -67,7 +67,8 @@ TEST(IncompleteCases, HaveATableOfTheirOwnInTheSummary) {
 
   EXPECT_THAT(text, StartsWith("## ? Incomplete: 11 of 12 cases hold"));
   EXPECT_THAT(text, HasSubstr("### What was not compared in full\n\nNothing differs in these cases.\n\n"));
-  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-afab-w1 | gradients, parameters were not compared from step 4 on: "));
+  EXPECT_THAT(text,
+              HasSubstr("| stories260k-adamw-afab-w1 | gradients, parameters were not compared from step 4 on: "));
   EXPECT_THAT(text, HasSubstr("| `accept_missing = [\"gradients\", \"parameters\"]` |\n"));
   EXPECT_THAT(text, Not(HasSubstr("### What does not hold")));
 }
@@ -77,8 +78,9 @@ TEST(IncompleteCases, FailInJUnitAtTheClaimsOwnTests) {
 
   EXPECT_EQ(testing::times_in(xml, "<failure type=\"incomplete\""), 3U) << "two claims and the verdict";
   EXPECT_EQ(testing::times_in(xml, "<failure "), 3U);
-  EXPECT_THAT(xml, HasSubstr("name=\"gradients\" time=\"0\"><failure type=\"incomplete\" message=\"incomplete: gradients "
-                             "were not compared from step 5 on: the clip coefficients"));
+  EXPECT_THAT(xml,
+              HasSubstr("name=\"gradients\" time=\"0\"><failure type=\"incomplete\" message=\"incomplete: gradients "
+                        "were not compared from step 5 on: the clip coefficients"));
 }
 
 TEST(IncompleteCases, AreErrorsInAnnotations) {
@@ -99,8 +101,8 @@ TEST(IncompleteCases, AreInTheirRowsOfTheTable) {
     return texts;
   };
   const std::string why = "the clip coefficients of step 4 differ <by a rounding>";
-  EXPECT_THAT(missing_in(incomplete()), ::testing::ElementsAre("gradients: from step 5 on: " + why,
-                                                               "parameters: from step 4 on: " + why));
+  EXPECT_THAT(missing_in(incomplete()),
+              ::testing::ElementsAre("gradients: from step 5 on: " + why, "parameters: from step 4 on: " + why));
   EXPECT_THAT(missing_in(accepted()), ::testing::ElementsAre("gradients: accepted: from step 5 on: " + why,
                                                              "parameters: accepted: from step 4 on: " + why));
 }
@@ -109,16 +111,18 @@ TEST(IncompleteCases, HaveASquareACardAndABandOfTheirOwn) {
   const std::string page = testing::rendered_page(incomplete());
 
   EXPECT_THAT(page, HasSubstr("<header class=\"band incomplete\">"));
-  EXPECT_THAT(page, HasSubstr("<a class=\"incomplete\" href=\"#c0\" data-p=\"1\" title=\"stories260k, adamw, afab, P = 1: "
-                              "incomplete\""));
+  EXPECT_THAT(page,
+              HasSubstr("<a class=\"incomplete\" href=\"#c0\" data-p=\"1\" title=\"stories260k, adamw, afab, P = 1: "
+                        "incomplete\""));
   EXPECT_THAT(page, HasSubstr("id=\"failing\">What is incomplete <"));
   EXPECT_THAT(page, HasSubstr("<h2 id=\"failures\">Each gap</h2>"));
   const std::string card = section_of(page, "<h2 id=\"failures\">", "<h2 id=\"release\">");
-  EXPECT_THAT(card, AllOf(HasSubstr("<details class=\"failure gap\""), HasSubstr("<span class=\"fail\">incomplete</span>"),
-                          HasSubstr("<b>Nothing differs</b> in what was compared. gradients, parameters were not compared "
-                                    "from step 4 on: "),
-                          HasSubstr("accept_missing = [&quot;gradients&quot;, &quot;parameters&quot;]"),
-                          Not(HasSubstr("first divergence"))));
+  EXPECT_THAT(card,
+              AllOf(HasSubstr("<details class=\"failure gap\""), HasSubstr("<span class=\"fail\">incomplete</span>"),
+                    HasSubstr("<b>Nothing differs</b> in what was compared. gradients, parameters were not compared "
+                              "from step 4 on: "),
+                    HasSubstr("accept_missing = [&quot;gradients&quot;, &quot;parameters&quot;]"),
+                    Not(HasSubstr("first divergence"))));
   EXPECT_THAT(section_of(page, "<h2 id=\"cells\">", "<h2 id=\"plots\">"),
               AllOf(HasSubstr("6 cases, 1 incomplete</span>"), HasSubstr("<span class=\"fail\">incomplete</span>")));
   EXPECT_THAT(section_of(page, "<h2 id=\"release\">", "<h2 id=\"cells\">"),
@@ -148,7 +152,8 @@ TEST(IncompleteCases, ThatAreAcceptedHoldAndAreNamedEverywhere) {
   EXPECT_THAT(summary_md(verdict), HasSubstr("### Accepted although not compared\n\n* stories260k-adamw-afab-w1: "
                                              "gradients, parameters were not compared from step 4 on: "));
   EXPECT_EQ(testing::times_in(xml, "<failure "), 0U);
-  EXPECT_THAT(xml, HasSubstr("<property name=\"accepted\" value=\"gradients, parameters were not compared from step 4"));
+  EXPECT_THAT(xml,
+              HasSubstr("<property name=\"accepted\" value=\"gradients, parameters were not compared from step 4"));
   EXPECT_THAT(page, HasSubstr("<b>Accepted although</b> gradients, parameters were not compared from step 4 on: "));
   EXPECT_THAT(section_of(page, "<h2 id=\"release\">", "<h2 id=\"cells\">"),
               HasSubstr(">gradients</th><td class=\"num\">11</td><td class=\"num\">0</td><td class=\"num\">0</td><td "

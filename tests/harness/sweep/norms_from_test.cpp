@@ -27,8 +27,8 @@ class NormsFrom : public RunSweep {
       if (judged_by_.back() == "references") {
         const bool accepted = std::ranges::count(plan.accept_missing, "parameters") > 0;
         verdict.norm_diverged_at = 1;
-        verdict.missing = {{"parameters", 1, "a rounding" + (plan.replay_launch ? ": " + plan.replay_launch->words : ""),
-                            accepted}};
+        verdict.missing = {
+            {"parameters", 1, "a rounding" + (plan.replay_launch ? ": " + plan.replay_launch->words : ""), accepted}};
       } else if (break_replayed_) {
         CheckResult& check = *std::ranges::find(verdict.checks, "parameters", &CheckResult::name);
         check.outcome = Outcome::fails;

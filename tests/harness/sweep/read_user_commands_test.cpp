@@ -176,7 +176,8 @@ TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\nworld_sizes = ";
   EXPECT_THAT(read(untold + "[2]\n").cells, SizeIs(1));
   EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\", \"{norms_from}\"]\ncandidate = [\"./train.sh\", "
-                      "\"{record}\", \"{norms_from}\"]\n" + worlds_),
+                      "\"{record}\", \"{norms_from}\"]\n" +
+                      worlds_),
               HasSubstr("its candidate: holds {norms_from}, which only the reference's command can have"));
   EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: holds no {world}"));
   EXPECT_THAT(read(untold + "[2, 4]\n[environment]\nA = \"x\"\nWORLD = \"{world}\"\n").cells, SizeIs(2));
