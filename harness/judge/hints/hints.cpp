@@ -33,11 +33,10 @@ std::string Hints::of(const CheckResult& result) const {
   if (result.name == "boundaries" && divergence.direction == "backward" && factor_ && factor_->words.ratio != 0 &&
       factor_->step == divergence.step)
     return factor_->words.words;
-  if (result.name == "parameters" && still_ && still_->step == divergence.step && divergence.stage) {
-    const auto found = still_->words.find(*divergence.stage);
-    if (found != still_->words.end()) return found->second;
-  }
-  return "";
+  if (result.name != "parameters" || !still_ || still_->step != divergence.step) return "";
+  if (divergence.item == "updated") return still_->words.begin()->second;
+  const auto found = still_->words.find(divergence.stage.value_or(-1));
+  return found == still_->words.end() ? "" : found->second;
 }
 
 std::string Hints::of_gradient(const Finding& divergence) const {

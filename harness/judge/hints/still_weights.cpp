@@ -7,8 +7,18 @@ namespace plumbline::judging {
 namespace {
 
 struct StageMoves {
+  std::int64_t rank = 0;
   bool mine = false, theirs = false;
 };
+
+/// "; rank 0's optimizer did not step in step 1", by the record itself.
+std::string no_step_words(const StepEvidence& now, std::int64_t rank) {
+  for (const auto& placed : now.candidate_rows.steps()) {
+    if (placed.rank == rank && placed.row->updated == false)
+      return fmt::format("; rank {}'s optimizer did not step in {}", rank, step_words(now.step));
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -23,6 +33,7 @@ std::map<std::int64_t, std::string> still_weights(const StepEvidence& now) {
       for (const auto& mine : now.candidate_rows.tensors("parameter", before.name)) {
         if (mine.rank != rank.rank || mine.row->stage != before.stage) continue;
         StageMoves& moved = stages[before.stage];
+        moved.rank = rank.rank;
         moved.mine = moved.mine || mine.row->digest != before.digest;
         moved.theirs = moved.theirs || theirs.front().row->digest != theirs_before.front().row->digest;
       }
@@ -32,8 +43,9 @@ std::map<std::int64_t, std::string> still_weights(const StepEvidence& now) {
   for (const auto& [stage, moved] : stages) {
     if (moved.mine == moved.theirs) continue;
     const std::string before = now.step > now.cell.first_step() ? step_words(now.step - 1) : step_words(-1);
-    words[stage] = fmt::format("{}stage {}'s weights did not change in {} (they have the bits of {})",
-                               moved.mine ? "the reference's: " : "", stage, step_words(now.step), before);
+    words[stage] = fmt::format("{}stage {}'s weights did not change in {} (they have the bits of {}){}",
+                               moved.mine ? "the reference's: " : "", stage, step_words(now.step), before,
+                               moved.mine ? "" : no_step_words(now, moved.rank));
   }
   return words;
 }

@@ -10,7 +10,8 @@
 
 namespace plumbline::judging {
 
-/// By stage of the candidate: "stage 0's weights did not change in step 1 (they have the bits of step 0)".
+/// By stage of the candidate: "stage 0's weights did not change in step 1 (they have the bits of step 0)"; and if its
+/// rank recorded so, "rank 0's optimizer did not step in step 1".
 std::map<std::int64_t, std::string> still_weights(const StepEvidence& now);
 
 }  // namespace plumbline::judging

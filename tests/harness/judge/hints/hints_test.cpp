@@ -148,6 +148,21 @@ TEST(StillWeights, AreNamedByStageAndStep) {
   }
 }
 
+TEST(StillWeights, NameTheOptimizerThatDidNotStep) {
+  SyntheticCell cell({.tied = false});
+  make_external(cell);
+  for (StepRow& row : cell.rows(&RankRecord::steps)) row.updated = true;
+  cell.candidate.ranks[0].steps[1].updated = false;
+  for (TensorRow& row : cell.candidate.ranks[0].tensors) {
+    if (row.kind == "parameter" && row.step == 1)
+      row.digest = tensor_row(cell.candidate, 0, "parameter", row.name).digest;
+  }
+
+  EXPECT_THAT(expect_fails(cell, "parameters", {.step = 1}).words,
+              HasSubstr("stage 0's weights did not change in step 1 (they have the bits of step 0); rank 0's optimizer "
+                        "did not step in step 1"));
+}
+
 TEST(StillWeights, AreNotNamedIfOneOfTheStageMoved) {
   SyntheticCell cell({.tied = false});
   TensorRow& row = tensor_row(cell.candidate, 1, "parameter", embedding_weight);
