@@ -142,7 +142,7 @@ class VerdictTest(unittest.TestCase):
         cell = {"holds": True, "checks": [], "first_divergence": None}
         program = self.program(f"printf '%s\\n' \"$@\" > {self.folder}/words\necho '{json.dumps({'cells': [cell]})}'\n")
         for options, words in (
-            ({}, []), ({"calibration": "c.json"}, ["--calibration", "c.json"]), ({"replica": 0}, ["--replica", "0"]), ({"page": self.folder}, ["--page", str(self.folder)]),
+            ({}, []), ({"calibration": "c.json"}, ["--calibration", "c.json"]), ({"replica": 0}, ["--replica", "0"]), ({"accept_missing": ["loss", "gradients"]}, ["--accept-missing", "loss,gradients"]), ({"page": self.folder}, ["--page", str(self.folder)]),
         ):
             self.assertTrue(plumbline.compare(pathlib.Path("one"), "two", program=program, **options))
             self.assertEqual((self.folder / "words").read_text().split("\n")[:-1], ["compare", "one", "two", "--json", *words])
@@ -161,6 +161,10 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(str(found), "DOES NOT HOLD\nb: fails: r-b\nc: not_run: r-c\ne: not_triggered: r-e\nfirst divergence: there")
         self.assertEqual(found.checks["c"], verdicts.CheckVerdict("c", "not_run", "told", "r-c"))
         self.assertEqual((found.first_divergence, found.verdict), ({"words": "there"}, {"cells": [cell]}))
+        missing = [{"claim": claim, "from_step": step, "why": "why", "accepted": False} for claim, step in (("loss", 6), ("gradients", 5))]
+        incomplete = cell | {"checks": checks[:1], "first_divergence": None, "incomplete": True, "missing": missing}
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [incomplete]})}'; exit 1\n"))
+        self.assertEqual((str(found), found.incomplete, bool(found)), ("INCOMPLETE\nnot compared from step 5 on: loss, gradients: why", True, False))
         cell |= {"holds": True, "checks": checks[:1], "first_divergence": None}
         self.assertEqual(str(plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'\n"))), "HOLDS")
 
