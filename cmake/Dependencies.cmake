@@ -156,4 +156,6 @@ endif()
 find_package(Threads REQUIRED)
 if(PLUMBLINE_TRAINERS)
   include(TrainersDependencies)
+else()
+  set(_ignored ${PLUMBLINE_CUDA} ${LibTorch_ROOT} ${MPI_HOME}) # read so that CMake does not warn: presets and make give them without the trainers, too
 endif()

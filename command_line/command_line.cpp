@@ -74,7 +74,7 @@ class HelpFormatter : public CLI::Formatter {
 std::string codes_text(const ExitWords& words) {
   std::string text = "Exit codes:\n";
   int code = 0;
-  for (const std::string& each : {words.zero, words.one, words.two, words.three}) {
+  for (const std::string& each : {words.zero, words.one, words.two, words.three, words.four}) {
     if (!each.empty()) text += "  " + std::to_string(code) + "  " + each + "\n";
     ++code;
   }

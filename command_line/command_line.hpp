@@ -26,6 +26,7 @@ struct ExitWords {
   std::string one = {};
   std::string two = "the input or the command line is wrong";
   std::string three = "the machine does not allow it";
+  std::string four = {};
 };
 /// For CLI::App::footer: commands that run as they are printed, and exit codes.
 std::string help_end(const std::vector<std::string>& examples, const ExitWords& words = {});

@@ -67,7 +67,7 @@ std::string read_saved_dtype(const ConfigReader& reader) {
 
 LlamaConfig load_config(const std::filesystem::path& path) {
   LlamaConfig config;
-  config.source = read_json(path);
+  config.source = read_json(path, most_by_hand);
   if (!config.source.is_object()) {
     throw InputError(path.string() + ": a config.json must hold one object { ... }");
   }

@@ -9,9 +9,6 @@
 
 namespace plumbline {
 
-/// attention_dropout, hidden_dropout, resid_pdrop, ...
-bool is_dropout(const std::string& key);
-
 /// Throws InputError if a key that is allowed only with its neutral value has another value. `except`: those that the
 /// model's family may set.
 void refuse_unless_neutral(const ConfigReader& config, const std::vector<std::string>& except);

@@ -80,6 +80,11 @@ void refuse_unknown_tensors(const LlamaConfig& config, const TensorFiles& files)
 /// The file entry to read a parameter from: of a tied pair, the one that exists.
 std::string entry_name(const LlamaConfig& config, const TensorFiles& files, const std::string& prefix,
                        const std::string& parameter) {
+  if (!config.tied && parameter == head_weight && !files.holds(prefix + parameter)) {
+    throw InputError(files.path().string() + ": holds no tensor " + prefix + parameter +
+                     ", which the config asks for; if the head shares the embedding's weight, set "
+                     "tie_word_embeddings = true in the config");
+  }
   if (!config.tied || (parameter != embedding_weight && parameter != head_weight)) return prefix + parameter;
   const bool embedding = files.holds(prefix + embedding_weight), head = files.holds(prefix + head_weight);
   if (embedding && head &&

@@ -2,13 +2,13 @@
 #include "model/unsupported.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "model/config_keys.hpp"
+#include "support/llama_keys.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -116,27 +116,18 @@ void refuse_dropout(const ConfigReader& config) {
 
 /// A scale whose neutral value depends on the sizes; invalid sizes are reported where they are read.
 void refuse_scales(const ConfigReader& config) {
-  const auto number = [&](const std::string& key) {
-    return config.has(key) && config.value(key).is_number() ? config.value(key).get<double>() : 0.0;
-  };
-  const double heads = number("num_attention_heads");
-  const double head_dim = config.has("head_dim") ? number("head_dim") : heads > 0 ? number("hidden_size") / heads : 0.0;
-  const auto only = [&](const std::string& key, double neutral) {
-    if (!config.has(key) || !(neutral > 0) || !std::isfinite(neutral)) return;
-    const bool same = config.value(key).is_number() && std::abs(number(key) - neutral) <= 1e-15 * neutral;
-    if (!same) throw config.unsupported(key, Json(neutral).dump());
-  };
-  only("attention_multiplier", 1 / std::sqrt(head_dim));
-  only("query_pre_attn_scalar", head_dim);
-  only("scale_depth", std::sqrt(number("num_hidden_layers")));
-  only("dim_model_base", number("hidden_size"));
+  for (const char* key : {"attention_multiplier", "query_pre_attn_scalar", "scale_depth", "dim_model_base"}) {
+    const auto neutral = neutral_scale(key, config.json());
+    if (neutral && config.has(key) && !is_neutral(key, config.value(key), config.json()))
+      throw config.unsupported(key, Json(*neutral).dump());
+  }
 }
 
 void refuse_other_layers(const ConfigReader& config) {
   if (!config.has("layer_types")) return;
   const Json& types = config.value("layer_types");
-  const bool full = types.is_array() && std::ranges::all_of(types, [](const Json& t) { return t == "full_attention"; });
-  if (!full) throw config.unsupported("layer_types", "\"full_attention\" for each layer, or null");
+  if (!is_neutral("layer_types", types, config.json()))
+    throw config.unsupported("layer_types", "\"full_attention\" for each layer, or null");
   if (config.has("num_hidden_layers") && config.value("num_hidden_layers") != types.size()) {
     throw config.wrong("layer_types", "names " + std::to_string(types.size()) + " layers; num_hidden_layers differs");
   }

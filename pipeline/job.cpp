@@ -37,8 +37,10 @@ TrainingRun load_job(const PipelineOptions& options) {
 }
 
 TransportSettings transport_settings(const TrainingRun& training) {
-  return {std::chrono::milliseconds(training.run.pipeline.timeout_ms),
-          std::chrono::milliseconds(training.run.pipeline.start_timeout_ms), /*starting=*/true};
+  const std::chrono::milliseconds start(training.run.pipeline.start_timeout_ms);
+  // A rank ends its own writing at the limit, between two tensors; the others wait for that.
+  const std::chrono::milliseconds save = std::chrono::milliseconds(training.run.checkpoint.timeout_ms) + start;
+  return {std::chrono::milliseconds(training.run.pipeline.timeout_ms), start, /*starting=*/true, save};
 }
 
 NcclSettings nccl_settings(const TrainingRun& training) {
@@ -56,8 +58,9 @@ void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& traini
                         [&] { trainer.emplace(training, plan, transport, record); });
 }
 
-void train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                bool progress) {
+ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+                    bool progress) {
+  ExitCode code = ExitCode::holds;
   explain_out_of_memory(memory_plan_text(training, plan, transport.rank()), [&] {
     try {
       transport.connect(pairs_of(plan.schedule.placement, training.config.tied, plan.replicas));
@@ -66,9 +69,9 @@ void train_rank(RankTrainer& trainer, const TrainingRun& training, const Pipelin
       note_failure(trainer, error);
       throw;
     }
-    trainer.succeeded();
+    code = trainer.succeeded();
   });
-  transport.finish();
+  return code;
 }
 
 void note_failure(RankTrainer& trainer, const std::exception& why) {

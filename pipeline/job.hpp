@@ -29,9 +29,10 @@ NcclSettings nccl_settings(const TrainingRun& training);
 void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
                   Transport& transport, const std::filesystem::path& record);
 
-/// Runs all steps, writes exit.json and finishes the transport. On failure writes exit.json and rethrows.
-void train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                bool progress);
+/// Runs all steps and writes exit.json; the transport is still to be finished. Returns `stopped` if a signal ended the
+/// run, else `holds`, the same on every rank. On failure writes exit.json and rethrows.
+ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+                    bool progress);
 
 /// Writes an error or a timeout into the rank's exit.json.
 void note_failure(RankTrainer& trainer, const std::exception& why);

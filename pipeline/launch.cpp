@@ -8,6 +8,7 @@
 
 #include "pipeline/mpi_job.hpp"
 #include "pipeline/threads_job.hpp"
+#include "support/plain_text.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
@@ -56,7 +57,7 @@ std::vector<std::string> transports_of_this_build() {
 
 int refuse(const PipelineOptions& options, const Error& error) {
   if (started_by_a_launcher()) return train_with_mpi(options, Failure{error.code(), error.what()});
-  std::fprintf(stderr, "%s: %s\n", options.program.c_str(), error.what());
+  std::fprintf(stderr, "%s: %s\n", options.program.c_str(), printable_lines(error.what()).c_str());
   return static_cast<int>(error.code());
 }
 

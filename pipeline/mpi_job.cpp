@@ -21,6 +21,7 @@
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
+#include "support/plain_text.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
 #include "training/run_summary.hpp"
@@ -40,7 +41,7 @@ std::optional<int> agree_to_stop(Transport& transport, const std::string& progra
   if (first != all.end()) {
     const auto rank = first - all.begin();
     std::fprintf(stderr, "%s: %s%s\n", program.c_str(), rank > 0 ? ("rank " + std::to_string(rank) + ": ").c_str() : "",
-                 first->c_str() + 1);
+                 printable_lines(first->substr(1)).c_str());
     std::fflush(stderr);
     word = first->substr(0, 1);
   }
@@ -138,6 +139,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
       code = agree_to_stop(*transport, options.program, own);
     } catch (const std::exception& error) {  // a rank that waits in vain for the others records that
       if (trainer) note_failure(*trainer, error);
+      if (unrecorded) unrecorded->remove_all();
       throw;
     }
     if (code) {
@@ -189,10 +191,14 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   });
   if (const auto code = stopped(not_begun)) return *code;
   try {
-    train_rank(*trainer, *training, plan, *transport, options.progress);
-    if (transport->rank() == 0 && options.progress) tell_end(*training, options.record);
-    return static_cast<int>(ExitCode::holds);
+    const ExitCode code = train_rank(*trainer, *training, plan, *transport, options.progress);
+    unrecorded.reset();  // mpirun may end the ranks while they wait for each other to finish
+    transport->finish();
+    const bool tells = transport->rank() == 0 && options.progress && code == ExitCode::holds;
+    if (tells) tell_end(*training, options.record);
+    return static_cast<int>(code);
   } catch (const std::exception& error) {
+    if (unrecorded) unrecorded->remove_all();
     transport->abort(describe_failure(error).words, code_of(error));  // prints the reason
     return static_cast<int>(code_of(error));
   }

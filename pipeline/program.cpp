@@ -47,7 +47,9 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
        "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
        "records/zbv",
        "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
-      {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not arrive"}));
+      {.zero = "trained",
+       .one = "the run failed: a rank crashed, or a message did not arrive",
+       .four = "stopped by a signal and saved: --resume latest continues"}));
   begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;

@@ -113,6 +113,7 @@ void ReplicaGroup::sum_gradients(std::int64_t step, std::int32_t stage, const Tr
     for (; taken < i && end - begins[taken] > bucket_bytes; ++taken) take(buckets[taken]);
   }
   for (; taken < buckets.size(); ++taken) take(buckets[taken]);
+  world_.wait_for_payloads();  // the caller reads the sums on the host, where no deadline ends a wait for them
 }
 
 std::vector<float> ReplicaGroup::gather(std::int64_t step, std::int32_t stage, const std::vector<float>& own) {

@@ -22,6 +22,7 @@
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "support/plain_text.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
 #include "training/prepare_device.hpp"
@@ -58,8 +59,11 @@ int train_with_threads(PipelineOptions options) {
     load_gpu_module().release_workspaces();  // this thread computes no more; each rank thread has its own
   }
   plan.origin_ns = monotonic_ns();
-  std::optional<std::filesystem::path> unrecorded;
-  if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());
+  std::optional<UnrecordedRun> unrecorded;
+  if (options.record.empty()) {
+    options.record = make_unrecorded_folder();
+    unrecorded.emplace(RankFolders(options.record), 0);
+  }
   claim_record(options, plan);
   // GPU memory that the process allocated before its ranks is attributed to the first rank, so that every byte has an
   // owner.
@@ -70,11 +74,12 @@ int train_with_threads(PipelineOptions options) {
   std::mutex lock;
   std::optional<ExitCode> failure;  // the first failure is the cause; the other ranks only waited for that rank
   std::atomic<bool> trained = false;
+  std::atomic<ExitCode> ended = ExitCode::holds;  // the same for all ranks
   const auto fail = [&](const std::string& prefix, const Failure& why) {
     const std::lock_guard guard(lock);
     if (failure) return false;
     failure = why.code;
-    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(), why.words.c_str());
+    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), prefix.c_str(), printable_lines(why.words).c_str());
     return true;
   };
   const auto failed = [&] {
@@ -100,8 +105,6 @@ int train_with_threads(PipelineOptions options) {
         if (fail(prefix + ": ", {code_of(error), why.words})) transport.abort(why.words);
       }
     };
-    std::optional<UnrecordedRun> folder;
-    if (unrecorded) folder.emplace(plan.folders(*unrecorded), rank);
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
@@ -122,7 +125,10 @@ int train_with_threads(PipelineOptions options) {
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;
-    guarded([&] { train_rank(*trainer, own, plan, transport, options.progress); });
+    guarded([&] {
+      ended = train_rank(*trainer, own, plan, transport, options.progress);
+      transport.finish();
+    });
   };
   std::vector<std::jthread> threads;
   try {
@@ -135,9 +141,11 @@ int train_with_threads(PipelineOptions options) {
     made.count_down(world - missing);
   }
   threads.clear();
+  if (unrecorded) unrecorded->remove_all();
   if (!trained) give_back_record_folder(options.record);
-  if (!failure && options.progress) tell_end(training, options.record);
-  return static_cast<int>(failure.value_or(ExitCode::holds));
+  const ExitCode code = failure.value_or(ended);
+  if (code == ExitCode::holds && options.progress) tell_end(training, options.record);
+  return static_cast<int>(code);
 }
 
 }  // namespace plumbline

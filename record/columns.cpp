@@ -11,6 +11,7 @@
 #include "record/digest.hpp"
 #include "support/elements.hpp"
 #include "support/numbers.hpp"
+#include "support/plain_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -94,8 +95,8 @@ Column<Row> text_column(std::string name, std::string Row::*field, std::string w
 
 template <typename Row>
 Column<Row> name_column(std::string name, std::string Row::*field) {
-  return text_column(std::move(name), field, "a non-empty string",
-                     [](const std::string& text) { return !text.empty(); });
+  return text_column(std::move(name), field, "a non-empty string of printable characters",
+                     [](const std::string& text) { return !text.empty() && is_printable(text); });
 }
 
 template <typename Row>

@@ -27,6 +27,8 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   const Json json = read_json(path);
   const JsonKeys keys(path, json);
+  keys.refuse_misspelt({"rank", "status", "code", "signal", "last_action", "data_digest", "notes", "waited_for",
+                        "not_recorded", "where"});
   ExitFile exit;
   exit.rank = keys.integer("rank", 0);
   exit.status = keys.word("status", {"ok", "stopped", "error", "signal", "timeout"});
@@ -35,12 +37,10 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   exit.signal = keys.optional_text("signal");
   exit.last_action = keys.optional_text("last_action").value_or("");
   constexpr std::size_t most_characters = 400;
-  for (const Json& note : keys.has("notes") ? keys.at("notes") : Json())
-    if (note.is_string()) exit.notes.push_back(note.get<std::string>().substr(0, most_characters));
+  if (keys.has_value("notes"))
+    for (const std::string& note : keys.texts("notes")) exit.notes.push_back(note.substr(0, most_characters));
   exit.where = keys.optional_text("where").value_or("").substr(0, most_characters);
-  exit.data_digest = keys.optional_text("data_digest");
-  if (exit.data_digest && !is_digest(*exit.data_digest))
-    keys.fail("data_digest", fmt::format("'{}' is not a digest of 32 lower-case hex digits", *exit.data_digest));
+  if (keys.has_value("data_digest")) exit.data_digest = keys.digest("data_digest");
   exit.not_recorded = read_not_recorded(keys);
   if (keys.has_value("waited_for")) {
     const auto is_rank = [](const Json& value) { return value.is_number_integer() && value >= 0; };

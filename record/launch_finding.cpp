@@ -20,14 +20,10 @@ Json to_json(const LaunchFinding& finding) {
 LaunchFinding read_launch_finding(const std::filesystem::path& file) {
   const Json json = read_json(file);
   const JsonKeys keys(file, json);
-  const auto flag = [&](const char* key) {
-    if (!keys.at(key).is_boolean()) keys.fail(key, "must be true or false");
-    return keys.at(key).get<bool>();
-  };
   LaunchFinding finding;
-  finding.started = flag("started");
-  finding.timed_out = flag("timed_out");
-  finding.interrupted = flag("interrupted");
+  finding.started = keys.flag("started");
+  finding.timed_out = keys.flag("timed_out");
+  finding.interrupted = keys.flag("interrupted");
   finding.exit_code =
       static_cast<int>(keys.integer("exit_code", std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
   keys.at("culprit_rank");

@@ -20,6 +20,8 @@ struct LaunchFinding {
   std::optional<std::int64_t> culprit_rank;
   std::string words;  ///< "rank 2 was killed by signal 9 while in 2B3; ranks 0, 1, 3 waited for it"
   double seconds = 0;
+
+  bool ended_well() const { return exit_code == 0 && !timed_out; }
 };
 
 Json to_json(const LaunchFinding& finding);

@@ -8,8 +8,7 @@
 #include <map>
 #include <set>
 
-#include "record/rank_folder.hpp"
-#include "support/error.hpp"
+#include "record/json_keys.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
 
@@ -17,16 +16,6 @@ namespace plumbline {
 namespace {
 
 using Values = std::map<std::string, std::string>;  ///< by key
-
-Json own_of(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return Json::object();
-  try {
-    Json own = read_json(file);
-    return own.is_object() ? own : Json::object();
-  } catch (const InputError&) {  // informational: a damaged file changes no verdict
-    return Json::object();
-  }
-}
 
 /// Variables of torch that choose no kernel: torch.distributed sets some itself, logging is the user's.
 bool chooses_no_kernel(const std::string& variable) {
@@ -39,7 +28,8 @@ bool chooses_no_kernel(const std::string& variable) {
 std::vector<Values> recorded_by_ranks(const Record& record) {
   std::vector<Values> by_rank;
   for (std::int64_t rank = 0; rank < record.manifest.world_size || by_rank.empty(); ++rank) {
-    const Json own = own_of(record.path / rank_folder(rank) / rank_machine_name);
+    const auto read = std::ranges::find(record.ranks, rank, &RankRecord::rank);
+    const Json own = read == record.ranks.end() ? Json::object() : read->machine;
     Values& values = by_rank.emplace_back(Values{{"device", record.manifest.device}});
     for (const std::string part : {"versions", "machine", "environment"}) {
       const Json object = own.contains(part) ? own.at(part) : record.manifest.json.value(part, Json());
@@ -72,6 +62,17 @@ bool tells(const std::vector<Values>& ranks, const std::string& key_or_part) {
 }
 
 }  // namespace
+
+Json read_rank_machine(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return Json::object();
+  Json json = read_json(file);
+  const JsonKeys keys(file, json);
+  keys.refuse_unknown({"versions", "machine", "environment", "gpu"});
+  for (const char* part : {"versions", "machine", "environment"})
+    if (keys.has_value(part)) keys.object(part);
+  keys.optional_text("gpu");
+  return json;
+}
 
 std::vector<MachineDifference> machine_differences(const Record& reference, const Record& candidate) {
   const auto theirs = recorded_by_ranks(reference), mine = recorded_by_ranks(candidate);

@@ -14,6 +14,9 @@ namespace plumbline {
 /// all of them optional.
 inline constexpr const char* rank_machine_name = "machine.json";
 
+/// An empty object if the file does not exist. Throws InputError naming the key.
+Json read_rank_machine(const std::filesystem::path& file);
+
 struct MachineDifference {
   std::string key;                   ///< "machine/aten_capability"
   std::string reference, candidate;  ///< "AVX512", "AVX512 (rank 0), DEFAULT (rank 1)"; "-" if unknown

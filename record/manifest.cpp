@@ -14,6 +14,7 @@
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/llama_keys.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
@@ -22,6 +23,29 @@ namespace {
 // Readers allocate per rank and count everything else in 32 bits.
 constexpr std::int64_t most_ranks = 65536;
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
+
+/// Further keys are kept.
+const std::vector<std::string> keys_of_a_manifest = {"schema",         "run_id",
+                                                     "role",           "command",
+                                                     "model",          "seed",
+                                                     "dtype",          "device",
+                                                     "threads",        "transport",
+                                                     "evaluation",     "recompute",
+                                                     "action_times",   "world_size",
+                                                     "steps",          "data",
+                                                     "schedule",       "stages",
+                                                     "tied",           "frozen",
+                                                     "loss_scaling",   "boundary_gradient_factor",
+                                                     "optimizer",      "learning_rate_schedule",
+                                                     "clip_norm",      "norm_order",
+                                                     "clip_epsilon",   "every",
+                                                     "not_recorded",   "mesh",
+                                                     "level",          "versions",
+                                                     "machine",        "environment",
+                                                     "clock_skew_ns",  "started",
+                                                     "first_step",     "resumed_from",
+                                                     "names_stripped", "perturbation",
+                                                     "shadow_of"};
 
 std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
   const std::string schema = keys.text("schema"), family = record_family;
@@ -37,28 +61,39 @@ std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys
 
 void read_data(const JsonKeys& data, Manifest& manifest) {
   // Schema 2 has it in exit.json, for the data of each rank.
-  if (manifest.schema == 1) manifest.data_digest = data.text("digest");
+  std::vector<std::string> known = {"source", "microbatches"};
+  if (manifest.schema == 1) {
+    manifest.data_digest = data.text("digest");
+    known.emplace_back("digest");
+  }
+  data.refuse_unknown(known);
   manifest.microbatches = data.integer("microbatches", 1, most_counted);
   data.text("source");
 }
 
 void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
+  schedule.refuse_unknown({"name", "chunks_per_rank", "microbatches", "digest", "accumulation", "accumulation_digest"});
   manifest.schedule_name = schedule.text("name");
   manifest.chunks_per_rank = schedule.integer("chunks_per_rank", 1, most_ranks);
   if (schedule.integer("microbatches", 1) != manifest.microbatches)
     schedule.fail("microbatches", "is not data.microbatches, " + to_text(manifest.microbatches));
   // An external trainer may have no list and writes null.
-  const bool may_lack = manifest.traits.may_lack && schedule.has("digest");
-  manifest.schedule_digest = may_lack ? schedule.optional_text("digest").value_or("") : schedule.text("digest");
+  if (!manifest.traits.may_lack || !schedule.at("digest").is_null())
+    manifest.schedule_digest = schedule.digest("digest");
   manifest.accumulation = schedule.word("accumulation", {"ascending", "descending", "listed"});
-  manifest.accumulation_digest = schedule.optional_text("accumulation_digest").value_or("");
-  if (manifest.accumulation == "listed" && manifest.accumulation_digest.empty())
+  const bool listed = manifest.accumulation == "listed";
+  if (listed && !schedule.has_value("accumulation_digest"))
     schedule.fail("accumulation_digest", "must be given where accumulation is 'listed'");
+  if (listed)
+    manifest.accumulation_digest = schedule.digest("accumulation_digest");
+  else if (schedule.has_value("accumulation_digest"))
+    schedule.fail("accumulation_digest", fmt::format("must be null where accumulation is '{}'", manifest.accumulation));
 }
 
 void read_stages(const JsonKeys& keys, Manifest& manifest) {
   for (const JsonKeys& entry : keys.objects("stages")) {
     const auto expected = static_cast<std::int64_t>(manifest.stages.size());
+    entry.refuse_unknown({"stage", "rank", "units"});
     StageEntry stage;
     stage.stage = entry.integer("stage", 0);
     if (stage.stage != expected)
@@ -88,30 +123,41 @@ void check_layers(const JsonKeys& keys, const Manifest& manifest) {
 void read_tied(const JsonKeys& keys, Manifest& manifest) {
   const Json& tied = keys.at("tied");
   if (!tied.is_array()) keys.fail("tied", "must be a list of lists of names");
+  std::set<std::string> all;
   for (const Json& names : tied) {
     if (!names.is_array() || names.size() < 2 || !std::ranges::all_of(names, &Json::is_string))
       keys.fail("tied", "each element must list the two or more names of one weight");
     manifest.tied.push_back(names.get<std::vector<std::string>>());
-    const auto& group = manifest.tied.back();
-    if (std::set<std::string>(group.begin(), group.end()).size() != group.size())
-      keys.fail("tied", "names one weight twice in a group");
+    for (const std::string& name : manifest.tied.back())
+      if (!all.insert(name).second)
+        keys.fail("tied", fmt::format("names {} twice; list all names of one weight in one group", name));
   }
 }
 
-/// Hyperparameters of our optimisers. Other optimisers may be compared, too: their keys are free.
-void check_optimizer(const JsonKeys& optimizer) {
-  const std::string name = optimizer.text("name");
-  std::vector<std::string> numbers{"learning_rate"};
-  if (name == "adamw") numbers = {"learning_rate", "beta1", "beta2", "eps", "weight_decay"};
-  if (name == "sgd") numbers = {"learning_rate", "momentum", "weight_decay"};
-  for (const std::string& key : numbers) optimizer.number(key);
+/// Hyperparameters of our optimizers. Other optimizers may be compared, too: their further keys are free.
+void check_optimizer(const JsonKeys& optimizer, bool own) {
+  const std::map<std::string, std::vector<std::string>> formulas = {
+      {"adamw", {"learning_rate", "beta1", "beta2", "eps", "weight_decay"}},
+      {"sgd", {"learning_rate", "momentum", "weight_decay"}}};
+  const std::string name = own ? optimizer.word("name", {"adamw", "sgd"}) : optimizer.text("name");
+  const auto formula = formulas.find(name);
+  std::vector<std::string> known =
+      formula != formulas.end() ? formula->second : std::vector<std::string>{"learning_rate"};
+  for (const std::string& key : known) optimizer.number(key);
   if (optimizer.has("decay")) optimizer.word("decay", {"all", "matrices"});
+  known.insert(known.end(), {"name", "decay"});
+  if (own) return optimizer.refuse_unknown(known);
+  for (const auto& [of, keys] : formulas) known.insert(known.end(), keys.begin(), keys.end());
+  known.emplace_back("implementation");
+  known.insert(known.end(), optimizer_variants.begin(), optimizer_variants.end());
+  optimizer.refuse_misspelt(known);
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   const bool may_lack = manifest.schema == 1 || manifest.traits.may_lack;
   if (may_lack && !keys.has_value("learning_rate_schedule")) return;
   const JsonKeys schedule = keys.object("learning_rate_schedule");
+  schedule.refuse_unknown({"warmup_steps", "start_factor", "final_factor", "total_steps"});
   auto& read = manifest.learning_rate_schedule.emplace();
   read.total_steps = schedule.integer("total_steps", 1);
   read.warmup_steps = schedule.integer("warmup_steps", 0, read.total_steps);
@@ -123,6 +169,7 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("first_step")) manifest.first_step = keys.integer("first_step", 0, manifest.steps - 1);
   if (keys.has_value("resumed_from")) {
     const JsonKeys from = keys.object("resumed_from");
+    from.refuse_unknown({"run_id", "step"});
     manifest.resumed_from = ResumedFrom{from.text("run_id"), from.integer("step", 1, manifest.steps - 1)};
     if (manifest.resumed_from->run_id == manifest.run_id) from.fail("run_id", "is this run's own");
   }
@@ -137,6 +184,7 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
 void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
   if (!keys.has_value("evaluation")) return;
   const JsonKeys evaluation = keys.object("evaluation");
+  evaluation.refuse_unknown({"every", "microbatches", "source"});
   manifest.evaluation =
       EvaluationPlan{evaluation.integer("every", 0), evaluation.integer("microbatches", 1, most_counted)};
   if (evaluation.has("source")) evaluation.text("source");
@@ -156,6 +204,7 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norms_from")) {
     if (manifest.traits.own) keys.fail("norms_from", "is allowed only in an external record");
     const JsonKeys from = keys.object("norms_from");
+    from.refuse_unknown({"run_id", "rank", "digest"});
     manifest.norms_from = NormsFrom{from.text("run_id"), from.integer("rank", 0, most_ranks - 1), from.text("digest")};
     if (!is_digest(manifest.norms_from->digest)) from.fail("digest", "is no digest of 32 lower-case hex digits");
   }
@@ -173,10 +222,6 @@ void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
 
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (!manifest.traits.own) return;
-  const JsonKeys optimizer = keys.object("optimizer");
-  optimizer.word("name", {"adamw", "sgd"});
-  for (const char* key : optimizer_variants)
-    if (optimizer.has(key)) optimizer.fail(key, "is allowed only in an external record");
   if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");
@@ -201,24 +246,19 @@ void check_optional_kinds(const JsonKeys& keys) {
     keys.fail("clock_skew_ns", "is negative");
 }
 
-struct Off {
-  Json value;
-  Json unsaid;  ///< transformers' default of an absent key
-};
-
-/// Other families are equivalent to a Llama if their distinguishing features are disabled (docs/getting-started.md).
+/// Other families are equivalent to a Llama if their distinguishing features are neutral (docs/getting-started.md).
 bool is_equivalent_family(const Json& model_type, const Json& config) {
-  static const std::map<std::string, std::map<std::string, Off>> off = {
+  /// By family its features, with transformers' defaults of absent keys.
+  static const std::map<std::string, std::map<std::string, Json>> features = {
       {"llama", {}},
-      {"mistral", {{"sliding_window", {nullptr, 4096}}}},
-      {"granite",
-       {{"embedding_multiplier", {1.0, 1.0}}, {"residual_multiplier", {1.0, 1.0}}, {"logits_scaling", {1.0, 1.0}}}},
-      {"seed_oss", {{"attention_bias", {false, true}}, {"residual_dropout", {0.0, 0.1}}}}};
-  const auto family = model_type.is_string() ? off.find(model_type.get<std::string>()) : off.end();
-  if (family == off.end()) return false;
+      {"mistral", {{"sliding_window", 4096}}},
+      {"granite", {{"embedding_multiplier", 1}, {"residual_multiplier", 1}, {"logits_scaling", 1}}},
+      {"seed_oss", {{"attention_bias", true}, {"residual_dropout", 0.1}}}};
+  const auto family = model_type.is_string() ? features.find(model_type.get<std::string>()) : features.end();
+  if (family == features.end()) return false;
   return std::ranges::all_of(family->second, [&](const auto& feature) {
-    const auto& [key, disabled] = feature;
-    return (config.contains(key) ? config.at(key) : disabled.unsaid) == disabled.value;
+    const auto& [key, unsaid] = feature;
+    return is_neutral(key, config.contains(key) ? config.at(key) : unsaid, config);
   });
 }
 
@@ -278,6 +318,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.json = json;
   const JsonKeys keys(path, json);
   manifest.schema = read_schema(path, keys);
+  keys.refuse_misspelt(keys_of_a_manifest);
   manifest.run_id = keys.text("run_id");
   if (manifest.run_id.empty()) keys.fail("run_id", "must not be empty");
   manifest.set_role(keys.word("role", {"reference", "pipeline", "external"}));
@@ -305,7 +346,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
     keys.fail("frozen", "names one parameter twice");
   if (keys.has("loss_scaling")) manifest.loss_scaling = keys.word("loss_scaling", {"before", "after"});
   if (keys.has("boundary_gradient_factor")) manifest.boundary_gradient_factor = keys.number("boundary_gradient_factor");
-  check_optimizer(keys.object("optimizer"));
+  check_optimizer(keys.object("optimizer"), manifest.traits.own);
   if (!keys.at("clip_norm").is_null()) manifest.clip_norm = keys.number("clip_norm");
   read_norm(keys, manifest);
   manifest.level = parse_record_level(keys.word("level", {"none", "summary", "full", "dump"}));

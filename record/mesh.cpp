@@ -23,6 +23,8 @@ constexpr std::int64_t most_ranks_of_a_mesh = 65536;
 
 void read_axes(const JsonKeys& keys, Mesh& mesh) {
   const JsonKeys axes = keys.object("axes");
+  constexpr std::size_t most_axes = 16;
+  if (keys.at("axes").size() > most_axes) keys.fail("axes", fmt::format("has more than {} axes", most_axes));
   for (const auto& [name, size] : keys.at("axes").items()) {
     mesh.axes[name] = axes.integer(name, 1, most_ranks_of_a_mesh);
     if (mesh.world_size() > most_ranks_of_a_mesh)
@@ -80,8 +82,8 @@ void read_sharded(const JsonKeys& keys, Mesh& mesh) {
   if (!keys.has_value("sharded") || keys.at("sharded") == Json::array()) return;
   const JsonKeys all = keys.object("sharded");
   constexpr std::int64_t most_elements = std::int64_t{1} << 48;
-  for (const auto& [name, unused] : keys.at("sharded").items()) {
-    const JsonKeys one = all.object(name);
+  for (const auto& [name, one] : keys.members("sharded")) {
+    one.refuse_unknown({"dimension", "size", "parts"});
     Sharding sharding;
     sharding.dimension = one.integer("dimension", 0, 7);
     sharding.size = one.integer("size", 0, most_elements);
@@ -154,6 +156,7 @@ std::string Mesh::name() const {
 }
 
 Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
+  keys.refuse_unknown({"axes", "pipeline", "replicas", "replica", "sharded", "gradients"});
   Mesh mesh;
   read_axes(keys, mesh);
   read_replicas(keys, mesh);

@@ -21,6 +21,7 @@ std::vector<NotRecorded> read_not_recorded(const JsonKeys& keys) {
   constexpr std::size_t most_characters = 400;
   if (!keys.has("not_recorded")) return list;
   for (const JsonKeys& entry : keys.objects("not_recorded")) {
+    entry.refuse_unknown({"what", "why", "from_step"});
     NotRecorded read{entry.word("what", kinds_of_rows()), entry.text("why").substr(0, most_characters)};
     if (entry.has_value("from_step")) read.from_step = entry.integer("from_step", 0);
     list.push_back(std::move(read));

@@ -19,6 +19,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -95,8 +96,8 @@ std::optional<ProgressSnapshot> read_page(void* page) {
                             payload.bytes,
                             payload.monotonic_ns,
                             payload.pid,
-                            std::string(payload.action, ::strnlen(payload.action, sizeof payload.action)),
-                            host_in(page)};
+                            printable({payload.action, ::strnlen(payload.action, sizeof payload.action)}),
+                            printable(host_in(page))};
   }
   return std::nullopt;
 }

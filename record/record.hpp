@@ -143,6 +143,7 @@ struct RankRecord {
   std::vector<GpuMemoryRow> gpu_memory;   ///< only of runs on GPUs
   std::vector<EvaluationRow> evaluation;  ///< only on the rank that owns the loss, in runs that evaluate
   std::optional<ExitFile> exit;
+  Json machine = Json::object();     ///< machine.json (record/machine_differences.hpp); empty if there is none
   RowsBefore left_out;               ///< number of rows of skipped steps
   std::vector<std::string> absent;   ///< file names, "saved.csv"
   std::vector<std::string> cut_off;  ///< files of an incomplete rank whose last, incomplete line was dropped

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "record/exit_file.hpp"
+#include "record/machine_differences.hpp"
 #include "record/rank_folder.hpp"
 #include "record/removed_dumps.hpp"
 #include "record/table_stream.hpp"
@@ -17,6 +18,7 @@
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/numbers.hpp"
+#include "support/safetensors.hpp"
 
 namespace plumbline {
 namespace fs = std::filesystem;
@@ -49,6 +51,8 @@ class RankStream {
     of<SavedRow>().reset();
     open<TrafficRow>(rank);
     if (manifest.device != "cpu") open<GpuMemoryRow>(rank);
+    if (manifest.device == "cpu" && fs::exists(folder / "gpu_memory.csv"))
+      place_.fail("gpu_memory.csv", 0, {}, "exists, but manifest.json says device cpu");
     if (manifest.evaluation) open<EvaluationRow>(rank);
     if (!manifest.evaluation && fs::exists(folder / "evaluation.csv"))
       place_.fail("evaluation.csv", 0, {}, "exists, but manifest.json has no evaluation");
@@ -84,7 +88,8 @@ class RankStream {
   template <typename Row>
   void open(RankRecord& rank) {
     auto& table = of<Row>().emplace(place_);
-    if (table.absent()) rank.absent.push_back(table.file());
+    const bool optional = std::is_same_v<Row, NormRow>;  // only of trainers that clip
+    if (table.absent() && !optional) rank.absent.push_back(table.file());
     if (table.cut_off()) rank.cut_off.push_back(table.file());
   }
 
@@ -105,6 +110,10 @@ class RankStream {
       return;
     const std::string file = "dumps/" + dump_file_name(step);
     if (!fs::exists(place_.folder / file)) place_.fail_missing(file);
+    // Whoever reads its tensors. Larger ones are read only if that is asked for.
+    in_place(place_.place(file), [&] {
+      if (file_bytes(place_.folder / file) <= most_by_program) SafetensorsFile(place_.folder / file);
+    });
   }
 
   RankPlace place_;
@@ -115,7 +124,7 @@ class RankStream {
 
 /// A file whose digest the manifest has.
 std::string read_list(const fs::path& path, const std::string& expected) {
-  std::string bytes = read_file(path);
+  std::string bytes = read_file(path, most_by_program);
   if (const std::string digest = hash_hex(bytes); digest != expected)
     throw InputError(
         fmt::format("{}: its digest is {}, manifest.json says '{}': it was changed, or belongs to another run",
@@ -127,7 +136,10 @@ std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs:
   const fs::path path = record / "schedule.csv";
   if (manifest.level == RecordLevel::none) return std::nullopt;
   if (fs::exists(path)) return read_list(path, manifest.schedule_digest);
-  if (!demands_schedule(manifest)) return std::nullopt;
+  if (!demands_schedule(manifest) && manifest.schedule_digest.empty()) return std::nullopt;
+  if (!demands_schedule(manifest))
+    throw InputError(fmt::format("{}: is missing, but manifest.json has its digest, {}; write null for no list",
+                                 path.string(), manifest.schedule_digest));
   throw InputError(
       fmt::format("{}: is missing, but manifest.json says level '{}'", path.string(), to_text(manifest.level)));
 }
@@ -135,7 +147,11 @@ std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs:
 /// The file is optional; if it exists, it must be the one of this run.
 void check_accumulation_csv(const Manifest& manifest, const fs::path& record) {
   const fs::path path = record / "accumulation.csv";
-  if (manifest.accumulation == "listed" && fs::exists(path)) read_list(path, manifest.accumulation_digest);
+  if (!fs::exists(path)) return;
+  if (manifest.accumulation != "listed")
+    throw InputError(
+        fmt::format("{}: exists, but manifest.json says accumulation '{}'", path.string(), manifest.accumulation));
+  read_list(path, manifest.accumulation_digest);
 }
 
 /// Refuses folders of ranks outside the world, also in other spellings.
@@ -210,6 +226,8 @@ class RecordStream::Reader {
       RankRecord& rank = record.ranks.emplace_back();
       rank.rank = number;
       rank.exit = read_exit(record.manifest, path / rank_folder(number), number);
+      rank.machine = in_place({rank_folder(number) + "/" + rank_machine_name, number, {}},
+                              [&] { return read_rank_machine(path / rank_folder(number) / rank_machine_name); });
       before.emplace_back().rank = number;
     }
     take_not_recorded(record);  // decides which tables may lack rows

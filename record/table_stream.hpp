@@ -18,6 +18,7 @@
 #include "record/row_rules.hpp"
 #include "record/table_keys.hpp"
 #include "support/csv.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 
@@ -144,7 +145,7 @@ class TableStream {
     Row row;
     const auto fail_cell = [&](const std::string& name, const std::string& why) {
       rank_.fail(file(), cells_.line, step_of(row),
-                 "column '" + name + "': '" + cells_.cells[csv_->column(name)] + "' " + why);
+                 "column '" + name + "': '" + printable(cells_.cells[csv_->column(name)]) + "' " + why);
     };
     for (const auto& [column, index] : placed_) {
       const std::string& text = cells_.cells[index];

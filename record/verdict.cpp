@@ -14,6 +14,13 @@ void add(Counts& sums, const Counts& counts) {
   for (const auto& [what, number] : counts) sums[what] += number;
 }
 
+std::vector<std::string> claims_of(const std::vector<Missing>& missing) {
+  std::vector<std::string> claims;
+  for (const Missing& one : missing)
+    if (std::ranges::find(claims, one.claim) == claims.end()) claims.push_back(one.claim);
+  return claims;
+}
+
 }  // namespace
 
 std::string to_text(const ValueFindings& findings) {
@@ -60,10 +67,11 @@ std::string missing_words(const std::vector<Missing>& missing, bool accepted) {
 }
 
 std::string accepting_option(const std::vector<Missing>& missing) {
-  std::vector<std::string> claims;
-  for (const Missing& one : missing)
-    if (std::ranges::find(claims, one.claim) == claims.end()) claims.push_back(one.claim);
-  return "--accept-missing " + join(claims, ",");
+  return "--accept-missing " + join(claims_of(missing), ",");
+}
+
+std::string accepting_key(const std::vector<Missing>& missing) {
+  return fmt::format("accept_missing = [\"{}\"]", join(claims_of(missing), "\", \""));
 }
 
 bool holds_in_all(const CellVerdict& cell) {

@@ -145,11 +145,13 @@ struct Verdict {
       not_applicable;  ///< cases of the matrix that their schedule does not support, with the reason
 };
 
-/// "gradients and parameters were not compared from step 5 on: <why>", a part for each reason. `accepted`: of those that
-/// the user accepts, else of the others. Empty if there are none.
+/// "gradients and parameters were not compared from step 5 on: <why>", a part for each reason. `accepted`: of those
+/// that the user accepts, else of the others. Empty if there are none.
 std::string missing_words(const std::vector<Missing>& missing, bool accepted);
 /// "--accept-missing gradients,parameters": what would accept all that is missing.
 std::string accepting_option(const std::vector<Missing>& missing);
+/// "accept_missing = ["gradients", "parameters"]": the same in a sweep file.
+std::string accepting_key(const std::vector<Missing>& missing);
 
 /// True if no check keeps the case from holding, and all that is missing was accepted.
 bool holds_in_all(const CellVerdict& cell);

@@ -22,7 +22,7 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
   const std::vector<std::string> units = unit_names(config);
   std::set<std::string> known(units.begin(), units.end());
   for (const ParameterShape& parameter : parameter_shapes(config)) known.insert(parameter.name);
-  const CsvTable table = read_csv(path, {"unit", "microbatch"});
+  const CsvTable table = read_csv(path, {"unit", "microbatch"}, most_by_program);
   const std::size_t unit_column = table.column("unit");
   const std::size_t microbatch_column = table.column("microbatch");
   const bool grouped = table.has("group");

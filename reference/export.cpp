@@ -134,7 +134,7 @@ void export_run(const ReferenceOptions& options, const std::filesystem::path& fo
   std::string order;
   if (options.accumulation) {
     read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());
-    order = read_file(*options.accumulation);
+    order = read_file(*options.accumulation, most_by_program);
   } else {
     order = ascending_order(training);
   }

@@ -53,7 +53,9 @@ int run(int argc, char** argv) {
   app.footer(plumbline::help_end(
       {"plumbline-reference fixtures/runs/quick.toml --record records/reference",
        "plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
-      {.zero = "trained, or the goldens hold", .one = "the run failed, or a golden does not hold"}));
+      {.zero = "trained, or the goldens hold",
+       .one = "the run failed, or a golden does not hold",
+       .four = "stopped by a signal and saved: --resume latest continues"}));
   plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml --record DIR [OPTION...]");
   app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
@@ -122,8 +124,7 @@ int run(int argc, char** argv) {
   }
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;
-  plumbline::train_reference(options);
-  return 0;
+  return static_cast<int>(plumbline::train_reference(options));
 }
 
 }  // namespace

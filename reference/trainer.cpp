@@ -230,7 +230,7 @@ void warn_of_equal_microbatches(const BatchPlan& plan) {
 
 }  // namespace
 
-void train_reference(const ReferenceOptions& options) {
+ExitCode train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   keep_freed_memory();
@@ -264,7 +264,7 @@ void train_reference(const ReferenceOptions& options) {
   ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
   std::optional<ListedAccumulation> listed;
   if (options.accumulation) {
-    schedule.accumulation = read_file(*options.accumulation);
+    schedule.accumulation = read_file(*options.accumulation, most_by_program);
     listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
   }
 
@@ -299,8 +299,9 @@ void train_reference(const ReferenceOptions& options) {
     trainer->failed("error");
     throw;
   }
-  trainer->succeeded();
-  if (options.progress) tell_end(training, record);
+  const ExitCode code = trainer->succeeded();
+  if (options.progress && code == ExitCode::holds) tell_end(training, record);
+  return code;
 }
 
 }  // namespace plumbline

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/error.hpp"
 #include "training/checkpoint/checkpoint_options.hpp"
 
 namespace plumbline {
@@ -28,8 +29,8 @@ struct ReferenceOptions {
   bool progress = true;
 };
 
-/// Trains and writes the record. Throws InputError, SystemError or RunError; once the record was started, exit.json has
-/// the outcome.
-void train_reference(const ReferenceOptions& options);
+/// Trains and writes the record. Returns `stopped` if a signal ended it, else `holds`. Throws InputError, SystemError
+/// or RunError; once the record was started, exit.json has the outcome.
+ExitCode train_reference(const ReferenceOptions& options);
 
 }  // namespace plumbline

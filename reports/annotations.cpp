@@ -8,6 +8,7 @@
 
 #include "reports/headline.hpp"
 #include "reports/markup.hpp"
+#include "reports/words.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
@@ -24,6 +25,7 @@ std::string annotation(const char* level, const std::string& title, const std::s
 
 std::string why_not(const CellVerdict& cell) {
   std::string message;
+  if (cell.incomplete()) message = missing_words(cell.missing, false);
   if (cell.first_divergence) message = cell.first_divergence->words;
   for (const CheckResult& check : cell.checks) {
     if (message.empty() && is_blocking(check))
@@ -45,8 +47,8 @@ std::string annotations(const Verdict& verdict) {
   std::vector<std::string> lines;
   for (const CellVerdict& cell : verdict.cells) {
     if (cell.holds) continue;
-    lines.push_back(
-        annotation("error", cell.id + (cell.unstable() ? " is unstable" : " does not hold"), why_not(cell)));
+    const bool verb = cell.incomplete() || cell.unstable();
+    lines.push_back(annotation("error", cell.id + (verb ? " is " : " ") + case_state(cell), why_not(cell)));
   }
   for (const std::string& line : verdict.not_run) lines.push_back(annotation("error", "not run", line));
   for (const ReferenceVerdict& reference : verdict.references) {

@@ -136,7 +136,7 @@ class Gathering {
       RecordStream stream(path);
       RunSummary run = summary_of(stream.record());
       std::optional<RecordStream> reference;
-      if (evidence_.references.contains(cell.reference)) reference.emplace(reference_path(cell.reference));
+      if (evidence_.references.contains(cell.reference)) reference.emplace(reference_path(cell));
       std::optional<TimelineMeasurement> times;  // none if the actions are not the schedule's: `conformance` reports it
       const auto time = [&](auto measure) {
         try {
@@ -182,6 +182,14 @@ class Gathering {
   };
 
   fs::path reference_path(const std::string& id) const { return record_in(folder_ / "references" / id); }
+
+  /// That of its own, if it replays the case's norms.
+  fs::path reference_path(const CellVerdict& cell) const {
+    const fs::path replay = folder_ / "replays" / cell.id;
+    std::error_code ignored;
+    const bool judged_by = !cell.norm_diverged_at && fs::exists(replay / "manifest.json", ignored);
+    return judged_by ? replay : reference_path(cell.reference);
+  }
 
   template <typename Read>
   void or_missing(const std::string& name, Read read) {

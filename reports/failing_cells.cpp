@@ -17,6 +17,9 @@ namespace {
 constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
 
 std::string cause_of(const CellVerdict& cell) {
+  if (cell.incomplete())
+    return fmt::format("    incomplete: nothing differs, but {}\n    to accept it, add to the sweep file: {}\n",
+                       complaint(cell), accepting_key(cell.missing));
   std::string words = fmt::format("    {}\n", complaint(cell));
   if (cell.unstable()) words += "    unstable: it held when it was run again\n";
   if (const std::string like = looks_like(cell); !like.empty()) words += fmt::format("    looks like: {}\n", like);
@@ -26,11 +29,19 @@ std::string cause_of(const CellVerdict& cell) {
 }  // namespace
 
 std::string complaint(const CellVerdict& cell) {
+  if (cell.incomplete()) return missing_words(cell.missing, false);
   if (cell.first_divergence && !cell.first_divergence->words.empty())
     return without_digests(cell.first_divergence->words);
   const auto check = std::ranges::find_if(cell.checks, is_blocking);
   if (check == cell.checks.end()) return "";
   return without_digests(fmt::format("{} {}: {}", check->name, outcome_words(check->outcome), check->reason));
+}
+
+std::string progress_words(const CellVerdict& cell) {
+  const std::string accepted = missing_words(cell.missing, true);
+  if (cell.holds) return "holds" + (accepted.empty() ? "" : ", accepted although " + accepted);
+  const std::string why = complaint(cell);
+  return (cell.incomplete() ? "INCOMPLETE" : "DOES NOT HOLD") + (why.empty() ? "" : "\n  " + why);
 }
 
 std::string looks_like(const CellVerdict& cell) {
@@ -48,6 +59,7 @@ std::string failing_cells(const Verdict& verdict, std::size_t width) {
     if (same == causes.end()) same = causes.insert(same, {cause, {}});
     same->second.push_back(&cell);
   }
+  std::ranges::stable_partition(causes, [](const auto& each) { return !each.second.front()->incomplete(); });
   std::string text;
   for (std::size_t i = 0; i < causes.size() && std::cmp_less(i, most_causes); ++i) {
     const auto& [cause, cells] = causes[i];

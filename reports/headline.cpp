@@ -117,6 +117,10 @@ std::string verdict_word(const Verdict& verdict) {
   return word + (missing.empty() ? "" : ", but " + missing);
 }
 
+std::string verdict_sign(const Verdict& verdict) {
+  return outcome_sign(verdict.holds ? Outcome::holds : is_incomplete(verdict) ? Outcome::not_run : Outcome::fails);
+}
+
 std::string headline(const Verdict& verdict) {
   std::int64_t holding = 0, unstable = 0, checks = 0, asked = 0;
   for (const auto& cell : verdict.cells) {
@@ -157,14 +161,14 @@ std::string claim(const Verdict& verdict) {
            (missing.empty() ? ""
                             : fmt::format(" Checks of what the recorder could not see were not judged: {}.", missing));
   const auto cells = std::ssize(verdict.cells);
-  const auto failing = std::ranges::count_if(
-      verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
+  const auto failing =
+      std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
   if (is_incomplete(verdict)) {
     const auto incomplete = std::ranges::count_if(verdict.cells, &CellVerdict::incomplete);
-    const auto first = std::ranges::find_if(verdict.cells, &CellVerdict::incomplete);
-    return fmt::format("Nothing differs in what was compared, but {} {} not compared in full: {}.",
-                       count_text(incomplete, "case"), incomplete == 1 ? "was" : "were",
-                       missing_words(first->missing, false));
+    return fmt::format(
+        "Nothing differs in what was compared, but {} {} not compared in full; what is missing, and how to compare it, "
+        "is below.",
+        count_text(incomplete, "case"), incomplete == 1 ? "was" : "were");
   }
   if (failing > 0) {
     return fmt::format("{} of {} {} not hold; the first divergence of each is below.", count_text(failing, "case"),

@@ -21,9 +21,12 @@ bool is_incomplete(const Verdict& verdict);
 /// "not compared in full, as accepted: gradients"; empty if nothing was accepted.
 std::string accepted_words(const Verdict& verdict);
 
-/// "Holds", "Holds in part" for a selection that holds, "Incomplete", "Does not hold"; for one that holds and lacks rows
-/// "Holds, but receives were not recorded (torch 2.16.0)".
+/// "Holds", "Holds in part" for a selection that holds, "Incomplete", "Does not hold"; for one that holds and lacks
+/// rows "Holds, but receives were not recorded (torch 2.16.0)".
 std::string verdict_word(const Verdict& verdict);
+
+/// The mark in front of the headline: of a verdict that holds, is incomplete, or does not hold.
+std::string verdict_sign(const Verdict& verdict);
 
 /// "Holds: 123 of 123 cases", "Holds in part: 3 of 123 cases", "Does not hold: 2 of 4 cases hold, 1 unstable, 1 not
 /// run", "Does not hold: 0 of 1 case holds, of 6 in the sweep", "Holds in part: 6 of 6 cases, 2 of 15 checks", and

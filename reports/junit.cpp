@@ -113,12 +113,23 @@ std::string failure_text(const CheckResult& check, const std::string& command) {
   return text;
 }
 
-void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std::string& command) {
+/// What was not compared of this check's claim: what the user accepts, or the rest.
+std::string missing_of(const std::string& check, std::vector<Missing> missing, bool accepted) {
+  std::erase_if(missing, [&](const Missing& one) { return one.claim != check; });
+  return missing_words(missing, accepted);
+}
+
+void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std::vector<Missing>& missing,
+                const std::string& command) {
   const bool crashed = std::ranges::any_of(
       checks, [](const CheckResult& check) { return check.name == "completion" && check.outcome == Outcome::fails; });
   for (const auto& check : checks) {
-    const std::string message = outcome_words(check.outcome) + (check.reason.empty() ? "" : ": " + check.reason);
-    if (check.outcome == Outcome::holds) {
+    const std::string lacks = missing_of(check.name, missing, false), accepted = missing_of(check.name, missing, true);
+    const std::string message = outcome_words(check.outcome) + (check.reason.empty() ? "" : ": " + check.reason) +
+                                (accepted.empty() ? "" : "; accepted by the user");
+    if (!lacks.empty()) {
+      suite.fail(check.name, "incomplete", "incomplete: " + lacks, failure_text(check, command));
+    } else if (check.outcome == Outcome::holds) {
       suite.pass(check.name);
     } else if (crashed && check.name == "completion") {
       suite.error(check.name, message, failure_text(check, command));
@@ -140,7 +151,9 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
   suite.property("cell", cell.id);
   suite.property("reference", cell.reference);
   suite.properties("candidate", cell.versions);
-  add_checks(suite, cell.checks, cell.command);
+  if (const std::string accepted = missing_words(cell.missing, true); !accepted.empty())
+    suite.property("accepted", accepted);
+  add_checks(suite, cell.checks, cell.missing, cell.command);
   if (cell.values) suite.property("looks_like", to_text(*cell.values));
   if (cell.second_run) {
     const std::string words = cell.second_run->words;
@@ -165,7 +178,7 @@ Suite suite_of(const ReferenceVerdict& reference, const LaunchEvidences& launche
   } else {
     suite.error("completion", "nothing can be compared with it: " + reference.reason, reference.reason);
   }
-  add_checks(suite, reference.checks, "");
+  add_checks(suite, reference.checks, {}, "");
   suite.standard_error(output_of(launches, "reference-" + reference.id));
   return suite;
 }
@@ -187,7 +200,8 @@ Suite sweep_suite(const Verdict& verdict) {
   if (verdict.holds) {
     suite.pass("verdict");
   } else {
-    suite.fail("verdict", "does_not_hold", headline(verdict), join(verdict.not_run, "\n"));
+    suite.fail("verdict", is_incomplete(verdict) ? "incomplete" : "does_not_hold", headline(verdict),
+               join(verdict.not_run, "\n"));
   }
   for (const auto& line : verdict.not_run) skip_named(suite, line);
   for (const auto& line : verdict.not_applicable) skip_named(suite, line);

@@ -29,7 +29,7 @@ void append_valid(std::string& out, std::string_view text) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string valid_in_xml(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (const auto invalid = first_invalid_utf8(text)) {
@@ -43,7 +43,7 @@ std::string printable(std::string_view text) {
 
 std::string escaped(std::string_view text, const std::map<char, std::string_view>& escapes) {
   std::string out;
-  for (const char c : printable(text)) {
+  for (const char c : valid_in_xml(text)) {
     const auto found = escapes.find(c);
     out += found == escapes.end() ? std::string(1, c) : std::string(found->second);
   }

@@ -10,9 +10,9 @@ namespace plumbline {
 
 /// The text with every byte that is not UTF-8, and every control character but tab and line feed, shown as U+FFFD:
 /// XML 1.0 does not allow those.
-std::string printable(std::string_view text);
+std::string valid_in_xml(std::string_view text);
 
-/// `printable`, with each of these characters replaced by its text.
+/// `valid_in_xml`, with each of these characters replaced by its text.
 std::string escaped(std::string_view text, const std::map<char, std::string_view>& escapes);
 
 /// `printable`, with & < > " ' and line feeds escaped: an attribute's value or an element's text in XML 1.0.

@@ -11,7 +11,7 @@
 namespace plumbline {
 
 PageData page_text(const std::string& text) {
-  return PageData(printable(text));
+  return PageData(valid_in_xml(text));
 }
 
 PageData page_texts(const std::vector<std::string>& texts) {

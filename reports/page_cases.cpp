@@ -55,7 +55,9 @@ PageData line(std::size_t index, const std::string& title, const std::string& ta
 PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
   PageData data = line(index, run_label(cell), tally_text(cell.checks, cell.seconds));
   data.set("red", PageData(!cell.holds));
+  data.set("state", case_state(cell));
   if (!cell.holds) return data;
+  set_text(data, "accepted", missing_words(cell.missing, true));
   data.set("checks", check_lines(cell.checks, usual, true));
   data.set("id", page_text(cell.id));
   data.set("has_record", PageData(evidence.cells.contains(cell.id)));
@@ -64,17 +66,19 @@ PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& e
   return data;
 }
 
-/// "27 cases hold", "27 cases, 2 do not hold".
-std::string state_words(std::int64_t count, std::int64_t red, const char* what) {
-  if (red == 0) return count_text(count, what) + (count == 1 ? " holds" : " hold");
-  return fmt::format("{}, {} {} not hold", count_text(count, what), grouped(red), red == 1 ? "does" : "do");
+/// "27 cases hold", "27 cases, 2 do not hold, 1 incomplete".
+std::string state_words(std::int64_t count, std::int64_t failing, std::int64_t incomplete, const char* what) {
+  std::string text = count_text(count, what);
+  if (failing + incomplete == 0) return text + (count == 1 ? " holds" : " hold");
+  if (failing > 0) text += fmt::format(", {} {} not hold", grouped(failing), failing == 1 ? "does" : "do");
+  return text + (incomplete > 0 ? fmt::format(", {} incomplete", grouped(incomplete)) : "");
 }
 
-PageData subject_data(const std::string& title, const PageData& lines, std::int64_t count, std::int64_t red,
-                      const char* what) {
-  PageData data = page_row({{"title", title}, {"state", state_words(count, red, what)}});
+PageData subject_data(const std::string& title, const PageData& lines, std::int64_t count, std::int64_t failing,
+                      std::int64_t incomplete, const char* what) {
+  PageData data = page_row({{"title", title}, {"state", state_words(count, failing, incomplete, what)}});
   data.set("lines", lines);
-  data.set("bad", PageData(red > 0));
+  data.set("bad", PageData(failing + incomplete > 0));
   return data;
 }
 
@@ -95,7 +99,7 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
     if (!holds) ++red;
   }
   return count == 0 ? PageData(false)
-                    : subject_data("The references, each trained on one device", lines, count, red, "reference");
+                    : subject_data("The references, each trained on one device", lines, count, red, 0, "reference");
 }
 
 }  // namespace
@@ -150,12 +154,12 @@ void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence
   PageData list = page_list();
   for (const Subject& subject : subjects_of(verdict)) {
     PageData lines = page_list();
-    std::int64_t red = 0;
+    std::int64_t red = 0, incomplete = 0;
     for (const std::size_t index : subject.cells) {
       lines.push_back(case_line(verdict.cells[index], index, evidence, usual));
-      if (!verdict.cells[index].holds) ++red;
+      if (!verdict.cells[index].holds) ++(verdict.cells[index].incomplete() ? incomplete : red);
     }
-    list.push_back(subject_data(subject.title, lines, std::ssize(subject.cells), red, "case"));
+    list.push_back(subject_data(subject.title, lines, std::ssize(subject.cells), red, incomplete, "case"));
   }
   if (const PageData references = references_data(verdict, usual); !references.is_false()) list.push_back(references);
   page.set("subjects", list);

@@ -25,8 +25,10 @@ const CheckResult* first_blocking(const CellVerdict& cell) {
   return found == cell.checks.end() ? nullptr : &*found;
 }
 
-/// The failing check of a case without a divergence: "gradient_norm not triggered".
+/// The failing check of a case without a divergence: "gradient_norm not triggered"; of an incomplete one, what is
+/// missing.
 std::string lack_of(const CellVerdict& cell) {
+  if (cell.incomplete()) return missing_words(cell.missing, false);
   const CheckResult* check = first_blocking(cell);
   return check == nullptr ? "no check was recorded" : fmt::format("{} {}", check->name, outcome_words(check->outcome));
 }
@@ -44,7 +46,7 @@ bool broke_off(const CellVerdict& cell) {
 
 using Alike = std::vector<std::size_t>;  ///< indices of cases
 
-/// Worst first: crashed runs, then the most frequent cause.
+/// Worst first: crashed runs, then those that differ, each by the most frequent cause; at last the incomplete ones.
 std::vector<Alike> causes_of(const Verdict& verdict) {
   std::vector<Alike> causes;
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
@@ -56,8 +58,11 @@ std::vector<Alike> causes_of(const Verdict& verdict) {
     same->push_back(i);
   }
   std::ranges::stable_sort(causes, [&](const Alike& a, const Alike& b) {
-    const bool a_broke = broke_off(verdict.cells[a.front()]), b_broke = broke_off(verdict.cells[b.front()]);
-    return a_broke != b_broke ? a_broke : a.size() > b.size();
+    const auto rank = [&](const Alike& alike) {
+      const CellVerdict& cell = verdict.cells[alike.front()];
+      return broke_off(cell) ? 0 : cell.incomplete() ? 2 : 1;
+    };
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.size() > b.size();
   });
   return causes;
 }
@@ -84,6 +89,7 @@ std::string in_short(const CellVerdict& cell) {
   std::string text = looks_like(cell);
   const CheckResult* check = first_blocking(cell);
   if (text.empty() && cell.first_divergence) text = without_place(*cell.first_divergence);
+  if (cell.incomplete()) text = "incomplete: " + lack_of(cell);
   if (text.empty() && check != nullptr) text = fmt::format("{}: {}", lack_of(cell), check->reason);
   if (text.empty()) text = lack_of(cell);
   return (cell.unstable() ? "unstable: " : "") + without_digests(text);
@@ -123,10 +129,12 @@ std::string cause_words(const CellVerdict& cell) {
 
 PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t shown) {
   PageData data;
-  data.set("alike", page_section(cells.size() == 1 ? ""
-                                                   : fmt::format("{} with the same first divergence: {}",
-                                                                 count_text(std::ssize(cells), "case"),
-                                                                 cause_words(verdict.cells[cells.front()]))));
+  data.set("alike",
+           page_section(cells.size() == 1
+                            ? ""
+                            : fmt::format("{} with the same {}: {}", count_text(std::ssize(cells), "case"),
+                                          verdict.cells[cells.front()].incomplete() ? "gap" : "first divergence",
+                                          cause_words(verdict.cells[cells.front()]))));
   data.set("lines", fault_lines(verdict, cells, 0, shown));
   PageData more(false);
   if (shown < cells.size()) {
@@ -186,6 +194,16 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
 
 PageData reasons(const CellVerdict& cell) {
   PageData list = page_list();
+  if (cell.incomplete()) {
+    PageData entry =
+        page_row({{"name", "Nothing differs"},
+                  {"outcome", "in what was compared. "},
+                  {"reason", fmt::format("{}. To accept it: {} in the sweep file, or plumbline compare {}",
+                                         lack_of(cell), accepting_key(cell.missing), accepting_option(cell.missing))}});
+    entry.set("place", page_section(""));
+    list.push_back(entry);
+    return list;
+  }
   for (const auto& reason : merged_reasons(cell)) {
     const bool rest = reason.reason.empty() || reason.reason.starts_with(" ");
     PageData entry = page_row({{"name", join(reason.checks, ", ")},
@@ -253,13 +271,13 @@ PageData values_data(const CellVerdict& cell) {
 PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
   PageData card = page_row({{"anchor", cell_anchor(index)},
                             {"title", cell_title(cell)},
-                            {"state", cell.unstable()   ? "unstable"
-                                      : broke_off(cell) ? "did not end well"
-                                                        : "does not hold"},
+                            {"state", broke_off(cell) && !cell.unstable() ? "did not end well" : case_state(cell)},
                             {"short", cell.first_divergence ? place_in_run(*cell.first_divergence) + ", " +
                                                                   item_words(*cell.first_divergence)
-                                                            : lack_of(cell)},
+                                      : cell.incomplete() ? "not compared in full"
+                                                          : lack_of(cell)},
                             {"id", cell.id}});
+  card.set("gap", PageData(cell.incomplete()));
   add_evidence(card, cell, evidence);
   card.set("values", values_data(cell));
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
@@ -289,6 +307,13 @@ void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evide
     }
   }
   page.set("has_failures", PageData(failing > 0));
+  const bool incomplete = std::ranges::any_of(verdict.cells, &CellVerdict::incomplete);
+  const bool differ =
+      std::ranges::any_of(verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });
+  page.set("what_fails", !incomplete ? "What does not hold"
+                         : differ    ? "What does not hold, and what is incomplete"
+                                     : "What is incomplete");
+  page.set("each_failure", !incomplete ? "Each failure" : differ ? "Each failure, each gap" : "Each gap");
   page.set("failing", fmt::format("{}, {}", count_text(static_cast<std::int64_t>(failing), "case"),
                                   count_text(std::ssize(causes), "cause")));
   page.set("causes", groups);

@@ -48,10 +48,12 @@ struct Look {
   const char* words;
 };
 constexpr Look look_holds{"holds", "\u2713", "holds"}, look_fails{"fails", "\u2717", "does not hold"},
-    look_crashed{"crashed", "!", "did not end well"}, look_unstable{"unstable", "~", "unstable"};
+    look_crashed{"crashed", "!", "did not end well"}, look_unstable{"unstable", "~", "unstable"},
+    look_incomplete{"incomplete", "?", "incomplete"};
 
 const Look& look_of(const CellVerdict& cell) {
   if (cell.holds) return look_holds;
+  if (cell.incomplete()) return look_incomplete;
   if (cell.unstable()) return look_unstable;
   return crashed(cell) ? look_crashed : look_fails;
 }
@@ -69,7 +71,7 @@ PageData overview_square(const CellVerdict& cell, std::size_t index) {
 /// The looks in use, each once.
 PageData legend(const Verdict& verdict) {
   PageData list = page_list();
-  for (const Look* look : {&look_holds, &look_fails, &look_crashed, &look_unstable}) {
+  for (const Look* look : {&look_holds, &look_fails, &look_crashed, &look_unstable, &look_incomplete}) {
     const auto count = std::ranges::count_if(verdict.cells, [&](const auto& cell) { return &look_of(cell) == look; });
     if (count == 0) continue;
     list.push_back(

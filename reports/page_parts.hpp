@@ -43,7 +43,7 @@ struct Subject {
 /// In order of first appearance.
 std::vector<Subject> subjects_of(const Verdict& verdict);
 
-/// title, word, holds, lead, tiles, not_run.
+/// title, word, band, lead, tiles, not_run.
 void fill_summary(PageData& page, const Verdict& verdict);
 /// facts: commit, time, machine, selection, baseline.
 void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For a release: what changed since the baseline, what was required, waived, and not reached.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -55,9 +56,13 @@ void fill_release_rows(PageData& page, const Verdict& verdict) {
       if (!counts.contains(check.name)) names.push_back(check.name);
       ReleaseCounts& of = counts[check.name];
       worlds.insert(cell.world);
-      if (check.outcome == Outcome::holds) ++of.held[cell.world];
-      if (is_blocking(check)) ++of.blocked[cell.world];
-      if (check.outcome == Outcome::holds) {
+      const auto missing = std::ranges::find(cell.missing, check.name, &Missing::claim);
+      const bool in_part = missing != cell.missing.end();
+      if (check.outcome == Outcome::holds && !in_part) ++of.held[cell.world];
+      if (is_blocking(check) || (in_part && !missing->accepted)) ++of.blocked[cell.world];
+      if (in_part) {
+        ++(missing->accepted ? of.waived : of.unreached);
+      } else if (check.outcome == Outcome::holds) {
         ++of.hold;
       } else if (check.outcome == Outcome::fails) {
         ++of.fail;

@@ -156,8 +156,8 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   const std::string name = verdict.name.empty() ? "sweep" : verdict.name;
   page.set("title", page_text(fmt::format("{} - {} - Plumbline", headline(verdict), name)));
   page.set("word", page_text(verdict_word(verdict)));
-  page.set("mark", outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails));
-  page.set("holds", PageData(verdict.holds));
+  page.set("mark", verdict_sign(verdict));
+  page.set("band", verdict.holds ? "" : is_incomplete(verdict) ? " incomplete" : " bad");
   page.set("lead", page_text(claim(verdict)));
   page.set("tiles", tiles(verdict, tally));
   page.set("has_counts", PageData(!verdict.counts.empty()));

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "support/csv.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -21,7 +23,24 @@ std::string all(const Counts& counts) {
   return join(parts, "; ");
 }
 
-std::string row(std::vector<std::string> place, const CheckResult& check) {
+/// Spreadsheets compute a cell that begins so; a quote in front makes it a text.
+std::string as_text(const std::string& cell) {
+  const bool computed = cell.find_first_of("=+-@\t\r") == 0 && !parse_double(cell);
+  return computed ? "'" + cell : cell;
+}
+
+/// "from step 5 on: <why>", after "accepted: " if the user accepts it.
+std::string missing_text(const std::vector<Missing>& missing, const std::string& check) {
+  std::vector<std::string> parts;
+  for (const Missing& one : missing) {
+    if (one.claim != check) continue;
+    parts.push_back(fmt::format("{}{}{}", one.accepted ? "accepted: " : "",
+                                one.from_step ? fmt::format("from step {} on: ", *one.from_step) : "", one.why));
+  }
+  return join(parts, "; ");
+}
+
+std::string row(std::vector<std::string> place, const CheckResult& check, const std::vector<Missing>& missing) {
   const std::vector<std::string> found = {check.name,
                                           to_text(check.outcome),
                                           to_text(check.requirement),
@@ -33,8 +52,10 @@ std::string row(std::vector<std::string> place, const CheckResult& check) {
                                           check.measured,
                                           check.margin ? to_text(*check.margin) : "",
                                           join(check.not_shown, "; "),
-                                          check.reason};
+                                          check.reason,
+                                          missing_text(missing, check.name)};
   place.insert(place.end(), found.begin(), found.end());
+  std::ranges::transform(place, place.begin(), as_text);
   return csv_line(place);
 }
 
@@ -56,14 +77,15 @@ std::string results_csv(const Verdict& verdict) {
   std::string table =
       csv_line({"cell",     "run",       "model", "optimizer", "world",       "schedule",         "balance",
                 "variant",  "reference", "check", "outcome",   "requirement", "compared_tensors", "compared_elements",
-                "compared", "looked_at", "limit", "measured",  "margin",      "not_shown",        "reason"});
+                "compared", "looked_at", "limit", "measured",  "margin",      "not_shown",        "reason",
+                "missing"});
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
-      table += row({"", reference.run, reference.model, reference.optimizer, "1", "", "", "", reference.id}, check);
+      table += row({"", reference.run, reference.model, reference.optimizer, "1", "", "", "", reference.id}, check, {});
     }
   }
   for (const auto& cell : verdict.cells) {
-    for (const auto& check : cell.checks) table += row(place_of(cell), check);
+    for (const auto& check : cell.checks) table += row(place_of(cell), check, cell.missing);
   }
   return table;
 }

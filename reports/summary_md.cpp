@@ -42,7 +42,7 @@ std::string md_lines(const std::vector<Item>& items, Line line, const std::strin
 std::string failing_rows(const Verdict& verdict) {
   std::vector<const CellVerdict*> failing;
   for (const CellVerdict& cell : verdict.cells) {
-    if (!cell.holds) failing.push_back(&cell);
+    if (!cell.holds && !cell.incomplete()) failing.push_back(&cell);
   }
   if (failing.empty()) return "";
   return "\n### What does not hold\n\n| case | checks | first divergence | run again |\n|---|---|---|---|\n" +
@@ -63,6 +63,33 @@ std::string failing_rows(const Verdict& verdict) {
              "\n");
 }
 
+std::string incomplete_rows(const Verdict& verdict) {
+  std::vector<const CellVerdict*> incomplete;
+  for (const CellVerdict& cell : verdict.cells) {
+    if (cell.incomplete()) incomplete.push_back(&cell);
+  }
+  if (incomplete.empty()) return "";
+  return "\n### What was not compared in full\n\nNothing differs in these cases.\n\n"
+         "| case | not compared | to accept it in the sweep file |\n|---|---|---|\n" +
+         md_lines(
+             incomplete,
+             [](const CellVerdict* cell) {
+               return fmt::format("| {} | {} | {} |\n", md_text(cell->id), md_text(missing_words(cell->missing, false)),
+                                  md_code(accepting_key(cell->missing)));
+             },
+             "\n");
+}
+
+/// Of the cases that hold, what the user accepts.
+std::vector<std::string> accepted_lines(const Verdict& verdict) {
+  std::vector<std::string> lines;
+  for (const CellVerdict& cell : verdict.cells) {
+    const std::string words = missing_words(cell.missing, true);
+    if (!words.empty()) lines.push_back(fmt::format("{}: {}", cell.id, words));
+  }
+  return lines;
+}
+
 std::string baseline_lines(const BaselineResult& baseline) {
   std::string text = fmt::format("\n### Against baseline {}\n\n", md_text(baseline.name));
   if (baseline.compared.empty()) return text + "Nothing was comparable.\n";
@@ -80,8 +107,8 @@ std::string baseline_lines(const BaselineResult& baseline) {
 }  // namespace
 
 std::string summary_md(const Verdict& verdict, const std::optional<BaselineResult>& baseline) {
-  const std::string sign = outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails);
-  std::string text = fmt::format("## {} {}\n\n{}\n\n", sign, md_text(headline(verdict)), md_text(claim(verdict)));
+  std::string text =
+      fmt::format("## {} {}\n\n{}\n\n", verdict_sign(verdict), md_text(headline(verdict)), md_text(claim(verdict)));
   std::vector<std::string> compared;
   for (const char* what : {"tensors", "elements", "bytes"}) {
     if (const auto count = verdict.compared.find(what); count != verdict.compared.end())
@@ -93,7 +120,8 @@ std::string summary_md(const Verdict& verdict, const std::optional<BaselineResul
     const auto point = [](const std::string& line) { return fmt::format("* {}\n", md_text(line)); };
     return lines.empty() ? "" : fmt::format("\n### {}\n\n{}", title, md_lines(lines, point, "* "));
   };
-  text += failing_rows(verdict) + list("Not run", verdict.not_run);
+  text += failing_rows(verdict) + incomplete_rows(verdict) + list("Not run", verdict.not_run) +
+          list("Accepted although not compared", accepted_lines(verdict));
   if (baseline) text += baseline_lines(*baseline);
   return text + list("Not covered by these data", warnings(verdict));
 }

@@ -20,10 +20,6 @@
 namespace plumbline {
 namespace {
 
-std::string state_of(const CellVerdict& cell) {
-  return cell.holds ? "holds" : cell.unstable() ? "unstable" : "does not hold";
-}
-
 std::map<std::string, const CellVerdict*> cells_by_name(const Verdict& verdict) {
   std::map<std::string, const CellVerdict*> cells;
   for (const CellVerdict& cell : verdict.cells) cells.emplace(suite_name(cell), &cell);
@@ -175,15 +171,15 @@ std::vector<CellChange> cell_changes(const Verdict& before, const Verdict& now) 
   for (std::size_t i = 0; i < now.cells.size(); ++i) {
     const CellVerdict& cell = now.cells[i];
     const auto was = earlier.find(suite_name(cell));
-    CellChange change{cell_title(cell), "-", state_of(cell), {}, i};
+    CellChange change{cell_title(cell), "-", case_state(cell), {}, i};
     if (was != earlier.end()) {
-      change.before = state_of(*was->second);
+      change.before = case_state(*was->second);
       change.checks = check_changes(*was->second, cell);
     }
     if (change.red() || change.before != change.now || !change.checks.empty()) changes.push_back(std::move(change));
   }
   for (const CellVerdict& cell : before.cells) {
-    if (!later.contains(suite_name(cell))) changes.push_back({cell_title(cell), state_of(cell), "-", {}, {}});
+    if (!later.contains(suite_name(cell))) changes.push_back({cell_title(cell), case_state(cell), "-", {}, {}});
   }
   std::stable_partition(changes.begin(), changes.end(), std::mem_fn(&CellChange::red));
   return changes;

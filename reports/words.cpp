@@ -79,6 +79,11 @@ std::string outcome_and_requirement(const CheckResult& check) {
   return outcome_words(check.outcome) + (check.requirement == Requirement::informational ? " (informational)" : "");
 }
 
+std::string case_state(const CellVerdict& cell) {
+  if (cell.holds) return "holds";
+  return cell.incomplete() ? "incomplete" : cell.unstable() ? "unstable" : "does not hold";
+}
+
 std::string outcome_sign(Outcome outcome) {
   switch (outcome) {
     case Outcome::holds:

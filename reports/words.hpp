@@ -22,6 +22,8 @@ std::string count_text(std::int64_t count, const std::string& one);
 std::string outcome_words(Outcome outcome);
 /// "fails (informational)".
 std::string outcome_and_requirement(const CheckResult& check);
+/// "holds", "incomplete", "unstable", "does not hold".
+std::string case_state(const CellVerdict& cell);
 /// The character in a square of the table, which needs no colour.
 std::string outcome_sign(Outcome outcome);
 

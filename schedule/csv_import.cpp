@@ -14,13 +14,26 @@
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
+#include "support/file_memo.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
 constexpr std::array<std::string_view, 3> dialect_names = {"plumbline", "torch", "torch-old"};
-constexpr std::array<std::string_view, 3> left_out = {"UNSHARD", "RESHARD", "REDUCE_GRAD"};
+/// Actions of torch that have no effect here.
+struct LeftOut {
+  std::string_view word;
+  bool of_microbatch = false;
+  std::string_view reason;
+};
+constexpr std::string_view whole = "parameters are whole on their rank here", ended = "a step ends with its sends";
+constexpr std::array<LeftOut, 6> left_out = {{{"UNSHARD", false, whole},
+                                              {"RESHARD", false, whole},
+                                              {"REDUCE_GRAD", false, whole},
+                                              {"WAIT_REDUCE_GRAD", false, whole},
+                                              {"WAIT_SEND_F", true, ended},
+                                              {"WAIT_SEND_B", true, ended}}};
 constexpr std::string_view compound_end = ")OVERLAP_F_B";
 
 /// An action's text split into stage digits, type and microbatch digits.
@@ -31,10 +44,12 @@ std::string_view word_of(std::string_view text) {
   return text.substr(begin, end - begin + 1);
 }
 
-bool is_left_out(std::string_view text) {
+/// Null for other actions, and without the stage, or with or without a microbatch as it is not written.
+const LeftOut* left_out_of(std::string_view text) {
   const std::string_view word = word_of(text);
-  const bool known = std::find(left_out.begin(), left_out.end(), word) != left_out.end();
-  return known && text.size() > word.size() && text.front() != word.front() && text.ends_with(word);
+  const auto* row = std::ranges::find(left_out, word, &LeftOut::word);
+  const bool there = row != left_out.end() && text.front() != word.front();
+  return there && text.ends_with(word) != row->of_microbatch ? row : nullptr;
 }
 
 /// Strips surrounding blanks, as torch's loader does for cells and parts of compound actions.
@@ -87,8 +102,8 @@ std::optional<CsvDialect> dialect_of_cells(const CsvTable& table) {
   }
   if (!full_is_bw && !input_is_i && words.contains("W")) return std::nullopt;
   if (full_is_bw) return CsvDialect::torch_old;
-  const bool torch = words.contains("()") ||
-                     std::any_of(left_out.begin(), left_out.end(), [&](auto word) { return words.contains(word); });
+  const bool torch =
+      words.contains("()") || std::ranges::any_of(left_out, [&](auto& row) { return words.contains(row.word); });
   return torch ? CsvDialect::torch : CsvDialect::plumbline;
 }
 
@@ -113,8 +128,8 @@ class Importer {
       for (column_ = 0; column_ < table_.rows[row_].cells.size(); ++column_)
         read_cell(table_.rows[row_].cells[column_]);
     }
-    for (const auto& [word, count] : ignored_) {
-      result_.notes.push_back(fmt::format("{} {} ignored: parameters are whole on their rank here", count, word));
+    for (const auto& [row, count] : ignored_) {
+      result_.notes.push_back(fmt::format("{} {} ignored: {}", count, row->word, row->reason));
     }
     set_sizes(options);
     return std::move(result_);
@@ -128,8 +143,8 @@ class Importer {
   void read_cell(const std::string& cell) {
     if (cell.empty()) return;  // an explicit bubble has no effect
     const bool torch = result_.dialect != CsvDialect::plumbline;
-    if (torch && is_left_out(cell)) {
-      ++ignored_[std::string(word_of(cell))];
+    if (const LeftOut* row = left_out_of(cell); torch && row != nullptr) {
+      ++ignored_[row];
       return;
     }
     const auto parts = parts_of(cell);
@@ -200,6 +215,7 @@ class Importer {
     const auto ranks = static_cast<std::int32_t>(schedule.ranks.size());
     schedule.name = path_.stem().string();
     schedule.placement = {ranks, highest_stage / ranks + 1, PlacementKind::loop};
+    refuse_sparse(path_.string(), schedule, actions);
     schedule.placement.kind = options.placement ? *options.placement : infer_placement(schedule);
     if (!options.placement) refuse_other_placement(schedule);
   }
@@ -234,7 +250,7 @@ class Importer {
   std::string option_;  ///< names the dialect
   CsvTable table_;
   ImportedSchedule result_;
-  std::map<std::string, std::int64_t> ignored_;
+  std::map<const LeftOut*, std::int64_t> ignored_;
   std::size_t row_ = 0;
   std::size_t column_ = 0;
 };
@@ -253,7 +269,8 @@ std::optional<CsvDialect> parse_csv_dialect(std::string_view text) {
 }
 
 bool tells_dialect(const std::filesystem::path& path) {
-  return dialect_of_cells(read_cells(path)).has_value();
+  static FileMemo<bool> known;
+  return *known.of(path, "", [&] { return dialect_of_cells(read_cells(path)).has_value(); });
 }
 
 ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options) {

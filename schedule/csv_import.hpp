@@ -17,7 +17,7 @@ namespace plumbline {
 
 enum class CsvDialect : std::uint8_t {
   plumbline,  ///< B full backward, I input gradient, W; REDUCE, STEP
-  torch,      ///< the same letters; compound cells; UNSHARD, RESHARD, REDUCE_GRAD
+  torch,      ///< the same letters; compound cells; UNSHARD, WAIT_SEND_F and others, which are ignored
   torch_old,  ///< older torch: B is the input gradient, BW the full backward
 };
 
@@ -42,9 +42,9 @@ bool tells_dialect(const std::filesystem::path& path);
 
 /// Reads a file as torch's loader does, which ignores blanks around cells and accepts a missing last line break;
 /// find_faults checks the schedule. The number of microbatches is the number of forwards of most stages. Compound cells
-/// `(0F7;7B3)OVERLAP_F_B` are read in order; UNSHARD, RESHARD and REDUCE_GRAD are omitted with a note. Throws
-/// InputError with row and column (from 1) of a cell that is not an action of the dialect, for a file that fits both
-/// dialects, and for stages placed neither in a loop nor in a V.
+/// `(0F7;7B3)OVERLAP_F_B` are read in order; actions without an effect here (UNSHARD, WAIT_SEND_F) are omitted with a
+/// note. Throws InputError with row and column (from 1) of a cell that is not an action of the dialect, for a file that
+/// fits both dialects, and for stages placed neither in a loop nor in a V.
 ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options = {});
 
 /// All findings about an imported file. Compute-only lists are lowered first.

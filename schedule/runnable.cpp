@@ -11,18 +11,19 @@
 #include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
+#include "support/file_memo.hpp"
 
 namespace plumbline {
 namespace {
 
-/// The first findings, one per line: several often show one mistake.
+/// The first findings: several often show one mistake.
 void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, ExecutionModel model) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
   std::string words = fmt::format("{}: {}", file, to_text(findings.front()));
-  for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "\n  " + to_text(findings[i]);
+  for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "; " + to_text(findings[i]);
   if (findings.size() > most)
-    words += fmt::format("\n  and {} more; plumbline schedule check {} --model {} lists all", findings.size() - most,
+    words += fmt::format("; and {} more: plumbline schedule check {} --model {} lists all", findings.size() - most,
                          file, name(model));
   throw InputError(words);
 }
@@ -51,9 +52,13 @@ void refuse_other_sizes(const ScheduleRequest& request, const Schedule& schedule
 
 RunnableSchedule from_file(const ScheduleRequest& request) {
   if (request.ranks < 1) throw InputError(request.schedule + ": the world size must be at least 1");
-  ImportedSchedule imported = import_schedule(
-      request.schedule,
-      {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
+  static FileMemo<ImportedSchedule> known;
+  ImportedSchedule imported =
+      *known.of(request.schedule, request.dialect ? std::string(name(*request.dialect)) : "", [&] {
+        return import_schedule(
+            request.schedule,
+            {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
+      });
   RunnableSchedule runnable;
   runnable.notes = std::move(imported.notes);
   Schedule& listed = imported.schedule;

@@ -11,6 +11,7 @@
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 
@@ -26,7 +27,7 @@ std::string to_csv(const Schedule& schedule) {
 }
 
 Schedule lists_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank) {
-  const CsvTable table = read_headless_csv(path);
+  const CsvTable table = read_headless_csv(path, /*finished=*/true, most_by_program);
   if (table.rows.empty()) throw InputError(path + ": no rows; a schedule has one row a rank");
   Schedule schedule{name, {static_cast<std::int32_t>(table.rows.size()), chunks_per_rank}, 0, {}};
   std::int32_t highest = no_microbatch;
@@ -52,13 +53,22 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
         path, highest, actions));
   }
   schedule.microbatches = highest + 1;
+  refuse_sparse(path, schedule, actions);
   if (chunks_per_rank > 1) schedule.placement.kind = infer_placement(schedule);
   return schedule;
 }
 
+void refuse_sparse(const std::string& path, const Schedule& schedule, std::size_t actions) {
+  constexpr std::int64_t fixed = 1024, per_action = 4;
+  const std::int64_t stages = std::int64_t{schedule.placement.ranks} * schedule.placement.chunks_per_rank;
+  if (stages <= (fixed + per_action * static_cast<std::int64_t>(actions)) / std::max(schedule.microbatches, 1)) return;
+  throw InputError(fmt::format("{}: {} actions are too few for {} stages and {} microbatches; is the list whole?", path,
+                               actions, stages, schedule.microbatches));
+}
+
 void refuse_cell(const std::string& path, std::size_t row, std::size_t column, const std::string& cell,
                  const std::string& what) {
-  throw InputError(fmt::format("{}, row {}, column {}: \"{}\" {}", path, row + 1, column + 1, cell, what));
+  throw InputError(fmt::format("{}, row {}, column {}: \"{}\" {}", path, row + 1, column + 1, printable(cell), what));
 }
 
 Schedule compute_actions(Schedule schedule) {

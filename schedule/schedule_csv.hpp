@@ -20,6 +20,10 @@ Schedule compute_actions(Schedule schedule);
 /// with the first finding of find_incomplete.
 Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank);
 
+/// Throws InputError if the file has far fewer actions than one for each stage and microbatch: tables of both would not
+/// be linear in its size.
+void refuse_sparse(const std::string& path, const Schedule& schedule, std::size_t actions);
+
 /// InputError of a cell: row and column in the message count from 1.
 [[noreturn]] void refuse_cell(const std::string& path, std::size_t row, std::size_t column, const std::string& cell,
                               const std::string& what);

@@ -9,10 +9,12 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -120,8 +122,9 @@ CsvStream::CsvStream(const std::filesystem::path& file, UnfinishedLine unfinishe
     : CsvHeader{file, {}}, rows_(file, unfinished) {
   CsvRow first;
   if (rows_.next(first)) header = std::move(first.cells);
+  std::unordered_set<std::string_view> names;
   for (const std::string& name : header)
-    if (std::ranges::count(header, name) > 1) refuse_line(path, 1, fmt::format("column '{}' is listed twice", name));
+    if (!names.insert(name).second) refuse_line(path, 1, fmt::format("column '{}' is listed twice", printable(name)));
 }
 
 bool CsvStream::next(CsvRow& row) {
@@ -132,7 +135,9 @@ bool CsvStream::next(CsvRow& row) {
   return true;
 }
 
-CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns) {
+CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns,
+                  std::size_t most) {
+  refuse_larger(path, file_bytes(path), most);
   CsvStream stream(path);
   CsvTable table{stream, {}};
   for (const std::string& name : required_columns) table.column(name);
@@ -140,7 +145,8 @@ CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::stri
   return table;
 }
 
-CsvTable read_headless_csv(const std::filesystem::path& path, bool finished) {
+CsvTable read_headless_csv(const std::filesystem::path& path, bool finished, std::size_t most) {
+  refuse_larger(path, file_bytes(path), most);
   CsvTable table{{path, {}}, {}};
   CsvRows rows(path, finished ? UnfinishedLine::refuse : UnfinishedLine::take);
   for (CsvRow row; rows.next(row);) table.rows.push_back(row);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/file_lines.hpp"
+#include "support/files.hpp"
 
 namespace plumbline {
 
@@ -34,11 +35,13 @@ struct CsvTable : CsvHeader {
 };
 
 /// Reads a table whose first row names the columns; all rows must have its width. Lines end in LF or CRLF; a file
-/// without a final line break counts as truncated.
-CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {});
+/// without a final line break counts as truncated. A file of more than `most` bytes is refused before it is read.
+CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {},
+                  std::size_t most = most_by_hand);
 
 /// Reads rows of any width without a header (a schedule file). `finished`: a missing final line break is an error.
-CsvTable read_headless_csv(const std::filesystem::path& path, bool finished = true);
+/// `most`: as of read_csv.
+CsvTable read_headless_csv(const std::filesystem::path& path, bool finished = true, std::size_t most = most_by_hand);
 
 /// Rows of any width, without a header. Errors are InputErrors with file and line.
 class CsvRows {

@@ -14,6 +14,7 @@
 #include <new>
 #include <string_view>
 
+#include "support/plain_text.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
@@ -34,7 +35,7 @@ int report(const std::string& program, const std::string& message, ExitCode code
   try {
     const auto width =
         terminal_width(stderr);  // in a pipe a message stays on one line, for harnesses that search for it
-    const std::string text = fmt::format("{}: {}\n", program, message);
+    const std::string text = printable_lines(fmt::format("{}: {}\n", program, message));
     std::fputs((width ? wrapped(text, *width) : text).c_str(), stderr);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());

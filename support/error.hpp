@@ -16,6 +16,7 @@ enum class ExitCode : int {
   does_not_hold = 1,    ///< a claim failed, or a trainer crashed or hung
   bad_input = 2,        ///< usage or input error
   harness_failure = 3,  ///< the environment failed: no mpirun, disk full
+  stopped = 4,          ///< a training that a signal stopped, and that is saved
 };
 
 /// Base class. `message` is complete: what failed, where, what to do.

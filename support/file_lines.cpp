@@ -16,6 +16,9 @@ namespace {
 /// Small enough to read hundreds of tables at the same time.
 constexpr std::size_t chunk = std::size_t{1} << 15;
 
+/// Of schedules with millions of actions on a rank; it bounds the memory for damaged files.
+constexpr std::size_t longest_line = std::size_t{64} << 20;
+
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 }  // namespace
@@ -67,6 +70,9 @@ bool FileLines::next(std::string_view& line) {
   std::size_t searched = place_;
   std::size_t found = buffer_.find('\n', searched);
   while (found == std::string::npos && read_ < end_) {
+    if (buffer_.size() - place_ > longest_line)
+      refuse_line(path_, number_ + 1,
+                  fmt::format("a line of more than {} MiB; the file is damaged", longest_line >> 20U));
     searched = buffer_.size() - place_;
     fill();
     found = buffer_.find('\n', searched);

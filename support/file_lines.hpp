@@ -23,7 +23,7 @@ class FileLines {
   FileLines(const std::filesystem::path& path, UnfinishedLine unfinished);
 
   /// The next line with its line break; returns false at the end. `line` is valid until the next call. Throws
-  /// InputError if it is no text.
+  /// InputError if it is no text or longer than 64 MiB.
   bool next(std::string_view& line);
   /// Number of the last returned line, from 1.
   std::size_t number() const { return number_; }

@@ -115,14 +115,22 @@ std::size_t read_file_at(const fs::path& path, std::size_t offset, std::span<cha
   return Source(path).read(offset, into);
 }
 
-std::string read_file(const fs::path& path) {
+void refuse_larger(const fs::path& path, std::size_t bytes, std::size_t most) {
+  if (bytes <= most) return;
+  throw InputError(fmt::format("{}: has {} bytes, and at most {} MiB are read of such a file; is it the right one?",
+                               path.string(), bytes, most >> 20U));
+}
+
+std::string read_file(const fs::path& path, std::size_t most) {
   const Source file(path);
+  refuse_larger(path, file.bytes(), most);
   require_memory(static_cast<std::int64_t>(file.bytes()), path.string() + ": the file");
   std::string bytes(file.bytes() + 1, '\0');  // one more, so that the end is read without another allocation
   std::size_t filled = file.read(0, std::span(bytes));
   while (filled == bytes.size()) {
     bytes.resize(filled + (std::size_t{1} << 16));
     filled += file.read(filled, std::span(bytes).subspan(filled));
+    refuse_larger(path, filled, most);  // of /proc, or a file that grows
   }
   bytes.resize(filled);
   return bytes;
@@ -131,6 +139,11 @@ std::string read_file(const fs::path& path) {
 void fail_writing(const fs::path& path, int error) {
   throw SystemError(
       fmt::format("{}: cannot be written: {}; {}", path.string(), std::strerror(error), advice_on_writing(error)));
+}
+
+void sync_path(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() >= 0) ::fsync(file.get());
 }
 
 std::string advice_on_writing(int error) {

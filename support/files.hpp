@@ -11,8 +11,19 @@
 
 namespace plumbline {
 
-/// The file's bytes. Throws InputError naming the file if it cannot be read.
-std::string read_file(const std::filesystem::path& path);
+/// The most that is read of a file that people write: a run, sweep or schedule file, a config, a request.
+inline constexpr std::size_t most_by_hand = std::size_t{16} << 20;
+/// Of JSON that programs write and that grows with a run: manifests, verdicts, indices of weights.
+inline constexpr std::size_t most_of_json = std::size_t{128} << 20;
+/// Of other files that programs write: lists of actions, programs themselves.
+inline constexpr std::size_t most_by_program = std::size_t{1} << 30;
+
+/// The file's bytes. Throws InputError naming the file if it cannot be read, or before reading it if it has more than
+/// `most`.
+std::string read_file(const std::filesystem::path& path, std::size_t most = most_by_hand);
+
+/// Throws InputError naming the file if `bytes` is more than `most`.
+void refuse_larger(const std::filesystem::path& path, std::size_t bytes, std::size_t most);
 
 /// Size of a regular file in bytes. Same errors as read_file.
 std::size_t file_bytes(const std::filesystem::path& path);
@@ -27,6 +38,9 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 /// The same for a file in pieces, so that a large one need not be in memory: `piece(i)` is used until the next call.
 void write_file_pieces(const std::filesystem::path& path, std::size_t pieces,
                        const std::function<std::string_view(std::size_t)>& piece);
+
+/// Waits until the disk has a file's bytes or a folder's entries (a rename, say). Errors are ignored.
+void sync_path(const std::filesystem::path& path);
 
 /// Advice to the user after a write failed with this errno.
 std::string advice_on_writing(int error);

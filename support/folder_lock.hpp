@@ -9,7 +9,8 @@ namespace plumbline {
 /// Released by the destructor or when the process ends in any way. Two programs in one folder would mix their records.
 class FolderLock {
  public:
-  /// Throws InputError if another process holds the lock, SystemError if the folder cannot be opened.
+  /// Throws InputError if another process holds the lock, SystemError if the folder cannot be opened. On a file system
+  /// without locks it only warns, once in this process.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

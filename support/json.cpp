@@ -7,6 +7,9 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "support/files.hpp"
 #include "support/json_text.hpp"
@@ -33,10 +36,18 @@ bool same_numbers(const Json& one, const Json& other) {
   return exact(one) == exact(other);
 }
 
+/// By key.
+std::vector<std::pair<std::string_view, const Json*>> sorted_members(const Json& object) {
+  std::vector<std::pair<std::string_view, const Json*>> members;
+  for (const auto& [key, value] : object.get_ref<const Json::object_t&>()) members.emplace_back(key, &value);
+  std::ranges::sort(members, {}, &std::pair<std::string_view, const Json*>::first);
+  return members;
+}
+
 }  // namespace
 
-Json read_json(const std::filesystem::path& path) {
-  return parse_json(path, read_file(path));
+Json read_json(const std::filesystem::path& path, std::size_t most, JsonTexts texts) {
+  return parse_json(path, read_file(path, most), texts);
 }
 
 void write_json(const std::filesystem::path& path, const Json& value) {
@@ -51,11 +62,10 @@ bool same_content(const Json& one, const Json& other) {
     return std::equal(one.begin(), one.end(), other.begin(),
                       [](const Json& left, const Json& right) { return same_content(left, right); });
   if (!one.is_object()) return one == other;
-  for (auto member = one.begin(); member != one.end(); ++member) {
-    const auto found = other.find(member.key());
-    if (found == other.end() || !same_content(member.value(), *found)) return false;
-  }
-  return true;
+  const auto mine = sorted_members(one), theirs = sorted_members(other);
+  return std::equal(mine.begin(), mine.end(), theirs.begin(), [](const auto& left, const auto& right) {
+    return left.first == right.first && same_content(*left.second, *right.second);
+  });
 }
 
 }  // namespace plumbline

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <cstdint>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "support/error.hpp"
@@ -14,7 +16,7 @@ namespace {
 
 /// Nested values are copied, compared and written recursively, so the stack must suffice for the deepest file. No file
 /// of ours or of Hugging Face comes near this limit.
-constexpr int deepest_nesting = 64;
+constexpr std::size_t deepest_nesting = 64;
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
   throw InputError(fmt::format("{}{}: not valid JSON: {}", path.string(), place, what));
@@ -29,31 +31,87 @@ std::string reason(std::string text) {
   return text;
 }
 
-/// Refuses deep nesting, and a key that is twice in one object, of which the library would silently keep the last
-/// value.
-Json parse_strictly(const std::filesystem::path& path, std::string_view bytes) {
-  std::vector<std::set<std::string>> open;  // keys of the open objects
-  return Json::parse(bytes, [&](int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth == deepest_nesting)
-      refuse(path, "", fmt::format("nested more than {} deep; the file is damaged", deepest_nesting));
-    if (event == Event::object_start) open.emplace_back();
-    if (event == Event::object_end) open.pop_back();
-    if (event == Event::key && !open.back().insert(parsed.get<std::string>()).second)
-      refuse(path, "", fmt::format("key '{}' is twice in one object", parsed.get<std::string>()));
+/// Builds the value in one pass: the library's own insertion compares each new key with all before it. Refuses deep
+/// nesting, and a key that is twice in one object, of which the library would silently keep the last value. Strings and
+/// keys go into messages, pages and tables, so each is made printable here.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  Builder(const std::filesystem::path& path, std::string_view bytes, JsonTexts texts)
+      : path_(path), bytes_(bytes), as_written_(texts == JsonTexts::as_written) {}
+
+  bool null() override { return take(nullptr); }
+  bool boolean(bool value) override { return take(value); }
+  bool number_integer(std::int64_t value) override { return take(value); }
+  bool number_unsigned(std::uint64_t value) override { return take(value); }
+  bool number_float(double value, const std::string&) override { return take(value); }
+  bool string(std::string& value) override { return take(as_written_ ? std::move(value) : printable(value)); }
+  bool binary(Json::binary_t&) override { return false; }  // not in texts
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& name) override {
+    key_ = as_written_ ? std::move(name) : printable(name);
+    if (!open_.back().keys.insert(key_).second)
+      refuse(path_, "", fmt::format("key '{}' is twice in one object", printable(key_)));
     return true;
-  });
-}
+  }
+
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    std::string place;
+    if (const auto* at = dynamic_cast<const Json::parse_error*>(&error))
+      place = ":" + place_in_text(bytes_, at->byte > 0 ? at->byte - 1 : 0);  // the library counts from 1
+    refuse(path_, place, printable(reason(error.what())));
+  }
+
+  Json root;
+
+ private:
+  struct Open {
+    Json* value;
+    std::unordered_set<std::string> keys;
+  };
+
+  Json* add(Json value) {
+    if (open_.empty()) return &(root = std::move(value));
+    Json& parent = *open_.back().value;
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    auto& members = parent.get_ref<Json::object_t&>();
+    members.emplace_back(std::move(key_), std::move(value));
+    return &members.back().second;
+  }
+  bool take(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (open_.size() == deepest_nesting)
+      refuse(path_, "", fmt::format("nested more than {} deep; the file is damaged", deepest_nesting));
+    open_.push_back({add(std::move(value)), {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const std::filesystem::path& path_;
+  std::string_view bytes_;
+  bool as_written_;
+  std::vector<Open> open_;
+  std::string key_;  ///< of the next value
+};
 
 }  // namespace
 
-Json parse_json(const std::filesystem::path& path, std::string_view bytes) try {
-  return parse_strictly(path, bytes);
-} catch (const Json::parse_error& error) {
-  const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;  // the library counts from 1
-  refuse(path, ":" + place_in_text(bytes, offset), reason(error.what()));
-} catch (const Json::exception& error) {
-  refuse(path, "", reason(error.what()));
+Json parse_json(const std::filesystem::path& path, std::string_view bytes, JsonTexts texts) {
+  Builder builder(path, bytes, texts);
+  Json::sax_parse(bytes, &builder);
+  return std::move(builder.root);
 }
 
 std::string json_text(const Json& value, int indent) {

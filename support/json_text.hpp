@@ -10,8 +10,9 @@
 
 namespace plumbline {
 
-/// Throws InputError with file, line and column if the text is invalid or nested too deeply. `path` is for the message.
-Json parse_json(const std::filesystem::path& path, std::string_view bytes);
+/// Linear in the size. Throws InputError with file, line and column if the text is invalid or nested too deeply. `path`
+/// is for the message.
+Json parse_json(const std::filesystem::path& path, std::string_view bytes, JsonTexts texts = JsonTexts::printable);
 
 /// On one line, or indented. Invalid UTF-8 (from a command line or log) becomes replacement characters, so that
 /// formatting never fails.

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "support/plain_text.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
@@ -63,7 +64,8 @@ void ProgressLine::step(const StepProgress& now) {
   text(step_line(now, seconds, first_), now.done == now.total);
 }
 
-void ProgressLine::text(const std::string& line, bool last) {
+void ProgressLine::text(const std::string& text, bool last) {
+  const std::string line = printable_lines(text);
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const bool first = shown_ == Clock::time_point::min();

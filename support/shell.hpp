@@ -7,7 +7,8 @@
 
 namespace plumbline {
 
-/// The word itself if it has only letters, digits and @%+=:,./_-; else in single quotes.
+/// The word itself if it has only letters, digits and @%+=:,./_-; else in single quotes, or
+/// with control characters in $'...', so that it stays on one line.
 std::string shell_word(const std::string& word);
 
 /// All words, quoted as necessary, joined by blanks.

@@ -69,7 +69,16 @@ TensorFiles TensorFiles::of_model(const fs::path& path) {
   } else {
     const fs::path pickle = folder / "pytorch_model.bin";
     if (path_exists(pickle)) refuse_other_formats(pickle);
-    throw InputError(fmt::format("{}: holds neither {} nor {}", folder.string(), index_name, file_name));
+    const auto others = files_matching(folder / "*.safetensors");
+    throw InputError(fmt::format("{}: holds neither {} nor {}{}", folder.string(), index_name, file_name,
+                                 others.empty() ? ""
+                                 : others.size() > 1
+                                     ? fmt::format(", but {} files such as {}: fetch the index too, which "
+                                                   "says where each tensor is",
+                                                   others.size(), others.front().filename().string())
+                                     : ", but " + others.front().filename().string() +
+                                           ": name that file if it holds the whole model, else fetch "
+                                           "the index and the files it names"));
   }
   return files;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "support/numbers.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -182,7 +183,7 @@ std::string coloured(const std::string& text) {
 }
 
 std::string for_people(const std::string& text, std::FILE* out) {
-  const std::string fitting = wrapped(without_digests(text), line_width(out));
+  const std::string fitting = wrapped(without_digests(printable_lines(text)), line_width(out));
   return shows_colours(out) ? coloured(fitting) : fitting;
 }
 

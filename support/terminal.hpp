@@ -36,7 +36,7 @@ bool shows_colours(std::FILE* out);
 /// Colours one verdict or outcome per line: green holds, red does not, yellow warns.
 std::string coloured(const std::string& text);
 
-/// All of the above, for whole lines.
+/// All of the above, for whole lines of printable text (support/plain_text.hpp).
 std::string for_people(const std::string& text, std::FILE* out);
 void print_text(const std::string& text, std::FILE* out = stdout);
 

@@ -32,7 +32,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Length of the well-formed UTF-8 sequence at `at` (Unicode standard, table 3-7), or 0.
+}  // namespace
+
+// The Unicode standard, table 3-7.
 std::size_t utf8_length(std::string_view bytes, std::size_t at) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u;
@@ -54,8 +56,6 @@ std::size_t utf8_length(std::string_view bytes, std::size_t at) {
   }
   return 0;
 }
-
-}  // namespace
 
 std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size();) {

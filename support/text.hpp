@@ -14,6 +14,9 @@ namespace plumbline {
 /// Offset of the first byte of invalid UTF-8 (including overlong forms and surrogates); nullopt if all is valid.
 std::optional<std::size_t> first_invalid_utf8(std::string_view bytes);
 
+/// Length in bytes of the valid UTF-8 character at `at`; 0 if there is none.
+std::size_t utf8_length(std::string_view bytes, std::size_t at);
+
 /// The known word with the smallest edit distance; nullopt if all distances exceed half of the word's length.
 std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known);
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 #include <type_traits>
 
 #include "support/error.hpp"
@@ -20,10 +22,10 @@ struct TomlTable::State {
   const toml::table* table;
   std::filesystem::path path;
   std::string prefix;  ///< "train." for the keys of [train]
-  std::vector<std::string> asked = {};
+  std::set<std::string, std::less<>> asked = {};
 
   const toml::node* find(const std::string& key) {
-    if (std::find(asked.begin(), asked.end(), key) == asked.end()) asked.push_back(key);
+    asked.insert(key);
     return table->get(key);
   }
 
@@ -179,13 +181,12 @@ void TomlTable::refuse_unknown_keys() const {
     return std::pair(key.source().begin.line, key.source().begin.column);
   };
   for (const auto& [key, node] : *state_->table) {
-    const bool asked = std::find(state_->asked.begin(), state_->asked.end(), key.str()) != state_->asked.end();
+    const bool asked = state_->asked.contains(key.str());
     if (!asked && (!first || position(key) < position(*first))) first = &key;
   }
   if (!first) return;
-  const auto nearest = nearest_word(first->str(), state_->asked);
-  std::vector<std::string> known = state_->asked;
-  std::sort(known.begin(), known.end());
+  const std::vector<std::string> known(state_->asked.begin(), state_->asked.end());
+  const auto nearest = nearest_word(first->str(), known);
   throw InputError(
       fmt::format("{}: unknown key {}{}; {}", state_->place(first->source().begin), state_->prefix, first->str(),
                   nearest ? fmt::format("did you mean {}?", *nearest) : "known here: " + join(known, ", ")));

@@ -60,9 +60,10 @@ class Walk {
     at_ = std::min(at_ + count, bytes_.size());
   }
 
+  /// Number of quotes here, at most 5: longer runs end no other string, and must not be counted again at each quote.
   std::size_t run_of(char quote) const {
-    const std::size_t end = bytes_.find_first_not_of(quote, at_);
-    return std::min(end, bytes_.size()) - at_;
+    const std::string_view rest = bytes_.substr(at_, 5);
+    return std::min(rest.find_first_not_of(quote), rest.size());
   }
 
   void take_string(char quote) {
@@ -70,8 +71,7 @@ class Walk {
     take(multi_line ? 3 : 1);
     while (at_ < bytes_.size()) {
       if (bytes_[at_] == quote && (!multi_line || run_of(quote) >= 3)) {
-        return take(multi_line ? std::min<std::size_t>(run_of(quote), 5)
-                               : 1);  // """" ends with a quote that belongs to the text
+        return take(multi_line ? run_of(quote) : 1);  // """" ends with a quote that belongs to the text
       }
       if (bytes_[at_] == '\n' && !multi_line) return;
       const bool escapes = bytes_[at_] == '\\' && quote == '"';

@@ -24,6 +24,14 @@ inline std::string llmc_header(std::int32_t magic, std::int32_t version, std::in
   return numbers<std::int32_t>({magic, version, count}) + std::string(1012, '\0');
 }
 
+/// As numpy.save writes it, of 128 bytes. `descr`: the type, "<u2"; `shape`: "(3,)".
+inline std::string numpy_header(const std::string& descr, const std::string& shape) {
+  std::string header = std::string("\x93NUMPY\1\0\x76\0", 10) + "{'descr': '" + descr +
+                       "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(127, ' ');
+  return header + "\n";
+}
+
 /// Of `sequences` ids each, as the code's type is `width` bytes wide; every sequence a document of its own.
 inline std::string megatron_index(std::uint8_t code, std::int64_t width, const std::vector<std::int32_t>& sequences) {
   std::vector<std::int64_t> places, documents;

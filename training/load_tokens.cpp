@@ -40,14 +40,40 @@ Tokens load_text(const DataSettings& data, std::int64_t vocab_size) {
   return tokens;
 }
 
-/// Two-byte ids are limited to 65536 values; a file of four-byte ids read as two-byte ids would look valid.
-void refuse_unsaid_width(const std::filesystem::path& path, const TokenFormat& format, const DataSettings& data,
-                         std::int64_t vocab_size) {
+/// Whether ids of `width` bytes, below 65,536 and not all 0, look like this: all bytes of each after its first two are
+/// 0. Only the first ids are looked at: the file is mapped, and may be large.
+bool looks_like_ids_of(std::int64_t width, std::span<const std::byte> bytes) {
+  constexpr std::size_t least_bytes = 64, most_bytes = 1 << 16;
+  const auto each = static_cast<std::size_t>(width);
+  if (bytes.size() < least_bytes || bytes.size() % each != 0) return false;
+  bool all_zero = true;
+  for (std::size_t i = 0; i < std::min(bytes.size(), most_bytes); ++i) {
+    if (bytes[i] == std::byte{0}) continue;
+    if (i % each >= 2) return false;
+    all_zero = false;
+  }
+  return !all_zero;
+}
+
+/// Wider ids that are read as two-byte ids look valid: refuses a raw file if the run file does not say its width and
+/// its content or the model speaks for another.
+void refuse_unsaid_width(const std::filesystem::path& path, std::span<const std::byte> bytes, const TokenFormat& format,
+                         const DataSettings& data, std::int64_t vocab_size) {
   constexpr std::int64_t ids_of_uint16 = 65536;
-  const bool says = data.token_type || format.offset > 0 || index_beside(path);
-  if (says || vocab_size <= ids_of_uint16) return;
-  throw InputError(path.string() + ": has no header with the width of its ids, and the model's vocabulary of " +
-                   std::to_string(vocab_size) +
+  if (data.token_type || format.offset > 0 || index_beside(path)) return;
+  const std::string no_header = path.string() + ": has no header with the width of its ids, and ";
+  if (looks_like_ids_of(8, bytes)) {
+    throw InputError(no_header +
+                     "of uint16 only every fourth is not 0, as if it holds int64; write it with numpy.save(path, ids), "
+                     "which states the type (or data.token_type = \"uint16\", if it holds that)");
+  }
+  if (looks_like_ids_of(4, bytes)) {
+    throw InputError(no_header +
+                     "of uint16 every second is 0, as if it holds uint32; write data.token_type = \"uint32\" (or "
+                     "\"uint16\", if it holds that)");
+  }
+  if (vocab_size <= ids_of_uint16) return;
+  throw InputError(no_header + "the model's vocabulary of " + std::to_string(vocab_size) +
                    " takes more than uint16; write data.token_type = \"uint32\" (or "
                    "\"uint16\", if it holds that)");
 }
@@ -62,7 +88,7 @@ Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size) {
   for (const std::filesystem::path& path : files) {
     auto file = std::make_shared<const MappedFile>(path);
     const TokenFormat format = token_format(path, file->bytes(), data.token_type);
-    refuse_unsaid_width(path, format, data, vocab_size);
+    refuse_unsaid_width(path, file->bytes(), format, data, vocab_size);
     if (!first) first = format;
     if (format.type() != first->type()) {
       throw InputError(path.string() + ": holds " + format.type() + ", and " + files.front().string() + " " +

@@ -29,7 +29,7 @@ class RankGroup {
   virtual void carry_request(std::function<bool()> asked) { asked_ = std::move(asked); }
   /// After a step, the same on every rank: whether any rank was asked when they last exchanged control messages.
   virtual bool request_carried() const { return asked_ && asked_(); }
-  /// Begins a phase outside steps in which ranks may take long (a checkpoint); enter_steps ends it. No message.
+  /// Begins a phase outside steps with the time limit of a checkpoint; enter_steps ends it. No message.
   virtual void leave_steps() {}
   virtual void enter_steps() {}
 

@@ -9,8 +9,11 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "support/plain_text.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/later_work.hpp"
 #include "training/run_summary.hpp"
 
 namespace plumbline {
@@ -25,7 +28,7 @@ int answer_check(const std::string& program, const std::filesystem::path& run_fi
     answer.json["can_run"] = false;
     answer.json["exit_code"] = static_cast<int>(failure->code);
     answer.json["message"] = failure->words;
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), failure->words.c_str());
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_lines(failure->words).c_str());
   }
   if (as_json) {
     std::cout << json_text(answer.json, 2) << '\n';
@@ -45,7 +48,11 @@ void check_inputs(const TrainingRun& training, const std::filesystem::path& reco
     require_new_record_folder(record);
     require_folder_can_be_made(record);
   }
-  if (training.run.checkpoint.folder) require_folder_can_be_made(*training.run.checkpoint.folder);
+  if (training.run.checkpoint.folder) {
+    require_folder_can_be_made(*training.run.checkpoint.folder);
+    if (!training.discard_later)
+      require_no_later_work(training, steps_of_name(training.resume.value_or("")).value_or(0));
+  }
   if (training.run.weights) check_weights(training.config, *training.run.weights);
   training.plan.make(0, 0);  // throws for ids beyond the vocabulary
   if (training.validation) training.validation->make(0, 0);

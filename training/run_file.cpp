@@ -126,13 +126,15 @@ class Reader {
       read_pipeline(*pipeline);
     }
     if (const auto checkpoint = file_.table("checkpoint")) {
-      refuse_other_keys(*checkpoint, {"folder", "every", "keep", "background"});
+      refuse_other_keys(*checkpoint, {"folder", "every", "keep", "background", "timeout_ms"});
       run_.checkpoint.asked = true;  // --checkpoint may supply the folder
       if (checkpoint->has("folder"))
         run_.checkpoint.folder = resolve(required_text(*checkpoint, "folder", "checkpoints"));
       run_.checkpoint.every = integer_from(*checkpoint, "every", 0, 0);
       run_.checkpoint.keep = integer_from(*checkpoint, "keep", run_.checkpoint.keep, 1);
       run_.checkpoint.background = checkpoint->boolean("background").value_or(false);
+      run_.checkpoint.timeout_ms =
+          integer_from(*checkpoint, "timeout_ms", run_.checkpoint.timeout_ms, 1, longest_timeout_ms, a_week);
     }
     if (const auto record = file_.table("record")) {
       refuse_other_keys(*record, {"level"});

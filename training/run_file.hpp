@@ -81,7 +81,8 @@ struct CheckpointSettings {
   std::optional<std::filesystem::path> folder;  ///< null: nothing is saved
   std::int64_t every = 0;                       ///< steps; 0: only at the end
   std::int64_t keep = 3;
-  bool background = false;  ///< a thread writes a copy of the state while the training goes on
+  bool background = false;             ///< a thread writes a copy of the state while the training goes on
+  std::int64_t timeout_ms = 86400000;  ///< maximum time of a rank's writing, after which the save has failed
 };
 
 struct RunFile {

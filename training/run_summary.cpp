@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/run_summary.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "model/parameter_shapes.hpp"
 #include "model/tied_names.hpp"
 #include "model/unit.hpp"
+#include "support/host.hpp"
 #include "support/machine_memory.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
@@ -110,6 +113,7 @@ Json resolved_run(const TrainingRun& training) {
                         {"every", run.checkpoint.every},
                         {"keep", run.checkpoint.keep},
                         {"background", run.checkpoint.background},
+                        {"timeout_ms", run.checkpoint.timeout_ms},
                         {"resume", or_null(training.resume)},
                         {"stop_after", or_null(training.stop_after)}};
   json["record"] = {{"level", to_text(run.record_level)}};
@@ -136,6 +140,8 @@ void tell_start(const std::string& how, const TrainingRun& training, const std::
     print_line("resumes after " + counted(resumed_from->step, "step") + " of run " + resumed_from->run_id);
   }
   print_line(kept(training, record));
+  if (!training.run.checkpoint.folder) return;
+  print_line("to save and stop: kill -TERM " + std::to_string(getpid()) + " on " + host_name(host_identity()));
 }
 
 void tell_end(const TrainingRun& training, const std::filesystem::path& record) {

@@ -20,18 +20,12 @@
 namespace plumbline {
 namespace {
 
-/// On every rank alike, since all have the same norm. The rank that holds such a gradient names it and ends the run;
-/// one without waits for that in another sum of the norm, lest its error be the first.
-[[noreturn]] void refuse_to_go_on(std::int64_t step, double norm, const TrainState& state,
-                                  const std::function<double()>& global_norm) {
+/// On every rank alike, since all have the same norm.
+[[noreturn]] void refuse_to_go_on(std::int64_t step, double norm, const TrainState& state) {
   const auto found = std::ranges::find_if(
       state.parameters, [](const TrainedParameter& each) { return !at::isfinite(each.gradient()).all().item<bool>(); });
-  if (found == state.parameters.end()) global_norm();
-  const std::string named = found == state.parameters.end() ? "on another rank" : "first in " + found->name;
-  throw RunError("step " + std::to_string(step) + ": the gradients are not finite (norm " + to_text(norm) + "), " +
-                 named +
-                 ": training ends before this update; the last checkpoint remains. A smaller learning rate, a longer "
-                 "warm-up or train.clip_norm may help");
+  throw NotFinite("step " + std::to_string(step) + ": the gradients are not finite (norm " + to_text(norm) + ")",
+                  found == state.parameters.end() ? "" : found->name);
 }
 
 StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm, TrainState& state) {
@@ -55,7 +49,7 @@ void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, Tra
   }
   observer.before_update(step, state);
   const double norm = global_norm();
-  if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state, global_norm);
+  if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);
   const StepUpdate update = update_parameters(train, step, norm, state);
   observer.after_update(step, state, update);
 }

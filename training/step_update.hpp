@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
 
+#include "support/error.hpp"
 #include "training/run_file.hpp"
 #include "training/train_state.hpp"
 
@@ -19,8 +22,15 @@ struct StepUpdate {
   double learning_rate = 0;
 };
 
+/// Gradients of a step that are not finite, before the update. Every rank throws it in the same step.
+class NotFinite : public RunError {
+ public:
+  NotFinite(const std::string& message, std::string name) : RunError(message), first_in(std::move(name)) {}
+  std::string first_in;  ///< the rank's first parameter with such a gradient; empty if it has none
+};
+
 /// Clips by the global norm and updates; `observer` is notified. Every rank calls it, even without parameters.
-/// `global_norm`, the same on all ranks, is called once, when this rank's gradients are complete. Throws RunError for
+/// `global_norm`, the same on all ranks, is called once, when this rank's gradients are complete. Throws NotFinite for
 /// gradients that are not finite, if the settings say so.
 void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm);

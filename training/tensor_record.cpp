@@ -114,13 +114,15 @@ TensorRow describe(const at::Tensor& tensor) {
   return row;
 }
 
-void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors) {
+void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                   const std::function<void()>& before_each) {
   std::vector<NamedBytes> described;
   for (const auto& [name, value] : tensors) {
     described.push_back({name, {dtype_name(value.scalar_type()), value.sizes().vec(), {}}});
   }
   at::Tensor host;
   write_safetensors(path, described, [&](std::size_t i) {
+    if (before_each) before_each();
     host = tensors[i].second.detach().to(at::kCPU).contiguous();
     return std::span(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
   });

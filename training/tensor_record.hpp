@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ TensorRow describe(const at::Tensor& tensor);
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// Writes them as a safetensors file, in this order. A tensor on a GPU or not contiguous is copied when it is written.
-void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
+/// `before_each` is called before each tensor; if it throws, there is no file.
+void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                   const std::function<void()>& before_each = {});
 
 }  // namespace plumbline

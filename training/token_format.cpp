@@ -2,9 +2,14 @@
 #include "training/token_format.hpp"
 
 #include <cstring>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "support/error.hpp"
 #include "support/mapped_file.hpp"
+#include "support/numbers.hpp"
 #include "support/paths.hpp"
 
 namespace plumbline {
@@ -25,6 +30,10 @@ Number number_at(Bytes bytes, std::size_t offset) {
   Number number{};
   std::memcpy(&number, bytes.data() + offset, sizeof number);
   return number;
+}
+
+bool begins_with(Bytes bytes, std::string_view begin) {
+  return bytes.size() >= begin.size() && std::memcmp(bytes.data(), begin.data(), begin.size()) == 0;
 }
 
 /// 256 int32: magic, version, number of ids, zeros. Source: dev/data/data_common.py of github.com/karpathy/llm.c.
@@ -64,6 +73,54 @@ std::optional<TokenFormat> llmc_format(const fs::path& path, Bytes bytes) {
     return format;
   }
   return std::nullopt;
+}
+
+/// The text after `key` in the header of a .npy, up to and with `end`; empty if there is none.
+std::string_view header_value(std::string_view header, std::string_view key, char end) {
+  const auto begin = header.find(key);
+  if (begin == std::string_view::npos) return {};
+  header.remove_prefix(begin + key.size());
+  return header.substr(0, header.find(end) + 1);
+}
+
+/// Magic (6 bytes), version (2), length of the header (2 bytes, 4 from version 2 on), the header as a Python dict:
+/// {'descr': '<u2', 'fortran_order': False, 'shape': (4096,), }. Source: numpy/lib/format.py of github.com/numpy/numpy.
+std::optional<TokenFormat> numpy_format(const fs::path& path, Bytes bytes) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  if (!begins_with(bytes, magic)) return std::nullopt;
+  const auto size = bytes.size();
+  const bool short_length = size > magic.size() && bytes[magic.size()] == std::byte{1};  // version 1
+  const std::size_t length_at = magic.size() + 2, header_at = length_at + (short_length ? 2 : 4);
+  std::size_t length = size;
+  if (header_at <= size) {
+    length = short_length ? number_at<std::uint16_t>(bytes, length_at) : number_at<std::uint32_t>(bytes, length_at);
+  }
+  if (header_at + length > size) {
+    refuse_file(path, "is a numpy array (.npy) and ends within its header: the file is truncated");
+  }
+  const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + header_at, length);
+  static const std::map<std::string_view, std::pair<std::int64_t, bool>> types = {
+      {"|u1'", {1, false}}, {"|i1'", {1, true}}, {"<u2'", {2, false}}, {"<i2'", {2, true}},
+      {"<u4'", {4, false}}, {"<i4'", {4, true}}, {"<u8'", {8, false}}, {"<i8'", {8, true}}};
+  const std::string_view shape = header_value(header, "'shape': (", ')');
+  const auto type = types.find(header_value(header, "'descr': '", '\''));
+  const auto count =
+      shape.ends_with(",)") ? parse_integer(std::string(shape.substr(0, shape.size() - 2))) : std::nullopt;
+  if (type == types.end() || !count) {
+    refuse_file(path, "is a numpy array of " + std::string(header.substr(0, header.find('}') + 1)) +
+                          "; ids must be little-endian integers in one dimension: "
+                          "numpy.save(path, array.astype(\"<u4\").reshape(-1)) writes that");
+  }
+  TokenFormat format;
+  format.offset = static_cast<std::int64_t>(header_at + length);
+  std::tie(format.width, format.is_signed) = type->second;
+  format.count = *count;
+  const std::int64_t held = static_cast<std::int64_t>(size) - format.offset;
+  if (held % format.width != 0 || held / format.width != format.count) {
+    refuse_file(path, "its header counts " + std::to_string(format.count) + " ids of " + format.type() + ", and " +
+                          std::to_string(held) + " bytes follow: the file is truncated, or was not written to its end");
+  }
+  return format;
 }
 
 /// By the index's code. Source: megatron/core/datasets/indexed_dataset.py of github.com/NVIDIA/Megatron-LM, DType.
@@ -128,7 +185,23 @@ TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path
   return format;
 }
 
+/// Known files that hold no plain list of ids, by their first bytes.
+void refuse_other_formats(const fs::path& path, Bytes bytes) {
+  constexpr std::pair<std::string_view, const char*> formats[] = {{"PK\3\4", "a zip archive (.npz, or torch.save's)"},
+                                                                  {"\x1f\x8b\x08", "compressed by gzip"},
+                                                                  {"\x28\xb5\x2f\xfd", "compressed by zstd"},
+                                                                  {"PAR1", "a Parquet file"},
+                                                                  {"ARROW1", "an Arrow file"},
+                                                                  {"\x89HDF\r\n", "an HDF5 file"}};
+  for (const auto& [begin, what] : formats) {
+    if (begins_with(bytes, begin)) {
+      refuse_file(path, std::string("is ") + what + ", not a list of ids; numpy.save(path, ids) writes one");
+    }
+  }
+}
+
 TokenFormat raw_format(const fs::path& path, Bytes bytes, const std::string& token_type) {
+  refuse_other_formats(path, bytes);
   TokenFormat format;
   format.width = token_type == "uint32" ? 4 : 2;
   const auto size = static_cast<std::int64_t>(bytes.size());
@@ -159,6 +232,8 @@ TokenFormat token_format(const fs::path& path, std::span<const std::byte> bytes,
     format = megatron_format(path, bytes, *index);
   } else if (const auto llmc = llmc_format(path, bytes)) {
     format = *llmc;
+  } else if (const auto numpy = numpy_format(path, bytes)) {
+    format = *numpy;
   } else {
     format = raw_format(path, bytes, token_type.value_or("uint16"));
   }

@@ -14,6 +14,7 @@ namespace plumbline {
 void Trainer::begin() {
   if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
   if (training_.resume) resumed_from_ = resume_training(*training_.resume, training_, state(), group());
+  if (checkpoints_) checkpoints_->start_after(first_step());
   if (resumed_from_ && state().step >= last_step()) {
     const std::string raise = last_step() < training_.run.train.steps ? "--stop-after" : "train.steps";
     if (training_.recorded()) {
@@ -35,10 +36,13 @@ std::int64_t Trainer::last_step() const {
   return std::min(training_.run.train.steps, training_.stop_after.value_or(training_.run.train.steps));
 }
 
-void Trainer::succeeded() {
+ExitCode Trainer::succeeded() {
   ending(true);
+  const bool by_signal = stopped_ && checkpoints_->stopped_by_signal();
+  const ExitCode code = by_signal ? ExitCode::stopped : ExitCode::holds;
   // "stopped": saved and ended on request, with an incomplete record.
-  monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(ExitCode::holds));
+  monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(code));
+  return code;
 }
 
 void Trainer::failed(const std::string& status, const std::vector<std::int64_t>& waited_for) {
@@ -61,6 +65,14 @@ std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
   return result->loss();
 }
 
+void Trainer::end_at(const NotFinite& found) {
+  const std::string name = group().first_nonempty(found.first_in);
+  const std::string remains = checkpoints_ ? checkpoints_->finish() : "";
+  throw RunError(std::string(found.what()) + ", first in " + name + ": training ends before this update; " +
+                 (remains.empty() ? "there is no checkpoint" : "the last checkpoint remains, " + remains) +
+                 ". A smaller learning rate, a longer warm-up or train.clip_norm may help");
+}
+
 void Trainer::run(bool show_progress) {
   monitor_.run_began(state());
   ready();
@@ -73,7 +85,11 @@ void Trainer::run(bool show_progress) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
     zero_gradients(state());
-    train_step(step);
+    try {
+      train_step(step);
+    } catch (const NotFinite& found) {
+      end_at(found);
+    }
     monitor_.step_ended(step);
     step_recorded(step);
     const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
@@ -88,8 +104,8 @@ void Trainer::run(bool show_progress) {
                   .step_tokens = training_.plan.step_tokens(),
                   .epochs = training_.plan.epochs(step + 1)});
     }
-    stopped_ = checkpoints_ && checkpoints_->step_ended(state());
-    if (metrics_) {
+    const auto write_row = [&](double saving_seconds, bool saved) {
+      if (!metrics_) return;
       metrics_->add(step,
                     {.loss = monitor_.loss(),
                      .evaluation_loss = evaluated,
@@ -97,8 +113,14 @@ void Trainer::run(bool show_progress) {
                      .epochs = training_.plan.epochs(step + 1),
                      .seconds = seconds,
                      .waited_seconds = monitor_.waited_seconds(),
-                     .saving_seconds = checkpoints_ ? checkpoints_->saving_seconds() : 0},
+                     .saving_seconds = saving_seconds},
                     monitor_.update());
+      if (saved) metrics_->sync();
+    };
+    if (checkpoints_) {
+      stopped_ = checkpoints_->step_ended(state(), write_row);
+    } else {
+      write_row(0, false);
     }
     if (stopped_) break;
   }

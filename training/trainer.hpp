@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "record/record.hpp"
+#include "support/error.hpp"
 #include "support/progress_line.hpp"
 #include "training/checkpoint/checkpoints.hpp"
 #include "training/checkpoint/metrics_file.hpp"
@@ -34,8 +35,8 @@ class Trainer {
   void begin();
   /// Runs all remaining steps. `show_progress` applies to the rank that computes the loss (of replica 0).
   void run(bool show_progress);
-  /// Writes exit.json of a successful run.
-  void succeeded();
+  /// Writes exit.json of a successful run and returns its exit code: `stopped` if a signal ended it.
+  ExitCode succeeded();
   /// Writes exit.json of a failed run: `status` is error or timeout. Ignores write errors (a full disk).
   void failed(const std::string& status, const std::vector<std::int64_t>& waited_for = {});
   /// What begin() loaded; null if the run starts at step 0.
@@ -65,6 +66,10 @@ class Trainer {
  private:
   /// The recorded loss on the validation data after this step, if due and on the rank that computes it.
   std::optional<float> evaluate_if_due(std::int64_t step);
+
+  /// Collective: finishes the save in progress, and throws RunError with the gradient's name and the checkpoint that
+  /// remains.
+  [[noreturn]] void end_at(const NotFinite& found);
 
   /// The number of completed steps at which this run ends, unless a signal ends it.
   std::int64_t last_step() const;

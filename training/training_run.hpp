@@ -24,6 +24,7 @@ struct TrainingRun {
   std::optional<std::string> resume{};    ///< "latest" or a checkpoint's folder; null: start at step 0
   std::optional<std::int64_t>
       stop_after{};                 ///< number of completed steps, counted from step 0, after which to save and stop
+  bool discard_later = false;       ///< renames checkpoints that are later than the start; else they are refused
   std::string run_id{};             ///< new for every run; in a job rank 0's is used
   std::vector<std::string> gpus{};  ///< distinct models of the run's GPUs; empty on the CPU
 

@@ -3,40 +3,33 @@
 #pragma once
 
 #include <filesystem>
-#include <utility>
 
 #include "record/rank_folder.hpp"
-#include "support/paths.hpp"
 
 namespace plumbline {
 
-/// Creates a new folder for temporary files. Throws SystemError. Folders "plumbline-run-*" are the launcher's, which
-/// removes those that no process holds.
-inline std::filesystem::path make_unrecorded_folder() {
-  return make_temporary_folder("plumbline-unrecorded");
-}
+/// Creates a new folder for temporary files, and removes those of this user's killed runs. Throws SystemError. Folders
+/// "plumbline-run-*" are the launcher's.
+std::filesystem::path make_unrecorded_folder();
 
-/// Removes one rank's files on destruction; the last rank removes the folder.
+/// Holds the folder, which it creates on a host that lacks it. Removes one rank's files on destruction; the last rank
+/// removes the folder.
 class UnrecordedRun {
  public:
-  UnrecordedRun(RankFolders folders, int rank) : folders_(std::move(folders)), rank_(rank) {}
-  ~UnrecordedRun() {
-    std::error_code ignored;
-    const std::filesystem::path own = folders_.of(rank_), pipeline = folders_.pipeline_of(rank_);
-    std::filesystem::remove_all(own, ignored);
-    if (own == pipeline / rank_folder(0)) std::filesystem::remove(pipeline / "manifest.json", ignored);
-    for (const auto& folder : {pipeline, folders_.record}) {
-      std::filesystem::remove(folder, ignored);  // fails while another rank has files there
-    }
-  }
+  /// Throws SystemError.
+  UnrecordedRun(RankFolders folders, int rank);
+  ~UnrecordedRun();
   UnrecordedRun(const UnrecordedRun&) = delete;
   UnrecordedRun& operator=(const UnrecordedRun&) = delete;
 
   const std::filesystem::path& folder() const { return folders_.record; }
+  /// Removes the files of all ranks: the others, if any, are about to be ended.
+  void remove_all() const;
 
  private:
   RankFolders folders_;
   int rank_;
+  int lock_ = -1;  ///< -1 on a file system without locks
 };
 
 }  // namespace plumbline

@@ -108,14 +108,15 @@ Baseline read_baseline(const std::filesystem::path& file) {
   baseline.code_path = keys.at("code_path");
   baseline.environment = keys.at("environment");
   for (const JsonKeys& run : keys.objects("references")) baseline.references.push_back(run_of(run));
+  std::map<std::string, const RunBaseline*> references;
+  for (const RunBaseline& run : baseline.references) references.emplace(run.id, &run);
   for (const JsonKeys& run : keys.objects("cells")) {
     baseline.cells.push_back(run_of(run));
     const std::string reference = run.text("reference");
-    const auto found = std::ranges::find(baseline.references, reference, &RunBaseline::id);
-    if (found == baseline.references.end())
-      run.fail("reference", "names a reference that the file does not hold: " + reference);
+    const auto found = references.find(reference);
+    if (found == references.end()) run.fail("reference", "names a reference that the file does not hold: " + reference);
     RunBaseline& cell = baseline.cells.back();
-    if (!cell.request.empty()) cell.request = with(found->request, cell.request);
+    if (!cell.request.empty()) cell.request = with(found->second->request, cell.request);
     baseline.reference_of[cell.id] = reference;
   }
   for (const JsonKeys& change : keys.objects("accepted"))

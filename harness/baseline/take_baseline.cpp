@@ -29,6 +29,7 @@ const RunBaseline& find(const std::vector<RunBaseline>& runs, const std::string&
 }
 
 std::string complaint_of(const CellVerdict& cell) {
+  if (cell.incomplete()) return "incomplete: " + missing_words(cell.missing, false);
   if (cell.first_divergence) return cell.first_divergence->words;
   const auto check = std::ranges::find_if(cell.checks, is_blocking);
   return check == cell.checks.end() ? "does not hold" : check->name + ": " + check->reason;

@@ -54,10 +54,9 @@ Baseline kept(const BaselineOptions& options) {
 void keep(const BaselineOptions& options, const Baseline& baseline) {
   make_folder(options.folder);
   write_json(file_of(options), to_json(baseline));
-  std::cout << "baseline " << baseline.name << ": " << quantity(std::ssize(baseline.references), "reference") << " and "
-            << quantity(std::ssize(baseline.cells), "case") << " of sweep " << baseline.sweep << ", commit "
-            << baseline.commit << "\n"
-            << file_of(options).string() << "\n";
+  print_text("baseline " + baseline.name + ": " + quantity(std::ssize(baseline.references), "reference") + " and " +
+             quantity(std::ssize(baseline.cells), "case") + " of sweep " + baseline.sweep + ", commit " +
+             baseline.commit + "\n" + file_of(options).string() + "\n");
 }
 
 int save(const BaselineOptions& options) {
@@ -74,14 +73,16 @@ int list(const BaselineOptions& options) {
     for (const auto& entry : fs::directory_iterator(options.folder))
       if (entry.path().extension() == ".json") files.push_back(entry.path());
   std::ranges::sort(files);
-  if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
+  if (files.empty()) print_text("no baseline in " + options.folder.string() + "\n");
   for (const fs::path& file : files) {
     const Baseline baseline = read_baseline(file);
-    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << quantity(std::ssize(baseline.cells), "case")
-              << ", " << baseline.taken << ", commit " << baseline.commit << "\n";
+    std::string text = baseline.name + ": sweep " + baseline.sweep + ", " +
+                       quantity(std::ssize(baseline.cells), "case") + ", " + baseline.taken + ", commit " +
+                       baseline.commit + "\n";
     for (const AcceptedChange& change : baseline.accepted)
-      std::cout << "  accepted at " << change.commit << ": " << change.reason << " ("
-                << quantity(std::ssize(change.changes), "change") << ")\n";
+      text += "  accepted at " + change.commit + ": " + change.reason + " (" +
+              quantity(std::ssize(change.changes), "change") + ")\n";
+    print_text(text);
   }
   return static_cast<int>(ExitCode::holds);
 }

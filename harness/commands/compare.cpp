@@ -120,7 +120,7 @@ CellVerdict compare_records(const fs::path& reference, const fs::path& candidate
 Verdict comparison(const fs::path& reference, const fs::path& candidate, const std::optional<fs::path>& calibration,
                    const std::optional<fs::path>& request, const std::vector<std::string>& accept_missing) {
   CellVerdict cell = compare_records(reference, candidate, calibration, request, accept_missing);
-  if (request) cell.request = read_json(*request);
+  if (request) cell.request = read_json(*request, most_by_hand);
   Verdict verdict;
   verdict.name = "compare";
   verdict.started = now_text();

@@ -17,6 +17,7 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
+#include "harness/launch/single_copy.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "record/exit_file.hpp"
 #include "record/rank_folder.hpp"
@@ -257,6 +258,13 @@ Json examine_machine(const fs::path& trainers) {
     if (!alone) missing.push_back(error.what());  // users' commands name their own launcher
   }
   findings["cores"] = std::thread::hardware_concurrency();
+  findings["single_copy"] =
+      single_copy_allowed()
+          ? Json(true)
+          : Json(
+                "no process may read another's memory here, and Open MPI would report \"Read -1\" for each message: "
+                "sweeps set OMPI_MCA_btl_vader_single_copy_mechanism=none (Open MPI 5: OMPI_MCA_smsc=^cma); set it for "
+                "runs that you start yourself, or start the container with --cap-add SYS_PTRACE");
   findings["two_ranks"] = nullptr;
   if (all_trainers && has_mpirun) {
     const Json ranks = start_two_ranks(trainers, signals);

@@ -40,7 +40,7 @@ int check(const RecordOptions& options) {
 
 int trace(const RecordOptions& options) {
   write_file(options.out, json_text(trace_of(read_record(options.record()), options.step)) + "\n");
-  std::cout << options.out.string() << ": open it at https://ui.perfetto.dev or in chrome://tracing" << std::endl;
+  print_text(options.out.string() + ": open it at https://ui.perfetto.dev or in chrome://tracing\n");
   return static_cast<int>(ExitCode::holds);
 }
 

@@ -67,7 +67,7 @@ Schedule load(const Options& options) {
     return make_schedule(options.schedule, options.ranks, options.microbatches, chunks);
   }
   const ImportedSchedule imported = import_schedule(options.schedule, import_options(options));
-  for (const std::string& note : imported.notes) std::cerr << "note: " << note << "\n";
+  for (const std::string& note : imported.notes) print_text("note: " + note + "\n", stderr);
   const auto findings = check_imported(imported, ExecutionModel::buffered);
   if (!findings.empty()) {
     throw InputError(options.schedule + ": " + to_text(findings.front()) + " (plumbline schedule check " +

@@ -142,7 +142,7 @@ int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
   }
   remove_earlier_sweep(*options.out);
   const int code = sweep(options);
-  std::fputs(read_file(*options.out / "ctest.txt").c_str(), stdout);
+  std::fputs(read_file(*options.out / "ctest.txt", most_by_program).c_str(), stdout);
   return code;
 }
 
@@ -225,7 +225,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
                             "plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'"},
                            {.zero = "holds, also in part", .one = "a case does not hold, or is unstable"}));
   return [given, other_trainers] {
-    given->options.judge = hash_hex(read_file("/proc/self/exe"));
+    given->options.judge = hash_hex(read_file("/proc/self/exe", most_by_program));
     given->options.other_trainers = other_trainers->count() > 0;
     if (given->as_test) return sweep_as_test(given->options, given->gpus);
     return given->list ? list_cells(given->options) : sweep(given->options);

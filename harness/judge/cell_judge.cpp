@@ -12,10 +12,10 @@
 
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/gradient_factor.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/evidence/clipping.hpp"
+#include "harness/judge/hints/hints.hpp"
 #include "harness/judge/limits/calibrated_mode.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -173,7 +173,7 @@ class CellJudge {
       if (evidence_) {
         StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
         note_diverged_coefficients(now);
-        note_gradient_factor(now);
+        if (evidence_->values->exact()) hints_.note(now);
         show(now, *step <= evidence_->last_step());
         if (*step < 0) skip_after_different_start(now);
         before = std::move(now.reference_rows);
@@ -228,23 +228,12 @@ class CellJudge {
     result.reason += "; " + words;
   }
 
-  void note_gradient_factor(const StepEvidence& now) {
-    if (!factor_ && now.step >= 0 && evidence_->values->exact()) factor_ = gradient_factor(now);
-  }
-
-  /// Adds the common factor to the size of the first difference in its step: gradients, a boundary gradient, a loss.
-  void add_gradient_factor(CheckResult& result) const {
-    if (!factor_ || factor_->words.empty() || !result.first_divergence) return;
-    Finding& divergence = *result.first_divergence;
-    const double factor = factor_->ratio == 0 ? 1 : std::max(factor_->ratio, 1 / factor_->ratio);
-    const bool of_microbatches = std::abs(factor / static_cast<double>(evidence_->microbatches()) - 1) < 1e-6;
-    const bool of_loss = result.name == "loss" && !divergence.size.empty() && of_microbatches;
-    const bool of_gradients = result.name == "gradients" || (factor_->ratio != 0 && result.name == "boundaries" &&
-                                                             divergence.direction == "backward");
-    if (divergence.step != factor_->step || (!of_gradients && !of_loss)) return;
-    const std::string words = (of_loss ? "check the gradients first: " : "") + factor_->words;
-    divergence.size = words;
-    divergence.words += "; " + words;
+  /// Adds what explains the first divergence to its words.
+  void add_hint(CheckResult& result) const {
+    const std::string words = hints_.of(result);
+    if (words.empty()) return;
+    result.first_divergence->size = words;
+    result.first_divergence->words += "; " + words;
     result.reason += "; " + words;
   }
 
@@ -295,7 +284,7 @@ class CellJudge {
     judged.push_back(std::move(completion));
     for (Running& running : checks_) {
       guard(running, [&] { running.ended = running.object->conclude(); });
-      add_gradient_factor(running.ended->result);
+      add_hint(running.ended->result);
       name_unrecorded_norm(running.ended->result);
       judged.push_back(std::move(*running.ended));
     }
@@ -311,7 +300,7 @@ class CellJudge {
   std::string blocked_;
   std::vector<std::string> differences_;  ///< reasons why the records are not comparable
   std::vector<Running> checks_;
-  std::optional<GradientFactor> factor_;  ///< factor in the first step in which gradients differ
+  Hints hints_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct CellPlan {
   std::vector<std::int64_t> balance;
   std::vector<std::int64_t>
       lengths;  ///< one per microbatch, if the sweep file sets them for this case; empty = those of the run file
-  std::vector<std::string> checks;  ///< selected checks; empty = all
+  std::vector<std::string> checks;          ///< selected checks; empty = all
   std::vector<std::string> accept_missing;  ///< claims that the user accepts where they were not compared in full
   bool clipping_must_act = false;
   bool bench = false;   ///< the data were chosen to detect every fault: what they do not cover is required, too
@@ -37,6 +37,8 @@ struct CellPlan {
   std::optional<LaunchFinding> launch;
   std::optional<LaunchFinding> repeat_launch;  ///< of the second run, for R0
   std::optional<LaunchFinding> reference_launch;
+  /// Of the reference's run for this case alone, which was given the candidate's norms to replay.
+  std::optional<LaunchFinding> replay_launch;
 };
 
 /// True if the sweep file sets this case's lengths to one value: then their variety is not demanded.

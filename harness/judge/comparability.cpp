@@ -195,12 +195,7 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
 }
 
 std::vector<std::string> keys_not_judged(const Manifest& reference, const Manifest& candidate) {
-  std::vector<std::string> alone;
-  if (reference.traits.llama && candidate.traits.llama)
-    alone = model_keys_of_one(reference.json.at("model"), candidate.json.at("model"));
-  const auto of_optimizer = optimizer_keys_not_judged(reference.json.at("optimizer"), candidate.json.at("optimizer"));
-  alone.insert(alone.end(), of_optimizer.begin(), of_optimizer.end());
-  return alone;
+  return optimizer_keys_not_judged(reference.json.at("optimizer"), candidate.json.at("optimizer"));
 }
 
 std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate) {

@@ -34,8 +34,7 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
 /// suffix ("+cpu"), and `onednn`. nullopt if both are equal, or one is unknown.
 std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate);
 
-/// Keys of a Llama's config that only one of them has and whose default is unknown, and such keys of the optimiser
-/// ("optimizer.amsbound"), or that differ where there are several groups.
+/// Keys of the optimizer ("optimizer.amsbound") that differ where there are several groups: those of one group.
 std::vector<std::string> keys_not_judged(const Manifest& reference, const Manifest& candidate);
 
 /// True if the run used GPUs of more than one model.

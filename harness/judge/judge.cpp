@@ -120,7 +120,7 @@ void report_keys_not_judged(const Manifest& reference, const Manifest& candidate
   const auto keys = keys_not_judged(reference, candidate);
   for (CheckResult& check : verdict.checks) {
     if (check.name == "data" && !keys.empty())
-      check.not_shown.push_back("settings that only one record gives, or that differ in one of several groups: " +
+      check.not_shown.push_back("settings that differ in one of several groups: " +
                                 join(keys, ", "));
   }
 }
@@ -171,6 +171,8 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
+  for (CheckResult& check : verdict.checks)
+    if (shown_as_applied(verdict.checks, check)) check.requirement = Requirement::informational;
   verdict.norm_diverged_at = checks.norm_diverged_at;
   name_other_machines(reference, candidate, verdict);
   add_notes(reference, candidate, verdict);

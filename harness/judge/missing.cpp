@@ -10,13 +10,22 @@
 namespace plumbline::judging {
 namespace {
 
-std::string why_diverged(const Manifest& reference, const Manifest& candidate, std::int64_t step) {
+std::string how_to_compare_the_rest(const std::optional<LaunchFinding>& replay, bool recorded) {
+  if (replay && !replay->ended_well())
+    return "The reference was run again to clip by the pipeline's norms, and failed: " + replay->words;
+  if (replay)
+    return "The reference was run again with {norms_from}, but its record replays no norms: pass the path on to "
+           "plumbline.Record(norms_from=), and clip by what record.norm(total_norm) returns";
+  return fmt::format("To compare the rest, {}record the one device again with norms_from= the pipeline's record",
+                     recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
+}
+
+std::string why_diverged(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
+                         std::int64_t step) {
   const bool recorded = reference.recorded({"norm"}) && candidate.recorded({"norm"});
-  return fmt::format(
-      "the clip coefficients of step {} {}differ by the rounding of a norm {}. To compare the rest, {}record the one "
-      "device again with norms_from= the pipeline's record",
-      step, recorded ? "" : "may ", recorded ? "that each rank sums for itself" : "that was not recorded",
-      recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
+  return fmt::format("the clip coefficients of step {} {}differ by the rounding of a norm {}. {}", step,
+                     recorded ? "" : "may ", recorded ? "that each rank sums for itself" : "that was not recorded",
+                     how_to_compare_the_rest(plan.replay_launch, recorded));
 }
 
 /// The first step without the rows that the check compares, if the recorders say so of each kind.
@@ -25,7 +34,9 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Ma
   std::optional<std::int64_t> first;
   for (const Manifest* manifest : {&reference, &candidate}) {
     for (const NotRecorded& entry : manifest->not_recorded) {
-      const auto names = [&](const std::vector<std::string>& kinds) { return std::ranges::count(kinds, entry.what) > 0; };
+      const auto names = [&](const std::vector<std::string>& kinds) {
+        return std::ranges::count(kinds, entry.what) > 0;
+      };
       if (!names(check.needs) && !names(check.compares_without)) continue;
       if (!entry.from_step) return std::nullopt;
       first = std::min(*entry.from_step, first.value_or(*entry.from_step));
@@ -34,12 +45,14 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Ma
   return first;
 }
 
-bool held(const std::vector<CheckResult>& checks, const std::string& name) {
-  return std::ranges::any_of(
-      checks, [&](const CheckResult& check) { return check.name == name && check.outcome == Outcome::holds; });
-}
-
 }  // namespace
+
+bool shown_as_applied(const std::vector<CheckResult>& checks, const CheckResult& claim) {
+  const bool compared = claim.outcome != Outcome::not_run && claim.outcome != Outcome::not_applicable;
+  return claim.name == "gradients" && !compared && std::ranges::any_of(checks, [](const CheckResult& check) {
+           return check.name == "applied" && check.outcome == Outcome::holds;
+         });
+}
 
 std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<CheckResult>& checks,
                                     const Manifest& reference, const Manifest& candidate,
@@ -52,15 +65,16 @@ std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<Chec
     const auto add = [&](std::optional<std::int64_t> from_step, const std::string& why) {
       missing.push_back({result.name, from_step, why, accepted(plan, result.name)});
     };
-    // Gradients as applied are those before clipping, or show the coefficient, too.
-    const bool elsewhere = result.name == "gradients" && held(checks, "applied");
+    const bool elsewhere = shown_as_applied(checks, result);
     const bool none = result.outcome == Outcome::not_applicable && result.name == "gradients";
     if (result.outcome == Outcome::not_run || result.outcome == Outcome::not_triggered || none) {
       if (!elsewhere) add(first_without(check, reference, candidate), result.reason);
     }
-    if (!norm_diverged_at || check.values == Values::none || result.outcome != Outcome::holds) continue;
-    const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
-    if (first < reference.steps) add(first, why_diverged(reference, candidate, *norm_diverged_at));
+    const bool compared = result.outcome == Outcome::holds || elsewhere;
+    if (!norm_diverged_at || check.values == Values::none || !compared) continue;
+    const bool of_step = check.values == Values::before_update && !elsewhere;
+    const std::int64_t first = *norm_diverged_at + (of_step ? 1 : 0);
+    if (first < reference.steps) add(first, why_diverged(plan, reference, candidate, *norm_diverged_at));
   }
   return missing;
 }

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
+#include <array>
+#include <map>
 #include <string_view>
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "support/json_text.hpp"
+#include "support/llama_keys.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -21,13 +22,18 @@ std::string named(const std::string& text) {
 
 /// Of both spellings; of a key that both have, the newer one's value.
 Json rope_object(const Json& config) {
-  Json rope = Json::object();
+  std::map<std::string, Json> merged;
   for (const char* spelling : {"rope_scaling", "rope_parameters"}) {
     const Json given = value_or(config, spelling, nullptr);
-    if (given.is_object()) rope.update(given);
+    if (!given.is_object()) continue;
+    for (const auto& [key, value] : given.items()) merged[key] = value;
   }
+  Json rope = Json::object();
+  for (const auto& [key, value] : merged) rope.get_ref<Json::object_t&>().emplace_back(key, value);
   return rope;
 }
+
+const std::string rope_prefix = "RoPE's ";
 
 /// The RoPE parameters in either spelling, as one object: base and scaling.
 Json rope_of(const Json& config) {
@@ -38,80 +44,73 @@ Json rope_of(const Json& config) {
   for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
     plain[key] = value_or(rope, key, nullptr);
   }
+  // Scaled by the context of the model if there is no other.
+  const bool by_context = plain["rope_type"] != "default" && plain["rope_type"] != "linear";
+  Json& context = plain["original_max_position_embeddings"];
+  if (by_context && context.is_null()) context = value_or(config, "max_position_embeddings", 2048);
   return plain;
 }
 
-/// Keys of a Llama's config that are compared by name above, or that do not affect the computation: settings of storage
-/// and of text generation.
-constexpr std::string_view settled_keys[] = {"vocab_size",
-                                             "hidden_size",
-                                             "intermediate_size",
-                                             "num_hidden_layers",
-                                             "num_attention_heads",
-                                             "num_key_value_heads",
-                                             "head_dim",
-                                             "attention_bias",
-                                             "mlp_bias",
-                                             "tie_word_embeddings",
-                                             "rms_norm_eps",
-                                             "hidden_act",
-                                             "rope_theta",
-                                             "rope_scaling",
-                                             "rope_parameters",
-                                             "architectures",
-                                             "model_type",
-                                             "torch_dtype",
-                                             "dtype",
-                                             "transformers_version",
-                                             "use_cache",
-                                             "bos_token_id",
-                                             "eos_token_id",
-                                             "name_or_path"};
+/// Keys of a Llama's config that are compared by name, and names of what the other keys describe.
+constexpr std::array settled_keys = {"vocab_size",
+                                     "hidden_size",
+                                     "intermediate_size",
+                                     "num_hidden_layers",
+                                     "num_attention_heads",
+                                     "head_dim",
+                                     "num_key_value_heads",
+                                     "attention_bias",
+                                     "mlp_bias",
+                                     "tie_word_embeddings",
+                                     "rms_norm_eps",
+                                     "hidden_act",
+                                     "rope_theta",
+                                     "rope_scaling",
+                                     "rope_parameters",
+                                     "dtype",
+                                     "torch_dtype",
+                                     "architectures",
+                                     "max_position_embeddings",
+                                     "model_type"};
 
-/// Default of an absent key in transformers' Llama; nullopt if it is unknown.
-std::optional<Json> value_of_absent(const std::string& key) {
-  static const Json values = {{"attention_dropout", 0},
-                              {"initializer_range", 0.02},
-                              {"pretraining_tp", 1},
-                              {"sliding_window", nullptr},
-                              {"layer_types", "all full_attention"}};
-  const auto found = values.find(key);
-  return found == values.end() ? std::nullopt : std::optional<Json>(*found);
-}
-
-/// Full attention in all layers equals a Llama's.
-bool is_neutral(const std::string& key, const Json& value) {
-  return key == "layer_types" && value.is_array() &&
-         std::ranges::all_of(value, [](const Json& type) { return type == Json("full_attention"); });
+/// Calls `visit` with each key of either and both values, null for an absent one. Linear but for sorting.
+template <typename Visit>
+void visit_keys(const Json& one, const Json& other, Visit visit) {
+  std::map<std::string_view, std::array<const Json*, 2>> values;
+  static const Json absent;
+  for (const std::size_t side : {0, 1})
+    for (const auto& [key, value] : (side == 0 ? one : other).items())
+      values.try_emplace(key, std::array{&absent, &absent}).first->second.at(side) = &value;
+  for (const auto& [key, both] : values) visit(std::string(key), *both[0], *both[1]);
 }
 
 /// Keys that are not compared by name, including those within RoPE.
 Json other_keys(const Json& config) {
   Json others = Json::object();
-  for (const auto& [key, value] : config.items()) {
-    if (std::ranges::find(settled_keys, key) == std::end(settled_keys) && !key.starts_with("_")) others[key] = value;
-  }
+  auto& members = others.get_ref<Json::object_t&>();
+  for (const auto& [key, value] : config.items())
+    if (std::ranges::find(settled_keys, key) == settled_keys.end()) members.emplace_back(key, value);
   const Json rope = rope_object(config), named = rope_of(config);
-  for (const auto& [key, value] : rope.items()) {
-    if (!named.contains(key) && key != "type") others["RoPE's " + key] = value;
-  }
+  for (const auto& [key, value] : rope.items())
+    if (!named.contains(key) && key != "type") members.emplace_back(rope_prefix + key, value);
   return others;
 }
 
-/// Compares every other key of a Llama: those that both have, and those that one has if the default is known. Adds the
-/// others to `alone`.
-void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences,
-                        std::vector<std::string>& alone) {
-  const Json one = other_keys(reference), other = other_keys(candidate);
-  for (const std::string& key : keys_of(one, other)) {
-    const auto value_in = [&](const Json& config) -> std::optional<Json> {
-      const Json value = value_or(config, key, nullptr);
-      return value.is_null() || is_neutral(key, value) ? value_of_absent(key) : std::optional(value);
-    };
-    const auto mine = value_in(one), theirs = value_in(other);
-    if (mine && theirs) differences.demand_equal("model: " + key, *mine, *theirs);
-    if (mine.has_value() != theirs.has_value()) alone.push_back(key);
-  }
+/// Compares every other key of a Llama. A value that changes nothing counts as the absent key does; a key that is not
+/// known has no such value.
+void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences) {
+  visit_keys(other_keys(reference), other_keys(candidate),
+             [&](const std::string& key, const Json& mine, const Json& theirs) {
+               const std::string name = key.starts_with(rope_prefix) ? key.substr(rope_prefix.size()) : key;
+               const auto counted = [&](const Json& value, const Json& config) {
+                 return is_neutral(name, value, config) ? neutral_value(name, config) : value;
+               };
+               differences.demand_equal("model: " + key, counted(mine, reference), counted(theirs, candidate));
+             });
+  // Without a default it decides only how RoPE is scaled.
+  const Json one = value_or(reference, "max_position_embeddings", nullptr),
+             other = value_or(candidate, "max_position_embeddings", nullptr);
+  if (!one.is_null() && !other.is_null()) differences.demand_equal("model: max_position_embeddings", one, other);
 }
 
 /// The numbers of this optimiser's formula.
@@ -128,19 +127,22 @@ std::vector<std::string> other_optimizer_keys(const Json& reference, const Json&
   std::vector<std::string> settled = numbers_of_optimizer(reference), others;
   settled.insert(settled.end(), {"name", "decay", "implementation"});
   settled.insert(settled.end(), optimizer_variants.begin(), optimizer_variants.end());
-  for (const std::string& key : keys_of(reference, candidate)) {
+  visit_keys(reference, candidate, [&](const std::string& key, const Json&, const Json&) {
     if (std::ranges::find(settled, key) == settled.end()) others.push_back(key);
-  }
+  });
   return others;
 }
 
-/// False if one alone has the key, and of several groups: the settings are those of one group, and the ranks of the
-/// other record may hold another.
-bool is_comparable(const std::string& key, const Json& reference, const Json& candidate) {
-  const auto has = [](const Json& optimizer, const std::string& name) {
-    return !value_or(optimizer, name, nullptr).is_null();
-  };
-  return has(reference, key) && has(candidate, key) && !has(reference, "groups") && !has(candidate, "groups");
+/// True if either has several groups: settings are then those of one group, and the ranks of the other record may hold
+/// another.
+bool of_several_groups(const Json& reference, const Json& candidate) {
+  return !value_or(reference, "groups", nullptr).is_null() || !value_or(candidate, "groups", nullptr).is_null();
+}
+
+/// Recorders leave out what is false or 0.
+Json unless_off(const Json& optimizer, const std::string& key) {
+  const Json value = value_or(optimizer, key, 0);
+  return value == Json(false) || value == Json("") ? Json(0) : value;
 }
 
 }  // namespace
@@ -158,21 +160,6 @@ Json value_or(const Json& object, const std::string& key, const Json& fallback) 
   if (!object.is_object()) return fallback;
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? fallback : *found;
-}
-
-std::set<std::string> keys_of(const Json& one, const Json& other) {
-  std::set<std::string> keys;
-  for (const Json* config : {&one, &other}) {
-    for (const auto& [key, value] : config->items()) keys.insert(key);
-  }
-  return keys;
-}
-
-std::vector<std::string> model_keys_of_one(const Json& reference, const Json& candidate) {
-  std::vector<std::string> alone;
-  Differences ignored;
-  compare_other_keys(reference, candidate, ignored, alone);
-  return alone;
 }
 
 void compare_models(const Json& reference, const Json& candidate, Differences& differences) {
@@ -195,23 +182,20 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
   differences.demand_equal("model: hidden_act", value_or(reference, "hidden_act", "silu"),
                            value_or(candidate, "hidden_act", "silu"));
   differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
-  std::vector<std::string> alone;
-  compare_other_keys(reference, candidate, differences, alone);
+  compare_other_keys(reference, candidate, differences);
 }
 
 void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
-  for (const auto& key : keys_of(reference, candidate)) {
-    if (key.starts_with("_") || key == "transformers_version") continue;
-    differences.demand_equal("model: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
-  }
+  visit_keys(reference, candidate, [&](const std::string& key, const Json& mine, const Json& theirs) {
+    if (!key.starts_with("_") && key != "transformers_version") differences.demand_equal("model: " + key, mine, theirs);
+  });
 }
 
 std::vector<std::string> optimizer_keys_not_judged(const Json& reference, const Json& candidate) {
   std::vector<std::string> keys;
-  for (const std::string& key : other_optimizer_keys(reference, candidate)) {
-    const bool same = value_or(reference, key, nullptr) == value_or(candidate, key, nullptr);
-    if (!same && !is_comparable(key, reference, candidate)) keys.push_back("optimizer." + key);
-  }
+  if (!of_several_groups(reference, candidate)) return keys;
+  for (const std::string& key : other_optimizer_keys(reference, candidate))
+    if (unless_off(reference, key) != unless_off(candidate, key)) keys.push_back("optimizer." + key);
   return keys;
 }
 
@@ -223,18 +207,13 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
   for (const auto& key : numbers_of_optimizer(reference)) {
     differences.demand_equal("optimizer: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
   }
-  for (const char* key : optimizer_variants) {
-    if (std::string_view(key) == "groups") continue;  // of ranks that hold different parameters
-    const auto variant = [&](const Json& optimizer) {
-      const Json value = value_or(optimizer, key, 0);
-      return value == Json(false) ? Json(0) : value;
-    };
-    differences.demand_equal(std::string("optimizer: ") + key, variant(reference), variant(candidate));
-  }
-  for (const std::string& key : other_optimizer_keys(reference, candidate)) {
-    if (is_comparable(key, reference, candidate))
-      differences.demand_equal("optimizer: " + key, reference.at(key), candidate.at(key));
-  }
+  const auto demand = [&](const std::string& key) {
+    differences.demand_equal("optimizer: " + key, unless_off(reference, key), unless_off(candidate, key));
+  };
+  for (const char* key : optimizer_variants)
+    if (std::string_view(key) != "groups") demand(key);  // of ranks that hold different parameters
+  if (of_several_groups(reference, candidate)) return;
+  for (const std::string& key : other_optimizer_keys(reference, candidate)) demand(key);
 }
 
 void compare_learning_rate_schedules(const Manifest& one, const Manifest& other, Differences& differences) {

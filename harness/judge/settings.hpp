@@ -2,7 +2,6 @@
 // Comparison of two records' models, optimisers and learning rate schedules, and their differences in words.
 #pragma once
 
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,20 +28,15 @@ class Differences {
 
 /// `fallback` also for null, and for what is no object.
 Json value_or(const Json& object, const std::string& key, const Json& fallback);
-/// Of either.
-std::set<std::string> keys_of(const Json& one, const Json& other);
 
-/// Of two Llamas: what decides the computation, and every other key that both have, or one if its default is known.
+/// Of two Llamas: every key but those that change nothing (support/llama_keys.hpp), also one that only one of them has.
 /// Throws InputError for a config that cannot be used.
 void compare_models(const Json& reference, const Json& candidate, Differences& differences);
-/// Keys that only one of two Llamas has and whose default is unknown.
-std::vector<std::string> model_keys_of_one(const Json& reference, const Json& candidate);
 /// Compares every key of the config of another model, except a library's own notes.
 void compare_configs(const Json& reference, const Json& candidate, Differences& differences);
 
 void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences);
-/// "optimizer.amsbound": keys that no formula uses and that only one has, or that differ where there are several
-/// groups.
+/// "optimizer.amsbound": keys that no formula uses and that differ where there are several groups.
 std::vector<std::string> optimizer_keys_not_judged(const Json& reference, const Json& candidate);
 /// If one lacks it (an external record, schema 1), only the rates of the steps are compared.
 void compare_learning_rate_schedules(const Manifest& one, const Manifest& other, Differences& differences);

@@ -169,6 +169,8 @@ std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
       // Open MPI: a rank that ended with an exit code, and one that left without MPI_Finalize
       {"The first process to do so was:", std::regex(R"(^[^]{0,80}?Process name: \[\[\d+,\d+\],(\d+)\])")},
       {"has exited due to process rank", std::regex(R"(^has exited due to process rank (\d+) )")},
+      // of a rank that MPI ends, as where it cannot start
+      {"*** reported by process [", std::regex(R"(^[^\[]*\[\d+,(\d+)\])")},
   };
   for (const auto& [begin, pattern] : sayings) {
     if (const auto death = death_in(output, begin, pattern)) return death;

@@ -48,8 +48,9 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
 /// lived when the launcher's time limit expired. Empty words if nothing is known.
 Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed_out);
 
-/// Rank and signal from the last error line of Open MPI's mpirun ("process rank 2 with PID ... exited on signal 9", or
-/// the first that ended with a non-zero code) or of torchrun (the first that failed); nullopt if they name none.
+/// Rank and signal from the output of Open MPI's mpirun ("process rank 2 with PID ... exited on signal 9", the first
+/// that ended with a non-zero code, or the one that MPI ended), or of torchrun (the first that failed); nullopt if they
+/// name none.
 struct NamedDeath {
   std::int64_t rank = 0;
   int signal = 0;  ///< 0: it ended with an exit code

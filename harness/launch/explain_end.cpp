@@ -65,6 +65,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   take_named_death(output, end.sights);
   if (end.own_signal) end.sights[0].signal = end.own_signal;
   const auto any_rank = [&](const auto& is) { return std::ranges::any_of(end.sights, is); };
+  const bool named = any_rank(&RankSight::failed_first);
   const bool known = any_rank([](const RankSight& sight) { return sight.signal || sight.stopped; });
   const bool tells = known || any_rank([](const RankSight& sight) { return sight.seen || sight.exit; });
 
@@ -77,7 +78,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   const std::string ended = launcher + " ended with code " + std::to_string(finding.exit_code);
   if (end.launcher_stopped) {
     finding.words = limit + launcher + " was stopped (SIGSTOP)";
-  } else if (end.launcher_signal) {
+  } else if (end.launcher_signal && !named) {
     finding.words = launcher + " was killed by signal " + signal_text(*end.launcher_signal) + ", which ends its ranks";
   } else if (was_interrupted(end, finding, output)) {
     finding.words = ended + " without reporting a failed rank, as when it is signalled to end";

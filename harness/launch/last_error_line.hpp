@@ -9,12 +9,16 @@
 
 namespace plumbline {
 
-/// The last line of `output` that the program itself wrote ("<program>: ...", or a rank's "rank 2 ended the run: ..."),
-/// else the last one that is neither blank nor a line of dashes, because launchers print banners after the ranks'
-/// output; empty if there is none. An empty `program` is unknown. `most_bytes`: later output is ignored. A loader's
-/// line about a LibTorch that is not the program's is put in words.
+/// The last line of `output` that the program itself wrote ("<program>: ...", or a rank's "rank 2 ended the run: ...");
+/// else the last one outside of banners that is neither blank nor a rule; else the first banner that says more than
+/// which rank ended, in one line. Launchers print banners behind the ranks' output, and several for one error: the
+/// first has the cause. Empty if there is none. An empty `program` is unknown. `most_bytes`: later output is ignored. A
+/// loader's line about a LibTorch that is not the program's is put in words.
 std::string last_error_line(const std::filesystem::path& output, const std::string& program,
                             std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
+
+/// The content of a launcher's banner in one line: its first lines, without rules; at most 400 characters.
+std::string banner_text(const std::string& said);
 
 /// True if the program itself wrote this line.
 bool is_own_line(const std::string& line, const std::string& program);

@@ -27,6 +27,7 @@
 #include "harness/launch/process_tree.hpp"
 #include "harness/launch/rank_watch.hpp"
 #include "harness/launch/scratch_folder.hpp"
+#include "harness/launch/single_copy.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -60,6 +61,7 @@ std::vector<std::string> run_environment(const Launch& launch, const std::string
   values["OMP_NUM_THREADS"] = "1";
   values["TMPDIR"] = scratch;
   for (const auto& [key, value] : launcher_environment(scratch, getuid() == 0)) values[key] = value;
+  if (!single_copy_allowed()) values.merge(single_copy_variables());
   for (const auto& [key, value] : launch.environment) values[key] = value;
   std::vector<std::string> environment;
   for (const auto& [key, value] : values) environment.push_back(key + "=" + value);

@@ -5,6 +5,9 @@
 #include <array>
 #include <sstream>
 
+#include "harness/launch/last_error_line.hpp"
+#include "support/plain_text.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -20,7 +23,7 @@ std::optional<std::string> slots_line(const std::string& said) {
     if (!tells) continue;
     std::string next;  // Open MPI wraps the sentence
     if (std::getline(lines, next) && !next.empty()) line += " " + next;
-    return line;
+    return printable(line);
   }
   return std::nullopt;
 }
@@ -30,7 +33,7 @@ std::optional<std::string> alone_line(const std::string& said) {
   const auto sign = said.find("each alone in its MPI world");
   if (sign == std::string::npos) return std::nullopt;
   const auto begin = said.rfind('\n', sign) + 1;  // 0 if there is none
-  const std::string line = said.substr(begin, said.find('\n', sign) - begin);
+  const std::string line = printable(said.substr(begin, said.find('\n', sign) - begin));
   return line.substr(line.find(": ") + 2);
 }
 
@@ -39,7 +42,7 @@ std::optional<std::string> refused_line(const std::string& said) {
   const auto sign = said.find("unsupported PMI version");
   if (sign == std::string::npos) return std::nullopt;
   const auto begin = said.find_first_not_of(" ", said.rfind(":", sign) + 1);
-  return said.substr(begin, said.find('\n', sign) - begin);
+  return printable(said.substr(begin, said.find('\n', sign) - begin));
 }
 
 /// True if the output of launcher or program shows that the program was started.
@@ -49,21 +52,6 @@ bool shows_started_processes(const LauncherSight& sight) {
                             std::string("exited on signal"),     std::string("BAD TERMINATION"),
                             std::string("xited with exit code"), sight.program + ": "};
   return std::ranges::any_of(signs, [&](const std::string& sign) { return sight.said.find(sign) != sight.said.npos; });
-}
-
-/// The content of a launcher's banner: its first lines, without lines of dashes.
-std::string banner_text(const std::string& said) {
-  constexpr std::size_t most_characters = 400;
-  std::istringstream lines(said);
-  std::string text;
-  for (std::string line; std::getline(lines, line) && text.size() < most_characters;) {
-    const auto first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line.find_first_not_of(" \t-*=") == std::string::npos) continue;
-    text += (text.empty() ? "" : " ") + line.substr(first);
-  }
-  if (text.size() <= most_characters) return text;
-  text.resize(most_characters);
-  return text.append(" ...");
 }
 
 std::string count_text(std::int64_t count, const std::string& what) {

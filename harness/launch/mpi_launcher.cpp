@@ -34,6 +34,10 @@ std::string launcher_command(MpiLauncher kind, const std::string& program) {
   return "";
 }
 
+std::map<std::string, std::string> single_copy_variables() {
+  return {{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, {"OMPI_MCA_smsc", "^cma"}};
+}
+
 std::map<std::string, std::string> launcher_environment(const std::string& scratch, bool as_root) {
   std::map<std::string, std::string> values;
   // Open MPI 4 and 5 use different variables for the folders of their session and shared memory.

@@ -24,6 +24,10 @@ std::string launcher_command(MpiLauncher kind, const std::string& program);
 /// harmless.
 std::map<std::string, std::string> launcher_environment(const std::string& scratch, bool as_root);
 
+/// Variables of Open MPI 4 and 5 that keep ranks from reading each other's memory, for machines that do not allow it
+/// (single_copy.hpp).
+std::map<std::string, std::string> single_copy_variables();
+
 /// "install the Debian package openmpi-bin": advice for a missing program.
 std::string how_to_install(const std::string& program);
 

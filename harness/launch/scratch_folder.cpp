@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/scratch_folder.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #include "support/error.hpp"
+#include "support/held_folder.hpp"
 #include "support/machine_memory.hpp"
 #include "support/paths.hpp"
 
@@ -24,29 +22,6 @@ const std::string prefix = "plumbline-run-";
 
 bool exists(const std::string& folder) {
   return access(folder.c_str(), F_OK) == 0;
-}
-
-/// Returns -1 if another process holds it (with `or_fail`), if the folder is gone, or without locks.
-int lock_of(const std::string& folder, int or_fail) {
-  const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock >= 0 && flock(lock, LOCK_EX | or_fail) == 0 && exists(folder)) return lock;
-  if (lock >= 0) close(lock);
-  return -1;
-}
-
-void remove_abandoned(const fs::path& parent) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-    struct stat is {};
-    const std::string folder = entry.path().string();
-    if (entry.path().filename().string().rfind(prefix, 0) != 0 || stat(folder.c_str(), &is) != 0) continue;
-    // A recent folder may be about to be locked.
-    if (is.st_uid != getuid() || std::time(nullptr) - is.st_mtime < 2) continue;
-    const int lock = lock_of(folder, LOCK_NB);
-    if (lock < 0) continue;
-    fs::remove_all(folder, ignored);
-    close(lock);
-  }
 }
 
 }  // namespace
@@ -64,7 +39,7 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
                              const std::function<void(const fs::path&)>& before_lock) {
   std::string why;
   for (const fs::path& parent : parents) {
-    remove_abandoned(parent);
+    remove_abandoned_folders(parent, prefix);
     const auto available = free_bytes(parent);
     if (available && *available < static_cast<std::uintmax_t>(bytes)) {
       why += (why.empty() ? "" : "; ") + parent.string() + " has only " +
@@ -78,7 +53,7 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
         break;
       }
       if (before_lock) before_lock(path_);
-      lock_ = lock_of(path_, 0);
+      lock_ = hold_folder(path_, LOCK_EX);
       // If it is gone, another process mistook it for an abandoned folder, because this one was delayed.
     } while (lock_ < 0 && !exists(path_));
     if (exists(path_)) return;

@@ -104,9 +104,9 @@ class Calibrating {
 
   /// Everything that determines the results, except the number of perturbed runs, which can grow.
   std::string fingerprint() const {
-    return hash_hex(read_file(options_.trainers / reference_program) + run_ + options_.device +
+    return hash_hex(read_file(options_.trainers / reference_program, most_by_program) + run_ + options_.device +
                     (path_exists(config_) ? read_file(config_) : "") +
-                    (options_.accumulation ? read_file(*options_.accumulation) : ""));
+                    (options_.accumulation ? read_file(*options_.accumulation, most_by_program) : ""));
   }
 
   void open_folder() {

@@ -78,8 +78,7 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
     }
     findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));
     const CellVerdict& cell = findings.cells.back();
-    const std::string why = cell.holds ? "" : complaint(cell);
-    print_text(cell.id + (cell.holds ? "  holds" : "  DOES NOT HOLD") + (why.empty() ? "" : "\n  " + why) + "\n", log);
+    print_text(cell.id + "  " + progress_words(cell) + "\n", log);
   }
   const Verdict verdict = sweep_verdict(sweep, findings, folder, services.judge_reference, harness);
   write_verdict(path / "verdict.json", verdict);

@@ -55,6 +55,18 @@ void for_each_field(Cell& cell, const Field& field) {
   field("command", cell.command);
 }
 
+/// Likewise for members that older versions did not store.
+template <class Cell, class Field>
+requires std::same_as<std::remove_const_t<Cell>, CellPlan>
+void for_each_later_field(Cell& cell, const Field& field) {
+  field("replicas", cell.replicas);
+  field("accept_missing", cell.accept_missing);
+}
+
+template <class Reference, class Field>
+requires std::same_as<std::remove_const_t<Reference>, KeptReference>
+void for_each_later_field(Reference&, const Field&) {}
+
 template <class Reference, class Field>
 requires std::same_as<std::remove_const_t<Reference>, KeptReference>
 void for_each_field(Reference& reference, const Field& field) {
@@ -71,7 +83,9 @@ Json list_of(const std::vector<Kept>& all) {
   Json list = Json::array();
   for (const Kept& kept : all) {
     Json& json = list.emplace_back(Json::object());
-    for_each_field(kept, [&](const char* key, const auto& value) { json[key] = value; });
+    const auto store = [&](const char* key, const auto& value) { json[key] = value; };
+    for_each_field(kept, store);
+    for_each_later_field(kept, store);
   }
   return list;
 }
@@ -88,8 +102,11 @@ Value get(const JsonKeys& keys, const char* key) {
 template <class Kept>
 Kept read_fields(const JsonKeys& keys) {
   Kept kept;
-  for_each_field(kept,
-                 [&](const char* key, auto& value) { value = get<std::remove_cvref_t<decltype(value)>>(keys, key); });
+  const auto read = [&](const char* key, auto& value) { value = get<std::remove_cvref_t<decltype(value)>>(keys, key); };
+  for_each_field(kept, read);
+  for_each_later_field(kept, [&](const char* key, auto& value) {
+    if (keys.has_value(key)) read(key, value);
+  });
   return kept;
 }
 
@@ -126,7 +143,7 @@ Json to_json(const KeptSweep& sweep) {
 }
 
 KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
-  const Json json = read_json(sweep_json);
+  const Json json = read_json(sweep_json, most_of_json, JsonTexts::as_written);
   const JsonKeys keys(sweep_json, json);
   if (!keys.has_value("plan")) {
     throw InputError(sweep_json.string() +

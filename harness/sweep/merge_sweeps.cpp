@@ -62,7 +62,7 @@ void refuse_unless_one_sweep(const std::vector<Part>& parts) {
 
 /// Folders with one entry per reference, case or run; existing entries are not replaced.
 void copy_new_entries(const fs::path& from, const fs::path& to) {
-  for (const char* kind : {"references", "cells", "repeats", "dumps", "again", "calibrations", "launches"}) {
+  for (const char* kind : {"references", "cells", "repeats", "replays", "dumps", "again", "calibrations", "launches"}) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(from / kind, none)) {
       make_folder(to / kind);

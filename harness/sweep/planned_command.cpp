@@ -96,6 +96,7 @@ StartedCommand started_command(const PlannedCommand& command, const LaunchPlace&
   Placeholders values = command.values;
   values["record"] = place.record;
   values["port"] = std::to_string(place.port);
+  if (!command.is_candidate) values.emplace(norms_placeholder, "");
   StartedCommand started;
   for (const auto& word : command.words) {
     if (word == launcher_word) {

@@ -44,6 +44,10 @@ struct UserCommands {
 /// The word of a command that is replaced by all words of the sweep's launcher.
 inline constexpr const char* launcher_word = "{launcher}";
 
+/// In a user's reference command: the record whose norms it replays; empty unless replaying() (run_commands.hpp) sets
+/// it.
+inline constexpr const char* norms_placeholder = "norms_from";
+
 struct PlannedCommand {
   std::vector<std::string> words;  ///< with placeholders
   Placeholders environment;        ///< environment variables; values with placeholders

@@ -35,7 +35,7 @@ const std::vector<AskedKey>& asked_keys() {
 
 const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference", "candidate"};
 /// Placeholders that are not values.
-const std::vector<std::string> given_names = {"record", "world", "schedule", "port", "launcher"};
+const std::vector<std::string> given_names = {"record", "world", "schedule", "port", "launcher", norms_placeholder};
 
 bool is_asked_key(const std::string& name) {
   return std::ranges::any_of(asked_keys(), [&](const AskedKey& each) { return each.key == name; });
@@ -216,6 +216,10 @@ class CommandReader {
         if (is_one_of(launcher_word, command.words)) commands_.use_launcher = true;
         if (!names_in(command.words).contains("record"))
           throw InputError("holds no {record}, so all runs would write to the same folder");
+        if (of_candidate && uses_placeholder(command, norms_placeholder))
+          throw InputError(
+              "holds {norms_from}, which only the reference's command can have: the reference replays the norms of the "
+              "candidate's record. Remove it here, and from [environment], which both commands share");
         started_command(command, {"", 0, {"launcher"}});
       } catch (const InputError& error) {
         throw InputError(

@@ -68,6 +68,7 @@ void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, con
     }
     remove_record(folder.cell(cell.plan.id));
     remove_record(folder.repeat(cell.plan.id));
+    remove_record(folder.replay(cell.plan.id));
   }
   for (std::size_t i = 0; i < plan.references.size(); ++i) {
     const fs::path record = folder.reference(plan.references[i].id);

@@ -147,6 +147,11 @@ PlannedCell at_level(PlannedCell cell, const std::string& level) {
   return cell;
 }
 
+PlannedReference replaying(PlannedReference reference, const fs::path& record) {
+  reference.command->values[norms_placeholder] = fs::absolute(record).lexically_normal().string();
+  return reference;
+}
+
 PlannedCommand question_of(PlannedCommand command) {
   std::erase(command.words, launcher_word);
   std::erase(command.words, without_split_backward);

@@ -56,6 +56,9 @@ class RunCommands {
 PlannedReference at_level(PlannedReference reference, const std::string& level);
 PlannedCell at_level(PlannedCell cell, const std::string& level);
 
+/// The run of a user's reference that clips by the norms of this record, given to it as {norms_from}.
+PlannedReference replaying(PlannedReference reference, const std::filesystem::path& record);
+
 /// The question whether the trainer of this command can start it here: with `--check --json`, on no rank. Only for
 /// Plumbline's trainers.
 PlannedCommand question_of(PlannedCommand command);

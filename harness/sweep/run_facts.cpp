@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
+#include "support/file_memo.hpp"
 #include "support/hash.hpp"
 #include "support/numbers.hpp"
 #include "support/paths.hpp"
@@ -313,12 +313,6 @@ Request request_of(const PlannedCommand& command) {
   return request;
 }
 
-struct Known {
-  fs::file_time_type written;
-  std::uintmax_t bytes = 0;
-  std::shared_ptr<const ModelConfig> config;
-};
-
 }  // namespace
 
 RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
@@ -379,19 +373,12 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell) {
 }
 
 std::shared_ptr<const ModelConfig> model_config(const fs::path& path) {
-  static std::mutex mutex;
-  static std::map<fs::path, Known> known;
-  std::error_code missing;
-  Known now{fs::last_write_time(path, missing), fs::file_size(path, missing), nullptr};
-  const std::lock_guard lock(mutex);
-  const fs::path key = fs::absolute(path).lexically_normal();
-  Known& kept = known[key];
-  if (kept.config && kept.written == now.written && kept.bytes == now.bytes) return kept.config;
-  Json json = read_json(path);
-  std::string digest = model_digest(json);
-  now.config = std::make_shared<const ModelConfig>(ModelConfig{std::move(json), std::move(digest)});
-  kept = now;
-  return kept.config;
+  static FileMemo<ModelConfig> known;
+  return known.of(path, "", [&] {
+    Json json = read_json(path, most_by_hand);
+    std::string digest = model_digest(json);
+    return ModelConfig{std::move(json), std::move(digest)};
+  });
 }
 
 }  // namespace plumbline

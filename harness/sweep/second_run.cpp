@@ -62,8 +62,12 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
 
 SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& reference, bool dump, CellVerdict& verdict) {
   const PlannedReference& trained_alone = plan_.references[cell.reference];
+  const bool replayed = reference_of_case(cell.plan, folder_) != folder_.reference(trained_alone.id);
   const fs::path one =
-      dump ? dumped_reference(trained_alone, verdict.first_divergence->step) : folder_.reference(trained_alone.id);
+      !dump      ? reference_of_case(cell.plan, folder_)
+      : replayed ? dumped_reference(replaying(trained_alone, folder_.cell(verdict.id)), "replay-" + verdict.id,
+                                    verdict.first_divergence->step)
+                 : dumped_reference(trained_alone, "reference-" + trained_alone.id, verdict.first_divergence->step);
   const fs::path other = dump ? folder_.dump(verdict.id) : folder_.again(verdict.id);
   PlannedCell repeated = dump ? at_level(cell, "dump") : cell;
   CellPlan& plan = repeated.plan;
@@ -87,8 +91,7 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   return {SecondRun::Outcome::fails_again, words};
 }
 
-fs::path SecondRuns::dumped_reference(const PlannedReference& reference, std::int64_t step) {
-  const std::string id = "reference-" + reference.id;
+fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const std::string& id, std::int64_t step) {
   const fs::path record = folder_.dump(id);
   if (fs::exists(record)) return record;
   const auto ended = trainers_.run(at_level(reference, "dump"), "dump-" + id, record, step);

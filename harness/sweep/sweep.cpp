@@ -61,6 +61,12 @@ class Sweep {
     } catch (const Error& error) {
       if (stopped_by_.empty()) stopped_by_ = error.what();
       settle_what_ended();  // before the folder may go
+      if (!folder_.is_there()) {
+        throw SystemError(
+            folder_.path().string() +
+            ": the sweep's folder was removed while it ran, and what had finished with it; start the sweep "
+            "again");
+      }
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // There are no results, and the corrected file would be another sweep: release the folder.
         folder_.discard();
@@ -85,8 +91,9 @@ class Sweep {
 
  private:
   std::string and_how_to_continue(const std::string& why) const {
-    return fmt::format("{}. {} of {} cases are finished and kept; continue with:\n{}", why, cells_.size(),
-                       plan_.cells.size(),
+    const auto kept =
+        std::ranges::count_if(plan_.cells, [&](const PlannedCell& cell) { return folder_.keeps_cell(cell.plan.id); });
+    return fmt::format("{}. {} of {} cases are finished and kept; continue with:\n{}", why, kept, plan_.cells.size(),
                        wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
   }
 
@@ -172,14 +179,13 @@ class Sweep {
                                      folder_.launch(id) / "run.toml", reference.run));
     }
     const auto why = why_unusable(index);
-    const bool ended_well = finding.exit_code == 0 && !finding.timed_out;
-    say(id, why ? "FAILED" : "done", finding.seconds, !why ? "" : ended_well ? *why : finding.words);
+    say(id, why ? "FAILED" : "done", finding.seconds, !why ? "" : finding.ended_well() ? *why : finding.words);
   }
 
   /// The reason why no case can be compared with a finished reference.
   std::optional<std::string> why_unusable(std::size_t index) {
     const LaunchFinding& finding = *references_[index];
-    if (finding.exit_code != 0 || finding.timed_out) return "its reference did not finish: " + finding.words;
+    if (!finding.ended_well()) return "its reference did not finish: " + finding.words;
     if (!not_finite_[index])
       not_finite_[index] = why_not_finite(folder_.reference(plan_.references[index].id)).value_or("");
     return not_finite_[index]->empty() ? std::nullopt : not_finite_[index];
@@ -291,7 +297,55 @@ class Sweep {
     }
     run_parallel_jobs(runs, options_.jobs, [this] { at_glance(); });
     settle_all();
+    replay_norms();
     run_failures_again();
+  }
+
+  /// True if the verdict ends where clip coefficients differ by a rounding, and the reference can replay the case's
+  /// norms and has not yet.
+  bool needs_replay(const CellVerdict& verdict) const {
+    if (!verdict.norm_diverged_at || !(verdict.holds || verdict.incomplete())) return false;
+    const auto& command = plan_.references[planned(verdict.id).reference].command;
+    if (!command || !uses_placeholder(*command, norms_placeholder)) return false;
+    const bool recorded = folder_.finished_launch(verdict.id) && !record_was_removed(folder_.cell(verdict.id));
+    return recorded && !folder_.finished_replay(verdict.id);
+  }
+
+  /// Runs the reference once more for each case that needs it, and judges the case by that record.
+  void replay_norms() {
+    std::vector<SlottedRun> runs;
+    for (CellVerdict& verdict : cells_) {
+      if (!needs_replay(verdict)) continue;
+      const std::string id = "replay-" + verdict.id;
+      runs.push_back({1, [this, id] { check_stop(id); },
+                      [this, id, &verdict](const std::vector<std::int64_t>& slots) {
+                        const PlannedReference& reference = plan_.references[planned(verdict.id).reference];
+                        trainers_of(slots).run(replaying(reference, folder_.cell(verdict.id)), id,
+                                               folder_.replay(verdict.id));
+                      },
+                      [this, &verdict] {
+                        verdict = judge_case(with_findings(planned(verdict.id)), folder_, services_);
+                        folder_.keep_cell(verdict);
+                        progress_.line(fmt::format("{}, its norms replayed by the reference: {}", verdict.id,
+                                                   progress_words(verdict)));
+                      }});
+    }
+    run_parallel_jobs(runs, options_.jobs, [this] { at_glance(); });
+  }
+
+  const PlannedCell& planned(const std::string& id) const {
+    return *std::ranges::find(
+        plan_.cells, id, [](const PlannedCell& each) -> const auto& { return each.plan.id; });
+  }
+
+  /// The plan of a case whose runs have ended.
+  CellPlan with_findings(const PlannedCell& cell) const {
+    CellPlan plan = cell.plan;
+    plan.launch = folder_.finished_launch(plan.id);
+    plan.reference_launch = *references_[cell.reference];
+    plan.reference_request = plan_.references[cell.reference].request;
+    if (plan.repeat) plan.repeat_launch = folder_.finished_launch("repeat-" + plan.id);
+    return plan;
   }
 
   /// For our own trainers, whose exit code distinguishes failures of the machine.
@@ -302,11 +356,10 @@ class Sweep {
 
   void run_failures_again() {
     for (auto& verdict : cells_) {
-      if (verdict.holds || verdict.second_run) continue;
-      const auto cell =
-          std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
+      if (verdict.holds || verdict.incomplete() || verdict.second_run) continue;
+      const PlannedCell& cell = planned(verdict.id);
       check_stop(verdict.id + " was run again");
-      second_runs_.run(*cell, *references_[cell->reference], verdict);
+      second_runs_.run(cell, *references_[cell.reference], verdict);
       folder_.keep_cell(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
       const std::string like = looks_like(verdict);
@@ -330,7 +383,9 @@ class Sweep {
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto before = folder_.finished_launch(id);
       const bool whole = !anew && !dumps_were_removed(record) && !record_was_removed(record);
-      return before && whole ? *before : trainers.run(cell, id, record);
+      if (before && whole) return *before;
+      if (id == plan.id) folder_.forget_replay(id);
+      return trainers.run(cell, id, record);
     };
     plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = *references_[cell.reference];
@@ -355,7 +410,12 @@ class Sweep {
     const CellVerdict cell = judging_.get();
     folder_.keep_cell(cell);
     cells_.push_back(cell);
-    say(cell.id, cell.holds ? "holds" : "DOES NOT HOLD", cell.seconds, cell.holds ? "" : complaint(cell));
+    say(cell.id,
+        needs_replay(cell)
+            ? fmt::format("compared up to the norm of step {}; the reference will run again with its norms",
+                          *cell.norm_diverged_at)
+            : progress_words(cell),
+        cell.seconds, "");
     judge_next();
   }
 

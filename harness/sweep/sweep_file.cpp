@@ -191,6 +191,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
 /// Rules for commands and run files alike.
 void read_for_all(const TomlTable& table, SweepFile& sweep) {
   sweep.checks = known_texts(table, "checks", check_names());
+  sweep.accept_missing = known_texts(table, "accept_missing", claims_of_every_case());
   sweep.repeat = texts_of(table, "repeat");
   need_distinct(table, "repeat", sweep.repeat);
   sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
@@ -219,8 +220,8 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not reported as a missing one.
-  for (const char* key :
-       {"name", "world_sizes", "schedules", "checks", "repeat", "launcher", "device", "time_limit_s", "cell"})
+  for (const char* key : {"name", "world_sizes", "schedules", "checks", "accept_missing", "repeat", "launcher",
+                          "device", "time_limit_s", "cell"})
     table.has(key);
   for (const auto* keys : {&command_keys(), &run_file_keys()}) {
     for (const auto& key : *keys) table.has(key);

@@ -56,10 +56,11 @@ struct SweepFile {
   std::vector<std::int64_t> replicas;     ///< copies of the pipeline; empty: those of the run files
   std::vector<std::string> schedules;     ///< names or paths of CSV files; empty: those of the run files
   std::vector<std::string> in_turn;  ///< schedules besides the matrix: each once per world size, with alternating runs
-  std::vector<std::string> optimizers;     ///< empty: those of the run files
-  std::vector<std::string> granularities;  ///< of the matrix and in_turn; empty: those of the run files
-  std::vector<std::string> checks;         ///< empty: all
-  std::vector<std::string> repeat;         ///< ids of cells to run twice (R0)
+  std::vector<std::string> optimizers;      ///< empty: those of the run files
+  std::vector<std::string> granularities;   ///< of the matrix and in_turn; empty: those of the run files
+  std::vector<std::string> checks;          ///< empty: all
+  std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
+  std::vector<std::string> repeat;          ///< ids of cells to run twice (R0)
   bool clipping = false;  ///< in all cases of the matrix the clip limit must act in some steps and not in others
   bool bench = false;     ///< the data were chosen to detect every fault: missing coverage fails the sweep
   /// Adds one case of each model and optimiser at level dump, with its reference, so that `audit` covers values.

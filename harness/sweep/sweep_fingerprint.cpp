@@ -210,6 +210,7 @@ SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, c
                                 const std::string& judge, SweepInputs& inputs) {
   SweepFingerprint fingerprint;
   fingerprint.judge = judge;
+  if (!sweep.accept_missing.empty()) fingerprint.judge += ", accepts " + join(sweep.accept_missing, ",");
   if (!sweep.commands) {
     fingerprint.shared = {{"the trainers", trainers_hash(trainers, inputs)},
                           {"the trainers' libraries", libraries_hash(trainers, inputs)}};
@@ -266,12 +267,12 @@ std::optional<std::string> changed_since(const SweepFingerprint& kept, const Swe
 }
 
 std::string file_hash(const fs::path& path) {
-  constexpr std::uintmax_t largest_read = 64 << 20;
+  constexpr std::size_t largest_read = 64 << 20;
   std::error_code error;
   if (fs::is_directory(path, error)) return hash_of_folder(path);
   const auto size = fs::file_size(path, error);
   if (error) return "missing";
-  if (size <= largest_read) return hash_hex(read_file(path));
+  if (size <= largest_read) return hash_hex(read_file(path, largest_read));
   const auto changed = fs::last_write_time(path, error);
   // libc++ represents file times in 128 bits, which std::to_string does not support.
   const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(changed.time_since_epoch());

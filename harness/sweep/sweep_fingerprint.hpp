@@ -45,7 +45,8 @@ struct SweepFingerprint {
   std::map<std::string, std::string> shared;
   /// For each reference ("reference-<id>") and case (its id): run file, model, weights, data, schedule, checks.
   std::map<std::string, std::string> runs;
-  std::string judge;  ///< of the judging program: another one judges the same records again
+  /// Of the judging program, and what it accepts as missing: another one judges the same records again.
+  std::string judge;
 };
 
 /// Starts only ldd. `trainers`: their folder, including modules (*.so). Libraries and weights files above 64 MiB are

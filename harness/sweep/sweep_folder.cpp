@@ -120,9 +120,17 @@ void SweepFolder::forget_verdicts(bool all) {
   }
 }
 
+bool SweepFolder::is_there() const {
+  return path_exists(path_ / "sweep.json");
+}
+
+bool SweepFolder::keeps_cell(const std::string& id) const {
+  return path_exists(cell(id) / "cell.json");
+}
+
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {
   const fs::path file = cell(id) / "cell.json";
-  if (!path_exists(file)) return std::nullopt;
+  if (!keeps_cell(id)) return std::nullopt;
   const Verdict kept = read_kept_verdict(file);
   if (kept.cells.size() != 1 || kept.cells.front().id != id)
     throw InputError(file.string() + ": does not hold the verdict on " + id);
@@ -145,6 +153,17 @@ std::optional<LaunchFinding> SweepFolder::finished_launch(const std::string& id)
   if (!path_exists(file)) return std::nullopt;
   const LaunchFinding finding = read_launch_finding(file);
   return finding.interrupted ? std::nullopt : std::optional(finding);
+}
+
+std::optional<LaunchFinding> SweepFolder::finished_replay(const std::string& id) const {
+  const auto finding = finished_launch("replay-" + id);
+  const bool lost = finding && finding->ended_well() && !path_exists(replay(id));
+  return lost ? std::nullopt : finding;
+}
+
+void SweepFolder::forget_replay(const std::string& id) const {
+  remove_folder(launch("replay-" + id));
+  remove_folder(replay(id));
 }
 
 void release_folder(const fs::path& folder, bool was_there) {
@@ -191,7 +210,7 @@ void write_kept_verdict(const std::filesystem::path& path, const Verdict& verdic
 }
 
 Verdict read_kept_verdict(const std::filesystem::path& path) {
-  Json kept = read_json(path);
+  Json kept = read_json(path, most_of_json, JsonTexts::as_written);
   const Json digest = kept.is_object() ? kept.value(digest_key, Json()) : Json();
   if (digest.is_string()) kept.erase(digest_key);
   if (digest != Json(hash_hex(kept.dump()))) throw InputError(path.string() + ": is not as this program wrote it");

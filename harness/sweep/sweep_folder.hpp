@@ -22,6 +22,7 @@ void release_folder(const std::filesystem::path& folder, bool was_there);
 ///   references/<id>/           run records
 ///   cells/<id>/                run records, and cell.json: the case's verdict, written last
 ///   repeats/<id>/              records of second runs (R0)
+///   replays/<id>/              records of the reference that replay the norms of a case ({norms_from})
 ///   dumps/<id>/, again/<id>/   records of a failing case's second run: at level dump, or as before
 ///   calibrations/<id>/         of the mode calibrated; references/<id> then points to the record in it
 ///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt and finding.json of each run;
@@ -46,10 +47,16 @@ class SweepFolder {
   std::filesystem::path reference(const std::string& id) const { return path_ / "references" / id; }
   std::filesystem::path cell(const std::string& id) const { return path_ / "cells" / id; }
   std::filesystem::path repeat(const std::string& id) const { return path_ / "repeats" / id; }
+  std::filesystem::path replay(const std::string& id) const { return path_ / "replays" / id; }
   std::filesystem::path dump(const std::string& id) const { return path_ / "dumps" / id; }
   std::filesystem::path again(const std::string& id) const { return path_ / "again" / id; }
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
+
+  /// False if the sweep was removed from the disk.
+  bool is_there() const;
+  /// Whether the case's verdict is on the disk.
+  bool keeps_cell(const std::string& id) const;
 
   /// Undoes the constructor, except that the folder stays locked.
   void discard() const { release_folder(path_, was_there_); }
@@ -59,6 +66,10 @@ class SweepFolder {
   /// modified or belongs to another case.
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
+  /// The reference's run that replayed the norms of this case; nullopt if it was not made or its record was removed.
+  std::optional<LaunchFinding> finished_replay(const std::string& id) const;
+  /// Removes that run, because the candidate runs again.
+  void forget_replay(const std::string& id) const;
   /// Writes sweep.json, which marks the folder as a sweep.
   static void write_sweep(const std::filesystem::path& path, const std::string& name,
                           const SweepFingerprint& fingerprint, const std::string& started, const Json& plan);

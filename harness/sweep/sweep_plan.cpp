@@ -247,6 +247,7 @@ class Planner {
     plan.replicas = facts.replicas;
     plan.balance = facts.partition.balance;
     plan.checks = sweep_.checks;
+    plan.accept_missing = sweep_.accept_missing;
     plan.lengths = std::move(lengths_asked_for);
     // with other data or fewer steps, clipping acts in other steps than those that the run's limit was chosen for
     const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
@@ -279,6 +280,7 @@ class Planner {
     plan.variant = join(variant, ", ");
     plan.world = wanted.world_size;
     plan.checks = sweep_.checks;
+    plan.accept_missing = sweep_.accept_missing;
     plan_.cells.push_back(std::move(cell));
   }
 

@@ -76,7 +76,7 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
   verdict.run = kept.run;
   verdict.model = kept.model;
   verdict.optimizer = kept.optimizer;
-  verdict.finished = finding && finding->exit_code == 0 && !finding->timed_out;
+  verdict.finished = finding && finding->ended_well();
   verdict.reason = verdict.finished ? "" : finding ? finding->words : "it was not run";
   if (finding) verdict.seconds = finding->seconds;
   if (!verdict.finished) return verdict;
@@ -127,9 +127,16 @@ Json machine_of(const fs::path& record) {
   return part_of(manifest_of(record), {"device", "machine", "versions", "environment"});
 }
 
-CellVerdict judge_case(const CellPlan& plan, const SweepFolder& folder, const SweepServices& services) {
+fs::path reference_of_case(const CellPlan& plan, const SweepFolder& folder) {
+  const auto replay = folder.finished_replay(plan.id);
+  return replay && replay->ended_well() ? folder.replay(plan.id) : folder.reference(plan.reference);
+}
+
+CellVerdict judge_case(CellPlan plan, const SweepFolder& folder, const SweepServices& services) {
   const auto repeated = plan.repeat_launch ? std::optional(folder.repeat(plan.id)) : std::nullopt;
-  CellVerdict verdict = services.judge(plan, folder.reference(plan.reference), folder.cell(plan.id), repeated);
+  plan.replay_launch = folder.finished_replay(plan.id);
+  if (plan.replay_launch && plan.replay_launch->ended_well()) plan.reference_launch = plan.replay_launch;
+  CellVerdict verdict = services.judge(plan, reference_of_case(plan, folder), folder.cell(plan.id), repeated);
   verdict.seconds = plan.launch->seconds;
   return verdict;
 }
@@ -182,8 +189,8 @@ std::optional<std::string> why_not_finite(const std::filesystem::path& record) t
   const auto replica = record_of_replica(record, {});
   std::optional<Place> first;
   for (std::int64_t rank = 0; folder_exists(replica / rank_folder(rank)); ++rank) {
-    const auto place = first_place(
-        read_csv(replica / rank_folder(rank) / "steps.csv", {"step", "loss", "gradient_norm", "learning_rate"}));
+    const auto place = first_place(read_csv(replica / rank_folder(rank) / "steps.csv",
+                                            {"step", "loss", "gradient_norm", "learning_rate"}, most_by_program));
     if (place && (!first || place->step < first->step)) first = place;
   }
   if (!first) return std::nullopt;

@@ -53,7 +53,10 @@ struct SweepServices {
   ReferenceJudge judge_reference = nullptr;  ///< empty: references are not judged
 };
 
+/// The record that a case is compared with: its reference's, or the one that replays the case's norms.
+std::filesystem::path reference_of_case(const CellPlan& plan, const SweepFolder& folder);
+
 /// Judges the runs of a case that have ended, whose findings the plan has.
-CellVerdict judge_case(const CellPlan& plan, const SweepFolder& folder, const SweepServices& services);
+CellVerdict judge_case(CellPlan plan, const SweepFolder& folder, const SweepServices& services);
 
 }  // namespace plumbline

@@ -71,8 +71,10 @@ MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, Transport
       staged_(staged),
       nccl_(std::move(nccl)),
       settings_(settings),
+      starting_limit_{settings.start_timeout, " for start-up", "pipeline.start_timeout_ms"},
+      limit_(settings.starting ? starting_limit_ : step_limit()),
       starting_wait_([this](const std::string& what, const std::function<bool()>& ended) {
-        wait_until([&] { return what; }, ended, true);
+        wait_until([&] { return what; }, ended, starting_limit_);
       }),
       starting_(*endpoint_, starting_wait_),
       control_(*endpoint_, [this](const std::string& what, const std::function<bool()>& ended) {
@@ -221,13 +223,13 @@ void MessageTransport::progress() {
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended) {
-  wait_until(what, ended, settings_.starting);
+  wait_until(what, ended, limit_);
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
-                                  bool starting) {
+                                  const Limit& limit) {
   using Clock = std::chrono::steady_clock;
-  const auto timeout = starting ? settings_.start_timeout : settings_.timeout;
+  const auto timeout = limit.time;
   Clock::duration waited{0}, announced_at{0};
   int announced = -1;
   for (auto last_poll = Clock::now();;) {
@@ -248,18 +250,17 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
       }
       notes_->poll();
     }
-    if (waited >= timeout) throw_deadline_error(what(), timeout, starting);
+    if (waited >= timeout) throw_deadline_error(what(), limit);
     const Clock::duration patience = nccl_ ? std::chrono::microseconds(100) : polling_interval;
     endpoint_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
   }
 }
 
-void MessageTransport::throw_deadline_error(const std::string& what, std::chrono::milliseconds timeout, bool starting) {
-  std::string text = waiting_text(rank(), what, timeout) + ": this exceeds the time limit" +
-                     (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
-                     (starting ? "start_timeout_ms" : "timeout_ms");
+void MessageTransport::throw_deadline_error(const std::string& what, const Limit& limit) {
+  std::string text = waiting_text(rank(), what, limit.time) + ": this exceeds the time limit" + limit.what +
+                     "; if the other rank is only slow, raise " + limit.key;
   std::vector<std::int64_t> waited_for;
-  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, timeout * 4 / renew_part, waited_for);
+  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, limit.time * 4 / renew_part, waited_for);
   DeadlineError error(text);
   error.waited_for = std::move(waited_for);
   throw error;

@@ -32,8 +32,8 @@ class MessageTransport final : public Transport {
 
   void connect(const std::vector<RankPair>& pairs) override;
 
-  void start_steps() override { settings_.starting = false; }
-  void leave_steps() override { settings_.starting = true; }
+  void start_steps() override { limit_ = step_limit(); }
+  void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }
   void set_wait_callback(WaitCallback callback) override;
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
   using Transport::receive;
@@ -55,6 +55,13 @@ class MessageTransport final : public Transport {
   void finish() override;
 
  private:
+  /// Of a wait: `what` is named in the error, and the key that raises it.
+  struct Limit {
+    std::chrono::milliseconds time;
+    const char* what;
+    const char* key;
+  };
+  Limit step_limit() const { return {settings_.timeout, "", "pipeline.timeout_ms"}; }
   struct OpenMessage;
   using Opened = std::shared_ptr<OpenMessage>;
 
@@ -72,8 +79,8 @@ class MessageTransport final : public Transport {
   static bool is_handed_on(const OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
-  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, bool starting);
-  [[noreturn]] void throw_deadline_error(const std::string& what, std::chrono::milliseconds timeout, bool starting);
+  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, const Limit& limit);
+  [[noreturn]] void throw_deadline_error(const std::string& what, const Limit& limit);
   /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
   auto guarded(const Body& body);
@@ -82,6 +89,8 @@ class MessageTransport final : public Transport {
   std::optional<at::Device> staged_;
   std::unique_ptr<NcclPayloads> nccl_;
   TransportSettings settings_;
+  Limit starting_limit_;
+  Limit limit_;  ///< of waits now
   Control::Wait starting_wait_;
   Control starting_;  ///< for `connect`; separate, so that the run's control calls are numbered from 0
   Control control_;

@@ -31,8 +31,7 @@ class Transport {
 
   /// Ends start-up on this rank: waits now have the time limit of a step. Sends no message.
   virtual void start_steps() = 0;
-  /// Restores the start-up time limit until start_steps, for work outside a step (writing a checkpoint). Sends no
-  /// message.
+  /// Until start_steps waits have the time limit of a checkpoint. Sends no message.
   virtual void leave_steps() = 0;
 
   /// `callback` is called with the rank that a control call or wait_for_sends() waits for, and with -1 when that wait

@@ -12,7 +12,8 @@ struct TransportSettings {
   /// models of different sizes, and libraries take time to initialise.
   std::chrono::milliseconds start_timeout{60000};
   bool starting = false;
-  bool several_hosts = false;  ///< then ranks announce long waits to each other (WaitNotes)
+  std::chrono::milliseconds save_timeout{60000};  ///< between Transport::leave_steps and start_steps
+  bool several_hosts = false;                     ///< then ranks announce long waits to each other (WaitNotes)
 };
 
 }  // namespace plumbline

@@ -186,5 +186,15 @@ def _manifest(
 
 
 def _tied(given: list[list[str]], ranks: list[RankSummary]) -> list[list[str]]:
-    """The groups that the trainer gave, and others that ranks found."""
-    return given + [group for one in ranks for group in one.tied if not any(set(group) <= set(names) for names in given)]
+    """The groups that the trainer gave, and others that ranks found, each name in one group.
+
+    >>> rank = RankSummary((1, 1, 1, "full"), [], [], [["a", "b"], ["c", "d"]], None)
+    >>> _tied([["b", "e"]], [rank, rank])
+    [['b', 'e', 'a'], ['c', 'd']]
+    """
+    groups: list[list[str]] = []
+    for found in given + [group for one in ranks for group in one.tied]:
+        group = next((known for known in groups if set(known) & set(found)), [])
+        groups += [] if group else [group]
+        group += [name for name in found if name not in group]
+    return groups

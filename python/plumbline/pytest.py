@@ -18,7 +18,7 @@ from .verdicts import Comparison, compare, program_path
 
 @pytest.fixture
 def plumbline_parity() -> Callable[..., Comparison]:
-    """Compares two records and fails with the first divergence; skips the test if the judge is not installed."""
+    """Compares two records and fails with the first divergence, or with what was not compared; skips the test if the judge is not installed."""
     try:
         program = program_path()
     except FileNotFoundError as missing:

@@ -31,34 +31,42 @@ class Comparison:
     def __bool__(self) -> bool:
         return self.holds
 
+    @property
+    def outcome(self) -> str:
+        """holds, incomplete (nothing differs, but not all that must be was compared) or differs."""
+        return "holds" if self.holds else "incomplete" if self._cell().get("incomplete") else "differs"
+
     def __str__(self) -> str:
         shown = [check for check in self.checks.values() if check.outcome not in ("holds", "not_applicable")]
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
-        head = "HOLDS" if self.holds else "INCOMPLETE" if self.incomplete else "DOES NOT HOLD"
-        return "\n".join([head + self._not_recorded(), *self._not_compared(), *lines, *self._why_not_recorded()])
+        return "\n".join([self._headline(), *lines, *self._why_not_recorded()])
 
-    @property
-    def incomplete(self) -> bool:
-        """Whether nothing differs, and the case does not hold because something that must be there was not compared."""
-        return bool(self._cell().get("incomplete"))
+    def _headline(self) -> str:
+        if self.outcome == "incomplete":
+            claims = list(dict.fromkeys(one["claim"] for one in self._cell().get("missing", [])))
+            return f"INCOMPLETE: nothing differs, but {self._missing(accepted=False)}; or accept it with accept_missing={claims}"
+        if not self.holds:
+            return "DOES NOT HOLD" + self._not_recorded()
+        accepted = self._missing(accepted=True)
+        return "HOLDS" + (f", accepted although {accepted}" if accepted else "") + self._not_recorded()
+
+    def _missing(self, accepted: bool) -> str:
+        """What was not compared, a part for each reason."""
+        by_reason: dict[str, list[dict[str, Any]]] = {}
+        for one in self._cell().get("missing", []):
+            if one["accepted"] == accepted:
+                by_reason.setdefault(one["why"], []).append(one)
+        parts = []
+        for why, missing in by_reason.items():
+            claims, steps = list(dict.fromkeys(one["claim"] for one in missing)), [one["from_step"] for one in missing]
+            since = "" if None in steps else f" from step {min(steps)} on"
+            parts.append(f"{', '.join(claims)} {'was' if claims == ['loss'] else 'were'} not compared{since}: {why}")
+        return "; ".join(parts)
 
     def _cell(self) -> dict[str, Any]:
         return (self.verdict.get("cells") or [{}])[0]
-
-    def _not_compared(self) -> list[str]:
-        """What of the claims that no case holds without was not compared, a line for each reason."""
-        by_reason: dict[tuple[str, bool], list[dict[str, Any]]] = {}
-        for one in self._cell().get("missing", []):
-            by_reason.setdefault((one["why"], one["accepted"]), []).append(one)
-        lines = []
-        for (why, accepted), missing in by_reason.items():
-            steps = [one.get("from_step") for one in missing]
-            since = "" if None in steps else f" from step {min(steps)} on"
-            claims = ", ".join(dict.fromkeys(one["claim"] for one in missing))
-            lines.append(f"not compared{' (accepted)' if accepted else ''}{since}: {claims}: {why}")
-        return lines
 
     def _unseen(self) -> list[dict[str, str]]:
         """What the recorders could not see, in the judge's words."""
@@ -94,15 +102,16 @@ def compare(
     accept_missing: Sequence[str] = (),
     program: str | None = None,
 ) -> Comparison:
-    """Judges two records; of several pipelines each replica, or only `replica`. `accept_missing`: claims of which a part need not be compared
-    ("gradients"). Raises ValueError with the judge's message for bad input, FileNotFoundError if the judge is not installed."""
+    """Judges two records; of several pipelines each replica, or only `replica`. `accept_missing`: claims (data, loss, gradients, parameters,
+    buffers) that need not be compared in full for the comparison to hold. Raises ValueError with the judge's message for bad input,
+    FileNotFoundError if the judge is not installed."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]
     if replica is not None:
         words += ["--replica", str(replica)]
     if accept_missing:
-        words += ["--accept-missing", ",".join(accept_missing)]
+        words += ["--accept-missing", ",".join([accept_missing] if isinstance(accept_missing, str) else accept_missing)]
     if page is not None:
         words += ["--page", str(page)]
     ended = subprocess.run(words, capture_output=True, text=True)

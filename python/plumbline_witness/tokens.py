@@ -33,12 +33,34 @@ def id_files(source):
     return sorted(files, key=lambda file: os.fsencode(file))
 
 
+def index_of(file):
+    """Megatron's index of a file of ids, or None."""
+    index = file.with_suffix(".idx")
+    return index if file.suffix == ".bin" and index.exists() else None
+
+
+def head_of(file):
+    with open(file, "rb") as opened:
+        return opened.read(6)
+
+
+def numpy_ids(file):
+    """The ids of a .npy, memory-mapped."""
+    try:
+        ids = numpy.load(file, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        refuse(file, f"is a numpy array that cannot be read: {error}")
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.dtype.byteorder == ">" or not len(ids):
+        refuse(file, f"is a numpy array of {ids.dtype.str} and shape {ids.shape}, not little-endian integers in one dimension")
+    return ids
+
+
 def ids_of(file, token_type):
     """A file's ids, memory-mapped."""
     size = file.stat().st_size
-    index = file.with_suffix(".idx")
+    index = index_of(file)
     offset, kind = 0, {"uint16": "<u2", "uint32": "<u4"}[token_type or "uint16"]
-    if file.suffix == ".bin" and index.exists():
+    if index:
         with open(index, "rb") as opened:
             head = opened.read(34)
         if head[:9] != b"MMIDIDX\0\0" or len(head) < 34 or struct.unpack_from("<Q", head, 9)[0] != 1:
@@ -46,6 +68,8 @@ def ids_of(file, token_type):
         if head[17] not in MEGATRON_TYPES:
             refuse(index, f"dtype {head[17]} is not an integer type")
         kind = MEGATRON_TYPES[head[17]]
+    elif head_of(file) == b"\x93NUMPY":
+        return numpy_ids(file)
     elif size >= LLMC_HEADER:
         with open(file, "rb") as opened:
             magic, version, count = struct.unpack("<iii", opened.read(12))
@@ -57,7 +81,11 @@ def ids_of(file, token_type):
     width = int(kind[2])
     if (size - offset) % width or size == offset:
         refuse(file, f"{size - offset} bytes are not a positive multiple of the id size, {width}")
-    return numpy.memmap(file, dtype=kind, mode="r", offset=offset)
+    ids = numpy.memmap(file, dtype=kind, mode="r", offset=offset)
+    first = ids[: 1 << 15]
+    if token_type is None and not offset and not index and len(first) >= 32 and not first[1::2].any() and first.any():
+        refuse(file, 'every second id is 0, as of wider ids; write data.token_type = "uint16" if it holds that, else "uint32"')
+    return ids
 
 
 class Tokens:

@@ -142,7 +142,8 @@ class VerdictTest(unittest.TestCase):
         cell = {"holds": True, "checks": [], "first_divergence": None}
         program = self.program(f"printf '%s\\n' \"$@\" > {self.folder}/words\necho '{json.dumps({'cells': [cell]})}'\n")
         for options, words in (
-            ({}, []), ({"calibration": "c.json"}, ["--calibration", "c.json"]), ({"replica": 0}, ["--replica", "0"]), ({"accept_missing": ["loss", "gradients"]}, ["--accept-missing", "loss,gradients"]), ({"page": self.folder}, ["--page", str(self.folder)]),
+            ({}, []), ({"calibration": "c.json"}, ["--calibration", "c.json"]), ({"replica": 0}, ["--replica", "0"]), ({"page": self.folder}, ["--page", str(self.folder)]),
+            ({"accept_missing": ["gradients", "loss"]}, ["--accept-missing", "gradients,loss"]), ({"accept_missing": "loss"}, ["--accept-missing", "loss"]),
         ):
             self.assertTrue(plumbline.compare(pathlib.Path("one"), "two", program=program, **options))
             self.assertEqual((self.folder / "words").read_text().split("\n")[:-1], ["compare", "one", "two", "--json", *words])
@@ -158,15 +159,26 @@ class VerdictTest(unittest.TestCase):
         cell = {"holds": False, "checks": checks, "first_divergence": {"words": "there"}}
         found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'; exit 1\n"))
         self.assertFalse(found)
+        self.assertEqual(found.outcome, "differs")
         self.assertEqual(str(found), "DOES NOT HOLD\nb: fails: r-b\nc: not_run: r-c\ne: not_triggered: r-e\nfirst divergence: there")
         self.assertEqual(found.checks["c"], verdicts.CheckVerdict("c", "not_run", "told", "r-c"))
         self.assertEqual((found.first_divergence, found.verdict), ({"words": "there"}, {"cells": [cell]}))
-        missing = [{"claim": claim, "from_step": step, "why": "why", "accepted": False} for claim, step in (("loss", 6), ("gradients", 5))]
-        incomplete = cell | {"checks": checks[:1], "first_divergence": None, "incomplete": True, "missing": missing}
-        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [incomplete]})}'; exit 1\n"))
-        self.assertEqual((str(found), found.incomplete, bool(found)), ("INCOMPLETE\nnot compared from step 5 on: loss, gradients: why", True, False))
         cell |= {"holds": True, "checks": checks[:1], "first_divergence": None}
         self.assertEqual(str(plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'\n"))), "HOLDS")
+
+    def test_an_incomplete_verdict_says_what_was_not_compared_and_one_that_holds_what_was_accepted(self):
+        missing = [{"claim": claim, "from_step": step, "why": why, "accepted": False} for claim, step, why in (
+            ("gradients", 5, "the norms differ"), ("parameters", 4, "the norms differ"), ("loss", None, "it was not recorded"))]
+        cell = {"holds": False, "incomplete": True, "missing": missing, "norm_diverged_at": 4, "checks": [], "first_divergence": None}
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'; exit 1\n"))
+        self.assertEqual((found.holds, found.outcome), (False, "incomplete"))
+        words = "gradients, parameters were not compared from step 4 on: the norms differ; loss was not compared: it was not recorded"
+        self.assertEqual(str(found), f"INCOMPLETE: nothing differs, but {words}; or accept it with accept_missing=['gradients', 'parameters', 'loss']")
+        for one in missing:
+            one["accepted"] = True
+        cell |= {"holds": True, "incomplete": False}
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'\n"))
+        self.assertEqual((found.outcome, str(found)), ("holds", f"HOLDS, accepted although {words}"))
 
     def test_the_program_is_the_one_that_was_set_or_came_along_or_is_on_the_path(self):
         on_path, scripts = self.program("", "plumbline"), self.folder / "scripts"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the witness refuses, in which words, and how it ends then."""
 
+import io
 import json
 import os
 import subprocess
@@ -88,6 +89,26 @@ class TokensTest(unittest.TestCase):
         (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + (1).to_bytes(8, "little") + b"\x06" + bytes(16))
         with self.assertRaisesRegex(InputError, "dtype 6 is not an integer type"):
             Tokens(self.data(bytes(4)))
+
+    def test_a_numpy_array_is_read_and_of_integers_in_one_dimension(self):
+        def saved(array):
+            content = io.BytesIO()
+            numpy.save(content, array)
+            return content.getvalue()
+
+        read = Tokens(self.data(saved(numpy.array([1, 100, 70000], "<i8"))))
+        self.assertEqual([read[place] for place in range(len(read))], [1, 100, 70000])
+        for array in (numpy.zeros((2, 2), "<u2"), numpy.zeros(4, "<f4"), numpy.zeros(4, ">u2")):
+            with self.subTest(array.dtype), self.assertRaisesRegex(InputError, "not little-endian integers in one dimension"):
+                Tokens(self.data(saved(array)))
+        with self.assertRaisesRegex(InputError, "is a numpy array that cannot be read"):
+            Tokens(self.data(saved(numpy.ones(4, "<u2"))[:-2]))
+
+    def test_wider_ids_than_said_are_refused(self):
+        wide = numpy.arange(1, 40, dtype="<u4").tobytes()
+        with self.assertRaisesRegex(InputError, "every second id is 0"):
+            Tokens(self.data(wide))
+        self.assertEqual(len(Tokens(self.data(wide, token_type="uint16"))), 78)
 
     def test_an_index_of_megatrons_says_the_type(self):
         for code, kind in {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}.items():

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints that a thread writes while the training goes on.
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "model/initialise.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "pipeline/transport_group.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "tests/checkpoints/train_on.hpp"
@@ -15,12 +20,16 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
+#include "training/checkpoint/checkpoints.hpp"
 #include "training/make_slice.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class BackgroundSave : public ::testing::Test {
  protected:
@@ -112,6 +121,70 @@ TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
   }
 }
 
+TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
+  for (const bool background : {false, true}) {
+    TrainingRun training = load_training_run(run_file(background), {});
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    training.run.checkpoint.folder = folder;
+    training.run.checkpoint.every = 1;
+    OneState one(training);
+    RankGroup alone;
+    Checkpoints checkpoints(training, alone);
+    for (one.state.step = 1; one.state.step <= 5; ++one.state.step) {
+      std::vector<bool> saved;
+      checkpoints.step_ended(one.state, [&](double /*seconds*/, bool follows) {
+        EXPECT_FALSE(path_exists(checkpoint_path(folder, one.state.step))) << one.state.step;
+        saved.push_back(follows);
+      });
+      EXPECT_EQ(saved, std::vector{true});
+    }
+    EXPECT_EQ(whole_checkpoints(folder).size(), 5U);
+  }
+}
+
+/// Both ranks of a job: rank 1 writes for longer than any wait within a step or at the start may take.
+TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
+  using namespace std::chrono_literals;
+  const TrainingRun training = load_training_run(run_file(true), {});
+  for (const bool background : {false, true}) {
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    make_folder(folder);
+    const auto transports = make_threads_transports(2, {.timeout = 200ms, .start_timeout = 200ms, .save_timeout = 60s});
+    const auto save = [&](std::size_t rank) {
+      at::set_num_threads(1);
+      const OneState one(training);
+      Transport& transport = *transports[rank];
+      transport.barrier();
+      TransportGroup group(transport, 2);
+      CheckpointSave saving(folder, training, group);
+      saving.start(one.state, background);
+      if (rank == 1) std::this_thread::sleep_for(1s);
+      saving.finish();
+      EXPECT_EQ(saving.failure(), std::nullopt);
+      transport.finish();
+    };
+    std::jthread other([&] { save(1); });
+    save(0);
+  }
+}
+
+TEST_F(BackgroundSave, OrNotThatIsLateIsNoError) {
+  TrainingRun training = load_training_run(run_file(true), {});
+  training.run.checkpoint.timeout_ms = 0;
+  const OneState one(training);
+  RankGroup alone;
+  for (const bool background : {false, true}) {
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    make_folder(folder);
+    CheckpointSave saving(folder, training, alone);
+    saving.start(one.state, background);
+    saving.finish();
+    EXPECT_THAT(saving.failure().value_or(""),
+                AllOf(HasSubstr("rank 0 has not written its files within 0 ms"), HasSubstr("checkpoint.timeout_ms")));
+    EXPECT_TRUE(fs::is_empty(folder));
+  }
+}
+
 TEST_F(BackgroundSave, IsPublishedOnceThePollSeesItsEnd) {
   const TrainingRun training = load_training_run(run_file(true), {});
   const OneState one(training);
@@ -125,6 +198,26 @@ TEST_F(BackgroundSave, IsPublishedOnceThePollSeesItsEnd) {
   }
   EXPECT_FALSE(saving.pending());
   EXPECT_EQ(whole_checkpoints(folder_ / "c").size(), 1U);
+}
+
+/// The second step's gradients are not finite while the checkpoint of the first is written.
+TEST_F(BackgroundSave, IsFinishedBeforeAStepThatIsNotFiniteEndsTheTraining) {
+  std::string text = read_file(run_file(true));
+  text.replace(text.find("steps = 5"), 9, "steps = 5\noptimizer = \"sgd\"\nlearning_rate = 1e30");
+  const fs::path run = folder_.file("run.toml", text);
+  for (const int ranks : {1, 3}) {
+    CheckpointOptions saving;
+    saving.folder = folder_ / std::to_string(ranks);
+    saving.every = 1;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(train_on(ranks, run, saving, "1f1b"), 1);
+    const fs::path first = checkpoint_path(*saving.folder, 1);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("step 1: the gradients are not finite (norm "), HasSubstr("first in model."),
+                      HasSubstr("the last checkpoint remains, " + first.string() + ".")));
+    EXPECT_THAT(whole_checkpoints(*saving.folder), ElementsAre(first));
+    EXPECT_EQ(column(*saving.folder / "metrics.csv", "step").size(), 1U);
+  }
 }
 
 TEST_F(BackgroundSave, ThatDoesNotEndLeavesTheOneBefore) {

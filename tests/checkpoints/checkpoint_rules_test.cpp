@@ -152,6 +152,17 @@ TEST_F(CheckpointRules, CommandLineSetsTheNumberKept) {
   EXPECT_THAT(whole_checkpoints(folder_ / "c"), ElementsAre(folder_ / "c/step-00000003"));
 }
 
+TEST_F(CheckpointRules, PruningRemovesWhatIsOlderWholeOrNot) {
+  for (const char* file :
+       {"c/step-00000001/model", "c/step-00000002/checkpoint.json", "c/step-00000003/checkpoint.json",
+        "c/step-00000004/checkpoint.json", "c/step-00000005/model"})
+    folder_.file(file, "");
+  prune_checkpoints(folder_ / "c", 2);
+  EXPECT_THAT(all_checkpoints(folder_ / "c"),
+              ElementsAre(folder_ / "c/step-00000005", folder_ / "c/step-00000004", folder_ / "c/step-00000003"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "c"), {}), 3);
+}
+
 TEST_F(CheckpointRules, SaveOptionsNeedAFolder) {
   for (const bool every : {true, false}) {
     ReferenceOptions asked = options("c");
@@ -188,8 +199,9 @@ TEST_F(CheckpointRules, AFailedLastSaveFailsTheRun) {
   const std::string failed = error_of<SystemError>([&] { train("c"); });
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("warning: no checkpoint after step 0: "));
   EXPECT_THAT(failed, AllOf(HasSubstr("the last checkpoint could not be saved"), HasSubstr("latest")));
+  folder_.file("d/latest/x", "");
   CheckpointOptions saving;
-  saving.folder = folder_ / "c";
+  saving.folder = folder_ / "d";
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train_on(2, run_file(), saving, "1f1b"), 3);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("the last checkpoint could not be saved"));
@@ -198,7 +210,7 @@ TEST_F(CheckpointRules, AFailedLastSaveFailsTheRun) {
 TEST_F(CheckpointRules, RefusesMetricsWithOtherColumns) {
   train("c");
   folder_.file("c/metrics.csv", "step,loss\n0,5\n");
-  EXPECT_THAT(error_of<InputError>([&] { train("c", folder_ / "c/step-00000002"); }),
+  EXPECT_THAT(error_of<InputError>([&] { train("c", "latest"); }),
               HasSubstr("metrics.csv: is not a metrics file of this kind"));
 }
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every reader with every seed, its own and those of all others, and with everything that libFuzzer found
 // (found/<reader>/): taken, or refused by an error of the project.
-#include <glob.h>
 #include <gmock/gmock.h>
 
-#include <fstream>
-#include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "support/files.hpp"
@@ -17,32 +13,6 @@ namespace plumbline::fuzzing {
 namespace {
 
 namespace fs = std::filesystem;
-
-const fs::path tree = PLUMBLINE_SOURCE;
-
-std::vector<fs::path> files_like(const std::string& pattern) {
-  glob_t found{};
-  ::glob((tree / pattern).c_str(), 0, nullptr, &found);
-  std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  return files;
-}
-
-/// By reader, as seeds.txt lists them.
-std::map<std::string, std::vector<fs::path>> seeds() {
-  std::map<std::string, std::vector<fs::path>> all;
-  std::istringstream list(read_file(tree / "tests/fuzz/seeds.txt"));
-  for (std::string line; std::getline(list, line);) {
-    if (line.starts_with("#")) continue;
-    std::istringstream words(line);
-    std::string reader, pattern;
-    words >> reader >> pattern;
-    const std::vector<fs::path> files = files_like(pattern);
-    if (files.empty()) throw std::runtime_error("seeds.txt: " + pattern + " is no file's name");
-    all[reader].insert(all[reader].end(), files.begin(), files.end());
-  }
-  return all;
-}
 
 void expect_taken_or_refused(const Feeder& feeder, const fs::path& file, const std::string& reader) {
   try {

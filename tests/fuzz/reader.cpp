@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/fuzz/reader.hpp"
 
+#include <glob.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/files.hpp"
 
 namespace plumbline::fuzzing {
 namespace {
@@ -30,6 +33,29 @@ std::vector<Reader> readers() {
 
 Registration::Registration(Reader reader) {
   registered().push_back(std::move(reader));
+}
+
+std::vector<fs::path> files_like(const std::string& pattern) {
+  glob_t found{};
+  ::glob((fs::path(PLUMBLINE_SOURCE) / pattern).c_str(), 0, nullptr, &found);
+  std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return files;
+}
+
+std::map<std::string, std::vector<fs::path>> seeds() {
+  std::map<std::string, std::vector<fs::path>> all;
+  std::istringstream list(read_file(fs::path(PLUMBLINE_SOURCE) / "tests/fuzz/seeds.txt"));
+  for (std::string line; std::getline(list, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream words(line);
+    std::string reader, pattern;
+    words >> reader >> pattern;
+    const std::vector<fs::path> files = files_like(pattern);
+    if (files.empty()) throw std::runtime_error("seeds.txt: " + pattern + " is no file's name");
+    all[reader].insert(all[reader].end(), files.begin(), files.end());
+  }
+  return all;
 }
 
 Feeder::Feeder(Reader reader) : reader_(std::move(reader)) {

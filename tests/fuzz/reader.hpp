@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@ inline constexpr const char* planted_reader = "planted";
 
 /// All that were registered, by name.
 std::vector<Reader> readers();
+
+/// Files of the tree whose paths match a pattern of the shell.
+std::vector<std::filesystem::path> files_like(const std::string& pattern);
+/// By reader the right files that seeds.txt lists.
+std::map<std::string, std::vector<std::filesystem::path>> seeds();
 
 /// A reader is registered where it is defined, by a constant of this type.
 struct Registration {

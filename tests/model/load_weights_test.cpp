@@ -274,6 +274,32 @@ TEST(LoadWeights, ReadsSeveralFilesWithAnIndex) {
                     HasSubstr("missing")));
 }
 
+TEST(LoadWeights, NamesFilesWithoutTheirIndex) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  write_shards(folder.path(), weights_of(config));
+  std::filesystem::remove(folder / "model.safetensors.index.json");
+  const auto says = [&] { return error_of<InputError>([&] { loaded(config, folder.path()); }); };
+
+  EXPECT_THAT(says(), HasSubstr("but 2 files such as model-00001-of-00002.safetensors: fetch the index too"));
+  std::filesystem::remove(folder / "model-00001-of-00002.safetensors");
+  EXPECT_THAT(says(), HasSubstr("but model-00002-of-00002.safetensors: name that file if it holds the whole model"));
+}
+
+TEST(LoadWeights, AMissingHeadPointsToTheKeyThatTiesIt) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  weights.erase("lm_head.weight");
+  const auto file = write(folder, weights);
+  const auto names_key = HasSubstr(
+      "holds no tensor lm_head.weight, which the config asks for; if the head shares the "
+      "embedding's weight, set tie_word_embeddings = true");
+
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, file); }), names_key);
+  EXPECT_THAT(error_of<InputError>([&] { check_weights(config, file); }), names_key);
+}
+
 TEST(LoadWeights, ReadsAFolderOfTheHubsCache) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;

@@ -59,7 +59,8 @@ TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
 
   const std::int64_t took_ns = monotonic_ns() - begin_ns;
   for (const auto& own : notes)
-    EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "end_batch", "leave_steps", "start_steps"));
+    EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "end_batch", "leave_steps", "start_steps", "leave_steps",
+                                 "start_steps"));
   EXPECT_THAT(threads, ElementsAre(2, 2));
   for (const RankRecord& rank : read_record(folder / "r").ranks) {
     ASSERT_FALSE(rank.actions.empty());

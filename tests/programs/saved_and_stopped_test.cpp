@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "support/csv.hpp"
+#include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
 #include "tests/programs/bin.hpp"
@@ -52,6 +53,7 @@ class SavedAndStopped : public ::testing::Test {
     return read_json(folder_.path() / folder / "latest/checkpoint.json").at("steps");
   }
 
+  static constexpr int stopped = 4;  ///< the exit code of a training that a signal stopped
   const std::string reference_ = bin() + "/plumbline-reference run.toml --quiet --checkpoint ";
   const std::string on_two_ranks_ =
       PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --quiet --checkpoint ";
@@ -61,8 +63,8 @@ class SavedAndStopped : public ::testing::Test {
 TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
   succeeds(reference_ + "whole");
 
-  const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "TERM");
-  EXPECT_EQ(one.code, 0) << one.said;
+  const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "INT");
+  EXPECT_EQ(one.code, stopped) << one.said;
   EXPECT_THAT(one.said, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
   const std::int64_t first = steps("a");
@@ -82,7 +84,7 @@ TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   for (const auto& [command, folder, signal] :
        {std::tuple(on_two_ranks_, std::string("a"), "USR1"), std::tuple(threads, std::string("b"), "TERM")}) {
     const Ended ended = signalled("exec " + command + folder + " --checkpoint-every 20", folder, signal);
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, stopped) << ended.said;
     EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
     ASSERT_LT(steps(folder), 300) << "it ended before the signal came";
 
@@ -91,14 +93,35 @@ TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   }
 }
 
+/// As the start says; the rank hands it on to the others, whatever launcher started them.
+TEST_F(SavedAndStopped, ByTheLineThatTheStartPrints) {
+  const std::string programs[] = {
+      bin() + "/plumbline-reference run.toml --checkpoint ",
+      PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --checkpoint "};
+  for (const std::string& program : programs) {
+    const std::string folder = program == programs[0] ? "a" : "b";
+    const Ended ended = run("{ " + program + folder +
+                            " --checkpoint-every 20 2> start & }; p=$!; for i in $(seq 3000); do [ -e " + folder +
+                            "/latest ] && break; sleep 0.02; done; $(sed -n 's/^to save and stop: \\(kill -TERM "
+                            "[0-9]*\\) on .*/\\1/p' start); wait $p");
+    EXPECT_EQ(ended.code, stopped) << ended.said;
+    EXPECT_LT(steps(folder), 300) << "it ended before the signal came";
+    EXPECT_THAT(read_file(folder_.path() / "start"),
+                AllOf(HasSubstr("stopped by a signal after"), Not(HasSubstr("done: "))));
+  }
+}
+
 TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
   std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
   const Ended ended = run(reference_ + "a --checkpoint-every 1");
   EXPECT_EQ(ended.code, 1);
   EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
-                                HasSubstr("the last checkpoint remains")));
+                                ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
   EXPECT_GE(steps("a"), 1);
-  EXPECT_EQ(run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b").code, 1);
+  const Ended unsaved =
+      run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b");
+  EXPECT_EQ(unsaved.code, 1);
+  EXPECT_THAT(unsaved.said, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
 }
 
 TEST_F(SavedAndStopped, ByRanksThatFailWhoSayWhyAndEndTheJobWithTheirCode) {
@@ -131,33 +154,48 @@ TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
 
 TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
   succeeds(reference_ + "a --checkpoint-every 100");
-  succeeds(reference_ + "a --resume a/step-00000200");
+  succeeds(reference_ + "a --resume a/step-00000200 --discard-later");
   const CsvTable metrics = read_csv(folder_.path() / "a/metrics.csv", {"step"});
   ASSERT_EQ(metrics.rows.size(), 300U);
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(metrics.rows[i].cells[0], std::to_string(i));
 }
 
 TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
-  ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, 0);
+  ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, stopped);
   const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");
   EXPECT_EQ(exit.at("status"), "stopped");
+  EXPECT_EQ(exit.at("code"), stopped);
   EXPECT_EQ(exit.at("signal"), nullptr);
 }
 
 TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
-  succeeds(reference_ + "a --checkpoint-every 100");
-  const std::string kept = "a/step-00000300";
+  succeeds(reference_ + "a --stop-after 100");
+  const std::string kept = "a/step-00000100";
   ASSERT_TRUE(fs::exists(folder_.path() / kept));
 
   // A file may have 64 KiB: checkpoint.json has, the weights have not.
-  const Ended ended =
-      run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume a/step-00000100");
+  const Ended ended = run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume latest");
 
   EXPECT_EQ(ended.code, 3) << "what it trained is kept nowhere: " << ended.said;
   EXPECT_THAT(ended.said, AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),
                                 HasSubstr("warning: no checkpoint after step 299: "), HasSubstr("are lost")));
   EXPECT_TRUE(fs::exists(folder_.path() / kept)) << "the last one stays";
   EXPECT_FALSE(fs::exists(folder_.path() / "a/step-00000300.partial"));
+}
+
+TEST_F(SavedAndStopped, NothingOfAFailedRunWithoutARecordIsLeftThereNorOfAKilledOneAfterTheNext) {
+  fs::create_directories(folder_.path() / "tmp");
+  const std::string text = read_file(folder_.path() / "run.toml");
+  std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
+  const std::string there = "export TMPDIR=$PWD/tmp; ", left = "; echo left $(ls tmp | grep unrecorded)";
+  for (const std::string& command : {reference_, on_two_ranks_}) {
+    EXPECT_THAT(run(there + command + "a --discard-later" + left).said, HasSubstr("left\n")) << command;
+  }
+  folder_.file("run.toml", text);
+  const std::string killed = there + reference_ + "b --checkpoint-every 1 & p=$!; sleep 3; kill -KILL $p";
+  EXPECT_THAT(run(killed + left).said, HasSubstr("left plumbline-unrecorded-"));
+  EXPECT_THAT(run(there + "touch -d '1 hour ago' tmp/*; " + reference_ + "b --resume latest" + left).said,
+              HasSubstr("left\n"));
 }
 
 TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {

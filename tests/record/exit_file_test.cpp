@@ -76,8 +76,9 @@ TEST(ExitFile, NotesAreTextsThatAreCutOff) {
     return read_exit_file(folder.file("exit.json", json.dump())).value().notes;
   };
 
-  EXPECT_EQ(notes({"a", 3, std::string(401, 'x')}), (std::vector<std::string>{"a", std::string(400, 'x')}));
+  EXPECT_EQ(notes({"a", std::string(401, 'x')}), (std::vector<std::string>{"a", std::string(400, 'x')}));
   EXPECT_EQ(notes(nullptr), std::vector<std::string>());
+  EXPECT_THAT(error_of<InputError>([&] { notes({"a", 3}); }), HasSubstr("key notes: must be a list of strings"));
 }
 
 class LaunchFindingFile : public ::testing::Test {

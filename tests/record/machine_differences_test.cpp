@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "record/rank_folder.hpp"
+#include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -33,6 +34,8 @@ class MachineDifferences : public ::testing::Test {
       const auto of_rank = record.path / rank_folder(static_cast<std::int64_t>(rank));
       make_folder(of_rank);
       write_file(of_rank / rank_machine_name, of_ranks[rank]);
+      record.ranks.emplace_back().rank = static_cast<std::int64_t>(rank);
+      record.ranks.back().machine = read_rank_machine(of_rank / rank_machine_name);
     }
     return record;
   }
@@ -70,12 +73,27 @@ TEST_F(MachineDifferences, NameTheRanksOfOneRecordThatDiffer) {
       R"({"machine": {"aten_capability": "AVX512"}, "environment": {"threads": 1}})",
       {R"({"machine": {"aten_capability": "AVX512"}})",
        R"({"machine": {"aten_capability": "DEFAULT"}, "environment": {"threads": 1, "ATEN_CPU_CAPABILITY": "default"}})",
-       "damaged"});
+       "{}"});
 
   EXPECT_THAT(told(reference, candidate),
               ElementsAre("environment/ATEN_CPU_CAPABILITY: - | - (ranks 0, 2), default (rank 1)",
                           "machine/aten_capability: AVX512 | AVX512 (ranks 0, 2), DEFAULT (rank 1)"));
   EXPECT_THAT(told(candidate, candidate).size(), 2U) << "both have ranks that differ";
+}
+
+TEST_F(MachineDifferences, AFileOfAnotherFormIsRefusedWithItsKey) {
+  for (const auto& [bytes, words] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"damaged", "machine.json:1:1: not valid JSON"},
+           {"[]", "machine.json: must be a JSON object"},
+           {R"({"versions": "2.11"})", "machine.json: key versions: must be a JSON object"},
+           {R"({"gpu": 3})", "machine.json: key gpu: must be a string"},
+           {R"({"Machine": {}})", "machine.json: key Machine: is not known; did you mean machine?"}}) {
+    EXPECT_THAT(testing::error_of<InputError>([&] { read_rank_machine(folder_.file("machine.json", bytes)); }),
+                ::testing::HasSubstr(words));
+  }
+  EXPECT_EQ(read_rank_machine(folder_ / "absent.json"), Json::object());
+  EXPECT_THAT(testing::error_of<InputError>([&] { read_rank_machine(folder_ / "."); }),
+              ::testing::HasSubstr("Is a directory"));
 }
 
 }  // namespace

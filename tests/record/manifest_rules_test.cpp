@@ -62,7 +62,9 @@ TEST_F(ManifestRules, EachGroupOfTiedWeightsListsTwoNames) {
   const Json good = {"a", "b"};
   for (const Json& bad : {Json::array({"c"}), Json({{"c", "d"}, {"e", "f"}}), Json::array({"c", 4}), Json("cd")})
     EXPECT_THAT(refusal_with("/tied", Json::array({good, bad})), HasSubstr("key tied: each element must list")) << bad;
-  EXPECT_THAT(refusal_with("/tied", Json::array({good, Json::array({"c", "c"})})), HasSubstr("names one weight twice"));
+  EXPECT_THAT(refusal_with("/tied", Json::array({good, Json::array({"c", "c"})})), HasSubstr("names c twice"));
+  EXPECT_THAT(refusal_with("/tied", Json::array({good, good})), HasSubstr("key tied: names a twice"));
+  EXPECT_THAT(refusal_with("/tied", Json::array({good, {"c", "b"}})), HasSubstr("key tied: names b twice"));
 
   json_["tied"] = Json::array({good, Json::array({"c", "d", "e"})});
   EXPECT_THAT(read().tied, ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d", "e")));
@@ -183,6 +185,42 @@ TEST_F(ManifestRules, DecayThreadsAndFrozenAreWhatTheySay) {
   json_["optimizer"]["decay"] = "matrices";
   json_["threads"] = 1;
   json_["frozen"] = {"a", "b"};
+  EXPECT_NO_THROW(read());
+}
+
+TEST_F(ManifestRules, ObjectsOfTheFormatHaveNoOtherKeys) {
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"/data/seed", "key data.seed: is not known"},       {"/schedule/chunk", "key schedule.chunk: is not known"},
+      {"/stages/0/Units", "did you mean units?"},          {"/optimizer/DECAY", "did you mean decay?"},
+      {"/optimizer/nu", "key optimizer.nu: is not known"}, {"/learning_rate_schedule/warmup", "is not known"},
+      {"/Loss_Scaling", "did you mean loss_scaling?"},     {"/clipnorm", "did you mean clip_norm?"}};
+  for (const auto& [pointer, words] : all) EXPECT_THAT(refusal_with(pointer, 1), HasSubstr(words)) << pointer;
+  json_["evaluation"] = {{"every", 1}, {"microbatches", 1}, {"seed", 1}};
+  EXPECT_THAT(refusal(), HasSubstr("key evaluation.seed: is not known"));
+  json_.erase("evaluation");
+  EXPECT_NO_THROW(read()) << "further keys of the manifest itself are kept: note";
+
+  json_["role"] = "external";
+  EXPECT_THAT(refusal_with("/optimizer/DECAY", "matrices"),
+              HasSubstr("key optimizer.DECAY: is not known; did you mean"));
+  EXPECT_THAT(refusal_with("/optimizer/weight-decay", 1), HasSubstr("did you mean weight_decay?"));
+  json_["optimizer"]["clip_threshold"] = 1;
+  EXPECT_NO_THROW(read()) << "other optimizers have keys of their own";
+}
+
+TEST_F(ManifestRules, DigestsAreDigestsAndStatedWhereTheyAreUsed) {
+  for (const char* role : {"pipeline", "external"}) {
+    json_["role"] = role;
+    for (const Json& bad : {Json(""), Json("sha256:ab"), Json(std::string(32, 'A')), Json(3)})
+      EXPECT_THAT(refusal_with("/schedule/digest", bad), HasSubstr("key schedule.digest: ")) << role << bad;
+    for (const Json& stated : {Json(""), Json(std::string(32, 'a'))})
+      EXPECT_THAT(refusal_with("/schedule/accumulation_digest", stated),
+                  HasSubstr("must be null where accumulation is 'ascending'"));
+  }
+  json_["schedule"]["accumulation"] = "listed";
+  EXPECT_THAT(refusal(), HasSubstr("key schedule.accumulation_digest: must be given"));
+  EXPECT_THAT(refusal_with("/schedule/accumulation_digest", ""), HasSubstr("is not a digest"));
+  json_["schedule"]["accumulation_digest"] = std::string(32, 'a');
   EXPECT_NO_THROW(read());
 }
 

@@ -216,13 +216,39 @@ TEST_F(StreamedRecord, TheMemoryOfAGpuIsReadOfRunsThatHaveOne) {
   EXPECT_EQ(cells_of(rows[1]), cells_of(GpuMemoryRow{1, 6, 7, 8, 9, 10}));
 }
 
+TEST_F(StreamedRecord, AFileThatTheManifestDeniesIsRefused) {
+  for (const auto& [file, words] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"rank-1/gpu_memory.csv", "exists, but manifest.json says device cpu"},
+           {"accumulation.csv", "exists, but manifest.json says accumulation 'ascending'"},
+           {"rank-1/machine.json", "machine.json:1:1: not valid JSON"}}) {
+    write_sample(record, sample_manifest());
+    folder.file(std::string("run/") + file, "x\n");
+    EXPECT_THAT(refusal(), ::testing::AllOf(HasSubstr(file), HasSubstr(words)));
+    std::filesystem::remove_all(record);
+  }
+  Json json = sample_manifest();
+  json["role"] = "external";
+  write_sample(record, json);
+  std::filesystem::remove(record / "schedule.csv");
+  EXPECT_THAT(refusal(), HasSubstr("schedule.csv: is missing, but manifest.json has its digest"));
+}
+
+TEST_F(StreamedRecord, ANameIsPrintable) {
+  write_sample(record, sample_manifest());
+  std::string rows = read_file(record / "rank-0/tensors.csv");
+  rows.replace(rows.find("model.embed_tokens.weight"), 25, "\"x\n::error title=a::b\"");
+  overwrite(record / "rank-0/tensors.csv", rows);
+  EXPECT_THAT(refusal(), HasSubstr("column 'name': 'x\\n::error title=a::b' is not a non-empty string"));
+}
+
 TEST_F(StreamedRecord, EachStepOfARankThatEndedWellHasItsDump) {
   Json json = sample_manifest();
   json["level"] = "dump";
   write_sample(record, json);
+  const std::string empty("\2\0\0\0\0\0\0\0{}", 10);
   for (const char* rank : {"rank-0", "rank-2"})
     for (const char* step : {"initial", "0", "1"})
-      folder.file(std::string("run/") + rank + "/dumps/step-" + step + ".safetensors", "x");
+      folder.file(std::string("run/") + rank + "/dumps/step-" + step + ".safetensors", empty);
   EXPECT_NO_THROW(read_record(record)) << "a rank that owns nothing has nothing to dump";
 
   for (const char* step : {"initial", "0", "1"}) {
@@ -230,6 +256,8 @@ TEST_F(StreamedRecord, EachStepOfARankThatEndedWellHasItsDump) {
     std::filesystem::remove(record / name);
     EXPECT_THAT(refusal(), HasSubstr(name + ": is missing"));
     folder.file("run/" + name, "x");
+    EXPECT_THAT(refusal(), HasSubstr(name + ": is shorter than 8 bytes"));
+    folder.file("run/" + name, empty);
   }
   std::filesystem::remove_all(record / "rank-2/dumps");
   std::filesystem::remove(record / "rank-2/exit.json");

@@ -65,6 +65,7 @@ Verdict example() {
   cell.versions = {{"mpi", "Open MPI 4.1.4"}};
   cell.not_recorded = {{"candidate", "receives", "torch 2.16.0 has no get_fwd_recv_ops", "2.16.0"}};
   cell.norm_diverged_at = 1;
+  cell.missing = {{"gradients", 2, "a rounding", true}, {"buffers", std::nullopt, "they were not recorded", false}};
   cell.command = "plumbline sweep";
   cell.checks = {exact, with_margin};
   cell.first_divergence = divergence;
@@ -161,6 +162,7 @@ TEST(Verdict, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_json(verdict), to_json(example()));
   EXPECT_EQ(verdict.cells[0].not_recorded, example().cells[0].not_recorded);
   EXPECT_EQ(verdict.cells[0].norm_diverged_at, 1);
+  EXPECT_EQ(verdict.cells[0].missing, example().cells[0].missing);
   EXPECT_EQ(verdict.cells[0].balance, (std::vector<std::int64_t>{2, 0, 3}));
   EXPECT_EQ(verdict.cells[0].checks[1].requirement, Requirement::informational);
   EXPECT_TRUE(verdict.cells[0].unstable());

@@ -9,22 +9,22 @@ namespace {
 const std::string unknown = "\xEF\xBF\xBD";
 
 TEST(Markup, WhatIsNotUtf8BecomesTheReplacementCharacter) {
-  EXPECT_EQ(printable("a\xFF"
-                      "b\xC3"),
+  EXPECT_EQ(valid_in_xml("a\xFF"
+                         "b\xC3"),
             "a" + unknown + "b" + unknown);
-  EXPECT_EQ(printable("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
+  EXPECT_EQ(valid_in_xml("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
 }
 
 TEST(Markup, ControlCharactersBecomeTheReplacementCharacter) {
-  EXPECT_EQ(printable(std::string("a\0\x1B\x7F", 4)), "a" + unknown + unknown + unknown);
-  EXPECT_EQ(printable("a\n\tb"), "a\n\tb");
+  EXPECT_EQ(valid_in_xml(std::string("a\0\x1B\x7F", 4)), "a" + unknown + unknown + unknown);
+  EXPECT_EQ(valid_in_xml("a\n\tb"), "a\n\tb");
 }
 
 TEST(Markup, NoncharactersThatXmlRefusesAreReplaced) {
-  EXPECT_EQ(printable("a\xEF\xBF\xBE"
-                      "b\xEF\xBF\xBF"),
+  EXPECT_EQ(valid_in_xml("a\xEF\xBF\xBE"
+                         "b\xEF\xBF\xBF"),
             "a" + unknown + "b" + unknown);
-  EXPECT_EQ(printable(unknown), unknown);
+  EXPECT_EQ(valid_in_xml(unknown), unknown);
 }
 
 TEST(Markup, XmlEscapesKeepLineBreaksInAttributes) {

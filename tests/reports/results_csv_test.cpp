@@ -27,8 +27,27 @@ TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
   EXPECT_THAT(table.header,
               ElementsAre("cell", "run", "model", "optimizer", "world", "schedule", "balance", "variant", "reference",
                           "check", "outcome", "requirement", "compared_tensors", "compared_elements", "compared",
-                          "looked_at", "limit", "measured", "margin", "not_shown", "reason"));
+                          "looked_at", "limit", "measured", "margin", "not_shown", "reason", "missing"));
   EXPECT_EQ(table.rows.size(), 4 + (2u * 2 * 2 * 2 + 4) * 15) << "four references with one check each";
+}
+
+TEST(ResultsCsv, NoCellIsAFormulaOfASpreadsheet) {
+  Verdict verdict = testing::sample_verdict(2);
+  verdict.references.clear();
+  verdict.cells = {verdict.cells.back()};
+  CheckResult check = testing::holding_check("memory");
+  check.limit = "-0.5";
+  check.measured = "+x";
+  check.not_shown = {"@SUM(A1)"};
+  check.reason = "=HYPERLINK(\"http://x\")";
+  verdict.cells[0].checks = {check};
+
+  const CsvTable table = table_of(verdict);
+  const auto cell = [&](const char* column) { return table.rows.at(0).cells[table.column(column)]; };
+  EXPECT_EQ(cell("limit"), "-0.5");
+  EXPECT_EQ(cell("measured"), "'+x");
+  EXPECT_EQ(cell("not_shown"), "'@SUM(A1)");
+  EXPECT_EQ(cell("reason"), "'=HYPERLINK(\"http://x\")");
 }
 
 TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
@@ -58,7 +77,7 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
                           "1f1b", "0 0 5 0", "partition cost", "stories260k-adamw", "memory", "holds", "told", "", "",
                           "12 state_cells; 8 step_ends", "4 ranks",
                           "0 ULP: same microbatches on the same kind of device", "0 of 640 tensors differ", "0.43",
-                          "one; two", "every digest equals the reference's, forward and backward, at every cut"));
+                          "one; two", "every digest equals the reference's, forward and backward, at every cut", ""));
 }
 
 TEST(ResultsCsv, TheDocsNameEveryColumn) {

@@ -18,6 +18,8 @@ CellVerdict holding_cell(const std::string& model, const std::string& optimizer,
 ReferenceVerdict finished_reference(const std::string& model, const std::string& optimizer);
 /// Turns `check` of the cell red, with a first divergence at step 1, microbatch 3, stage 2, and the verdict with it.
 void break_check(Verdict& verdict, std::size_t cell, const std::string& check);
+/// Gradients and parameters of the cell are compared up to steps 4 and 3 alone, which the user accepts or not.
+void leave_out(Verdict& verdict, std::size_t cell, bool accepted = false);
 CheckResult& check_of(CellVerdict& cell, const std::string& name);
 
 /// Two models x two optimisers x two schedules x world sizes 1..`worlds`, and four explicit balances, with their

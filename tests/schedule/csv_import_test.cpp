@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 class CsvImport : public ::testing::Test {
@@ -110,6 +111,13 @@ TEST_F(CsvImport, NamesTheDialects) {
   const ImportedSchedule notes = read("0UNSHARD,0F0,,0B0,0RESHARD,0REDUCE_GRAD\n", CsvDialect::torch);
   EXPECT_EQ(texts(notes.schedule.ranks.at(0)), "0F0 0B0");
   EXPECT_EQ(notes.notes.size(), 3U);
+  const ImportedSchedule waits = read(
+      "0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_"
+      "B0\n");
+  EXPECT_EQ(waits.dialect, CsvDialect::torch);
+  EXPECT_EQ(texts(waits.schedule.ranks.at(0)), "0F0 0SEND_F0 0RECV_B0 0B0");
+  EXPECT_THAT(waits.notes, Contains("1 WAIT_SEND_F ignored: a step ends with its sends"));
+  EXPECT_THAT(waits.notes, Contains("1 WAIT_REDUCE_GRAD ignored: parameters are whole on their rank here"));
   EXPECT_TRUE(read("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n").has_messages);
 }
 
@@ -132,7 +140,7 @@ TEST_F(CsvImport, ErrorsNameRowAndColumn) {
   EXPECT_THAT(fault("0F0,0REDUCE_GRAD\n", CsvDialect::plumbline), HasSubstr("row 1, column 2"));
   for (const char* broken : {"(0F0;0B0)", "(0F0;0B0)OVERLAP", "()OVERLAP_F_B", "(0F0;)OVERLAP_F_B",
                              "(0F0 0B0)OVERLAP_F_B", "(0SEND_F0)OVERLAP_F_B", "((0F0)OVERLAP_F_B)OVERLAP_F_B", "0 F0",
-                             "0F", "UNSHARD", "0UNSHARD1", "0FOO1", "0F4294967296"}) {
+                             "0F", "UNSHARD", "0UNSHARD1", "0WAIT_SEND_F", "WAIT_SEND_F0", "0FOO1", "0F4294967296"}) {
     EXPECT_THAT(fault(std::string(broken) + ",0B0\n", torch), HasSubstr("row 1, column 1")) << broken;
   }
   EXPECT_THAT(fault("9999999F0,0B0\n"), HasSubstr("only 2 actions"));

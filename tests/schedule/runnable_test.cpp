@@ -161,9 +161,9 @@ TEST_F(Runnable, RefusesBadFilesWithPlaceAndRemedy) {
 
 TEST_F(Runnable, ReportsSeveralFindings) {
   EXPECT_THAT(fault("0F0,0B0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1,1B1\n"),
-              AllOf(HasSubstr("rank 0, position 2, 0B0"), HasSubstr("\n  rank 1, position 4, 1B1")));
+              AllOf(HasSubstr("rank 0, position 2, 0B0"), HasSubstr("; rank 1, position 4, 1B1")));
   EXPECT_THAT(fault("0F0,0F0,0F0,0F0,0B0\n1F0,1B0\n"),
-              AllOf(HasSubstr("\n  and "), HasSubstr("plumbline schedule check")));
+              AllOf(HasSubstr("; and "), HasSubstr("plumbline schedule check")));
   EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), Not(HasSubstr("\n")));
 }
 

@@ -91,5 +91,11 @@ TEST_F(ScheduleCsv, RefusesWhatIsNotASchedule) {
   EXPECT_THAT(message_of<InputError>([&] { read("0F0,0B0\n", 0); }), HasSubstr("at least 1"));
 }
 
+TEST_F(ScheduleCsv, TablesOfStagesAndMicrobatchesAreBoundedByTheFile) {
+  std::string rows;
+  for (int rank = 0; rank < 2000; ++rank) rows += "0F" + std::to_string(rank) + "\n";
+  EXPECT_THAT(fault(rows), HasSubstr("2000 actions are too few for 2000 stages and 2000 microbatches"));
+}
+
 }  // namespace
 }  // namespace plumbline

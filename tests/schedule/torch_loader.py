@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exports schedules with `plumbline schedule convert` and lets torch.distributed.pipelining's own loader read them.
+"""Exports schedules with `plumbline schedule convert` and lets torch.distributed.pipelining's own loader read them; and reads
+with `plumbline schedule check` the lists with communication that torch's own schedules dump.
 
     python3 tests/schedule/torch_loader.py build/cpu/bin/plumbline
 
@@ -20,6 +21,8 @@ CASES = [
                          ("zb-h2", 1), ("zb-v", 2), ("dualpipe-v", 2)]
     for ranks, microbatches in [(2, 4), (4, 8), (3, 6)]
 ]
+
+KNOWN = ("F", "B", "I", "W", "SEND_F", "RECV_F", "SEND_B", "RECV_B")  # what means the same here
 
 
 def load(path, ranks, microbatches, chunks):
@@ -43,6 +46,39 @@ def load(path, ranks, microbatches, chunks):
     runtime.pipeline_order = {}
     runtime._load_csv(path, format="compute_only")
     return runtime
+
+
+class Stage:
+    """As much of a stage as the constructors of schedules ask for."""
+
+    def __init__(self, index, count, ranks, v_shaped):
+        self.stage_index, self.num_stages, self.group_size = index, count, ranks
+        self.group_rank = min(index, count - 1 - index) if v_shaped else index % ranks
+        self.group, self.device, self.is_first, self.is_last = None, "cpu", index == 0, index == count - 1
+        self.stage_index_to_group_rank, self.has_backward, self.submod, self.dw_builder = None, True, None, None
+
+
+def check_dumps(plumbline, folder):
+    """Torch's lists with communication are valid, with as many messages as torch wrote. Returns their number."""
+    from torch.distributed.pipelining import schedules
+
+    dumped = 0
+    for kind in ("Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"):
+        for ranks, microbatches in ((2, 4), (4, 8)):
+            stages = [Stage(i, 2 * ranks, ranks, kind in ("ZBVZeroBubble", "DualPipeV")) for i in range(2 * ranks)]
+            mine = [stage for stage in stages if stage.group_rank == 0]
+            schedule = getattr(schedules, "Schedule" + kind)(mine, microbatches, loss_fn=lambda a, b: a)
+            path = folder / f"{kind}-{ranks}.csv"
+            schedule._dump_csv(str(path), format="compute_comms")
+            subprocess.run([plumbline, "schedule", "check", path, "--dialect", "torch", "--model", "buffered"], check=True)
+            read = subprocess.run([plumbline, "schedule", "convert", "--schedule", path, "--dialect", "torch", "--to", "torch"], check=True,
+                                  capture_output=True, text=True).stdout
+            for rank, line in enumerate(read.splitlines()):
+                theirs = [part for action in schedule.pipeline_order_with_comms[rank]
+                          for part in (action.sub_actions or [action]) if part.computation_type.value in KNOWN]
+                assert line.split(",") == [str(action) for action in theirs], f"{path}, rank {rank}"
+            dumped += 1
+    return dumped
 
 
 def check_all(plumbline):
@@ -71,7 +107,8 @@ def check_all(plumbline):
             pass
         else:
             raise AssertionError("the loader took a backward before its forward")
-    print(f"{loaded} exports loaded by torch {torch.__version__}")
+        dumped = check_dumps(plumbline, pathlib.Path(folder))
+    print(f"{loaded} exports loaded by torch {torch.__version__}, {dumped} of its dumps read")
 
 
 def main():

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failures on the other rank or in the library are named, in time, and nothing hangs.
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <future>
 #include <latch>
 
+#include "pipeline/replica_group.hpp"
 #include "pipeline/transport/nccl/bounded_call.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
@@ -185,6 +188,37 @@ TEST(RunAhead, TheHostStopsAtItsLimitAndNamesTheOldestPayload) {
 
   EXPECT_EQ(handed_on.size(), 2U);
   EXPECT_THAT(outcome.errors[1], HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 2x3x4 float32, 0.3 s"));
+  EXPECT_LT(outcome.took, patience);
+}
+
+/// A state with one gradient of one element, which the last replica adds.
+TrainState one_gradient() {
+  TrainedParameter parameter;
+  parameter.value = at::full({1}, 0.0F);
+  parameter.value.mutable_grad() = at::full({1}, 1.0F);
+  TrainState state;
+  state.parameters.push_back(std::move(parameter));
+  return state;
+}
+
+// The rank's next action is a copy to the host, which waits in CUDA without a limit.
+TEST(RunAhead, TheSumOverReplicasHasArrivedOrItsDeadlineHasPassed) {
+  StrictWorld world(2);
+  const RunOptions options{.transport = {milliseconds(300)}, .nccl = {.run_ahead = 2}, .connect = false};
+  const Outcome outcome = run_strict(world, options, [&](Transport& t) {
+    t.connect(pairs_of({1, 1, PlacementKind::loop}, false, 2));
+    if (t.rank() == 0) return ReplicaGroup(t, 1, at::kCPU).sum_gradients(0, 0, one_gradient());
+    ReplicaMessages messages(t, at::kCPU);  // as its ReplicaGroup would, until its GPU freezes
+    auto theirs = messages.receive(0, {.step = 0, .stage = 0, .bucket = 0, .summed = false}, 1, at::kFloat);
+    const at::Tensor got = messages.wait(theirs);
+    t.wait_for_payloads();
+    world.freeze(1);
+    messages.send(0, {.step = 0, .stage = 0, .bucket = 0, .summed = true}, got);
+    std::this_thread::sleep_for(seconds(3));  // so that the other rank's deadline passes first
+    t.wait_for_sends();
+  });
+
+  EXPECT_THAT(outcome.errors[0], HasSubstr("from rank 1, 1 float32, 0.3 s"));
   EXPECT_LT(outcome.took, patience);
 }
 

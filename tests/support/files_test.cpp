@@ -90,7 +90,7 @@ TEST(Files, AFileLargerThanMemoryIsNotRead) {
   const TemporaryFolder folder;
   std::filesystem::resize_file(folder.file("f", ""), std::uintmax_t{1} << 42);  // takes no room on the disk
 
-  EXPECT_THAT(error_of<SystemError>([&] { read_file(folder / "f"); }),
+  EXPECT_THAT(error_of<SystemError>([&] { read_file(folder / "f", std::size_t{1} << 43); }),
               HasSubstr((folder / "f").string() + ": the file needs 4.00 TiB of memory, this machine has"));
 }
 

@@ -99,6 +99,27 @@ TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
   EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
 }
 
+TEST(JsonFile, TextsAndKeysArePrintable) {
+  const TemporaryFolder folder;
+  const Json read =
+      read_json(folder.file("f.json", R"({"a\u001b[2J": ["x\n::error title=build::all is well", "\u009b"]})"));
+
+  EXPECT_EQ(json_text(read), R"({"a\\x1b[2J":["x\\n::error title=build::all is well","\\u009b"]})");
+  EXPECT_EQ(read_json(folder / "f.json", most_of_json, JsonTexts::as_written).begin().key(), "a\x1b[2J");
+  EXPECT_THAT(refusal_of_json(R"({"a\u001b": 1, "a\u001b": 2})"), EndsWith("key 'a\\x1b' is twice in one object"));
+  EXPECT_THAT(refusal_of_json("{\"a\": \x1b[2J}"), ::testing::Not(HasSubstr("\x1b")));
+}
+
+TEST(JsonFile, IsRefusedBeforeReadingIfItIsTooLarge) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("f.json", "{}");
+  std::filesystem::resize_file(path, std::uintmax_t{6} << 30);  // a hole
+  EXPECT_THAT(error_of<InputError>([&] { read_json(path); }),
+              HasSubstr("f.json: has 6442450944 bytes, and at most 128 MiB are read of such a file"));
+  std::filesystem::resize_file(path, most_by_hand + 1);
+  EXPECT_THAT(error_of<InputError>([&] { read_json(path, most_by_hand); }), HasSubstr("at most 16 MiB"));
+}
+
 TEST(SameContent, ComparesIntegersDigitByDigit) {
   struct Case {
     const char *one, *other;

@@ -57,5 +57,29 @@ TEST(PlainText, WhatComesFirstIsTold) {
   EXPECT_THAT(error_of<InputError>([] { refuse_what_is_no_text("f", "\xFF\x01"); }), HasSubstr("f:1:1: the byte 0xFF"));
 }
 
+TEST(Printable, WhatActsOnATerminalIsWrittenAsAnEscape) {
+  for (const auto& [text, shown] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"plain \\n \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "plain \\n \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"},
+           {"x\n::error title=build::all is well", "x\\n::error title=build::all is well"},
+           {"\x1b[2J\x1b]0;title\x07", "\\x1b[2J\\x1b]0;title\\x07"},
+           {"a\tb\r\x7F", "a\\tb\\r\\x7f"},
+           {std::string("a\0b", 3), "a\\x00b"},
+           {"C1 \xC2\x9B\x33\x31m", "C1 \\u009b31m"},
+           {"\xE2\x80\xAE right to left \xE2\x81\xA6", "\\u202e right to left \\u2066"},
+           {"\xE2\x80\xA8 separates lines", "\\u2028 separates lines"},
+           {"\xFF\xC3 no UTF-8", "\\xff\\xc3 no UTF-8"}}) {
+    EXPECT_EQ(printable(text), shown);
+    EXPECT_EQ(printable(shown), shown) << "it is printable then";
+    EXPECT_EQ(is_printable(text), text == shown) << shown;
+  }
+}
+
+TEST(Printable, OurOwnLinesStayAndNoneIsACommandOfACiSystem) {
+  EXPECT_EQ(printable_lines("HOLDS\n  two: a::b\n"), "HOLDS\n  two: a::b\n");
+  EXPECT_EQ(printable_lines("x\n  ::error title=a::b\n::group::x"), "x\n  \\x3a:error title=a::b\n\\x3a:group::x");
+  EXPECT_EQ(printable_lines("x ##[error]y ##vso[task.setvariable]z"), "x \\x23#[error]y \\x23#vso[task.setvariable]z");
+  EXPECT_EQ(printable_lines("\x1b[31m red\r\n"), "\\x1b[31m red\\r\n");
+}
+
 }  // namespace
 }  // namespace plumbline

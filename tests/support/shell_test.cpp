@@ -33,5 +33,10 @@ TEST(Shell, PlainWordsStayAsTheyAre) {
   EXPECT_EQ(shell_command({"sweep", "../a-b_c.toml", "--cells", "x-w2"}), "sweep ../a-b_c.toml --cells x-w2");
 }
 
+TEST(Shell, AWordWithControlCharactersStaysOnOneLine) {
+  const std::string word = "a\nb'\\\x1b\xC3\xA9";
+  EXPECT_EQ(shell_word(word), "$'a\\x0ab\\'\\\\\\x1b\\xc3\\xa9'");
+}
+
 }  // namespace
 }  // namespace plumbline

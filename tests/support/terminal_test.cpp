@@ -65,5 +65,10 @@ TEST(LineWidth, IsThatOfCOLUMNSWhereNoTerminalHasOne) {
   ::setenv("COLUMNS", before.c_str(), 1);
 }
 
+TEST(ForPeople, NothingActsOnTheTerminal) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  EXPECT_EQ(for_people("\x1b[2J x\n::error title=a::b\n", file.get()), "\\x1b[2J x\n\\x3a:error title=a::b\n");
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -119,6 +119,62 @@ TEST(LoadTokens, RefusesInconsistentLlmcHeaders) {
   EXPECT_THAT(says(testing::llmc_header(20240520, 1, 0)), HasSubstr("holds no tokens"));
 }
 
+TEST(LoadTokens, ANumpyArrayGivesTheType) {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& descr, const std::string& ids, const std::string& shape = "(2,)") {
+    return folder.file("a.npy", testing::numpy_header(descr, shape) + ids);
+  };
+  const std::string narrow = testing::numbers<std::uint16_t>({5, 50256});
+
+  EXPECT_THAT(ids_of(with("<u2", narrow), std::nullopt), ElementsAre(5, 50256));
+  EXPECT_THAT(ids_of(with("<u4", testing::numbers<std::uint32_t>({5, 128000})), std::nullopt), ElementsAre(5, 128000));
+  EXPECT_THAT(ids_of(with("<i8", testing::numbers<std::int64_t>({5, 128000})), std::nullopt), ElementsAre(5, 128000));
+  EXPECT_THAT(ids_of(with("|u1", "\x05\xff"), std::nullopt), ElementsAre(5, 255));
+  EXPECT_THAT(error_of<InputError>([&] { ids_of(with("|i1", "\x05\xfa"), std::nullopt); }),
+              HasSubstr("token -6 at token 1 is beyond"));
+  EXPECT_THAT(refusal(with("<u2", narrow), "uint32"), HasSubstr("holds uint16 by its header"));
+  EXPECT_THAT(refusal(with(">u2", narrow)), HasSubstr("'descr': '>u2'"));
+  EXPECT_THAT(refusal(with("<f2", narrow)), HasSubstr("ids must be little-endian integers in one dimension"));
+  EXPECT_THAT(refusal(with("<u2", narrow, "(1, 2)")), HasSubstr("'shape': (1, 2)"));
+  EXPECT_THAT(refusal(with("<u2", narrow, "()")), HasSubstr("'shape': ()"));
+  EXPECT_THAT(refusal(with("<u2", narrow, "(3,)")), HasSubstr("counts 3 ids of uint16, and 4 bytes follow"));
+  EXPECT_THAT(refusal(with("<u2", narrow, "(-2,)")), HasSubstr("counts -2 ids"));
+  EXPECT_THAT(refusal(with("<u2", "", "(0,)")), HasSubstr("holds no tokens"));
+  for (const std::size_t bytes : {6, 7, 9, 40, 127}) {
+    const auto path = folder.file("a.npy", testing::numpy_header("<u2", "(2,)").substr(0, bytes));
+    EXPECT_THAT(refusal(path), HasSubstr("ends within its header")) << bytes;
+  }
+}
+
+TEST(LoadTokens, RefusesArchivesAndTables) {
+  const TemporaryFolder folder;
+  const auto says = [&](const std::string& begin) {
+    return refusal(folder.file("a.bin", begin + std::string(8, 'x')), "uint16");
+  };
+
+  EXPECT_THAT(says("PK\x03\x04"), HasSubstr("a.bin: is a zip archive"));
+  EXPECT_THAT(says("\x1f\x8b\x08x"), HasSubstr("a.bin: is compressed by gzip"));
+  EXPECT_THAT(says("PAR1"), HasSubstr("a.bin: is a Parquet file, not a list of ids"));
+}
+
+// Small ids written wider than they are read: each is followed by ids 0.
+TEST(LoadTokens, RefusesWiderIdsOfUnsaidWidth) {
+  const TemporaryFolder folder;
+  std::vector<std::uint32_t> four;
+  for (std::uint32_t id = 0; id < 20; ++id) four.push_back(1000 + id);
+  const std::vector<std::int64_t> eight(four.begin(), four.end());
+  std::vector<std::uint32_t> wide = four;
+  wide.back() = 70000;
+  const auto file = [&](const std::string& bytes) { return folder.file("a.bin", bytes); };
+
+  EXPECT_THAT(refusal(file(testing::numbers(four))),
+              HasSubstr("every second is 0, as if it holds uint32; write data.token_type = \"uint32\""));
+  EXPECT_THAT(refusal(file(testing::numbers(eight))), HasSubstr("as if it holds int64; write it with numpy.save"));
+  EXPECT_EQ(load_tokens(tokens_at(file(testing::numbers(four)), "uint16"), 65536).size(), 40) << "it was said";
+  EXPECT_EQ(load_tokens(tokens_at(file(testing::numbers(wide))), 65536).size(), 40);
+  EXPECT_EQ(load_tokens(tokens_at(file(std::string(80, '\0'))), 65536).size(), 40) << "nothing but zeros";
+}
+
 TEST(LoadTokens, AMegatronIndexGivesTheType) {
   const TemporaryFolder folder;
   const auto with = [&](std::uint8_t code, std::int64_t width, const std::string& ids,

@@ -154,6 +154,7 @@ TEST(RunFile, HasTheDocumentedDefaults) {
   EXPECT_FALSE(run.pipeline.schedule_dialect.has_value());
   EXPECT_EQ(run.checkpoint.keep, 3);
   EXPECT_FALSE(run.checkpoint.background);
+  EXPECT_EQ(run.checkpoint.timeout_ms, 24 * 3600 * 1000);
 }
 
 TEST(RunFile, ReadsAnImportedScheduleAndAPartitionByCost) {
@@ -249,9 +250,9 @@ TEST(RunFile, EvaluatesAtTheEndByDefault) {
 
 TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   const TemporaryFolder folder;
-  const auto path =
-      folder.file("run.toml", std::string(model) + data + train +
-                                  "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\n");
+  const auto path = folder.file(
+      "run.toml", std::string(model) + data + train +
+                      "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\ntimeout_ms = 9\n");
 
   const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
 
@@ -260,6 +261,7 @@ TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
   EXPECT_EQ(checkpoint.every, 3);
   EXPECT_EQ(checkpoint.keep, 4);
   EXPECT_TRUE(checkpoint.background);
+  EXPECT_EQ(checkpoint.timeout_ms, 9);
 }
 
 TEST(RunFile, ATableWithoutAFolderRequestsCheckpoints) {
@@ -475,6 +477,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"CheckpointKeepNone",
                std::string(model) + data + train + "[checkpoint]\nkeep = 0\n",
                {"checkpoint.keep", "at least 1"}},
+        Broken{"CheckpointTimeoutZero",
+               std::string(model) + data + train + "[checkpoint]\ntimeout_ms = 0\n",
+               {"checkpoint.timeout_ms", "at least 1"}},
         Broken{"RateNan", steps_and("learning_rate = nan"), {"train.learning_rate"}},
         Broken{"RateInfinite", steps_and("learning_rate = inf"), {"train.learning_rate"}},
         Broken{"NoToml", "[model\n", {":1:"}}),

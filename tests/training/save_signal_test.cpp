@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
 
 namespace plumbline {
 namespace {
@@ -18,33 +23,46 @@ bool ends_the_process(int signal) {
   return action_of(signal).sa_handler == SIG_DFL;
 }
 
-TEST(SaveSignal, IsSetByEitherSignal) {
-  for (const int signal : {SIGUSR1, SIGTERM}) {
-    const SaveSignal save(/*one_process=*/true);
-    ASSERT_FALSE(ends_the_process(signal)) << signal;
-    EXPECT_FALSE(save.asked());
+TEST(SaveSignal, IsSetByEachInEveryKindOfJob) {
+  for (const bool one_process : {true, false}) {
+    for (const int signal : {SIGUSR1, SIGINT, SIGTERM}) {
+      const SaveSignal save(one_process);
+      ASSERT_FALSE(ends_the_process(signal)) << signal;
+      EXPECT_FALSE(save.asked());
 
-    std::raise(signal);
+      std::raise(signal);
 
-    EXPECT_TRUE(save.asked()) << signal;
+      EXPECT_TRUE(save.asked()) << signal;
+      EXPECT_NE(action_of(signal).sa_flags & SA_RESTART, 0) << "no call of the system ends with EINTR";
+    }
   }
 }
 
-TEST(SaveSignal, IgnoresSigtermWithSeveralProcesses) {
-  const SaveSignal save(/*one_process=*/false);
-
-  EXPECT_FALSE(ends_the_process(SIGUSR1));
-  EXPECT_TRUE(ends_the_process(SIGTERM)) << "mpirun kills a moment later whoever has not ended";
+/// Of a process that gets one signal after another.
+void after_signals(bool one_process, const std::vector<int>& signals, std::chrono::milliseconds pause = {}) {
+  const SaveSignal save(one_process);
+  for (const int signal : signals) {
+    std::raise(signal);
+    std::this_thread::sleep_for(pause);
+  }
+  std::_Exit(save.asked() ? 7 : 0);
 }
 
-TEST(SaveSignal, MayRepeat) {
-  const SaveSignal save(/*one_process=*/true);
-  ASSERT_FALSE(ends_the_process(SIGUSR1));
+TEST(SaveSignal, ASecondOneOfTheUserEndsTheProcess) {
+  using ::testing::ExitedWithCode;
+  using ::testing::KilledBySignal;
+  const std::string note = "saves after this step and stops; a second signal ends it at once";
+  EXPECT_EXIT(after_signals(true, {SIGINT, SIGINT}), KilledBySignal(SIGINT), note);
+  EXPECT_EXIT(after_signals(true, {SIGINT, SIGTERM}), KilledBySignal(SIGTERM), note);
+  EXPECT_EXIT(after_signals(true, {SIGUSR1, SIGUSR1, SIGTERM}), ExitedWithCode(7), note)
+      << "a scheduler warns, and sends SIGTERM later";
+}
 
-  std::raise(SIGUSR1);
-
-  EXPECT_FALSE(ends_the_process(SIGUSR1)) << "a scheduler may send it twice";
-  EXPECT_NE(action_of(SIGUSR1).sa_flags & SA_RESTART, 0) << "no call of the system ends with EINTR";
+TEST(SaveSignal, ALauncherMayHandOnOneTwice) {
+  using ::testing::ExitedWithCode;
+  using ::testing::KilledBySignal;
+  EXPECT_EXIT(after_signals(false, {SIGINT, SIGINT, SIGTERM}), ExitedWithCode(7), "^$");
+  EXPECT_EXIT(after_signals(false, {SIGTERM, SIGTERM}, std::chrono::milliseconds(1100)), KilledBySignal(SIGTERM), "");
 }
 
 TEST(SaveSignal, IsResetForTheNextRun) {
@@ -53,8 +71,7 @@ TEST(SaveSignal, IsResetForTheNextRun) {
     ASSERT_FALSE(ends_the_process(SIGUSR1));
     std::raise(SIGUSR1);
   }
-  EXPECT_TRUE(ends_the_process(SIGUSR1));
-  EXPECT_TRUE(ends_the_process(SIGTERM));
+  for (const int signal : {SIGUSR1, SIGINT, SIGTERM}) EXPECT_TRUE(ends_the_process(signal)) << signal;
 
   const SaveSignal second(/*one_process=*/true);
 

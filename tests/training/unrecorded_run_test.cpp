@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
+#include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -27,8 +31,8 @@ TEST(UnrecordedRun, RanksRemoveTheirFilesAndTheLastTheFolder) {
 TEST(UnrecordedRun, OfReplicasEachPipelinesFolderGoesWithItsLastRank) {
   const testing::TemporaryFolder parent;
   const RankFolders folders(parent / "run", 1);
-  for (const char* file : {"replica-0/manifest.json", "replica-0/rank-0/progress", "replica-1/manifest.json",
-                           "replica-1/rank-0/progress"})
+  for (const char* file :
+       {"replica-0/manifest.json", "replica-0/rank-0/progress", "replica-1/manifest.json", "replica-1/rank-0/progress"})
     parent.file(std::string("run/") + file, "{}");
   {
     const UnrecordedRun first(folders, 0);
@@ -37,6 +41,34 @@ TEST(UnrecordedRun, OfReplicasEachPipelinesFolderGoesWithItsLastRank) {
     EXPECT_TRUE(std::filesystem::exists(parent / "run/replica-0/rank-0/progress"));
   }
   EXPECT_FALSE(std::filesystem::exists(parent / "run"));
+}
+
+TEST(UnrecordedRun, OfAFailedRunNothingRemains) {
+  const testing::TemporaryFolder parent;
+  for (const char* file : {"run/rank-0/progress", "run/rank-1/progress"}) parent.file(file, "{}");
+
+  { UnrecordedRun(parent / "run", 1).remove_all(); }
+
+  EXPECT_FALSE(std::filesystem::exists(parent / "run"));
+}
+
+/// Of killed runs; the next one removes what no process holds.
+TEST(UnrecordedRun, TheNextRunRemovesThoseOfKilledOnes) {
+  const testing::TemporaryFolder parent;
+  const testing::EnvironmentVariable temporary("TMPDIR", parent.path().c_str());
+  const UnrecordedRun living(make_unrecorded_folder(), 0);
+  const std::filesystem::path killed = make_unrecorded_folder();
+  for (const std::filesystem::path& each : {killed, living.folder()}) {
+    parent.file(each.filename() / "rank-0/progress", "{}");
+    const auto hour = std::chrono::hours(1);
+    std::filesystem::last_write_time(each, std::filesystem::file_time_type::clock::now() - hour);
+  }
+
+  const std::filesystem::path next = make_unrecorded_folder();
+
+  EXPECT_FALSE(std::filesystem::exists(killed));
+  EXPECT_TRUE(std::filesystem::exists(living.folder() / "rank-0/progress"));
+  EXPECT_TRUE(std::filesystem::exists(next));
 }
 
 TEST(UnrecordedRun, RankZeroKeepsOtherRanksFiles) {

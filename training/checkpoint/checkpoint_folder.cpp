@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/checkpoint_folder.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -12,6 +9,7 @@
 #include <string>
 
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/numbers.hpp"
 #include "support/paths.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
@@ -22,14 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string prefix = "step-", partial = ".partial";
-
-/// A rename is durable once the folder is synced.
-void sync_folder(const fs::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
 
 void check(const std::error_code& error, const fs::path& path) {
   if (error) throw SystemError(path.string() + ": cannot be renamed into place: " + error.message());
@@ -79,12 +69,11 @@ std::vector<fs::path> whole_checkpoints(const fs::path& folder) {
 void publish_checkpoint(const fs::path& folder, std::int64_t steps) {
   const fs::path from = partial_path(folder, steps), to = checkpoint_path(folder, steps);
   std::error_code error;
-  sync_folder(from);
-  fs::remove_all(to, error);  // from a run that was resumed from an earlier checkpoint
+  sync_path(from);
   fs::rename(from, to, error);
   check(error, to);
   point_latest_at(to);
-  sync_folder(folder);
+  sync_path(folder);  // renames are durable then
 }
 
 void point_latest_at(const fs::path& checkpoint) {
@@ -109,11 +98,14 @@ void remove_partial_checkpoints(const fs::path& folder) {
 
 void prune_checkpoints(const fs::path& folder, std::int64_t keep) {
   const std::vector<fs::path> whole = whole_checkpoints(folder);
-  std::error_code ignored;
-  for (std::size_t i = static_cast<std::size_t>(keep); i < whole.size(); ++i) {
-    fs::remove(whole[i] / checkpoint_file_name,
-               ignored);  // first, so that a partially removed folder is not a checkpoint
-    fs::remove_all(whole[i], ignored);
+  if (whole.size() <= static_cast<std::size_t>(keep)) return;
+  const std::int64_t oldest = *steps_of_name(whole[static_cast<std::size_t>(keep) - 1]);
+  for (const fs::path& each : all_checkpoints(folder)) {
+    const std::int64_t steps = *steps_of_name(each.filename());
+    const fs::path going = partial_path(folder, steps);
+    std::error_code error;
+    if (steps < oldest) fs::rename(each, going, error);  // first: what a kill leaves is removed by the next run
+    if (steps < oldest && !error) fs::remove_all(going, error);
   }
 }
 

@@ -27,7 +27,7 @@ void publish_checkpoint(const std::filesystem::path& folder, std::int64_t steps)
 void point_latest_at(const std::filesystem::path& checkpoint);
 /// Removes incomplete checkpoints and temporary files of an ended run.
 void remove_partial_checkpoints(const std::filesystem::path& folder);
-/// Removes complete checkpoints except the `keep` newest.
+/// Removes all checkpoints older than the `keep` newest complete ones.
 void prune_checkpoints(const std::filesystem::path& folder, std::int64_t keep);
 
 }  // namespace plumbline

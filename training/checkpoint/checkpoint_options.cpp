@@ -21,6 +21,10 @@ void CheckpointOptions::add_to(CLI::App& app) {
                  "written")
       ->type_name("DIR")
       ->capture_default_str();
+  app.add_flag(
+      "--discard-later", discard_later,
+      "Rename checkpoints of the folder that are later than where this run starts to step-N.discarded; without "
+      "it such a run is refused");
 }
 
 void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {
@@ -43,7 +47,11 @@ void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {
   if (stop_after && !settings.folder) {
     throw InputError("--stop-after needs a folder to save in: --checkpoint DIR, or [checkpoint] folder");
   }
+  if (discard_later && !settings.folder) {
+    throw InputError("--discard-later needs the folder that has them: --checkpoint DIR, or [checkpoint] folder");
+  }
   training.stop_after = stop_after;
+  training.discard_later = discard_later;
   if (resume != "none") training.resume = resume;
   if (!recorded) training.run.record_level = RecordLevel::none;
   training.run.train.ends_where_not_finite = !recorded;

@@ -21,6 +21,7 @@ struct CheckpointOptions {
   std::optional<std::int64_t> keep;
   std::optional<std::int64_t> stop_after;  ///< number of completed steps
   std::string resume = "none";             ///< none | latest | a checkpoint's folder
+  bool discard_later = false;              ///< rename what is later than the start
 
   /// Adds --checkpoint and related options, which are parsed into this object; it must outlive `app`.
   void add_to(CLI::App& app);

@@ -55,15 +55,25 @@ SavedTensors own_tensors(const LlamaConfig& config, const TrainState& state, con
   return own;
 }
 
-/// A rank's report to rank 0: "written" and lines "file name digest bytes", or "error" and the reason.
-std::string write_own(const fs::path& folder, const SavedTensors& own, int rank, int ranks) {
+/// A rank's report to rank 0: "written" and lines "file name digest bytes", or "error" and the reason. Checks before
+/// each tensor that the time limit has not passed.
+std::string write_own(const fs::path& folder, const SavedTensors& own, int rank, int ranks,
+                      std::chrono::milliseconds limit) {
+  const auto begun = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::recorder);
   std::string report = "written\n";
+  const auto in_time = [&] {
+    if (std::chrono::steady_clock::now() - begun < limit) return;
+    throw SystemError(folder.string() + ": rank " + std::to_string(rank) + " has not written its files within " +
+                      std::to_string(limit.count()) +
+                      " ms; choose a faster disk, take more ranks, or raise checkpoint.timeout_ms");
+  };
   const auto save = [&](const std::string& kind, const NamedTensors& tensors) {
     const std::string file = numbered_file(kind, rank + 1, ranks);
-    write_tensors(folder / file, tensors);
+    write_tensors(folder / file, tensors, in_time);
     for (const auto& [name, value] : tensors) {
+      in_time();
       report += file + " " + name + " " + digest(value) + " " + std::to_string(value.nbytes()) + "\n";
     }
   };
@@ -129,14 +139,17 @@ void CheckpointSave::start(const TrainState& state, bool in_background) {
     });
     if (failed) failure_ = failed->words;
   }
+  group_.leave_steps();  // removing a large one may take long
   group_.broadcast("");  // the folder exists now
+  group_.enter_steps();
   SavedTensors own = own_tensors(training_.config, state, group_);
   if (in_background) {
     std::size_t next = 0;
     own = {copied(own.model, next), copied(own.moments, next), copied(own.others, next)};
   }
-  own_ = std::async(policy_, [partial, own = std::move(own), rank = group_.rank(), ranks = group_.size()] {
-    return write_own(partial, own, rank, ranks);
+  const std::chrono::milliseconds limit(training_.run.checkpoint.timeout_ms);
+  own_ = std::async(policy_, [partial, own = std::move(own), rank = group_.rank(), ranks = group_.size(), limit] {
+    return write_own(partial, own, rank, ranks, limit);
   });
 }
 

@@ -17,10 +17,10 @@
 
 namespace plumbline {
 
-/// The save in progress, if any. All ranks make the same calls in the same order. A failed write (a full disk) is not
-/// an error: training continues, the previous checkpoint remains, and every rank gets the reason. Destroyed during a
-/// save, it waits for its own thread and publishes nothing. Replicas of the pipeline share the writing; if their bits
-/// differ, every rank throws RunError.
+/// The save in progress, if any. All ranks make the same calls in the same order. A failed write (a full disk, one
+/// beyond checkpoint.timeout_ms) is not an error: training continues, the previous checkpoint remains, and every rank
+/// gets the reason. Destroyed during a save, it waits for its own thread and publishes nothing. Replicas of the
+/// pipeline share the writing; if their bits differ, every rank throws RunError.
 class CheckpointSave {
  public:
   /// `folder` holds the checkpoints and exists.
@@ -28,12 +28,14 @@ class CheckpointSave {
       : folder_(std::move(folder)), training_(training), group_(group) {}
 
   /// Begins to save the state after `state.step` steps. In the background, a thread writes a copy of the state, which
-  /// stays allocated in host memory; otherwise `finish` writes, and the state must not change before.
+  /// stays allocated in host memory; otherwise `write` or `finish` writes, and the state must not change before.
   void start(const TrainState& state, bool in_background);
+  /// Waits until this rank's files are written.
+  void write() const { own_.wait(); }
   bool pending() const { return own_.valid() || phase_ != Phase::none; }
   /// Advances without waiting for a disk; returns whether the save has ended.
   bool poll() { return advance(false); }
-  /// Waits until the save has ended, with the time limit of start-up.
+  /// Waits until the save has ended, with a time limit of its own.
   void finish();
 
   /// Of the save that ended last: the number of steps saved, and the reason if it failed.

@@ -3,15 +3,35 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <vector>
 
 #include "record/writer.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "training/action_log.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/later_work.hpp"
 
 namespace plumbline {
 namespace fs = std::filesystem;
+namespace {
+
+/// Collective: rank 0 runs `body`; its failure is thrown on every rank.
+void on_rank_0(RankGroup& group, const std::function<void()>& body) {
+  std::string failure;
+  if (group.rank() == 0) {
+    if (const auto failed = failure_of(body)) failure = std::to_string(static_cast<int>(failed->code)) + failed->words;
+  }
+  failure = group.broadcast(failure);
+  if (failure.empty()) return;
+  const std::string words = failure.substr(1);
+  if (static_cast<ExitCode>(failure.front() - '0') == ExitCode::bad_input) throw InputError(words);
+  throw SystemError(words);
+}
+
+}  // namespace
 
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training),
@@ -21,22 +41,14 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
   const fs::path seen = folder / ".seen";  // written by rank 0; all ranks must see it
-  std::string failure, word;
-  if (group.rank() == 0) {
-    const std::optional<Failure> failed = failure_of([&] {
-      make_folder(folder);
-      lock_.emplace(folder);
-      word = new_run_id();
-      write_file(seen, word);
-    });
-    if (failed) failure = std::to_string(static_cast<int>(failed->code)) + failed->words;
-  }
-  failure = group.broadcast(failure);
-  if (!failure.empty()) {
-    const std::string words = failure.substr(1);
-    if (static_cast<ExitCode>(failure.front() - '0') == ExitCode::bad_input) throw InputError(words);
-    throw SystemError(words);
-  }
+  std::string word;
+  on_rank_0(group, [&] {
+    make_folder(folder);
+    lock_.emplace(folder);
+    remove_partial_checkpoints(folder);
+    word = new_run_id();
+    write_file(seen, word);
+  });
   word = group.broadcast(word);
   std::string local;
   if (!path_exists(seen) || read_file(seen) != word) {
@@ -49,32 +61,59 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   if (!local.empty()) throw InputError(local);
 }
 
-bool Checkpoints::step_ended(const TrainState& state) {
-  saving_seconds_ = 0;
+void Checkpoints::start_after(std::int64_t steps) {
+  on_rank_0(group_, [&] {
+    if (!training_.discard_later) require_no_later_work(training_, steps);
+    discard_later_work(training_, steps);
+  });
+}
+
+bool Checkpoints::step_ended(const TrainState& state, const RowWriter& write_row) {
   const CheckpointSettings& settings = training_.run.checkpoint;
   const bool planned = training_.stop_after && state.step >= *training_.stop_after;
   const bool stop = group_.request_carried() || planned;
   const bool last = state.step == training_.run.train.steps;
   const bool due = stop || last || (settings.every > 0 && state.step % settings.every == 0);
-  if (!due && !save_.pending()) return false;
+  if (!due && !save_.pending()) {
+    write_row(0, false);
+    return false;
+  }
   const std::int64_t begin_ns = monotonic_ns();
   if (save_.pending()) {  // in the background
     if (due) save_.finish();
     if (due || save_.poll()) warn_of_failure();
   }
+  const bool in_background = settings.background && !stop && !last;
   if (due) {
-    const bool in_background = settings.background && !stop && !last;
     save_.start(state, in_background);
-    if (!in_background) save_.finish();
-    if (!in_background) warn_of_failure();
+    if (!in_background) save_.write();
   }
-  saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+  // A checkpoint that is published has the rows of all its steps.
+  write_row(static_cast<double>(monotonic_ns() - begin_ns) * 1e-9, due);
+  if (due && !in_background) {
+    save_.finish();
+    warn_of_failure();
+  }
   if (stop || last) save_error_ = save_.failure().value_or("");
   if (stop && group_.rank() == 0 && !last && save_error_.empty()) {
     std::fprintf(stderr, "note: stopped %safter %lld steps; continue with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
+  stopped_by_signal_ = stop && !planned && !last;
   return stop && !last;
+}
+
+std::string Checkpoints::finish() {
+  if (save_.pending()) {
+    save_.finish();
+    warn_of_failure();
+  }
+  std::string newest;
+  if (group_.rank() == 0) {
+    const std::vector<fs::path> whole = whole_checkpoints(*training_.run.checkpoint.folder);
+    if (!whole.empty()) newest = whole.front().string();
+  }
+  return group_.broadcast(newest);
 }
 
 void Checkpoints::warn_of_failure() const {

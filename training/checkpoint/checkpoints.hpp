@@ -2,6 +2,7 @@
 // Decides when a run saves: every N steps, at its end, and when it is asked to stop.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,12 +21,24 @@ class Checkpoints {
   /// another run saves there, or if a rank does not see what rank 0 wrote.
   Checkpoints(const TrainingRun& training, RankGroup& group);
 
-  /// Collective, after each step in which the ranks exchanged control messages. Saves if due. Returns whether training
-  /// ends here because a signal asked for it and the steps so far are saved. Save errors are printed on stderr.
-  bool step_ended(const TrainState& state);
-  /// How long the last step_ended held up the training; 0 without a save. In the background only copying takes time,
-  /// and waiting for a save that has not ended when the next one is due.
-  double saving_seconds() const { return saving_seconds_; }
+  /// Collective, once the checkpoint to resume from is loaded: the run starts after `steps` steps. Throws InputError on
+  /// every rank if the folder holds later work, unless --discard-later renames it.
+  void start_after(std::int64_t steps);
+
+  /// Writes the step's row of metrics.csv, to the disk if `saved`: a checkpoint of this step follows. `saving_seconds`:
+  /// how long the checkpoint has held up the training until then, when this rank's files are written. In the background
+  /// only copying takes time, and waiting for a save that has not ended when the next one is due.
+  using RowWriter = std::function<void(double saving_seconds, bool saved)>;
+
+  /// Collective, after each step in which the ranks exchanged control messages. Saves if due; calls `write_row` before
+  /// the checkpoint is published. Returns whether training ends here because a signal asked for it and the steps so far
+  /// are saved. Save errors are printed on stderr.
+  bool step_ended(const TrainState& state, const RowWriter& write_row);
+  /// Whether the last step_ended returned true for a signal, not for --stop-after.
+  bool stopped_by_signal() const { return stopped_by_signal_; }
+  /// Collective, for a run that ends early: waits for the save in progress. Returns the newest complete checkpoint on
+  /// every rank; empty if there is none.
+  std::string finish();
   /// After the last step, on every rank: throws SystemError if steps since the last checkpoint were not saved.
   void require_saved() const;
 
@@ -37,7 +50,7 @@ class Checkpoints {
   std::optional<FolderLock> lock_;  ///< rank 0's
   SaveSignal signal_;
   CheckpointSave save_;
-  double saving_seconds_ = 0;
+  bool stopped_by_signal_ = false;
   std::string save_error_;  ///< why the last save failed
 };
 

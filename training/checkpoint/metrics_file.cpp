@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/metrics_file.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -19,7 +20,7 @@ const std::string header =
 /// The header, and the rows of steps before `first`.
 std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
   if (first == 0 || !path_exists(path)) return header;
-  std::istringstream lines(read_file(path));
+  std::istringstream lines(read_file(path, most_by_program));
   std::string kept, line;
   std::getline(lines, line);
   if (line + "\n" != header) {
@@ -34,7 +35,13 @@ std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
 
 }  // namespace
 
-MetricsFile::MetricsFile(const std::filesystem::path& folder, std::int64_t first) : path_(folder / "metrics.csv") {
+std::int64_t metrics_rows(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / metrics_file_name;
+  if (!path_exists(path)) return 0;
+  return std::max<std::int64_t>(0, std::ranges::count(read_file(path), '\n') - 1);  // without the header
+}
+
+MetricsFile::MetricsFile(const std::filesystem::path& folder, std::int64_t first) : path_(folder / metrics_file_name) {
   write_file(path_, rows_before(path_, first));
   file_.open(path_, std::ios::app);
   if (!file_) throw SystemError(path_.string() + ": cannot be written");

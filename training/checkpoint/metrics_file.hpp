@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "support/files.hpp"
 #include "training/step_update.hpp"
 
 namespace plumbline {
@@ -18,8 +19,13 @@ struct MetricsRow {
   double epochs = 0;                     ///< passes over the data when the step ends
   double seconds = 0;                    ///< of the step
   double waited_seconds = 0;             ///< part of `seconds` in which the rank waited for others
-  double saving_seconds = 0;             ///< time for the checkpoint after it; 0 if there was none
+  double saving_seconds = 0;             ///< see Checkpoints::RowWriter; 0 if no checkpoint followed
 };
+
+inline constexpr const char* metrics_file_name = "metrics.csv";
+
+/// Number of rows of the folder's metrics.csv; 0 without one.
+std::int64_t metrics_rows(const std::filesystem::path& folder);
 
 class MetricsFile {
  public:
@@ -29,6 +35,8 @@ class MetricsFile {
 
   /// Flushes immediately.
   void add(std::int64_t step, const MetricsRow& row, const StepUpdate& update);
+  /// Waits until the disk has all rows. Errors are ignored.
+  void sync() const { sync_path(path_); }
 
  private:
   std::filesystem::path path_;

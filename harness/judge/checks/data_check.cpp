@@ -153,10 +153,11 @@ class DataCheck : public StepCheck {
     for (const auto* rows : {&theirs, &mine}) {
       for (const auto& placed : *rows) {
         const auto& row = *placed.row;
-        if (Sizes(row) != sizes) report(number, placed.rank, sizes.words(), Sizes(row).words(), "sizes");
+        if (Sizes(row) != sizes) report(number, placed.rank, sizes.words(), Sizes(row).words(), "sizes", batch_hint());
         if (row.data_digest.empty()) continue;
         builder_.compare_or_inspect(rows == &mine, "digests");
-        if (row.data_digest != expected) report(number, placed.rank, expected, row.data_digest, "ids or labels");
+        if (row.data_digest != expected)
+          report(number, placed.rank, expected, row.data_digest, "ids or labels", batch_hint());
       }
     }
   }
@@ -207,15 +208,23 @@ class DataCheck : public StepCheck {
     if (expected != got) report({}, rank, std::to_string(expected), std::to_string(got), what);
   }
 
+  /// The recorder splits a whole batch along its first dimension.
+  std::string batch_hint() const {
+    if (evidence_.reference.manifest.traits.own && evidence_.candidate.manifest.traits.own) return "";
+    return "; record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, "
+           "rows]), "
+           "give record.step lists of microbatches";
+  }
+
   void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,
-              const std::string& got, const std::string& what) {
+              const std::string& got, const std::string& what, const std::string& hint = "") {
     builder_.diverge(at_data(step_, microbatch.value_or(0)), {.step = step_,
                                                               .microbatch = microbatch,
                                                               .rank = rank,
                                                               .item = "data",
                                                               .expected = expected,
                                                               .got = got,
-                                                              .why = what + " differ"});
+                                                              .why = what + " differ" + hint});
   }
 
   WholeDigest of_reference_, of_candidate_;

@@ -10,6 +10,7 @@
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/clipping.hpp"
+#include "harness/judge/hints/norm_words.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -88,8 +89,8 @@ class GradientNormCheck : public StepCheck {
     return builder_.conclude(
         evidence_.norm_by_rank()
             ? fmt::format("the norms of {} are within the roundings of their sums, and each coefficient is that "
-                          "of its record's norm",
-                          steps_words())
+                          "of its record's norm{}",
+                          steps_words(), apart_words_)
             : fmt::format("norm and clip coefficient of {} are {}", steps_words(), evidence_.values->agreement()),
         {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
   }
@@ -146,7 +147,7 @@ class GradientNormCheck : public StepCheck {
       builder_.compare("coefficients", 2);
       const double limit = norm_limit_by_model(evidence_.reference, evidence_.model, false) +
                            norm_limit_by_model(evidence_.candidate, evidence_.model, false);
-      hold({{}, expected[i].norm}, {{}, got[i].norm}, limit, "", "the reference's");
+      hold({{}, expected[i].norm}, {{}, got[i].norm}, limit, "", "the reference's", "");
       for (const RankRecord& rank : evidence_.candidate.ranks) {
         const auto calls = clipping_calls(rank);
         if (!calls.empty() && (calls.size() != got.size() || !same_bits(calls[i].norm, got[i].norm)))
@@ -162,14 +163,26 @@ class GradientNormCheck : public StepCheck {
     if (!clips && same_bits(expected.value, got.value)) return;  // without clipping nothing depends on it
     const auto theirs = auditing::norm_by_rows(evidence_.reference), mine = auditing::norm_by_rows(evidence_.candidate);
     if (theirs && mine) {
-      hold({{}, theirs->norm}, expected, theirs->limit, "of the reference", "the root of the sum of l2 squared");
-      return hold({{}, mine->norm}, got, mine->limit, "", "the root of the sum of l2 squared");
+      const double apart = std::abs(got.value / expected.value - 1);
+      if (!(apart <= std::max(apart_, theirs->limit + mine->limit)) && expected.value > 0)
+        apart_ = apart, apart_words_ = words_of_norms(got.value / expected.value);
+      hold({{}, theirs->norm}, expected, theirs->limit, "of the reference", "the root of the sum of l2 squared",
+           other_norm_words(evidence_.reference, expected.value));
+      return hold({{}, mine->norm}, got, mine->limit, "", "the root of the sum of l2 squared",
+                  other_norm_words(evidence_.candidate, got.value));
     }
     if (behind_) return;
     const bool wider = is_wider_than_bfloat16(expected.value) && is_wider_than_bfloat16(got.value);
     const double limit = norm_limit_by_model(evidence_.reference, evidence_.model, wider) +
                          norm_limit_by_model(evidence_.candidate, evidence_.model, wider);
-    hold(expected, got, limit, "", "the reference's");
+    hold(expected, got, limit, "", "the reference's", "");
+  }
+
+  /// Two norms that each fit their own gradients.
+  std::string words_of_norms(double ratio) const {
+    return fmt::format(
+        ". Each is that of its own gradients; in {} the two differ by a factor of {:.6g} because the gradients do",
+        step_words(step_), ratio);
   }
 
   void compare(const Norm& expected, const Norm& got) {
@@ -177,7 +190,9 @@ class GradientNormCheck : public StepCheck {
       report(got.rank, "gradient_norm", wrong->expected, wrong->got, wrong->why);
   }
 
-  void hold(const Norm& expected, const Norm& got, double limit, const std::string& whose, const std::string& what) {
+  /// `hint`: added to the reason of a norm outside of the limit.
+  void hold(const Norm& expected, const Norm& got, double limit, const std::string& whose, const std::string& what,
+            const std::string& hint) {
     if (!(limit <= auditing::widest_norm_limit)) {
       widest_limit_ = std::max(widest_limit_, limit);
       return;
@@ -191,7 +206,7 @@ class GradientNormCheck : public StepCheck {
     if (apart <= limit) return;
     report(whose.empty() ? std::optional(got.rank) : std::nullopt, "gradient_norm",
            fmt::format("{} ({}) within {} of it", to_text(expected.value), what, to_text(limit)), to_text(got.value),
-           fmt::format("{}{}ratio {}", whose, whose.empty() ? "" : ", ", to_text(got.value / expected.value)));
+           fmt::format("{}{}ratio {}{}", whose, whose.empty() ? "" : ", ", to_text(got.value / expected.value), hint));
   }
 
   void row(const Located<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
@@ -224,6 +239,8 @@ class GradientNormCheck : public StepCheck {
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0, skipped_ = 0;
   bool unrecorded_ = false;
   bool behind_ = false;  ///< the step is behind diverged coefficients: each record is judged by itself
+  double apart_ = 0;         ///< largest relative difference of two norms that roundings do not explain
+  std::string apart_words_;  ///< of that one
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
   double widest_limit_ = 0;  ///< of norms whose limit is too wide; 0: there were none
 };

@@ -13,20 +13,6 @@
 namespace plumbline::judging {
 namespace {
 
-/// The most common cause in external trainers: one run records losses before they are divided by the number of
-/// microbatches, the other after. The ratio of two float32 numbers has a relative error of three halves of 2^-23.
-std::string factor_of_microbatches(double want, double have, std::int64_t microbatches) {
-  const auto near = [&](double larger, double smaller) {
-    return std::abs(larger / smaller / static_cast<double>(microbatches) - 1) < 2e-7;
-  };
-  const bool candidate = near(have, want);
-  if (microbatches < 2 || (!candidate && !near(want, have))) return "";
-  return fmt::format(
-      "the {} is {} times the other, as many as there are microbatches: record both losses before they are divided, or "
-      "both after",
-      candidate ? "candidate's" : "reference's", to_text(microbatches));
-}
-
 class LossCheck : public StepCheck {
  public:
   explicit LossCheck(const CellEvidence& evidence) : StepCheck(evidence, {"loss", "R1", evidence.values->demand()}) {}
@@ -78,8 +64,7 @@ class LossCheck : public StepCheck {
     if (impossible) return report(microbatch, {}, *impossible, to_text(want), "the reference itself");
     if (want != 0) builder_.compare("nonzero_losses");
     if (const auto wrong = builder_.take(evidence_.values->loss({step_, loss_item(microbatch)}, want, have))) {
-      report(microbatch, rank, wrong->expected, wrong->got, wrong->why,
-             factor_of_microbatches(want, have, evidence_.microbatches()));
+      report(microbatch, rank, wrong->expected, wrong->got, wrong->why);
     }
   }
 
@@ -119,7 +104,7 @@ class LossCheck : public StepCheck {
   }
 
   void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,
-              const std::string& got, const std::string& why, const std::string& size = "") {
+              const std::string& got, const std::string& why) {
     builder_.diverge(microbatch ? at_loss(step_, *microbatch) : at_step_loss(step_),
                      {.step = step_,
                       .microbatch = microbatch,
@@ -128,8 +113,7 @@ class LossCheck : public StepCheck {
                       .item = microbatch ? "loss of the microbatch" : "loss of the step",
                       .expected = expected,
                       .got = got,
-                      .why = why,
-                      .size = size});
+                      .why = why});
   }
 
   const bool own_ = evidence_.reference.manifest.traits.own && evidence_.candidate.manifest.traits.own;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/hints/tensor_look.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -168,14 +169,17 @@ class RowComparison {
     const auto wrong = builder_.take(values.tensor(finding_.rank.value_or(0), theirs, mine));
     if (!wrong) return;
     finding_.size = size_words(theirs, mine);
-    report(wrong->expected, wrong->got, wrong->why);
+    report(wrong->expected, wrong->got, wrong->why, look_at_tensor(now_, theirs, mine));
   }
 
-  void report(const std::string& expected, const std::string& got, const std::string& why) {
+  /// `look`: added to the words.
+  void report(const std::string& expected, const std::string& got, const std::string& why,
+              const std::string& look = "") {
     Finding finding = finding_;
     finding.expected = expected;
     finding.got = got;
     finding.why = why;
+    finding.words = words_of(finding) + look;
     builder_.diverge(point_, std::move(finding));
   }
 

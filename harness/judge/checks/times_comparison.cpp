@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/judge/evidence/record_index.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 

@@ -4,36 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
+#include "record/json_keys.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
-#include "support/json_text.hpp"
-#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
-/// The library's conversion truncates fractions and wraps around on overflow.
-template <class Integer>
-Integer whole(const Json& json) {
-  const bool whole = json.is_number_integer();
-  const bool fits = whole && (json.is_number_unsigned() ? std::in_range<Integer>(json.get<std::uint64_t>())
-                                                        : std::in_range<Integer>(json.get<std::int64_t>()));
-  if (!fits)
-    throw InputError(fmt::format("{} is not an integer from {} to {}", json_text(json),
-                                 std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()));
-  return json.get<Integer>();
-}
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 
-std::vector<StageEntry> stages_from(const Json& json) {
+std::vector<StageEntry> stages_from(const JsonKeys& keys, const std::string& key) {
   std::vector<StageEntry> stages;
-  for (const Json& stage : json) {
-    stages.push_back({whole<std::int64_t>(stage.at("stage")), whole<std::int64_t>(stage.at("rank")),
-                      stage.at("units").get<std::vector<std::string>>()});
+  for (const JsonKeys& stage : keys.objects(key)) {
+    stage.refuse_unknown({"stage", "rank", "units"});
+    stages.push_back({stage.integer("stage", least), stage.integer("rank", least), stage.texts("units")});
   }
   return stages;
 }
@@ -46,16 +36,14 @@ Json microbatches_json(const std::vector<RequestedMicrobatch>& microbatches) {
   return json;
 }
 
-std::vector<RequestedMicrobatch> microbatches_from(const Json& json) {
+std::vector<RequestedMicrobatch> microbatches_from(const JsonKeys& keys, const std::string& key) {
   std::vector<RequestedMicrobatch> microbatches;
-  for (const Json& microbatch : json) {
-    microbatches.push_back({{}, microbatch.at("masked").get<bool>()});
-    auto& lengths = microbatches.back().lengths;
-    for (const Json& length : microbatch.at("lengths")) lengths.push_back(whole<std::int64_t>(length));
-    if (lengths.empty() || std::ranges::min(lengths) < 1) {
-      throw InputError(
-          fmt::format("microbatch {} needs one length of at least 1 for each row", microbatches.size() - 1));
-    }
+  for (const JsonKeys& microbatch : keys.objects(key)) {
+    microbatch.refuse_unknown({"lengths", "masked"});
+    microbatches.push_back({microbatch.integers("lengths"), microbatch.flag("masked")});
+    const auto& lengths = microbatches.back().lengths;
+    if (lengths.empty() || std::ranges::min(lengths) < 1)
+      microbatch.fail("lengths", "needs one length of at least 1 for each row");
   }
   return microbatches;
 }
@@ -70,21 +58,18 @@ Json data_json(const RequestedData& data) {
   return json;
 }
 
-RequestedData data_from(const Json& json) {
+RequestedData data_from(const JsonKeys& keys, const std::string& key) {
+  const JsonKeys json = keys.object(key);
+  json.refuse_unknown({"files", "format", "seed", "shuffle"});
   RequestedData data;
-  for (const Json& file : json.at("files")) {
-    data.files.emplace_back(file.at("path").get<std::string>());
-    data.sizes.push_back(whole<std::int64_t>(file.at("bytes")));
+  for (const JsonKeys& file : json.objects("files")) {
+    file.refuse_unknown({"path", "bytes"});
+    data.files.emplace_back(file.text("path"));
+    data.sizes.push_back(file.integer("bytes", least));
   }
-  data.format = json.at("format").get<std::string>();
-  if (data.format != "bytes" && data.format != "uint16" && data.format != "uint32") {
-    throw InputError(fmt::format("format `{}` is unknown; give bytes, uint16 or uint32", data.format));
-  }
-  data.seed = whole<std::uint64_t>(json.at("seed"));
-  data.shuffle = json.value("shuffle", data.shuffle);
-  if (data.shuffle != "none" && data.shuffle != "windows") {
-    throw InputError(fmt::format("shuffle `{}` is unknown; give none or windows", data.shuffle));
-  }
+  data.format = json.word("format", {"bytes", "uint16", "uint32"});
+  data.seed = json.unsigned_integer("seed");
+  if (json.has("shuffle")) data.shuffle = json.word("shuffle", {"none", "windows"});
   return data;
 }
 
@@ -95,10 +80,12 @@ Json evaluation_json(const std::optional<RequestedEvaluation>& evaluation) {
           {"data", data_json(evaluation->data)}};
 }
 
-std::optional<RequestedEvaluation> evaluation_from(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  return RequestedEvaluation{whole<std::int64_t>(json.at("every")), microbatches_from(json.at("microbatches")),
-                             data_from(json.at("data"))};
+std::optional<RequestedEvaluation> evaluation_from(const JsonKeys& keys, const std::string& key) {
+  if (!keys.has_value(key)) return std::nullopt;
+  const JsonKeys evaluation = keys.object(key);
+  evaluation.refuse_unknown({"every", "microbatches", "data"});
+  return RequestedEvaluation{evaluation.integer("every", least), microbatches_from(evaluation, "microbatches"),
+                             data_from(evaluation, "data")};
 }
 
 template <class Value>
@@ -107,21 +94,23 @@ Json plain_json(const Value& value) {
 }
 
 template <class Value>
-Value plain_from(const Json& json) {
-  if constexpr (std::is_integral_v<Value>)
-    return whole<Value>(json);
+Value plain_from(const JsonKeys& keys, const std::string& key) {
+  if constexpr (std::is_same_v<Value, std::uint64_t>)
+    return keys.unsigned_integer(key);
+  else if constexpr (std::is_integral_v<Value>)
+    return keys.integer(key, least);
   else
-    return json.get<Value>();
+    return keys.text(key);
 }
 
-Json object_from(const Json& json) {
-  if (!json.is_object()) throw InputError("must be an object");
-  return json;
+Json object_from(const JsonKeys& keys, const std::string& key) {
+  keys.object(key);
+  return keys.at(key);
 }
 
-Json limit_from(const Json& json) {
-  if (!json.is_number() && !json.is_null()) throw InputError("must be a number or null");
-  return json;
+Json limit_from(const JsonKeys& keys, const std::string& key) {
+  if (!keys.at(key).is_number() && !keys.at(key).is_null()) keys.fail(key, "must be a number or null");
+  return keys.at(key);
 }
 
 Json schedule_json(const RequestedSchedule& schedule) {
@@ -131,27 +120,30 @@ Json schedule_json(const RequestedSchedule& schedule) {
   return json;
 }
 
-RequestedSchedule schedule_from(const Json& json) {
-  RequestedSchedule schedule{json.at("name").get<std::string>(), {}, {}};
-  if (json.contains("chunks_per_rank")) schedule.chunks_per_rank = whole<std::int64_t>(json.at("chunks_per_rank"));
-  if (json.contains("digest")) schedule.digest = json.at("digest").get<std::string>();
+RequestedSchedule schedule_from(const JsonKeys& keys, const std::string& key) {
+  const JsonKeys json = keys.object(key);
+  json.refuse_unknown({"name", "chunks_per_rank", "digest"});
+  RequestedSchedule schedule{json.text("name"), {}, {}};
+  if (json.has("chunks_per_rank")) schedule.chunks_per_rank = json.integer("chunks_per_rank", least);
+  if (json.has("digest")) schedule.digest = json.text("digest");
   return schedule;
 }
 
 /// One key of the schema: how it is written and read.
 struct Field {
   template <class Value>
-  Field(const char* name, std::optional<Value> Request::*member, Value (*from)(const Json&) = plain_from<Value>,
+  Field(const char* name, std::optional<Value> Request::*member,
+        Value (*from)(const JsonKeys&, const std::string&) = plain_from<Value>,
         Json (*to)(const Value&) = plain_json<Value>)
       : key(name),
         write([=](const Request& request) {
           return request.*member ? to(*(request.*member)) : Json(Json::value_t::discarded);
         }),
-        read([=](Request& request, const Json& json) { request.*member = from(json); }) {}
+        read([=](Request& request, const JsonKeys& keys) { request.*member = from(keys, name); }) {}
 
   const char* key;
   std::function<Json(const Request&)> write;  ///< discarded: not requested
-  std::function<void(Request&, const Json&)> read;
+  std::function<void(Request&, const JsonKeys&)> read;
 };
 
 const std::vector<Field>& fields() {
@@ -201,28 +193,18 @@ Request request_from_json(const Json& json, const std::string& where) {
   if (!json.is_object() || json.value("schema", Json()) != request_schema) {
     throw InputError(fmt::format("{}: is not a request of schema {}", where, request_schema));
   }
+  const JsonKeys keys(where, json);
+  std::vector<std::string> known = {"schema"};
+  for (const Field& field : fields()) known.emplace_back(field.key);
+  keys.refuse_unknown(known);
   Request request;
-  for (const auto& [key, value] : json.items()) {
-    if (key == "schema") continue;
-    const auto field = std::ranges::find(fields(), key, [](const Field& each) { return std::string(each.key); });
-    if (field == fields().end()) {
-      std::vector<std::string> known;
-      for (const Field& each : fields()) known.emplace_back(each.key);
-      const auto nearest = nearest_word(key, known);
-      throw InputError(fmt::format("{}: unknown key `{}`{}", where, key,
-                                   nearest ? fmt::format("; did you mean `{}`?", *nearest) : ""));
-    }
-    try {
-      field->read(request, value);
-    } catch (const std::exception& error) {
-      throw InputError(fmt::format("{}, key {}: {}", where, key, error.what()));
-    }
-  }
+  for (const Field& field : fields())
+    if (keys.has(field.key)) field.read(request, keys);
   return request;
 }
 
 Request read_request(const std::filesystem::path& file) {
-  return request_from_json(read_json(file), file.string());
+  return request_from_json(read_json(file, most_by_hand), file.string());
 }
 
 std::vector<std::string> not_asked(const Request& request) {

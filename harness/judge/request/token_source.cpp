@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <numeric>
+#include <regex>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -69,7 +71,7 @@ TokenFile::TokenFile(const fs::path& path, std::int64_t bytes, const std::string
     width_ = format == "uint32" ? 4 : 2;
     if (path.extension() == ".bin" && fs::exists(index)) {
       set_type_by_index(index);
-    } else if (take_header()) {
+    } else if (take_header() || take_numpy_header()) {
       return;
     }
   }
@@ -100,6 +102,28 @@ bool TokenFile::take_header() {
   width_ = magic == 20240520 ? 2 : 4;
   tokens_ = static_cast<std::int64_t>(little_endian(head.data() + 8, 4));
   if (tokens_ * width_ != bytes_ - begin_)
+    throw InputError(path_.string() + ": holds other ids than its header counts");
+  return true;
+}
+
+/// numpy's .npy: "\x93NUMPY", version, length of a header that is a Python dict with the keys descr and shape.
+bool TokenFile::take_numpy_header() {
+  constexpr std::int64_t fixed = 12;  // with a length of 4 bytes; version 1 has 2
+  if (bytes_ < fixed) return false;
+  const auto head = read(0, fixed);
+  if (std::memcmp(head.data(), "\x93NUMPY", 6) != 0) return false;
+  const std::int64_t length_bytes = head[6] == 1 ? 2 : 4;
+  begin_ = 8 + length_bytes + static_cast<std::int64_t>(little_endian(head.data() + 8, length_bytes));
+  const auto header = read(0, std::min<std::int64_t>(bytes_, 1024));  // padding ends the header
+  static const std::regex list(R"('descr': '[<|]([ui])([1248])'.*'shape': \((\d{1,18}),\))");
+  std::cmatch match;
+  const auto* text = reinterpret_cast<const char*>(header.data());
+  if (!std::regex_search(text, text + std::min(begin_, std::ssize(header)), match, list))
+    throw InputError(path_.string() + ": is a numpy array, but not of integers in one dimension");
+  signed_ = match[1].str() == "i";
+  width_ = std::stoll(match[2].str());
+  tokens_ = std::stoll(match[3].str());
+  if (tokens_ > bytes_ || tokens_ * width_ != bytes_ - begin_)
     throw InputError(path_.string() + ": holds other ids than its header counts");
   return true;
 }

@@ -28,6 +28,7 @@ class TokenFile {
   std::vector<unsigned char> read(std::int64_t offset, std::int64_t count);
   void set_type_by_index(const std::filesystem::path& index);
   bool take_header();
+  bool take_numpy_header();
 
   std::filesystem::path path_;
   std::ifstream stream_;

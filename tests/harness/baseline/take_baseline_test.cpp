@@ -322,6 +322,14 @@ TEST_F(TakeBaseline, ARedSweepIsComparedAsFarAsItHasRecordsAndSaysWhatIsRed) {
   EXPECT_EQ(found.runs, 2) << "its record is there";
   EXPECT_THAT(to_text(found), HasSubstr("DOES NOT HOLD, compared with baseline"));
 
+  verdict_.cells[0].first_divergence.reset();
+  verdict_.cells[0].missing = {{"gradients", 4, "a norm differs", false}};
+  write_verdict(folder_ / "sweep/verdict.json", verdict_);
+  found = compare_baselines(before, take_for_comparison(folder_ / "sweep", "now"));
+  EXPECT_THAT(found.red,
+              ElementsAre(HasSubstr("incomplete: gradients were not compared from step 4 on: a norm differs")));
+  EXPECT_FALSE(found.holds());
+
   std::filesystem::remove_all(folder_ / "sweep/cells");
   found = compare_baselines(before, take_for_comparison(folder_ / "sweep", "now"));
   EXPECT_EQ(found.runs, 1);

@@ -28,7 +28,8 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "evaluation", "empty_partitions", "resume", "replicas", "repeatability"));
+              ElementsAre("as_asked", "applied", "buffers", "evaluation", "empty_partitions", "resume", "replicas",
+                          "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
   EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 21 * synthetic_steps);
   EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
@@ -54,7 +55,8 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "tied_weights", "evaluation", "resume", "replicas", "repeatability"));
+              ElementsAre("as_asked", "applied", "tied_weights", "buffers", "evaluation", "resume", "replicas",
+                          "repeatability"));
 }
 
 TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
@@ -182,7 +184,7 @@ TEST(Judge, JudgesNothingAfterAnotherStart) {
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters"));
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
-              ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm"));
+              ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm", "applied", "buffers"));
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
   expect_finding(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
 }
@@ -270,20 +272,16 @@ TEST(Judge, TheFirstStepAndTheStartHaveNoOtherNumberInTheRun) {
   EXPECT_THAT(cell.judge().first_divergence->words, ::testing::Not(HasSubstr("of the run")));
 }
 
-TEST(Judge, WhatAnExternalRecordLacksIsRequiredWhereRecordsCouldNotBeCompared) {
-  for (const bool comparable : {true, false}) {
-    SyntheticCell cell;
-    cell.candidate.manifest["role"] = "external";
-    action_row(cell.candidate, 0, "0F1").peak_bytes.reset();
-    if (!comparable) cell.candidate.manifest["seed"] = 7;
+TEST(Judge, WhatAnExternalRecordLacksIsListedAndKeepsNoCaseFromHolding) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  action_row(cell.candidate, 0, "0F1").peak_bytes.reset();
 
-    const CellVerdict verdict = cell.judge();
+  const CellVerdict verdict = cell.judge();
 
-    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-    EXPECT_EQ(result_of(verdict, "memory").requirement,
-              comparable ? Requirement::informational : Requirement::required);
-    EXPECT_EQ(verdict.holds, comparable);
-  }
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
+  EXPECT_TRUE(verdict.holds);
 }
 
 TEST(Judge, AnExternalReferenceLacksWhatAnExternalRecordMayLack) {
@@ -307,8 +305,11 @@ TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
 
     EXPECT_FALSE(verdict.holds);
     EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
-                ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "tied_weights",
-                            "variable_lengths"));
+                ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "applied", "parameters",
+                            "tied_weights", "buffers", "variable_lengths"));
+    EXPECT_TRUE(verdict.incomplete());
+    cell.plan.accept_missing = {"gradients", "parameters", "buffers"};
+    EXPECT_TRUE(cell.judge().holds);
     EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary holds no tensors");
     EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::not_run);
     EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);

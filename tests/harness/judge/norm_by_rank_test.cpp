@@ -52,41 +52,39 @@ TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
     const CellVerdict verdict = cell.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
-    for (const char* name : {"loss", "boundaries", "gradients", "parameters"}) {
-      EXPECT_THAT(result_of(verdict, name).reason,
-                  HasSubstr(", up to the norm of step 0: there clip coefficients differ"))
-          << name;
-      EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("values after the norm of step 0"))) << name;
-    }
+    EXPECT_TRUE(verdict.incomplete());
+    EXPECT_EQ(verdict.norm_diverged_at, 0);
+    const auto from = [&](const std::string& claim) {
+      const auto found = std::ranges::find(verdict.missing, claim, &Missing::claim);
+      return found == verdict.missing.end() ? std::nullopt : found->from_step;
+    };
+    EXPECT_EQ(from("loss"), 1);
+    EXPECT_EQ(from("gradients"), 1) << "those of step 0 were compared";
+    EXPECT_EQ(from("parameters"), 0);
+    EXPECT_EQ(verdict.missing.size(), 3U) << "data are compared in all steps";
+    EXPECT_THAT(verdict.missing.front().why, HasSubstr("norms_from="));
     EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("1 step are")) << "that step's too";
-    for (const char* name : {"data", "census", "memory", "conformance"})
-      EXPECT_THAT(result_of(verdict, name).reason, ::testing::Not(HasSubstr("up to the norm"))) << name;
   }
 }
 
-TEST(NormByRank, BehindThatStepWhatNoRoundingExplainsFails) {
-  const auto parameter = [](PartingCell& cell, std::int64_t step) -> TensorRow& {
-    return tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
-  };
-  const std::vector<std::tuple<const char*, const char*, std::function<void(PartingCell&)>>> faults = {
-      {"another rate", "parameters", [](auto& cell) { cell.candidate.ranks[1].steps[0].learning_rate = 0.5; }},
-      {"a skipped update", "parameters", [&](auto& cell) { parameter(cell, 0).digest = parameter(cell, -1).digest; }},
-      {"a larger parameter", "parameters",
-       [&](auto& cell) { parameter(cell, 0).digest = other_digest, parameter(cell, 0).l2 *= 3; }},
-      {"gradients of two steps", "gradients",
-       [](auto& cell) {
-         TensorRow& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
-         row.digest = other_digest, row.l2 *= 2;
-       }},
-      {"a norm that is not its gradients'", "gradient_norm",
-       [](auto& cell) { PartingCell::clip(cell.candidate, 1, 1.1 * *cell.candidate.ranks[0].steps[1].gradient_norm); }},
-  };
-  for (const auto& [name, check, fault] : faults) {
-    PartingCell cell(0);
-    fault(cell);
+TEST(NormByRank, WhatIsBehindThatStepHoldsIfTheUserAcceptsIt) {
+  PartingCell cell(0);
+  cell.plan.accept_missing = {"loss", "gradients", "parameters"};
+  tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
+  EXPECT_TRUE(cell.judge().holds);
 
-    EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), Contains(check)) << name;
-  }
+  cell.plan.accept_missing = {"gradients", "parameters"};
+  EXPECT_TRUE(cell.judge().incomplete());
+
+  tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("gradients")) << "what is there is compared";
+}
+
+TEST(NormByRank, BehindThatStepEachNormIsStillThatOfItsGradients) {
+  PartingCell cell(0);
+  PartingCell::clip(cell.candidate, 1, 1.1 * *cell.candidate.ranks[0].steps[1].gradient_norm);
+
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), Contains("gradient_norm"));
 }
 
 TEST(NormByRank, TheGradientsOfThatStepAndTheStartAreStillCompared) {
@@ -129,52 +127,55 @@ struct UnrecordedNormCell : PartingCell {
   }
 };
 
-TEST(NormByRank, AStepThatClipsByAnUnrecordedNormIsItsStep) {
+/// Adds the gradients as the optimizer received them to both records; those of the candidate's first step have other
+/// bits, and their sizes are `times` the reference's.
+void apply(SyntheticCell& cell, double times) {
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["role"] = "external";
+    for (RankRecord& rank : run->ranks) {
+      std::vector<TensorRow> applied;
+      for (const TensorRow& row : rank.tensors) {
+        if (row.kind != "gradient") continue;
+        applied.push_back(row);
+        applied.back().kind = "applied";
+        if (run == &cell.reference || row.step > 0) continue;
+        applied.back().digest = hash_hex(row.digest);
+        applied.back().l2 *= times;
+      }
+      rank.tensors.insert(rank.tensors.end(), applied.begin(), applied.end());
+    }
+  }
+}
+
+TEST(NormByRank, AStepWhoseGradientsWereAppliedByAnUnrecordedNormIsItsStep) {
   UnrecordedNormCell cell;
+  apply(cell, 1 + 1e-7);
 
   const CellVerdict verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty()) << result_of(verdict, "parameters").reason;
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_EQ(verdict.norm_diverged_at, 0);
-  EXPECT_THAT(
-      result_of(verdict, "parameters").reason,
-      HasSubstr(
-          "up to the norm of step 0: there clip coefficients may differ by the roundings of a norm that was not"));
+  ASSERT_TRUE(verdict.incomplete());
+  EXPECT_THAT(verdict.missing.front().why, HasSubstr("may differ by the rounding of a norm that was not recorded"));
 }
 
-TEST(NormByRank, WhatRoundingsOfAnUnrecordedNormDoNotExplainFails) {
-  const auto row = [](SyntheticCell& cell, const char* kind) -> TensorRow& {
-    return tensor_row(cell.candidate, 0, kind, "model.norm.weight");
-  };
-  const std::vector<std::tuple<const char*, std::function<void(SyntheticCell&)>>> faults = {
-      {"a gradient", [&](auto& cell) { row(cell, "gradient").digest = other_digest; }},
-      {"another coefficient", [&](auto& cell) { row(cell, "moment1").l2 *= 1.1; }},
-      {"a skipped update",
-       [&](auto& cell) {
-         row(cell, "parameter").digest = tensor_row(cell.candidate, -1, "parameter", "model.norm.weight").digest;
-       }},
-      {"a limit that does not act",
-       [](auto& cell) { cell.candidate.manifest["clip_norm"] = cell.reference.manifest["clip_norm"] = 3.0; }},
-      {"no moments to show the coefficient", [](auto& cell) {
-         for (auto* run : {&cell.reference, &cell.candidate}) {
-           run->manifest["optimizer"] = {
-               {"name", "sgd"}, {"learning_rate", 0.001}, {"momentum", 0.0}, {"weight_decay", 0.0}};
-           for (auto& rank : run->ranks)
-             std::erase_if(rank.tensors, [](const TensorRow& one) { return one.kind.starts_with("moment"); });
-         }
-       }}};
-  for (const auto& [name, fault] : faults) {
-    UnrecordedNormCell cell;
-    fault(cell);
+TEST(NormByRank, AnotherSizeThanRoundingsGiveIsRed) {
+  UnrecordedNormCell cell;
+  apply(cell, 1.2);  // as by the norm of one stage
 
-    const CellVerdict verdict = cell.judge();
+  const CellVerdict verdict = cell.judge();
 
-    EXPECT_FALSE(verdict.holds) << name;
-    if (!verdict.norm_diverged_at) {
-      EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("call record.gradients() before clipping"))
-          << name;
-    }
-  }
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("applied"));
+  EXPECT_EQ(verdict.first_divergence->level, "R4");
+}
+
+TEST(NormByRank, MissingRowsAreNoReasonWhyAParameterMayDiffer) {
+  UnrecordedNormCell cell;  // without gradients as applied
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("parameters"));
+  EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("call record.gradients() before clipping"));
 }
 
 }  // namespace

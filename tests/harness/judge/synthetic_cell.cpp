@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two synthetic runs as records, and their verdict.
+#include <algorithm>
+#include <sstream>
+
 #include "record/columns.hpp"
 #include "support/csv.hpp"
+#include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -12,6 +16,20 @@ void add_rows(RecordWriter& writer, const Rows& rows, std::int64_t step) {
   for (const auto& row : rows) {
     if (row.step == step) writer.add(row);
   }
+}
+
+/// The column `updated`, which our own trainers' writer has not.
+void add_updated(const std::vector<StepRow>& rows, const std::filesystem::path& file) {
+  if (std::ranges::none_of(rows, [](const StepRow& row) { return row.updated.has_value(); })) return;
+  std::istringstream lines(read_file(file));
+  std::string text, line;
+  std::getline(lines, line);
+  text = line + ",updated\n";
+  for (const StepRow& row : rows) {
+    std::getline(lines, line);
+    text += line + "," + (row.updated ? *row.updated ? "true" : "false" : "") + "\n";
+  }
+  write_file(file, text);
 }
 
 }  // namespace
@@ -41,7 +59,14 @@ void write_run(const SyntheticRun& run, const std::filesystem::path& folder) {
       for (const auto& row : rank.gpu_memory) file.row(cells_of(row));
       file.flush();
     }
+    if (!rank.norms.empty()) {
+      CsvWriter file(writer.folder() / table_of<NormRow>().file, header_of<NormRow>());
+      for (const auto& row : rank.norms) file.row(cells_of(row));
+      file.flush();
+    }
+    const auto steps = writer.folder() / table_of<StepRow>().file;
     if (rank.exit) writer.finish(*rank.exit);
+    add_updated(rank.steps, steps);
   }
 }
 SyntheticCell::SyntheticCell(const SyntheticPlan& synthetic)
@@ -52,11 +77,13 @@ SyntheticCell::SyntheticCell(const SyntheticPlan& synthetic)
 }
 
 std::filesystem::path SyntheticCell::write_reference() {
+  std::filesystem::remove_all(folder / "reference");
   write_run(reference, folder / "reference");
   return folder / "reference";
 }
 
 std::filesystem::path SyntheticCell::write_candidate() {
+  std::filesystem::remove_all(folder / "candidate");
   write_run(candidate, folder / "candidate");
   return folder / "candidate";
 }

@@ -61,6 +61,27 @@ TEST_F(ExplainEnd, ALauncherThatASignalEndedIsNotConfusedWithItsRanks) {
   EXPECT_FALSE(finding.culprit_rank);
 }
 
+// As mpirun 4.1.4, which may crash within PMIx when a rank is killed at its end.
+TEST_F(ExplainEnd, ALauncherThatCrashesBehindARankIsNotToBlame) {
+  end_.launcher_signal = 11;
+  end_.sights[2].gone = true;
+  EXPECT_EQ(explained(rank_2_died).culprit_rank, 2);
+  EXPECT_EQ(explained(rank_2_died).words, "rank 2 was killed by signal 11 (SIGSEGV) in 2F0 of step 1");
+}
+
+TEST_F(ExplainEnd, ARankThatCannotStartIsNamedWithTheCause) {
+  see(false);
+  const std::string rule = std::string(74, '-') + "\n";
+  const auto finding = explained(rule + "A system call failed\n  Error: File too large\n" + rule +
+                                 "[vm:1] *** An error occurred in MPI_Init_thread\n"
+                                 "[vm:1] *** reported by process [232849409,1]\n"
+                                 "[vm:1] ***    and potentially your MPI job)\n");
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_EQ(finding.words,
+            "mpirun ended with code 1 before any rank had started, rank 1 first: A system call failed Error: File too "
+            "large");
+}
+
 TEST_F(ExplainEnd, ALauncherThatWasStoppedIsNamed) {
   end_.launcher_stopped = true;
   finding_.timed_out = true;

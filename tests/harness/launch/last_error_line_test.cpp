@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/last_error_line.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/environment_variable.hpp"
@@ -26,6 +27,45 @@ TEST(LastWords, ElseTheLastLineThatSaysSomething) {
   EXPECT_EQ(words_of("----\n\n"), "");
   EXPECT_EQ(words_of(""), "");
   EXPECT_EQ(last_error_line("/no/such/file", "trainer"), "");
+}
+
+// Open MPI 4.1.4, where the file size of a rank is limited.
+const std::string cannot_start = R"(--------------------------------------------------------------------------
+A system call failed during shared memory initialization that should
+not have.
+
+  Local host:  vm
+  System call: ftruncate(2) 
+  Error:       File too large (errno 27)
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+MPI_INIT has failed because at least one MPI process is unreachable
+from another.
+--------------------------------------------------------------------------
+[vm:24868] *** An error occurred in MPI_Init_thread
+[vm:24868] *** reported by process [232849409,1]
+[vm:24868] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,
+[vm:24868] ***    and potentially your MPI job)
+)";
+const std::string only_the_end = R"(--------------------------------------------------------------------------
+mpirun noticed that process rank 4 with PID 0 on node vm exited on signal 9 (Killed).
+--------------------------------------------------------------------------
+)";
+
+TEST(LastWords, OfBannersTheFirstHasTheCause) {
+  const std::string cause = words_of(cannot_start);
+  EXPECT_EQ(cause,
+            "A system call failed during shared memory initialization that should not have. Local host:  vm System "
+            "call: ftruncate(2)  Error:       File too large (errno 27)");
+  EXPECT_EQ(words_of(only_the_end + cannot_start + only_the_end), cause);
+  EXPECT_EQ(words_of("KeyError: 'loss'\n" + cannot_start + only_the_end), "KeyError: 'loss'");
+  EXPECT_EQ(words_of(cannot_start + "trainer: no data\n" + only_the_end), "trainer: no data");
+  EXPECT_EQ(words_of(cannot_start.substr(cannot_start.find("[vm:"))),
+            "An error occurred in MPI_Init_thread reported by process [232849409,1] MPI_ERRORS_ARE_FATAL (processes in "
+            "this communicator will now abort, and potentially your MPI job)");
+  EXPECT_THAT(words_of(only_the_end), ::testing::StartsWith("mpirun noticed that process rank 4"));
+  EXPECT_EQ(words_of("first\n" + std::string(40, '-') + "\nsecond\n"), "second") << "one rule begins no banner";
+  EXPECT_EQ(words_of("[train.py:12] first\n[train.py:13] second\n"), "[train.py:13] second");
 }
 
 TEST(LastWords, OfALineThatWasWrittenOverItsLastStateIsTold) {

@@ -25,6 +25,8 @@ class KeptPlans : public ::testing::Test {
     cell.reference = "a-sgd";
     cell.schedule_csv = "rank,action\n";
     cell.world = 2;
+    cell.replicas = 3;
+    cell.accept_missing = {"gradients"};
     cell.balance = {2, 0, 3};
     cell.lengths = {8, 4};
     cell.checks = {"loss", "gradients"};
@@ -96,6 +98,8 @@ TEST_F(KeptPlans, KeepOfACellAllThatItWasAsked) {
   EXPECT_EQ(read.balance, wrote.balance);
   EXPECT_EQ(read.lengths, wrote.lengths);
   EXPECT_EQ(read.checks, wrote.checks);
+  EXPECT_EQ(read.replicas, 3);
+  EXPECT_THAT(read.accept_missing, ElementsAre("gradients"));
   EXPECT_TRUE(read.clipping_must_act);
   EXPECT_TRUE(read.bench);
   EXPECT_TRUE(read.repeat);
@@ -106,11 +110,14 @@ TEST_F(KeptPlans, OfAVersionThatKeptNoFileHaveNone) {
   Json plan = to_json(full());
   plan.erase("file");
   plan.erase("all_cells");
+  for (const char* later : {"replicas", "accept_missing"}) plan.at("cells").at(0).erase(later);
 
   const KeptSweep read = read_kept_sweep(write(plan));
 
   EXPECT_EQ(read.file, "");
   EXPECT_THAT(read.all_cells, IsEmpty());
+  EXPECT_EQ(read.cells.at(0).replicas, 1);
+  EXPECT_THAT(read.cells.at(0).accept_missing, IsEmpty());
 }
 
 TEST_F(KeptPlans, ThatAreDamagedAreNamedWithTheirKey) {

@@ -125,6 +125,8 @@ TEST_F(ReadUserCommands, WhatCannotBeIsRefusedWithWhy) {
       {"world_sizes = [2]\n[environment]\nA = \"{hwo}\"\n", "there is no placeholder {hwo}"},
       {"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is reserved by plumbline"},
       {"world_sizes = [2]\n[values]\nport = 1\n", "port is reserved by plumbline"},
+      {"world_sizes = [2]\n[values]\nnorms_from = 1\n", "norms_from is reserved by plumbline"},
+      {"world_sizes = [2]\n[environment]\nFROM = \"{norms_from}\"\n", "which only the reference's command can have"},
       {"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is reserved by plumbline"},
       {"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is not a placeholder name"},
       {"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is not a placeholder name"},
@@ -173,6 +175,10 @@ TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
   const std::string untold =
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\nworld_sizes = ";
   EXPECT_THAT(read(untold + "[2]\n").cells, SizeIs(1));
+  EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\", \"{norms_from}\"]\ncandidate = [\"./train.sh\", "
+                      "\"{record}\", \"{norms_from}\"]\n" +
+                      worlds_),
+              HasSubstr("its candidate: holds {norms_from}, which only the reference's command can have"));
   EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: holds no {world}"));
   EXPECT_THAT(read(untold + "[2, 4]\n[environment]\nA = \"x\"\nWORLD = \"{world}\"\n").cells, SizeIs(2));
   const auto launched = read(

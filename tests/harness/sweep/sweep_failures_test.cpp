@@ -126,6 +126,25 @@ TEST_F(SweepFailures, AJudgeThatRefusesARecordStopsTheSweepAndKeepsWhatWasJudged
   EXPECT_TRUE(read_verdict(out_ / "cells/b-1f1b-w1/cell.json").holds);
 }
 
+TEST_F(SweepFailures, OnlyWhatIsOnTheDiskIsCountedAsKept) {
+  const auto judge = services_.judge;
+  std::string removed;
+  services_.judge = [&](const CellPlan& plan, const auto&... runs) {
+    const auto verdict = judge(plan, runs...);
+    if (plan.id != "b-1f1b-w2") return verdict;
+    fs::remove_all(removed.empty() ? out_ : out_ / removed);
+    throw InputError("tensors.csv: does not exist");
+  };
+
+  EXPECT_THAT(
+      error_of<SystemError>([&] { run(); }),
+      AllOf(HasSubstr(out_.string() + ": the sweep's folder was removed while it ran"), Not(HasSubstr("kept"))));
+
+  fs::remove_all(out_);
+  removed = "cells/a-1f1b-w1";
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("2 of 4 cases are finished and kept"));
+}
+
 TEST_F(SweepFailures, AReportThatCannotBeWrittenKeepsAllCases) {
   services_.write_reports = [](const fs::path&) { throw SystemError("report.html: cannot be written"); };
 

@@ -28,6 +28,7 @@ world_sizes = [1, 4]
 schedules = ["afab", "1f1b"]
 optimizers = ["sgd"]
 checks = ["completion", "loss"]
+accept_missing = ["buffers", "loss"]
 repeat = ["a-sgd-1f1b-w4"]
 clipping = true
 bench = true
@@ -51,6 +52,7 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.schedules, ElementsAre("afab", "1f1b"));
   EXPECT_THAT(sweep.optimizers, ElementsAre("sgd"));
   EXPECT_THAT(sweep.checks, ElementsAre("completion", "loss"));
+  EXPECT_THAT(sweep.accept_missing, ElementsAre("buffers", "loss"));
   EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
   EXPECT_TRUE(sweep.clipping);
   EXPECT_TRUE(sweep.bench);
@@ -66,7 +68,7 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
   EXPECT_THAT(sweep.notes, ElementsAre(HasSubstr("process_memory_limit: is ignored")));
-  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:14:7"), HasSubstr("cell[0].run")));
+  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
 }
 
 TEST_F(ReadSweepFile, SchedulesInTurnAuditAndPartitionAreTaken) {
@@ -114,6 +116,8 @@ TEST_F(ReadSweepFile, WhatCannotBeMeantIsRefusedWithWhatCan) {
       // Words, with the known ones.
       {matrix + "schedules = [\"1f2b\"]\n", {"1f2b", "1f1b"}},
       {matrix + "optimizers = [\"adam\"]\n", {"adam", "adamw"}},
+      {matrix + "accept_missing = [\"gradient\"]\n", {"accept_missing", "\"gradient\"", "did you mean gradients?"}},
+      {matrix + "accept_missing = [\"memory\"]\n", {"data, loss, gradients, parameters, buffers"}},
       {matrix + "checks = [\"boundary\"]\n", {"boundary", "boundaries"}},
       {matrix + cell + "schedule = \"gpipes\"\n", {"gpipes"}},
       {matrix + cell + "partition = \"costs\"\n", {"costs"}},

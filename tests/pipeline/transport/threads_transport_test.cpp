@@ -272,14 +272,22 @@ TEST(ThreadsTransport, BroadcastsCarryRequests) {
   }
 }
 
-TEST(ThreadsTransport, UsesTheStartUpLimitBetweenSteps) {
-  constexpr TransportSettings patient_start{.timeout = 100ms, .start_timeout = 60s, .starting = false};
-  ThreadRanks<2>::run(patient_start, Ending::clean, [](Transport& t) {
+TEST(ThreadsTransport, ACheckpointHasItsOwnLimit) {
+  constexpr TransportSettings patient_save{.timeout = 100ms, .start_timeout = 100ms, .save_timeout = 60s};
+  ThreadRanks<2>::run(patient_save, Ending::clean, [](Transport& t) {
     t.leave_steps();
     if (t.rank() == 0) std::this_thread::sleep_for(300ms);  // writes a checkpoint
     t.broadcast("");
     t.start_steps();
     t.barrier();
+  });
+  constexpr TransportSettings hasty_save{.timeout = 60s, .start_timeout = 60s, .save_timeout = 100ms};
+  ThreadRanks<2>::run(hasty_save, Ending::broken, [](Transport& t) {
+    t.leave_steps();
+    if (t.rank() == 1) return;
+    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.barrier(); }),
+                HasSubstr("0.1 s: this exceeds the time limit for a checkpoint; if the other rank is only slow, raise "
+                          "checkpoint.timeout_ms"));
   });
 }
 

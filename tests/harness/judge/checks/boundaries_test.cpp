@@ -126,16 +126,18 @@ TEST(Boundaries, AtOneStageNothingCrosses) {
              {.step = 1, .microbatch = 2, .item = "layers.1", .words = "a local that the partition does not imply"});
 }
 
-TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
+TEST(Boundaries, AnotherFactorOnBoundaryGradientsHidesNoneThatDiffers) {
   const std::vector<std::pair<std::string, Json>> others{{"loss_scaling", "after"}, {"boundary_gradient_factor", 10}};
   for (const auto& [key, value] : others) {  // either of the two
     SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
     cell.candidate.manifest[key] = value;
+    cell.candidate.manifest["not_recorded"].push_back({{"what", "sends"}, {"why", "torch hides them"}});
+    cell.candidate.erase(&RankRecord::boundaries, [](const auto& row) { return row.side == "send"; });
+    boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest = other_digest;
 
-    const auto verdict = cell.judge();
-
-    EXPECT_FALSE(verdict.holds) << key;
-    EXPECT_EQ(result_of(verdict, "boundaries").outcome, Outcome::not_run) << key;
+    expect_red(cell, {"boundaries"},
+               {.step = 1, .microbatch = 2, .item = "layers.1", .words = "record a reference that scales where the"});
   }
 }
 
@@ -314,20 +316,6 @@ TEST(Boundaries, OfTwoPipelinesTheCutsOfOneAloneAreLeftOut) {
 
   const auto boundaries = expect_outcome(cell, "boundaries", Outcome::holds);
   EXPECT_THAT(boundaries.reason, HasSubstr("tensors at boundaries that only the candidate has"));
-}
-
-TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompared) {
-  for (const std::string direction : {"forward", "backward"}) {
-    OneDeviceCell cell;
-    cell.candidate.manifest["loss_scaling"] = "after";
-    cell.row(1, 2, direction, "norm").digest = other_digest;
-
-    const auto boundaries =
-        expect_outcome(cell, "boundaries", direction == "forward" ? Outcome::fails : Outcome::holds);
-    if (direction == "forward") continue;
-    EXPECT_THAT(boundaries.reason,
-                HasSubstr("not inspected: gradients at the boundaries, which are scaled by another factor"));
-  }
 }
 
 /// Everything before layers.1, but for the first parameter if that is trained.

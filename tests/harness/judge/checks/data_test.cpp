@@ -61,6 +61,24 @@ TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
   expect_fails(fed_in_part, "data", {.words = "digests in microbatches.csv"});
 }
 
+TEST(Data, OfAnotherSplitNamesListsOfMicrobatches) {
+  for (const bool external : {true, false}) {
+    for (const bool sizes : {true, false}) {
+      SyntheticCell cell;
+      if (external) cell.candidate.manifest["role"] = "external";
+      MicrobatchRow& row = cell.candidate.ranks[1].microbatches.at(2);
+      if (sizes)
+        std::swap(row.batch, row.sequence_length);
+      else
+        row.data_digest = other_digest;
+
+      EXPECT_EQ(expect_fails(cell, "data", {.step = 0}).words.find("give record.step lists of microbatches") !=
+                    std::string::npos,
+                external);
+    }
+  }
+}
+
 TEST(Data, TheDigestOfTheWholeRunIsRecomputedOnEveryRank) {
   for (const std::size_t rank : {0, 1}) {
     SyntheticCell cell;

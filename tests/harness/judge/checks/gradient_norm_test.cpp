@@ -202,7 +202,37 @@ TEST(GradientNorm, SummedRankByRankOfNothingIsEqual) {
 TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
   PerRankCell cell({1, 1.5});
 
-  expect_fails(cell, "gradient_norm", {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5 ("});
+  expect_fails(cell, "gradient_norm",
+               {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5; only the 2-norm is judged"});
+}
+
+TEST(GradientNorm, ThatFitsItsOwnGradientsSaysIfTheTwoDiffer) {
+  for (const double factor : {4.0, 1 + 1e-7}) {
+    PerRankCell cell({factor, 1});
+    for (RankRecord& rank : cell.candidate.ranks) {
+      for (auto& row : rank.tensors)
+        if (row.step == 0 && row.kind == "gradient") row.l2 *= factor;
+    }
+
+    const std::string reason = expect_outcome(cell, "gradient_norm", Outcome::holds).reason;
+
+    EXPECT_EQ(reason.find("Each is that of its own gradients; in step 0 the two differ by a factor of 4 because the "
+                          "gradients do") != std::string::npos,
+              factor == 4.0)
+        << reason;
+  }
+}
+
+TEST(GradientNorm, OfAnotherTypeNamesTheWayOut) {
+  PerRankCell cell({1, 1});
+  float largest = 0;
+  for (const TensorRow& row : cell.candidate.rows(&RankRecord::tensors))
+    if (row.step == 1 && row.kind == "gradient") largest = std::max(largest, row.max_abs);
+  for (RankRecord& rank : cell.candidate.ranks) rank.steps[1].gradient_norm = static_cast<double>(largest);
+
+  EXPECT_THAT(expect_fails(cell, "gradient_norm", {.step = 1}).words,
+              HasSubstr("it is their largest element: only the 2-norm is judged: if the trainer clips by another, give "
+                        "Record(clip_norm=None)"));
 }
 
 // The coefficient follows from the norm, on whatever ranks the two show.

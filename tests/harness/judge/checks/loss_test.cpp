@@ -35,8 +35,8 @@ TEST(Loss, DividedByTheMicrobatchesInOneRunOnlyItSaysSo) {
     for (const std::int64_t m : {0, 1, 2, 3, 4}) *loss(in_candidate ? cell.candidate : cell.reference, 0, m) /= 5;
 
     EXPECT_THAT(cell.judge().first_divergence.value().size,
-                HasSubstr(in_candidate ? "the reference's is 5 times the other, as many as there are microbatches"
-                                       : "the candidate's is 5 times the other, as many as there are microbatches"));
+                HasSubstr(in_candidate ? "all losses of step 0 are 1/5 of the reference's: as many as microbatches"
+                                       : "all losses of step 0 are 5 times the reference's: as many as microbatches"));
   }
   SyntheticCell other_factor;
   *loss(other_factor.candidate, 0, 0) *= 4;

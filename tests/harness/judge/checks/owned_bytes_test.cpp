@@ -190,7 +190,7 @@ struct ListedCell : SyntheticCell {
   ListedCell() {
     for (SyntheticRun* run : {&reference, &candidate}) {
       run->manifest["schedule"]["accumulation"] = "listed";
-      run->manifest["schedule"]["accumulation_digest"] = std::string(16, 'a');
+      run->manifest["schedule"]["accumulation_digest"] = std::string(32, 'a');
     }
     for (auto& row : reference.ranks[0].memory) *row.peak_bytes += synthetic_microbatches * *row.gradient_bytes;
     plan.checks = {"memory"};  // the list of these runs is another, which conformance says

@@ -11,6 +11,7 @@
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/token_file_bytes.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -108,6 +109,17 @@ TEST_F(HeadedTokens, AreAsWideAsTheMagicNumberSaysAndAsManyAsTheHeaderCounts) {
   EXPECT_EQ(digest("b.bin", with_header(20240520, 2, "\1\2\1\2")), digest_of({513, 513}, 1, 1));
   EXPECT_THAT(digest("c.bin", with_header(20240520, 3, "\1\2\1\2")), HasSubstr("other ids than its header counts"));
   EXPECT_THAT(digest("d.bin", with_header(20240801, 1, same)), HasSubstr("other ids than its header counts"));
+}
+
+TEST_F(HeadedTokens, AreAsANumpyArraySays) {
+  const auto array = [&](const std::string& descr, const std::string& shape, const std::string& ids) {
+    return digest("a.npy", testing::numpy_header(descr, shape) + ids);
+  };
+  EXPECT_EQ(array("<u2", "(2,)", "\1\2\1\2"), digest_of({513, 513}, 1, 1));
+  EXPECT_EQ(array("|i1", "(2,)", "\377\377"), digest_of({-1, -1}, 1, 1));
+  EXPECT_THAT(array("<u2", "(3,)", "\1\2\1\2"), HasSubstr("other ids than its header counts"));
+  EXPECT_THAT(array("<u2", "(2, 1)", "\1\2\1\2"), HasSubstr("not of integers in one dimension"));
+  EXPECT_THAT(array(">u2", "(2,)", "\1\2\1\2"), HasSubstr("not of integers in one dimension"));
 }
 
 TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
