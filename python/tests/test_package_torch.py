@@ -365,9 +365,10 @@ class TorchTest(unittest.TestCase):
         self.assertNotIn("of float16", again.checks["audit"].reason)
         self.assertEqual(plumbline.compare(half, trained("half copy", "copy", dtype=torch.float16)).checks["parameters"].outcome, "fails")
         untold = plumbline.compare(trained("untold", names=str), trained("untold again", names=str))
-        self.assertEqual((untold.holds, untold.incomplete), (False, True), untold)  # no gradient was compared
+        self.assertEqual(untold.outcome, "incomplete", untold)  # no gradient was compared
         self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
-        self.assertRegex(str(untold), r"^INCOMPLETE; not recorded: applied, moments\nnot compared: gradients: .+")
+        self.assertRegex(str(untold), r"^INCOMPLETE: nothing differs, but gradients were not compared: .+")
+        self.assertRegex(str(untold), r"\nnot recorded: applied, moments: .+")
         self.assertTrue(plumbline.compare(self.folder / "untold", self.folder / "untold again", accept_missing=["gradients"]))
 
     def test_a_part_of_a_master_is_refused(self):
