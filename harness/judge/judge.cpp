@@ -171,8 +171,6 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
-  for (CheckResult& check : verdict.checks)
-    if (shown_as_applied(verdict.checks, check)) check.requirement = Requirement::informational;
   verdict.norm_diverged_at = checks.norm_diverged_at;
   name_other_machines(reference, candidate, verdict);
   add_notes(reference, candidate, verdict);

@@ -47,13 +47,6 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Ma
 
 }  // namespace
 
-bool shown_as_applied(const std::vector<CheckResult>& checks, const CheckResult& claim) {
-  const bool compared = claim.outcome != Outcome::not_run && claim.outcome != Outcome::not_applicable;
-  return claim.name == "gradients" && !compared && std::ranges::any_of(checks, [](const CheckResult& check) {
-           return check.name == "applied" && check.outcome == Outcome::holds;
-         });
-}
-
 std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<CheckResult>& checks,
                                     const Manifest& reference, const Manifest& candidate,
                                     std::optional<std::int64_t> norm_diverged_at) {
@@ -65,15 +58,11 @@ std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<Chec
     const auto add = [&](std::optional<std::int64_t> from_step, const std::string& why) {
       missing.push_back({result.name, from_step, why, accepted(plan, result.name)});
     };
-    const bool elsewhere = shown_as_applied(checks, result);
     const bool none = result.outcome == Outcome::not_applicable && result.name == "gradients";
-    if (result.outcome == Outcome::not_run || result.outcome == Outcome::not_triggered || none) {
-      if (!elsewhere) add(first_without(check, reference, candidate), result.reason);
-    }
-    const bool compared = result.outcome == Outcome::holds || elsewhere;
-    if (!norm_diverged_at || check.values == Values::none || !compared) continue;
-    const bool of_step = check.values == Values::before_update && !elsewhere;
-    const std::int64_t first = *norm_diverged_at + (of_step ? 1 : 0);
+    if (result.outcome == Outcome::not_run || result.outcome == Outcome::not_triggered || none)
+      add(first_without(check, reference, candidate), result.reason);
+    if (!norm_diverged_at || check.values == Values::none || result.outcome != Outcome::holds) continue;
+    const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
     if (first < reference.steps) add(first, why_diverged(plan, reference, candidate, *norm_diverged_at));
   }
   return missing;

@@ -10,10 +10,6 @@
 
 namespace plumbline::judging {
 
-/// True of the claim `gradients` if gradients before clipping were not recorded, and those that the optimizers received
-/// hold: they are the same, or show the coefficient, too.
-bool shown_as_applied(const std::vector<CheckResult>& checks, const CheckResult& claim);
-
 /// Empty if a check fails, since the case does not hold then. `norm_diverged_at`: of JudgedChecks.
 std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<CheckResult>& checks,
                                     const Manifest& reference, const Manifest& candidate,
