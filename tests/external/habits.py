@@ -111,7 +111,7 @@ class Habitual(Trainer):
 
     def finish(self, folder):
         if self.does("names with all that a table may trip over"):
-            self.rename("down", 'a "down", <b>\nup & away')
+            self.rename("down", 'a "down", <b> up & away')
         owner = self.ranks[self.on[-1]]
         for rank in self.ranks:
             tables = rank.rows

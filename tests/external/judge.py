@@ -26,8 +26,9 @@ def objection(pair, code, verdict, said, text):
     cell = verdict["cells"][0]
     reds = [check["name"] for check in cell["checks"] if check["outcome"] == "fails"]
     if not pair.check:
-        if code or reds or not cell["holds"]:
-            return f"a right pair is red: {reds}"
+        incomplete = pair.says.startswith("INCOMPLETE")
+        if reds or code != incomplete or cell["holds"] == incomplete or cell["incomplete"] != incomplete:
+            return f"a right pair is red, or {'complete' if incomplete else 'incomplete'}: {reds}"
         return None if pair.says in text else f"the verdict does not say {pair.says!r}"
     if code != 1 or pair.check not in reds:
         return f"{pair.check} is not red, but {reds}"
