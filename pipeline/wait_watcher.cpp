@@ -7,6 +7,7 @@
 
 #include "record/progress_page.hpp"
 #include "record/wait_chain.hpp"
+#include "support/plain_text.hpp"
 #include "training/action_log.hpp"
 
 namespace plumbline {
@@ -31,9 +32,10 @@ void WaitWatcher::watch() {
     if (!now || now->peer < 0) continue;
     const auto waited = std::chrono::nanoseconds(monotonic_ns() - static_cast<std::int64_t>(now->monotonic_ns));
     if (waited < patience_) continue;
-    line_.text("step " + std::to_string(now->step + 1) + ": waiting for " + folders_.name(now->peer) + ", " +
-                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s in " +
-                   now->action + waits_behind(folders_, rank_),
+    line_.text(printable_lines("step " + std::to_string(now->step + 1) + ": waiting for " + folders_.name(now->peer) +
+                               ", " +
+                               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
+                               " s in " + now->action + waits_behind(folders_, rank_)),
                false);
   }
 }

@@ -61,11 +61,10 @@ ProgressLine::ProgressLine(std::FILE* out, std::int64_t first)
 
 void ProgressLine::step(const StepProgress& now) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  text(step_line(now, seconds, first_), now.done == now.total);
+  text(printable_lines(step_line(now, seconds, first_)), now.done == now.total);
 }
 
-void ProgressLine::text(const std::string& text, bool last) {
-  const std::string line = printable_lines(text);
+void ProgressLine::text(const std::string& line, bool last) {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const bool first = shown_ == Clock::time_point::min();

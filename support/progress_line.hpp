@@ -33,7 +33,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   void step(const StepProgress& now);
   /// Free text in place of a step (a sweep's cases, the rank that this one waits for). On a terminal truncated to one
-  /// line, unless it is the last.
+  /// line, unless it is the last. `line`: printable, but for its colors (support/plain_text.hpp).
   void text(const std::string& line, bool last);
   void finish();
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "support/plain_text.hpp"
 #include "support/terminal.hpp"
 
 namespace plumbline {
@@ -44,9 +45,10 @@ void SweepProgress::tick() {
   const std::string others = running_.size() > 1 ? " and " + std::to_string(running_.size() - 1) + " more" : "";
   if (!terminal_ && running_s < long_run_s) return;
   const auto left_s = remaining_.left_s(elapsed_s());
-  progress_.text(fmt::format("[{}/{}] {}{}  running {:.0f} s, elapsed {:.0f} s{}", begun_, runs_, running_.front().what,
-                             others, running_s, elapsed_s(), left_s ? ", " + estimate_text(*left_s) : ""),
-                 false);
+  const std::string line =
+      fmt::format("[{}/{}] {}{}  running {:.0f} s, elapsed {:.0f} s{}", begun_, runs_, running_.front().what, others,
+                  running_s, elapsed_s(), left_s ? ", " + estimate_text(*left_s) : "");
+  progress_.text(printable_lines(line), false);
 }
 
 void SweepProgress::end(const std::string& what) {
