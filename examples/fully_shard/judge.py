@@ -28,7 +28,7 @@ WRONG_WAYS = [
         "gradient_norm",
         0,
     ),
-    WrongWay("one replica does not update its shards", "optimizer.step()", "optimizer.step() if replica == 0 else None", "parameters", "weight", 0),
+    WrongWay("one replica does not update its shards", "optimizer.step()", "optimizer.step() if replica == 0 else None", "parameters", "update", 0),
     WrongWay("replicas are fed the same batches", "in batches(replica)", "in batches(0)", "replicas", "data", 0),
 ]
 
