@@ -87,10 +87,10 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
     finding.culprit_rank = rank_in(said, speaker);
     finding.words = finding.timed_out ? limit + "no rank had started" : ended + " before any rank had started";
     if (finding.timed_out) return;
-    const auto named = std::ranges::find_if(end.sights, &RankSight::failed_first);
-    if (!finding.culprit_rank && named != end.sights.end()) {
-      finding.culprit_rank = named->rank;
-      finding.words += ", rank " + std::to_string(named->rank) + " first";
+    const auto first = std::ranges::find_if(end.sights, &RankSight::failed_first);
+    if (!finding.culprit_rank && first != end.sights.end()) {
+      finding.culprit_rank = first->rank;
+      finding.words += ", rank " + std::to_string(first->rank) + " first";
     }
     if (!said.empty()) finding.words += ": " + said;
   } else if (all_ended_well(end.sights)) {
