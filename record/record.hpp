@@ -149,6 +149,15 @@ struct RankRecord {
   std::vector<std::string> cut_off;  ///< files of an incomplete rank whose last, incomplete line was dropped
 };
 
+/// Whether an optimizer of any of the ranks stepped in their current step; nullopt if none says so.
+inline std::optional<bool> any_updated(const std::vector<RankRecord>& ranks) {
+  std::optional<bool> any;
+  for (const RankRecord& rank : ranks)
+    for (const StepRow& row : rank.steps)
+      if (row.updated) any = any.value_or(false) || *row.updated;
+  return any;
+}
+
 struct Record {
   std::filesystem::path path;
   Manifest manifest;

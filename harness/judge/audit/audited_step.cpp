@@ -16,9 +16,7 @@ AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vec
     for (const auto& row : rows) placed.push_back({rank, index++, &row});
   };
   // No number follows from a buffer, nor from the gradients of a step that no optimizer made.
-  const bool skipped = std::ranges::any_of(record.ranks, [](const RankRecord& rank) {
-    return std::ranges::any_of(rank.steps, [](const StepRow& row) { return row.updated == false; });
-  });
+  const bool skipped = any_updated(record.ranks) == false;
   const auto without_effect = [&](const TensorPlace& tensor) {
     return tensor.row->kind == "buffer" || (skipped && tensor.row->kind == "gradient");
   };

@@ -92,7 +92,7 @@ class ParametersCheck : public StepCheck {
 
   /// A step that one record's optimizers skipped alone.
   void compare_updated(const StepEvidence& now) {
-    const auto theirs = now.updated(now.reference_rows);
+    const auto theirs = any_updated(evidence_.reference.ranks);
     for (const auto& placed : now.candidate_rows.steps()) {
       const auto& mine = placed.row->updated;
       if (!theirs || !mine || *mine == *theirs) continue;

@@ -87,8 +87,8 @@ class RowComparison {
                                                         not_yet_updated(parameter.name));
     if (may_be_absent && !mine && !theirs) return builder_.inspect(absent_in_both);
     if (kind_ == "gradient" && now_.skipped()) {  // it was not applied
-      const auto nothing = [](const TensorRow* row) { return !row || row->nan + row->inf > 0; };
-      if (nothing(mine) || nothing(theirs)) return builder_.inspect(absent_in_both);
+      const auto overflown = [](const TensorRow& row) { return row.nan + row.inf > 0; };
+      if (!mine || !theirs || (overflown(*mine) && overflown(*theirs))) return builder_.inspect(absent_in_both);
     }
     if ((!theirs && not_recorded(evidence_.reference)) || (!mine && not_recorded(evidence_.candidate))) return;
     if (!theirs) return report("a row", "none", "the reference has no such row" + hint());
@@ -136,7 +136,9 @@ class RowComparison {
 
   bool not_recorded(const Record& record) const {
     if (kind_ == "copy") return false;
-    return !record.manifest.recorded({kind_.starts_with("moment") ? "moments" : kind_ == "applied" ? kind_ : kind_ + "s"});
+    return !record.manifest.recorded({kind_.starts_with("moment") ? "moments"
+                                      : kind_ == "applied"        ? kind_
+                                                                  : kind_ + "s"});
   }
 
   const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {

@@ -36,13 +36,6 @@ bool CellEvidence::norm_by_rank() const {
   return auditing::summed_by_rank(reference.manifest) || auditing::summed_by_rank(candidate.manifest);
 }
 
-std::optional<bool> StepEvidence::updated(const RecordIndex& rows) {
-  std::optional<bool> any;
-  for (const auto& placed : rows.steps())
-    if (placed.row->updated) any = any.value_or(false) || *placed.row->updated;
-  return any;
-}
-
 ActionList one_by_one(std::int64_t microbatches) {
   ActionList list;
   for (std::int32_t m = 0; m < static_cast<std::int32_t>(microbatches); ++m) {

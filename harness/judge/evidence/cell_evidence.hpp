@@ -89,10 +89,10 @@ struct StepEvidence {
   RecordIndex reference_rows_before;
   const std::vector<RankRecord>&reference_before, &candidate_before;  ///< rows of the previous step, by rank
 
-  /// Whether an optimizer of any rank stepped; nullopt if no rank says so.
-  static std::optional<bool> updated(const RecordIndex& rows);
   /// True if no optimizer of either run stepped: gradients, norms and rates of such a step change nothing.
-  bool skipped() const { return updated(reference_rows) == false && updated(candidate_rows) == false; }
+  bool skipped() const {
+    return any_updated(cell.reference.ranks) == false && any_updated(cell.candidate.ranks) == false;
+  }
 
   /// boundary_bytes() of this step, from the reference.
   std::vector<std::int64_t> boundary_bytes() const {

@@ -18,8 +18,8 @@
 namespace plumbline::judging {
 namespace {
 
-/// Differing coefficients: larger differences are no roundings, and gradient_norm reports them.
-bool near(double one, double other) {
+/// Larger differences are no roundings, and gradient_norm reports them.
+bool may_be_rounding(double one, double other) {
   return std::abs(other / one - 1) <= 2 * auditing::widest_norm_limit;
 }
 
@@ -38,8 +38,8 @@ std::vector<std::pair<const TensorRow*, const TensorRow*>> applied_in_both(const
 /// products with their coefficients.
 bool applied_by_another_rounding(const StepEvidence& now) {
   const CellEvidence& cell = now.cell;
-  const double limit = norm_limit_by_model(cell.reference, cell.model, false) +
-                       norm_limit_by_model(cell.candidate, cell.model, false);
+  const double limit =
+      norm_limit_by_model(cell.reference, cell.model, false) + norm_limit_by_model(cell.candidate, cell.model, false);
   bool any = false;
   for (const auto& [theirs, mine] : applied_in_both(now)) {
     if (theirs->digest == mine->digest) continue;
@@ -95,7 +95,8 @@ bool coefficients_diverge(const StepEvidence& now) {
   bool clips = false, other_norms = false;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const auto &one = expected[i].coefficient, &other = got[i].coefficient;
-    if (!one || !other || !near(*one, *other) || !near(expected[i].norm, got[i].norm)) return false;
+    if (!one || !other || !may_be_rounding(*one, *other) || !may_be_rounding(expected[i].norm, got[i].norm))
+      return false;
     if (*one != *other) return true;
     clips = clips || *one < 1;
     other_norms = other_norms || expected[i].norm != got[i].norm;
@@ -109,11 +110,13 @@ std::string why_no_replay_of(const Record& reference, const Record& candidate) {
   const auto& from = reference.manifest.norms_from;
   if (!from) return "";
   const std::filesystem::path file = candidate.path / rank_folder(from->rank) / "norms.csv";
-  const std::string digest = std::filesystem::exists(file) ? hash_hex(read_file(file)) : "no such file";
+  const std::string digest =
+      std::filesystem::exists(file) ? hash_hex(read_file(file, most_by_program)) : "no such file";
   if (digest == from->digest) return "";
-  return fmt::format("the reference clipped by the norms of another run ({}): record the one device again, with "
-                     "norms_from= the candidate's record",
-                     from->run_id);
+  return fmt::format(
+      "the reference clipped by the norms of another run ({}): record the one device again, with "
+      "norms_from= the candidate's record",
+      from->run_id);
 }
 
 }  // namespace plumbline::judging

@@ -17,8 +17,6 @@ struct ClippingCall {
   double norm = 0;                 ///< the trainer's own
   std::optional<double> replayed;  ///< by which it clipped instead
   std::optional<double> coefficient;
-
-  double clipped_by() const { return replayed.value_or(norm); }
 };
 
 /// A rank's calls in the current step, in their order: of norms.csv, else the one of steps.csv.

@@ -158,5 +158,16 @@ TEST(SkippedStep, WithOverflownGradientsHoldsIfBothHaveThem) {
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), IsEmpty());
 }
 
+TEST(SkippedStep, InWhichOneRecordAloneOverflowsIsRed) {
+  for (const bool of_candidate : {true, false}) {
+    AppliedCell cell;
+    cell.plan.clipping_must_act = false;
+    cell.say_updated(false, 1);
+    TensorRow& row = tensor_row(of_candidate ? cell.candidate : cell.reference, 1, "gradient", "model.norm.weight");
+    row.inf = 1, row.l2 = INFINITY, row.max_abs = INFINITY, row.digest = other_digest;
+    EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), Contains("gradients")) << of_candidate;
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing
