@@ -15,6 +15,7 @@
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/metrics_file.hpp"
 #include "training/run_check.hpp"
 
 namespace plumbline {
@@ -175,6 +176,17 @@ TEST_F(LaterWork, DiscardingNeedsAFolder) {
   CheckpointOptions options;
   options.discard_later = true;
   EXPECT_THAT(error_of<InputError>([&] { options.use_in(training, true); }), HasSubstr("--discard-later needs the"));
+}
+
+// metrics.csv grows with the run: a limit for files that people write would refuse to resume it.
+TEST_F(LaterWork, RowsOfALongRunAreCounted) {
+  constexpr std::int64_t rows = 200'000;
+  std::string text = "step\n";
+  for (std::int64_t row = 0; row < rows; ++row) text += std::string(99, '1') + "\n";
+  ASSERT_GT(text.size(), most_by_hand);
+  write_file(folder_ / "metrics.csv", text);
+
+  EXPECT_EQ(metrics_rows(folder_.path()), rows);
 }
 
 }  // namespace

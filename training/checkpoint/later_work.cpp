@@ -83,7 +83,8 @@ void discard_later_work(const TrainingRun& training, std::int64_t steps) {
   const LaterWork later = later_work(training, steps);
   if (names_of(later).empty()) return;
   // A copy: a resumed run keeps the rows before its start.
-  if (!resumes_latest(training) && metrics_rows(folder) > 0) write_file(discarded_path(metrics), read_file(metrics));
+  if (!resumes_latest(training) && metrics_rows(folder) > 0)
+    write_file(discarded_path(metrics), read_file(metrics, most_by_program));
   for (const fs::path& each : later.checkpoints) {
     const fs::path discarded = discarded_path(each);
     std::error_code error;

@@ -38,7 +38,8 @@ std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
 std::int64_t metrics_rows(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / metrics_file_name;
   if (!path_exists(path)) return 0;
-  return std::max<std::int64_t>(0, std::ranges::count(read_file(path), '\n') - 1);  // without the header
+  return std::max<std::int64_t>(0,
+                                std::ranges::count(read_file(path, most_by_program), '\n') - 1);  // without the header
 }
 
 MetricsFile::MetricsFile(const std::filesystem::path& folder, std::int64_t first) : path_(folder / metrics_file_name) {
