@@ -33,8 +33,7 @@ void WaitWatcher::watch() {
     const auto waited = std::chrono::nanoseconds(monotonic_ns() - static_cast<std::int64_t>(now->monotonic_ns));
     if (waited < patience_) continue;
     line_.text(printable_lines("step " + std::to_string(now->step + 1) + ": waiting for " + folders_.name(now->peer) +
-                               ", " +
-                               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
+                               ", " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) +
                                " s in " + now->action + waits_behind(folders_, rank_)),
                false);
   }

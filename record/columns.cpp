@@ -162,7 +162,8 @@ Table<MicrobatchRow> made(const MicrobatchRow*) {
 Table<TensorRow> made(const TensorRow*) {
   return {"tensors.csv",
           {column("step", &TensorRow::step, Presence::required, /*least=*/-1),
-           word_column("kind", &TensorRow::kind, {"gradient", "applied", "parameter", "copy", "moment1", "moment2", "buffer"}),
+           word_column("kind", &TensorRow::kind,
+                       {"gradient", "applied", "parameter", "copy", "moment1", "moment2", "buffer"}),
            name_column("name", &TensorRow::name), column("stage", &TensorRow::stage), dtype_column(&TensorRow::dtype),
            column("shape", &TensorRow::shape), digest_column(&TensorRow::digest), column("l2", &TensorRow::l2),
            column("max_abs", &TensorRow::max_abs), column("nonzero", &TensorRow::nonzero),

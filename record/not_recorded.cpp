@@ -9,10 +9,9 @@
 namespace plumbline {
 
 const std::vector<std::string>& kinds_of_rows() {
-  static const std::vector<std::string> kinds = {"sends",   "receives", "boundaries", "actions", "schedule",
-                                                 "waits",   "losses",   "gradients",  "norm",    "parameters",
-                                                 "moments", "rates",    "inputs",     "labels",
-                                                 "applied", "buffers"};
+  static const std::vector<std::string> kinds = {"sends",  "receives",  "boundaries", "actions",    "schedule", "waits",
+                                                 "losses", "gradients", "norm",       "parameters", "moments",  "rates",
+                                                 "inputs", "labels",    "applied",    "buffers"};
   return kinds;
 }
 

@@ -13,8 +13,8 @@ namespace plumbline {
 class JsonKeys;
 
 struct NotRecorded {
-  std::string what;  ///< one of kinds_of_rows()
-  std::string why;   ///< for people: "torch 2.16.0 has no PipelineStage.get_fwd_recv_ops"
+  std::string what;                            ///< one of kinds_of_rows()
+  std::string why;                             ///< for people: "torch 2.16.0 has no PipelineStage.get_fwd_recv_ops"
   std::optional<std::int64_t> from_step = {};  ///< the first step without it; nullopt: all steps
 
   friend bool operator==(const NotRecorded&, const NotRecorded&) = default;

@@ -98,8 +98,8 @@ class RankStream {
     if (!row.gradient_norm || !same_bits(*row.gradient_norm, call.norm) || !row.clip_coefficient ||
         !same_bits(*row.clip_coefficient, call.coefficient))
       place_.fail("norms.csv", 0, row.step,
-                  fmt::format("its norm {} and coefficient {} of step {} are not those in steps.csv", to_text(call.norm),
-                              to_text(call.coefficient), row.step));
+                  fmt::format("its norm {} and coefficient {} of step {} are not those in steps.csv",
+                              to_text(call.norm), to_text(call.coefficient), row.step));
     row.replayed_norm = call.replayed;
   }
 
@@ -117,8 +117,9 @@ class RankStream {
   }
 
   RankPlace place_;
-  std::tuple<Table<StepRow>, Table<NormRow>, Table<MicrobatchRow>, Table<TensorRow>, Table<BoundaryRow>, Table<ActionRow>,
-             Table<MemoryRow>, Table<SavedRow>, Table<TrafficRow>, Table<GpuMemoryRow>, Table<EvaluationRow>>
+  std::tuple<Table<StepRow>, Table<NormRow>, Table<MicrobatchRow>, Table<TensorRow>, Table<BoundaryRow>,
+             Table<ActionRow>, Table<MemoryRow>, Table<SavedRow>, Table<TrafficRow>, Table<GpuMemoryRow>,
+             Table<EvaluationRow>>
       tables_;
 };
 

@@ -107,7 +107,8 @@ std::string rules_text() {
                      table_text(held);
   text +=
       "\nlevel: what both records must have.\nnorm per_rank: how far values of the first step are compared whose clip "
-      "coefficients differ by the rounding of a norm; nothing after it is.\n\nWhat a record of role external may lack, and is then "
+      "coefficients differ by the rounding of a norm; nothing after it is.\n\nWhat a record of role external may lack, "
+      "and is then "
       "reported as not inspected:\n  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the "
       "rows of actions.csv\n";
   add_columns<StepRow>(text);

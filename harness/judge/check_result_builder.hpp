@@ -26,9 +26,7 @@ class CheckResultBuilder {
   CheckResultBuilder(std::string name, std::string level, std::string limit);
 
   /// Counts values compared with another record's or with one that the judge computed: what a headline may count.
-  void compare(const std::string& what, std::int64_t count = 1) {
-    result_.compared[what] += count;
-  }
+  void compare(const std::string& what, std::int64_t count = 1) { result_.compared[what] += count; }
   /// Counts values that were only inspected: sizes, forms, the reference's own rows.
   void inspect(const std::string& what, std::int64_t count = 1) { result_.inspected[what] += count; }
   /// Counts items that both runs have: as compared for the candidate, as inspected for the reference.

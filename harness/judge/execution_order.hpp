@@ -13,7 +13,16 @@ namespace plumbline::judging {
 enum class OrderGroup : std::int8_t { structure, run, off_path, end };
 
 /// Phases of a step, in order.
-enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, applied, learning_rate, update, evaluation };
+enum class StepPhase : std::int8_t {
+  forward_backward,
+  step_loss,
+  gradients,
+  norm,
+  applied,
+  learning_rate,
+  update,
+  evaluation
+};
 
 /// Phases of a microbatch, in order.
 enum class MicrobatchPart : std::int8_t { data, forward, loss, backward };

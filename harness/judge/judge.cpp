@@ -120,8 +120,7 @@ void report_keys_not_judged(const Manifest& reference, const Manifest& candidate
   const auto keys = keys_not_judged(reference, candidate);
   for (CheckResult& check : verdict.checks) {
     if (check.name == "data" && !keys.empty())
-      check.not_shown.push_back("settings that differ in one of several groups: " +
-                                join(keys, ", "));
+      check.not_shown.push_back("settings that differ in one of several groups: " + join(keys, ", "));
   }
 }
 
@@ -159,7 +158,8 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   std::optional<ExecutionPoint> earliest;
   auto checks = judge_checks(plan, reference, candidate, repeated);
   // A run without a readable record is required in all, too: completion says why.
-  const bool own = (!reference.record() || is_own_and_full(reference)) && (!candidate.record() || is_own_and_full(candidate));
+  const bool own =
+      (!reference.record() || is_own_and_full(reference)) && (!candidate.record() || is_own_and_full(candidate));
   for (auto& judged : checks.results) {
     judged.result.requirement = requirement_of(plan, judged.result, own);
     const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();

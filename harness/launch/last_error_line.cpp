@@ -13,9 +13,8 @@
 #include <system_error>
 #include <vector>
 
-#include "support/text.hpp"
-
 #include "support/plain_text.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {

@@ -26,7 +26,8 @@ class NumbersOfStep {
       if (place.row->loss) loss(place, part::loss, *place.row->loss);
     for (const auto& place : audited_.steps()) {
       if (place.row->loss) loss(place, part::loss, *place.row->loss);
-      if (place.row->gradient_norm && place.row->updated != false) finite(place, part::norm, "gradient_norm", *place.row->gradient_norm);
+      if (place.row->gradient_norm && place.row->updated != false)
+        finite(place, part::norm, "gradient_norm", *place.row->gradient_norm);
     }
     for (const auto& place : audited_.evaluation()) loss(place, part::evaluation, place.row->loss);
     for (const TensorPlace& place : audited_.tensors()) tensor(place);

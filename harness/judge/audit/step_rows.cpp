@@ -70,8 +70,7 @@ class StepRows {
 
   void coefficient() {
     if (!row_->gradient_norm) return;
-    const auto right =
-        right_coefficients(row_->replayed_norm.value_or(*row_->gradient_norm), audited_.manifest());
+    const auto right = right_coefficients(row_->replayed_norm.value_or(*row_->gradient_norm), audited_.manifest());
     const auto& got = row_->clip_coefficient;
     const bool found = got && std::find(right.begin(), right.end(), *got) != right.end();
     exactly(part::norm, "clip_coefficient", found ? got : std::optional(right.front()), got);
@@ -129,7 +128,8 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
   if (allowed > widest_norm_limit) return;  // gradient_norm reports it
   for (const auto& place : audited.steps()) {
     const StepRow& row = *place.row;
-    if (place.rank > 0 || !row.gradient_norm || row.updated == false) continue;  // audit_step_rows checks that all ranks agree
+    if (place.rank > 0 || !row.gradient_norm || row.updated == false)
+      continue;  // audit_step_rows checks that all ranks agree
     if (!std::isfinite(by_rows->norm) && !std::isfinite(*row.gradient_norm)) continue;  // reported as not finite
     audit.count("numbers");
     if (std::abs(*row.gradient_norm - by_rows->norm) <= allowed * by_rows->norm) continue;

@@ -28,10 +28,12 @@ class AppliedCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (compared_ == 0 && !one_has_rows_ && evidence_.not_recorded.empty())
-      return builder_.conclude_as(Outcome::not_applicable, "neither record has gradients as an optimizer received them");
+      return builder_.conclude_as(Outcome::not_applicable,
+                                  "neither record has gradients as an optimizer received them");
     if (lacking_)
-      return builder_.conclude_as(Outcome::not_run, "in some steps a record has no gradients as its optimizer received "
-                                                    "them; those of other steps agree");
+      return builder_.conclude_as(Outcome::not_run,
+                                  "in some steps a record has no gradients as its optimizer received "
+                                  "them; those of other steps agree");
     return builder_.conclude(fmt::format("the gradients that the optimizers received in {} are {}",
                                          quantity(compared_, "step"), evidence_.values->agreement()),
                              {});

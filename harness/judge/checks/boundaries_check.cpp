@@ -332,10 +332,11 @@ class BoundaryComparison {
   /// Boundary gradients of losses that are scaled otherwise differ, even if the gradients of the parameters agree.
   std::string scaling_hint() const {
     const Manifest &theirs = evidence_.reference.manifest, &mine = evidence_.candidate.manifest;
-    if (direction_ == "forward" || (theirs.loss_scaling == mine.loss_scaling &&
-                                    theirs.boundary_gradient_factor == mine.boundary_gradient_factor))
+    if (direction_ == "forward" ||
+        (theirs.loss_scaling == mine.loss_scaling && theirs.boundary_gradient_factor == mine.boundary_gradient_factor))
       return "";
-    return "; by loss_scaling and boundary_gradient_factor the two scale them by other factors: record a reference that "
+    return "; by loss_scaling and boundary_gradient_factor the two scale them by other factors: record a reference "
+           "that "
            "scales where the candidate does";
   }
 

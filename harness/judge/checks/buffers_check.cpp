@@ -26,14 +26,14 @@ class BuffersCheck : public StepCheck {
       return;
     }
     std::map<std::string, std::pair<std::int64_t, const TensorRow*>> expected;
-    for (const auto& placed : theirs)
-      expected.emplace(placed.row->name, std::pair(std::ssize(expected), placed.row));
+    for (const auto& placed : theirs) expected.emplace(placed.row->name, std::pair(std::ssize(expected), placed.row));
     std::set<std::string> seen;
     for (const auto& placed : mine) {
       const auto found = expected.find(placed.row->name);
       seen.insert(placed.row->name);
       if (found == expected.end())
-        report(now.step, std::ssize(expected), placed, "no such buffer", "a row", "the reference has none of this name");
+        report(now.step, std::ssize(expected), placed, "no such buffer", "a row",
+               "the reference has none of this name");
       else
         compare(now.step, found->second.first, *found->second.second, placed);
     }
@@ -45,10 +45,10 @@ class BuffersCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (!only_in_.empty())
-      return builder_.conclude_as(
-          Outcome::not_run, fmt::format("only the {} has buffers; where stages are given by hand, give theirs by "
-                                        "record.stage(..., buffers=)",
-                                        only_in_));
+      return builder_.conclude_as(Outcome::not_run,
+                                  fmt::format("only the {} has buffers; where stages are given by hand, give theirs by "
+                                              "record.stage(..., buffers=)",
+                                              only_in_));
     if (builder_.count("buffers") == 0 && evidence_.not_recorded.empty())
       return builder_.conclude_as(Outcome::not_applicable, "neither record has persistent buffers");
     return builder_.conclude("the persistent buffers, at the start and after each step, are the same bits", {});
@@ -70,24 +70,23 @@ class BuffersCheck : public StepCheck {
     const TensorRow& mine = *placed.row;
     builder_.compare("buffers");
     builder_.compare("elements", element_count(mine.shape));
-    if (mine.dtype != theirs.dtype) return report(step, position, placed, theirs.dtype, mine.dtype, "the dtype differs");
+    if (mine.dtype != theirs.dtype)
+      return report(step, position, placed, theirs.dtype, mine.dtype, "the dtype differs");
     if (mine.shape != theirs.shape)
       return report(step, position, placed, shape_text(theirs.shape), shape_text(mine.shape), "the shape differs");
-    if (mine.digest != theirs.digest)
-      report(step, position, placed, theirs.digest, mine.digest, "the bits differ");
+    if (mine.digest != theirs.digest) report(step, position, placed, theirs.digest, mine.digest, "the bits differ");
   }
 
   void report(std::int64_t step, std::int64_t position, const Located<TensorRow>& placed, const std::string& expected,
               const std::string& got, const std::string& why) {
-    builder_.diverge(tensor_point(step, "buffer", position, placed.row->stage),
-                     {.step = step,
-                      .stage = placed.row->stage,
-                      .rank = placed.rank,
-                      .item = placed.row->name,
-                      .what = "buffer " + placed.row->name,
-                      .expected = expected,
-                      .got = got,
-                      .why = why});
+    builder_.diverge(tensor_point(step, "buffer", position, placed.row->stage), {.step = step,
+                                                                                 .stage = placed.row->stage,
+                                                                                 .rank = placed.rank,
+                                                                                 .item = placed.row->name,
+                                                                                 .what = "buffer " + placed.row->name,
+                                                                                 .expected = expected,
+                                                                                 .got = got,
+                                                                                 .why = why});
   }
 
   std::string only_in_;  ///< the record that alone has buffers
@@ -98,8 +97,9 @@ class BuffersCheck : public StepCheck {
 CheckDescriptor buffers_check() {
   return {.name = "buffers",
           .place = 108,
-          .claims = "every persistent buffer of the model (running statistics, counters, an expert's bias) has the "
-                    "same bits at the start and after each step.",
+          .claims =
+              "every persistent buffer of the model (running statistics, counters, an expert's bias) has the "
+              "same bits at the start and after each step.",
           .needs_in_words = "level full; external records whose models have persistent buffers.",
           .cannot_see = "buffers that are not persistent.",
           .level = RecordLevel::full,

@@ -238,7 +238,7 @@ class GradientNormCheck : public StepCheck {
 
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0, skipped_ = 0;
   bool unrecorded_ = false;
-  bool behind_ = false;  ///< the step is behind diverged coefficients: each record is judged by itself
+  bool behind_ = false;      ///< the step is behind diverged coefficients: each record is judged by itself
   double apart_ = 0;         ///< largest relative difference of two norms that roundings do not explain
   std::string apart_words_;  ///< of that one
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit

@@ -31,9 +31,9 @@ class LossCheck : public StepCheck {
   LocatedResult conclude() override {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
     const std::string of_steps = own_ ? " and " + quantity(steps, "step loss") : "";
-    return builder_.conclude(fmt::format("{}{} are {}", quantity(all, "microbatch loss"), of_steps,
-                                         evidence_.values->agreement()),
-                             {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
+    return builder_.conclude(
+        fmt::format("{}{} are {}", quantity(all, "microbatch loss"), of_steps, evidence_.values->agreement()),
+        {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
  private:

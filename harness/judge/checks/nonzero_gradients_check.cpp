@@ -187,7 +187,8 @@ class NonzeroGradientsCheck : public StepCheck {
         builder_.count(absent_in_both) > 0
             ? "every gradient in both records is finite and non-zero; parameters that a step leaves as they are lack it"
             : "every parameter has a finite, non-zero gradient in every step of both records",
-        {{"tensors", 2 * parameters * (evidence_.steps() - skipped_) - builder_.count(absent_in_both)}, {"nonzero_elements", 1}});
+        {{"tensors", 2 * parameters * (evidence_.steps() - skipped_) - builder_.count(absent_in_both)},
+         {"nonzero_elements", 1}});
   }
 
  private:

@@ -145,9 +145,8 @@ TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
   const std::string text = rules_text();
 
   for (const auto& name : check_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " ")) << text;
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("must not fail"), HasSubstr("memory.csv, values: peak_bytes"),
-                    HasSubstr("tensors.csv, columns: nonzero_rows")));
+  EXPECT_THAT(text, AllOf(HasSubstr("must not fail"), HasSubstr("memory.csv, values: peak_bytes"),
+                          HasSubstr("tensors.csv, columns: nonzero_rows")));
   for (const char* row :
        {"\nas_asked           -        required, always     required, always\n",
         "\nloss               summary  required             required\n",

@@ -183,8 +183,9 @@ TEST(Judge, JudgesNothingAfterAnotherStart) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters"));
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
-              ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm", "applied", "buffers"));
+  EXPECT_THAT(
+      with_outcome(verdict, Outcome::not_run),
+      ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm", "applied", "buffers"));
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
   expect_finding(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
 }

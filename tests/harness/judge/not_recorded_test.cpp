@@ -3,10 +3,9 @@
 // for it, and fails for every fault in the existing rows.
 #include <gmock/gmock.h>
 
-#include <map>
-
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -104,8 +103,10 @@ std::vector<Absent> all_kinds() {
 
 /// The claim that no case holds without and that needs these rows; empty if there is none.
 std::string claim_of(const std::string& what) {
-  const std::map<std::string, std::string> claims = {{"inputs", "data"},         {"labels", "data"},
-                                                     {"losses", "loss"},         {"gradients", "gradients"},
+  const std::map<std::string, std::string> claims = {{"inputs", "data"},
+                                                     {"labels", "data"},
+                                                     {"losses", "loss"},
+                                                     {"gradients", "gradients"},
                                                      {"parameters", "parameters"}};
   const auto found = claims.find(what);
   return found == claims.end() ? "" : found->second;

@@ -49,9 +49,8 @@ TEST_P(StepsShown, AreAllDemanded) {
 
 /// All but those that count something else than steps, or do not apply to this run.
 std::vector<std::string> all_of_steps() {
-  const std::set<std::string> others = {"census",           "gradient_norm", "evaluation", "audit",
-                                        "variable_lengths", "resume",        "replicas",   "repeatability",
-                                        "applied",          "buffers"};
+  const std::set<std::string> others = {"census", "gradient_norm", "evaluation",    "audit",   "variable_lengths",
+                                        "resume", "replicas",      "repeatability", "applied", "buffers"};
   std::vector<std::string> names;
   for (const CheckDescriptor& check : all_checks())
     if (check.make && !others.contains(check.name)) names.push_back(check.name);
