@@ -39,6 +39,9 @@ std::string comparison_page(const std::filesystem::path& before, const std::file
 /// `plumbline record show`: a summary of a record, which it reads strictly, step by step. Throws InputError for what is
 /// not a record by docs/record-format.md.
 std::string shown_record(const std::filesystem::path& path);
+/// Hands each line of the record's facts to `line`: CSV with a header, step by step from the start (-1), in the order of
+/// execution. These are what the judge compares.
+void show_facts(const std::filesystem::path& path, const std::function<void(const std::string&)>& line);
 
 /// `plumbline record rules`: what the judge requires of each role, from its checks' descriptors and the record's
 /// tables; with --markdown the part of docs/checks.md on each check.

@@ -22,7 +22,7 @@ namespace {
 struct RecordOptions {
   std::filesystem::path folder, out = "trace.json";
   std::optional<std::int64_t> replica, step;
-  bool json = false, large_dumps = false, markdown = false;
+  bool json = false, large_dumps = false, markdown = false, facts = false;
 
   std::filesystem::path record() const { return replica_folder(folder, replica); }
 };
@@ -45,7 +45,10 @@ int trace(const RecordOptions& options) {
 }
 
 int show(const RecordOptions& options) {
-  print_text(shown_record(options.record()));
+  if (options.facts)
+    show_facts(options.record(), [](const std::string& line) { std::cout << line; });
+  else
+    print_text(shown_record(options.record()));
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -83,6 +86,7 @@ std::function<int()> add_record_command(CLI::App& app) {
   trace_command->add_option("--step", options->step, "Only this step");
   trace_command->footer(help_end({"plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4"}));
   auto* show_command = add("show", "Print what a record holds");
+  show_command->add_flag("--facts", options->facts, "Print each fact that the judge compares, as CSV");
   show_command->footer(help_end({"plumbline record show reports/runs/latest/references/stories260k-adamw"}));
   auto* rules_command =
       record->add_subcommand("rules", "Print what the judge requires: check by role and comparison mode");

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "harness/commands/commands.hpp"
+#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/recorded.hpp"
 #include "record/record_stream.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -92,6 +94,15 @@ std::string rank_text(const RankRecord& rank, const Shown& shown) {
 }
 
 }  // namespace
+
+void show_facts(const std::filesystem::path& path, const std::function<void(const std::string&)>& line) {
+  RecordStream stream(path);
+  line(judging::fact_header());
+  while (const auto step = stream.next_step()) {
+    stream.go_to(*step);
+    for (const judging::Fact& fact : judging::recorded_facts(stream.record())) line(judging::csv_of(*step, fact));
+  }
+}
 
 std::string shown_record(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path))

@@ -2,84 +2,17 @@
 // repeatability (R0): a repeated run gives the same bits, row by row.
 #include <fmt/format.h>
 
-#include <limits>
-#include <map>
-#include <tuple>
+#include <algorithm>
+#include <utility>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/facts/positions.hpp"
 #include "harness/judge/comparability.hpp"
-#include "support/numbers.hpp"
+#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/positions.hpp"
+#include "harness/judge/facts/recorded.hpp"
 
 namespace plumbline::judging {
 namespace {
-
-/// A value that must repeat, with a key that sorts in execution order.
-struct Item {
-  std::int64_t rank = 0;
-  std::string name;
-  std::string value;  ///< of a number the shortest text that reads back to the same bits
-};
-using Items = std::multimap<std::tuple<ExecutionPoint, std::int64_t, std::string>, Item>;
-
-constexpr auto after_all_microbatches = std::numeric_limits<std::int64_t>::max();
-
-void add(Items& items, const ExecutionPoint& point, std::int64_t rank, const std::string& name,
-         const std::string& value) {
-  items.insert({{point, rank, name}, {rank, name, value}});
-}
-
-void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) {
-  for (const auto& row : rank.microbatches) {
-    add(items, at_data(row.step, row.microbatch), rank.rank, "data", row.data_digest);
-    if (row.loss) add(items, at_loss(row.step, row.microbatch), rank.rank, "loss", to_text(*row.loss));
-  }
-  for (const auto& row : rank.boundaries) {
-    const auto cut = model.unit_position(row.cut).value_or(0);
-    const auto side = row.side == "receive" ? BoundaryEnd::received : BoundaryEnd::sent;
-    add(items, at_boundary(row.step, row.microbatch, row.direction, cut, side), rank.rank,
-        row.direction + " boundary " + row.cut + " " + row.side, row.digest);
-  }
-  for (const auto& row : rank.tensors) {
-    const auto position = model.parameter_position(row.name).value_or(0);
-    const auto point = tensor_point(row.step, row.kind, position, row.stage);
-    add(items, point, rank.rank, row.kind + " " + row.name, row.digest);
-  }
-  for (const auto& row : rank.steps) {
-    if (row.loss) add(items, at_step_loss(row.step), rank.rank, "loss of the step", to_text(*row.loss));
-    if (row.gradient_norm) add(items, at_norm(row.step), rank.rank, "gradient_norm", to_text(*row.gradient_norm));
-    if (row.clip_coefficient)
-      add(items, at_norm(row.step, NormPart::clip_coefficient), rank.rank, "clip_coefficient",
-          to_text(*row.clip_coefficient));
-    if (row.learning_rate)
-      add(items, at_learning_rate(row.step), rank.rank, "learning_rate", to_text(*row.learning_rate));
-  }
-  for (const auto& row : rank.evaluation) {
-    const auto point = at_evaluation(row.step, row.microbatch.value_or(after_all_microbatches));
-    const std::string of =
-        row.microbatch ? " of the evaluation's microbatch " + to_text(*row.microbatch) : " of the evaluation";
-    add(items, point, rank.rank, "loss" + of, to_text(row.loss));
-    if (row.microbatch) add(items, point, rank.rank, "data" + of, row.data_digest);
-  }
-}
-
-Items items_of(const Record& record, const ExpectedModel& model) {
-  Items items;
-  for (const auto& rank : record.ranks) add_rank(items, rank, model);
-  return items;
-}
-
-void report(const ExecutionPoint& point, const Item& item, const std::string& expected, const std::string& got,
-            CheckResultBuilder& builder) {
-  const bool in_microbatch = point.phase == StepPhase::forward_backward;
-  builder.diverge(point, {.step = point.step,
-                          .microbatch = in_microbatch ? std::optional(point.microbatch) : std::nullopt,
-                          .rank = item.rank,
-                          .item = item.name,
-                          .expected = expected,
-                          .got = got,
-                          .why = "differs between the two runs"});
-}
 
 /// Whether the second run ended well: by its launcher, and by its record.
 std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
@@ -95,6 +28,10 @@ std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
   return std::nullopt;
 }
 
+auto key_and_place(const Fact& fact) {
+  return std::pair(fact.key(), fact.place);
+}
+
 class RepeatabilityCheck : public StepCheck {
  public:
   explicit RepeatabilityCheck(const CellEvidence& evidence) : StepCheck(evidence, empty()) {
@@ -102,26 +39,21 @@ class RepeatabilityCheck : public StepCheck {
     for (const auto& words : why_the_same_run(evidence_.candidate, *evidence_.repeated->record())) differ(words);
   }
 
-  /// Keys begin with the execution point, and so with the step: each step's items are reported separately.
-  void step(const StepEvidence&) override {
+  /// Every fact, at its place.
+  void step(const StepEvidence& now) override {
     if (!evidence_.repeated || !evidence_.repeated->record()) return;
-    const Items once = items_of(evidence_.candidate, evidence_.model);
-    const Items again = items_of(*evidence_.repeated->record(), evidence_.model);
+    const Facts again = in_order(recorded_facts(*evidence_.repeated->record())), once = in_order(now.facts.candidate);
     auto left = once.begin(), right = again.begin();
     while (left != once.end() || right != again.end()) {
-      if (right == again.end() || (left != once.end() && left->first < right->first)) {
-        report(std::get<0>(left->first), left->second, left->second.value, "no row", builder_);
-        ++left;
-      } else if (left == once.end() || right->first < left->first) {
-        report(std::get<0>(right->first), right->second, "no row", right->second.value, builder_);
-        ++right;
-      } else {
-        builder_.compare("items");
-        if (left->second.value != right->second.value) {
-          report(std::get<0>(left->first), left->second, left->second.value, right->second.value, builder_);
-        }
-        ++left, ++right;
-      }
+      const bool of_first =
+          right == again.end() || (left != once.end() && key_and_place(*left) <= key_and_place(*right));
+      const bool of_second =
+          left == once.end() || (right != again.end() && key_and_place(*right) <= key_and_place(*left));
+      const std::string before = of_first ? text_of(left->value) : "no row";
+      const std::string after = of_second ? text_of(right->value) : "no row";
+      if (of_first && of_second) builder_.compare("items");
+      if (before != after) report(now, of_first ? *left : *right, before, after);
+      left += of_first ? 1 : 0, right += of_second ? 1 : 0;
     }
   }
 
@@ -138,6 +70,22 @@ class RepeatabilityCheck : public StepCheck {
   }
 
  private:
+  static Facts in_order(Facts facts) {
+    std::ranges::stable_sort(facts, {}, key_and_place);
+    return facts;
+  }
+
+  void report(const StepEvidence& now, const Fact& fact, const std::string& expected, const std::string& got) {
+    const auto microbatch = fact.microbatch < 0 ? std::nullopt : std::optional(fact.microbatch);
+    builder_.diverge(point_of(now, fact), {.step = now.step,
+                                           .microbatch = microbatch,
+                                           .rank = fact.place.rank,
+                                           .item = name_of(fact),
+                                           .expected = expected,
+                                           .got = got,
+                                           .why = "differs between the two runs"});
+  }
+
   static CheckResultBuilder empty() { return {"repeatability", "R0", "0 ULP between two runs of this case"}; }
 
   void differ(const std::string& words) { builder_.diverge(at_structure(), {.item = "run", .words = words}); }

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "harness/judge/facts/fact_text.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "support/text.hpp"
 
@@ -24,6 +25,8 @@ Family family_of(Column column) {
     case Column::loss:
     case Column::step_loss:
       return Family::loss;
+    case Column::norm:
+    case Column::coefficient:
     case Column::updated:
     case Column::rate:
     case Column::rate_of_parameter:
@@ -72,7 +75,8 @@ Finding place_of(const StepEvidence& now, const Fact& fact, const std::string& i
       break;
     case Family::update:
       finding.stage = std::nullopt;
-      finding.item = fact.column == Column::updated ? "updated" : "learning_rate" + (name.empty() ? "" : " of " + name);
+      finding.item = fact.column == Column::rate || !name.empty() ? "learning_rate" : column;
+      if (!name.empty()) finding.item += " of " + name;
       if (fact.column == Column::updated) finding.what = fmt::format("the update of step {}", now.step);
       break;
     case Family::evaluation:
@@ -93,11 +97,6 @@ std::string batch_hint(const StepEvidence& now) {
   if (now.cell.reference.manifest.traits.own && now.cell.candidate.manifest.traits.own) return "";
   return "; record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, rows]), "
          "give record.step lists of microbatches";
-}
-
-std::string text_of(const Value& value) {
-  const auto* number = std::get_if<double>(&value);
-  return number ? to_text(*number) : "absent";
 }
 
 /// Expected, got and why, where a record has no such fact, or several of what must be one.

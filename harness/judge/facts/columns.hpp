@@ -18,6 +18,8 @@ enum class Column : std::uint8_t {
   backward,
   step_loss,
   gradient,
+  norm,
+  coefficient,
   applied,
   updated,
   rate,

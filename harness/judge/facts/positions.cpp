@@ -25,6 +25,10 @@ ExecutionPoint point_of(const StepEvidence& now, const Fact& fact) {
       return at_loss(now.step, microbatch);
     case Column::step_loss:
       return at_step_loss(now.step);
+    case Column::norm:
+      return at_norm(now.step);
+    case Column::coefficient:
+      return at_norm(now.step, NormPart::clip_coefficient);
     case Column::updated:
     case Column::rate:
     case Column::rate_of_parameter:

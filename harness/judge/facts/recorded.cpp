@@ -31,6 +31,8 @@ class Collector {
     }
     for (const StepRow& row : rank.steps) {
       if (row.loss) loss(Column::step_loss, -1, *row.loss);
+      if (row.gradient_norm) add(Column::norm, -1, *row.gradient_norm);
+      if (row.clip_coefficient) add(Column::coefficient, -1, *row.clip_coefficient);
       if (row.updated) add(Column::updated, -1, *row.updated);
       if (row.learning_rate) add(Column::rate, -1, *row.learning_rate);
     }

@@ -192,5 +192,20 @@ TEST(RecordRules, TellWhichChecksNeedWhatARecorderMayNotSee) {
                        "  buffers: buffers\n"));
 }
 
+TEST(RecordShow, FactsAreThoseOfTheTablesInTheOrderOfExecution) {
+  SyntheticCell cell;
+  std::vector<std::string> lines;
+  show_facts(cell.write_candidate(), [&](const std::string& line) { lines.push_back(line); });
+
+  EXPECT_EQ(lines.at(0), "step,column,microbatch,name,rank,stage,side,value\n");
+  const TensorRow& norm = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
+  const BoundaryRow& sent = boundary_row(cell.candidate, 0, 1, "forward", "layers.1", "send");
+  const auto at = [&](const std::string& line) { return std::ranges::find(lines, line + "\n") - lines.begin(); };
+  const auto of_boundary = at("0,forward,1,layers.1,0,0,send,\"float32 1x1x4 " + sent.digest + "\"");
+  const auto of_gradient = at("1,gradient,,model.norm.weight,1,1,,\"float32 4 " + norm.digest + "\"");
+  EXPECT_LT(of_boundary, of_gradient);
+  EXPECT_LT(of_gradient, std::ssize(lines));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

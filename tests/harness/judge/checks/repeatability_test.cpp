@@ -53,9 +53,9 @@ TEST_F(Repeatability, FailsForAnotherEvaluation) {
 
     expect_red(evaluated, {"repeatability"}, {.step = 1, .item = item});
   };
-  expect_told(2, 1.25F, std::string(32, 'a'), "loss of the evaluation's microbatch 0");
-  expect_told(2, 1.5F, other_digest, "data of the evaluation's microbatch 0");
-  expect_told(3, 1.25F, "", "loss of the evaluation");
+  expect_told(2, 1.25F, std::string(32, 'a'), "evaluation, microbatch 0");
+  expect_told(2, 1.5F, other_digest, "evaluation, microbatch 0");
+  expect_told(3, 1.25F, "", "evaluation");
 }
 
 TEST_F(Repeatability, FailsForTheSameRecordTwice) {
