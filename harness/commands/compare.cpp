@@ -11,6 +11,7 @@
 
 #include "command_line/command_line.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/compare_sweeps.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
@@ -222,6 +223,21 @@ int compare(const fs::path& reference, const fs::path& candidate, bool json, con
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
+namespace {
+
+/// A record may have a verdict next to it, and is a record.
+bool is_sweep(const fs::path& folder) {
+  return path_exists(folder / "verdict.json") && !path_exists(folder / "manifest.json");
+}
+
+int print_comparison(const SweepComparison& comparison) {
+  print_text(to_text(comparison));
+  if (!comparison.changes.empty()) return static_cast<int>(ExitCode::does_not_hold);
+  return static_cast<int>(comparison.nothing() ? ExitCode::harness_failure : ExitCode::holds);
+}
+
+}  // namespace
+
 std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
   struct Given {
     fs::path reference, candidate;
@@ -231,9 +247,10 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
     bool json = false;
   };
   const auto given = std::make_shared<Given>();
-  auto* command = app.add_subcommand("compare", "Judge any two run records");
-  command->add_option("REFERENCE", given->reference, "The reference's record")->required();
-  command->add_option("CANDIDATE", given->candidate, "The record to judge")->required();
+  auto* command = app.add_subcommand("compare", "Judge any two run records, or say what changed between two sweeps");
+  command->add_option("REFERENCE", given->reference, "The reference's record, or the folder of an earlier sweep")
+      ->required();
+  command->add_option("CANDIDATE", given->candidate, "The record to judge, or the folder of a later sweep")->required();
   command
       ->add_option("--calibration", given->calibration,
                    "calibration.json of this run: compare values within its limits instead of in bits, where "
@@ -255,9 +272,18 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
       ->check(CLI::IsMember(claims_of_every_case()));
   command->add_flag("--json", given->json, "Print the verdict as JSON");
   command->add_option("--page", given->page, "Folder to create, with a report of the comparison")->type_name("DIR");
-  command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
-                           {.zero = "holds", .one = "does not hold, or was not compared in full"}));
-  return [given, harness] {
+  command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json",
+                            "plumbline compare baselines/quick reports/runs/latest"},
+                           {.zero = "holds; nothing changed",
+                            .one = "does not hold, or was not compared in full; changed",
+                            .three = "nothing of the two sweeps is comparable"}));
+  return [given, harness, command] {
+    if (is_sweep(given->reference) && is_sweep(given->candidate)) {
+      constexpr std::size_t folders = 2;
+      if (command->count_all() - 1 > folders)
+        throw InputError("compare: two sweeps are compared without options; compare two records to use them");
+      return print_comparison(compare_sweeps(given->reference, given->candidate));
+    }
     const auto chosen = [&](const fs::path& folder) {
       return given->replica ? replica_folder(folder, given->replica) : folder;
     };
