@@ -15,7 +15,9 @@ class CompareSweeps : public FinishedSweepFolder {
  protected:
   /// The folder `before` holds the sweep; the same is then run once more.
   CompareSweeps() {
-    request({{"seed", 1}, {"recompute", "none"}});
+    for (const char* launch : {"reference-r", "c"})
+      write_json(out_ / "launches" / launch / "request.json",
+                 {{"schema", "plumbline-request/1"}, {"seed", cell_.candidate.manifest.at("seed")}});
     judge_records();
     std::filesystem::copy(out_, before_, std::filesystem::copy_options::recursive);
     for (auto* run : {&cell_.reference, &cell_.candidate}) {
@@ -29,13 +31,14 @@ class CompareSweeps : public FinishedSweepFolder {
     write_records();
     judge_records();
   }
-  void request(const Json& keys) const {
-    for (const char* launch : {"reference-r", "c"}) write_json(out_ / "launches" / launch / "request.json", keys);
-  }
   void edit(const std::function<void(Verdict&)>& change) const {
     Verdict verdict = read_verdict(out_ / "verdict.json");
     change(verdict);
     write_verdict(out_ / "verdict.json", verdict);
+  }
+  /// Says that the later runs were asked for this.
+  void request(const char* key, const Json& value) const {
+    edit([&](Verdict& verdict) { verdict.references[0].request[key] = verdict.cells[0].request[key] = value; });
   }
   Result compare(const std::string& options = "") const {
     return result_of([](CLI::App& app) { return add_compare_command(app, {}); },
@@ -68,7 +71,7 @@ TEST_F(CompareSweeps, OtherBitsOfBothTrainersEndAtTheirFirstDivergence) {
 
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.said, HasSubstr("CHANGED\n"));
-  EXPECT_THAT(result.said, ContainsRegex("changed: bits, r: first divergence: step 1.*model.norm.weight"));
+  EXPECT_THAT(result.said, ::testing::ContainsRegex("changed: bits, r: first divergence: step 1.*model.norm.weight"));
 }
 
 TEST_F(CompareSweeps, OtherBytesAreNamedWithTheirRankAndFirstStep) {
@@ -85,8 +88,7 @@ TEST_F(CompareSweeps, OtherBytesAreNamedWithTheirRankAndFirstStep) {
 }
 
 TEST_F(CompareSweeps, ARequestThatPromisesTheSameBitsLeavesOutTheBytesAndSaysSo) {
-  request({{"seed", 1}, {"recompute", "layer"}});
-  run_again();
+  request("recompute", "layer");
 
   const SweepComparison compared = compare_sweeps(before_, out_);
 
@@ -94,8 +96,8 @@ TEST_F(CompareSweeps, ARequestThatPromisesTheSameBitsLeavesOutTheBytesAndSaysSo)
   EXPECT_EQ(compared.references, 1);
   EXPECT_EQ(compared.byte_counts, 0);
   EXPECT_THAT(compared.not_compared,
-              ElementsAre("bytes, r: another run was requested (recompute: none before, layer now)",
-                          "bytes, c: another run was requested (recompute: none before, layer now)"));
+              ElementsAre("bytes, r: another run was requested (recompute: absent before, layer now)",
+                          "bytes, c: another run was requested (recompute: absent before, layer now)"));
 }
 
 TEST_F(CompareSweeps, OnAnotherCodePathBytesAloneAreCompared) {
@@ -107,20 +109,20 @@ TEST_F(CompareSweeps, OnAnotherCodePathBytesAloneAreCompared) {
   EXPECT_GT(compared.byte_counts, 0);
   EXPECT_THAT(compared.not_compared, ElementsAre(StartsWith("bits: computed on another code path (versions/libtorch: ")));
   EXPECT_THAT(compared.environment, ElementsAre(EndsWith(", 9.9 now")));
-  request({{"seed", 2}});
-  judge_records();
-  edit([](Verdict& verdict) { verdict.machine["versions"]["libtorch"] = "9.9"; });
+
+  request("seed", 99);
   EXPECT_EQ(compare().code, 3) << compare().said;
 }
 
 TEST_F(CompareSweeps, CasesThatAreGoneFailOrLostACheckAreChanges) {
   edit([](Verdict& verdict) {
     for (CheckResult& each : verdict.cells[0].checks)
-      if (each.name == "loss") each.outcome = Outcome::not_run;
+      if (each.name == "loss") each.outcome = Outcome::not_applicable;
   });
-  EXPECT_THAT(compare_sweeps(before_, out_).changes, ElementsAre("case c: check loss: held before, not run now"));
+  EXPECT_THAT(compare_sweeps(before_, out_).changes, ElementsAre("case c: check loss: held before, not applicable now"));
   edit([](Verdict& verdict) {
-    verdict.cells[0].holds = false;
+    verdict.holds = verdict.cells[0].holds = false;
+    verdict.cells[0].checks.front().outcome = Outcome::fails;
     verdict.cells[0].first_divergence.reset();
   });
   EXPECT_THAT(compare_sweeps(before_, out_).changes, ElementsAre(StartsWith("case c: does not hold: ")));
