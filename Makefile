@@ -33,7 +33,7 @@ fuzz: ## two minutes of libFuzzer on every reader of files (FUZZ='--seconds N RE
 witness: ## transformers and torch.optim train the same runs, and are held against the reference in bits
 	@scripts/witness
 
-gate: ## run the quick sweep, and hold its bits and bytes against the committed baseline
+gate: ## compare the quick sweep's bits and bytes with the committed baseline
 	@scripts/gate
 
 faults: ## plant each fault in the trainer, judge it, and write which check killed which (FAULTS=--quick: twelve)

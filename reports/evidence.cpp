@@ -287,7 +287,6 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   gathering.slowest();
   evidence.launches = gather_launches(folder, verdict);
   try {
-    evidence.baseline = read_baseline_result(folder);
     evidence.bench = read_bench_rows(folder);
   } catch (const std::exception& error) {
     evidence.missing.push_back(relative_message(error, folder));

@@ -12,7 +12,6 @@
 #include "record/machine_differences.hpp"
 #include "record/record.hpp"
 #include "record/verdict.hpp"
-#include "reports/baseline_result.hpp"
 #include "reports/gradient_ratios.hpp"
 #include "reports/measured_timeline.hpp"
 
@@ -71,7 +70,6 @@ struct Evidence {
   std::map<std::string, std::string> reference_of;  ///< case id -> reference's folder name
   std::optional<SlowestCase> slowest;               ///< of those whose ranks executed their schedule.csv
   LaunchEvidences launches;
-  std::optional<BaselineResult> baseline;
   BenchRows bench;                   ///< of the benchmark next to the verdict
   std::vector<std::string> missing;  ///< unreadable records, with the reason
 };

@@ -81,7 +81,7 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence) {
   fill_facts(data, verdict, evidence);
   fill_overview(data, verdict);
   fill_failures(data, verdict, evidence, usual);
-  fill_release(data, verdict, evidence);
+  fill_release(data, verdict);
   fill_usual(data, verdict, usual);
   fill_cases(data, verdict, evidence, usual);
   fill_plots(data, verdict, evidence);

@@ -45,16 +45,14 @@ std::vector<Subject> subjects_of(const Verdict& verdict);
 
 /// title, word, band, lead, tiles, not_run.
 void fill_summary(PageData& page, const Verdict& verdict);
-/// facts: commit, time, machine, selection, baseline.
+/// facts: commit, time, machine, selection.
 void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// overview: one square per case, a table for each run.
 void fill_overview(PageData& page, const Verdict& verdict);
 /// causes: the failing cases, a line each, grouped by first divergence; failures: a card each.
 void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
-/// compared, changes, not_compared: of a comparison with a baseline.
-void set_values_compared(PageData& data, const BaselineResult& result);
-/// baseline: what changed since; release: what was required and its outcome, to be signed.
-void fill_release(PageData& page, const Verdict& verdict, const Evidence& evidence);
+/// release: what was required and its outcome, to be signed.
+void fill_release(PageData& page, const Verdict& verdict);
 /// usual: each check's limit and result, if most cases have the same.
 void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual);
 /// Outcomes of checks: `held`, a text; `rows`, of those with details; `aside`, names of those that do not apply.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For a release: what changed since the baseline, what was required, waived, and not reached.
+// For a release: what was required, waived, and not reached.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,22 +11,6 @@
 
 namespace plumbline {
 namespace {
-
-PageData baseline_data(const BaselineResult& baseline) {
-  PageData environment = page_list();
-  for (const auto& [key, before, now] : baseline.environment)
-    environment.push_back(page_row({{"key", key}, {"before", before}, {"now", now}}));
-  const bool two = !baseline.commit_before.empty() && !baseline.commit_now.empty();
-  PageData data = page_row({{"name", baseline.name},
-                            {"commits", two ? baseline.commit_before + ".." + baseline.commit_now : "not known"},
-                            {"reason", baseline.reason}});
-  set_values_compared(data, baseline);
-  data.set("equal", PageData(baseline.changes.empty() && !baseline.compared.empty()));
-  set_list(data, "red", page_texts(baseline.red));
-  set_list(data, "environment", environment);
-  set_text(data, "allowed", join(baseline.allowed, ", "));
-  return data;
-}
 
 /// Outcomes of one check, over all cases.
 struct ReleaseCounts {
@@ -47,7 +31,9 @@ PageData world_squares(const std::set<std::int64_t>& worlds, const ReleaseCounts
   return squares;
 }
 
-void fill_release_rows(PageData& page, const Verdict& verdict) {
+}  // namespace
+
+void fill_release(PageData& page, const Verdict& verdict) {
   std::vector<std::string> names;
   std::set<std::int64_t> worlds;
   std::map<std::string, ReleaseCounts> counts;
@@ -93,22 +79,6 @@ void fill_release_rows(PageData& page, const Verdict& verdict) {
   for (const std::int64_t world : worlds) heads.push_back(PageData("world", std::to_string(world)));
   page.set("release_worlds", heads);
   page.set("release", rows);
-}
-
-}  // namespace
-
-void set_values_compared(PageData& data, const BaselineResult& result) {
-  PageData changes = page_list();
-  for (const auto& [kind, where, words] : result.changes)
-    changes.push_back(page_row({{"kind", kind}, {"where", where}, {"words", words}}));
-  data.set("compared", page_text(result.compared.empty() ? "nothing was comparable" : result.compared));
-  set_list(data, "changes", changes);
-  data.set("not_compared", page_texts(result.not_compared));
-}
-
-void fill_release(PageData& page, const Verdict& verdict, const Evidence& evidence) {
-  page.set("baseline", evidence.baseline ? baseline_data(*evidence.baseline) : PageData(false));
-  fill_release_rows(page, verdict);
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first screen: verdict, counts, what was not run; commit, time, machine, selection, and baseline of the sweep.
+// The first screen: verdict, counts, what was not run; commit, time, machine, and selection of the sweep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -133,22 +133,6 @@ std::string device_fact(const Verdict& verdict) {
   return parts.empty() ? "not known" : join(parts, ", ");
 }
 
-std::string baseline_fact(const std::optional<BaselineResult>& baseline) {
-  if (!baseline) return "none";
-  std::string text = baseline->name;
-  if (!baseline->commit_before.empty()) text += fmt::format(" (commit {})", baseline->commit_before);
-  if (baseline->compared.empty()) return text + ": nothing was comparable";
-  const std::string red = baseline->red.empty() ? ""
-                                                : "; " + count_text(std::ssize(baseline->red), "case") +
-                                                      (baseline->red.size() == 1 ? " does" : " do") + " not hold";
-  if (baseline->changes.empty()) return text + ": equal in " + baseline->compared + red;
-  std::map<std::string, std::int64_t> kinds;
-  for (const auto& change : baseline->changes) ++kinds[change.kind];
-  std::vector<std::string> counts;
-  for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("{} of {}", grouped(count), kind));
-  return fmt::format("{}: {} ({})", text, baseline->holds ? "changed as allowed" : "CHANGED", join(counts, ", ")) + red;
-}
-
 }  // namespace
 
 void fill_summary(PageData& page, const Verdict& verdict) {
@@ -194,7 +178,6 @@ void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence
   add("Mode", verdict.comparison_mode == ComparisonMode::bits ? "bits: equal bit for bit"
                                                               : "calibrated: within measured limits, not in bits");
   add("Selection", selection_words(verdict));
-  add("Baseline", baseline_fact(evidence.baseline));
   page.set("facts", facts);
 }
 

@@ -52,7 +52,7 @@ void write_reports(const fs::path& folder) {
   const Evidence evidence = gather_evidence(folder, verdict);
   write_file(folder / "junit.xml", junit_xml(verdict, evidence.launches));
   write_file(folder / "results.csv", results_csv(verdict));
-  write_file(folder / "summary.md", summary_md(verdict, evidence.baseline));
+  write_file(folder / "summary.md", summary_md(verdict));
   write_file(folder / "annotations.txt", annotations(verdict));
   write_file(folder / "ctest.txt", ctest_measurements(verdict, evidence, fs::absolute(folder / "report.html")));
   write_trace_of_sweep(folder, verdict);

@@ -90,23 +90,9 @@ std::vector<std::string> accepted_lines(const Verdict& verdict) {
   return lines;
 }
 
-std::string baseline_lines(const BaselineResult& baseline) {
-  std::string text = fmt::format("\n### Against baseline {}\n\n", md_text(baseline.name));
-  if (baseline.compared.empty()) return text + "Nothing was comparable.\n";
-  if (baseline.changes.empty()) return text + fmt::format("All equal: {}.\n", md_text(baseline.compared));
-  text += baseline.holds ? fmt::format("Changed as allowed: {}\n\n", md_text(baseline.reason)) : "**Changed.**\n\n";
-  return text +
-         md_lines(
-             baseline.changes,
-             [](const BaselineResult::Change& change) {
-               return fmt::format("* {}, {}: {}\n", md_text(change.kind), md_text(change.where), md_text(change.words));
-             },
-             "* ");
-}
-
 }  // namespace
 
-std::string summary_md(const Verdict& verdict, const std::optional<BaselineResult>& baseline) {
+std::string summary_md(const Verdict& verdict) {
   std::string text =
       fmt::format("## {} {}\n\n{}\n\n", verdict_sign(verdict), md_text(headline(verdict)), md_text(claim(verdict)));
   std::vector<std::string> compared;
@@ -122,7 +108,6 @@ std::string summary_md(const Verdict& verdict, const std::optional<BaselineResul
   };
   text += failing_rows(verdict) + incomplete_rows(verdict) + list("Not run", verdict.not_run) +
           list("Accepted although not compared", accepted_lines(verdict));
-  if (baseline) text += baseline_lines(*baseline);
   return text + list("Not covered by these data", warnings(verdict));
 }
 

@@ -2,16 +2,14 @@
 // The verdict as Markdown, for the summary that a CI system shows with a job ($GITHUB_STEP_SUMMARY).
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "record/verdict.hpp"
-#include "reports/baseline_result.hpp"
 
 namespace plumbline {
 
-/// summary.md: verdict, counts, failing cases with place, fault signature and command, what was not run
-/// and what changed since the baseline. Long lists are truncated with a note: such pages take 1 MiB.
-std::string summary_md(const Verdict& verdict, const std::optional<BaselineResult>& baseline = std::nullopt);
+/// summary.md: verdict, counts, failing cases with place, fault signature and command, what was not
+/// run. Long lists are truncated with a note: such pages take 1 MiB.
+std::string summary_md(const Verdict& verdict);
 
 }  // namespace plumbline

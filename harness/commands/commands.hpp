@@ -24,17 +24,11 @@ std::function<int()> add_judge_command(CLI::App& app, const Json& harness);
 std::function<int()> add_merge_command(CLI::App& app, const Json& harness);
 std::function<int()> add_report_command(CLI::App& app);
 std::function<int()> add_doctor_command(CLI::App& app, const std::filesystem::path& trainers);
-std::function<int()> add_baseline_command(CLI::App& app);
 std::function<int()> add_bench_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
                                        const Json& harness);
 std::function<int()> add_schedule_command(CLI::App& app);
 std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem::path& trainers);
 std::function<int()> add_record_command(CLI::App& app);
-
-/// The page of `plumbline report --compare` on two sweeps' folders, to be written at `out`, with links to their pages.
-/// Values are compared as with a baseline. Throws InputError if one of them is not a sweep's folder.
-std::string comparison_page(const std::filesystem::path& before, const std::filesystem::path& now,
-                            const std::filesystem::path& out = "comparison.html");
 
 /// `plumbline record show`: a summary of a record, which it reads strictly, step by step. Throws InputError for what is
 /// not a record by docs/record-format.md.

@@ -3,14 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 
-#include "command_line/command_line.hpp"
-#include "harness/commands/commands.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
@@ -220,50 +216,6 @@ int compare(const fs::path& reference, const fs::path& candidate, bool json, con
   else
     print_text(comparison_text(verdict));
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
-}
-
-std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
-  struct Given {
-    fs::path reference, candidate;
-    std::optional<fs::path> calibration, request, page;
-    std::optional<std::int64_t> replica;
-    std::vector<std::string> accept_missing;
-    bool json = false;
-  };
-  const auto given = std::make_shared<Given>();
-  auto* command = app.add_subcommand("compare", "Judge any two run records");
-  command->add_option("REFERENCE", given->reference, "The reference's record")->required();
-  command->add_option("CANDIDATE", given->candidate, "The record to judge")->required();
-  command
-      ->add_option("--calibration", given->calibration,
-                   "calibration.json of this run: compare values within its limits instead of in bits, where "
-                   "bits cannot be equal (another device, another instruction set)")
-      ->type_name("FILE.json");
-  command
-      ->add_option("--request", given->request,
-                   "request.json: what the candidate was asked to do, which is then required")
-      ->type_name("FILE.json");
-  command->add_option("--replica", given->replica,
-                      "Which pipeline of each, where several trained in parallel (0, 1, ...); without it all are "
-                      "judged and compared with each other");
-  command
-      ->add_option("--accept-missing", given->accept_missing,
-                   "Claims that need not be compared in full: data, loss, gradients, parameters, buffers. What was "
-                   "compared must not differ; the verdict names what was accepted")
-      ->type_name("CLAIM,...")
-      ->delimiter(',')
-      ->check(CLI::IsMember(claims_of_every_case()));
-  command->add_flag("--json", given->json, "Print the verdict as JSON");
-  command->add_option("--page", given->page, "Folder to create, with a report of the comparison")->type_name("DIR");
-  command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
-                           {.zero = "holds", .one = "does not hold, or was not compared in full"}));
-  return [given, harness] {
-    const auto chosen = [&](const fs::path& folder) {
-      return given->replica ? replica_folder(folder, given->replica) : folder;
-    };
-    return compare(chosen(given->reference), chosen(given->candidate), given->json, given->calibration, given->request,
-                   given->page, harness, given->accept_missing);
-  };
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program `plumbline`: sweep, merge, judge, compare, baseline, bench, calibrate, report, doctor, schedule,
+// The program `plumbline`: sweep, merge, judge, compare, bench, calibrate, report, doctor, schedule,
 // record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -50,7 +50,6 @@ int run(int argc, char** argv) {
       {"merge", add_merge_command(app, harness_json())},
       {"report", add_report_command(app)},
       {"doctor", add_doctor_command(app, program_folder())},
-      {"baseline", add_baseline_command(app)},
       {"bench", add_bench_command(app, argv[0], program_folder(), harness_json())},
       {"schedule", add_schedule_command(app)},
       {"calibrate", add_calibrate_command(app, program_folder())},

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the harness is told and what it keeps: sweep file, request, sweep.json, calibration, baseline.
-#include "harness/baseline/baseline.hpp"
+// What the harness is told and what it keeps: sweep file, request, sweep.json, calibration.
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/request/request.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "reports/baseline_result.hpp"
 #include "tests/fuzz/reader.hpp"
 
 namespace plumbline::fuzzing {
@@ -23,9 +21,6 @@ const Registration all[] = {
                   [](const fs::path& folder, const fs::path&) { static_cast<void>(SweepFolder(folder)); }}),
     Registration({"calibration", "calibration.json",
                   [](const fs::path&, const fs::path& file) { judging::read_calibration(file); }}),
-    Registration({"baseline", "baseline.json", [](const fs::path&, const fs::path& file) { read_baseline(file); }}),
-    Registration({"baseline-result", "baseline.json",
-                  [](const fs::path& folder, const fs::path&) { read_baseline_result(folder); }}),
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "reports/page.hpp"
-#include "reports/sweep_comparison.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
@@ -108,13 +107,6 @@ class Browser : public ::testing::Test {
 
 TEST_F(Browser, ARedPageSaysNothingOnTheConsole) {
   EXPECT_THAT(log_of(red_page()), Not(HasSubstr("CONSOLE")));
-}
-
-TEST_F(Browser, NorDoesAComparison) {
-  Verdict before = testing::sample_verdict(2), now = before;
-  testing::break_check(now, 1, "loss");
-
-  EXPECT_THAT(log_of(make_comparison_page(before, now, {std::nullopt, "not asked"})), Not(HasSubstr("CONSOLE")));
 }
 
 TEST_F(Browser, AMessageWouldBeSeen) {

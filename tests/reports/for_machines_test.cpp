@@ -57,18 +57,13 @@ TEST(Summary, HostileTextStaysTextInItsOwnCell) {
   EXPECT_THAT(text, Not(HasSubstr("<script")));
 }
 
-TEST(Summary, LongListsAreCutAndTheBaselineIsTold) {
+TEST(Summary, LongListsAreCut) {
   Verdict verdict = testing::sample_verdict(8);
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) testing::break_check(verdict, i, "loss");
-  BaselineResult baseline;
-  baseline.name = "release";
-  baseline.compared = "3 runs";
-  baseline.changes = {{"bytes", "cell", "0F0: 12, not 10"}};
 
-  const std::string text = summary_md(verdict, baseline);
+  const std::string text = summary_md(verdict);
 
   EXPECT_THAT(text, HasSubstr("and " + std::to_string(verdict.cells.size() - 40) + " more; report.html has them all"));
-  EXPECT_THAT(text, HasSubstr("### Against baseline release\n\n**Changed.**\n\n* bytes, cell: 0F0: 12, not 10\n"));
 }
 
 TEST(Annotations, NameEachFailingCellOnOneLine) {
@@ -152,21 +147,6 @@ TEST(Summary, WhatDataCouldNotShowIsTold) {
                                              "stories260k-adamw: no masked microbatch\n"));
   EXPECT_THAT(annotations(verdict),
               HasSubstr("::warning title=not covered::reference stories260k-adamw: no masked microbatch\n"));
-}
-
-TEST(Summary, OfABaselineEqualAllowedAndNothingAreToldApart) {
-  const Verdict verdict = testing::sample_verdict(1);
-  BaselineResult baseline;
-  baseline.name = "release";
-  EXPECT_THAT(summary_md(verdict, baseline), HasSubstr("### Against baseline release\n\nNothing was comparable.\n"));
-
-  baseline.compared = "3 runs";
-  EXPECT_THAT(summary_md(verdict, baseline), HasSubstr("\n\nAll equal: 3 runs.\n"));
-  baseline.changes = {{"bytes", "cell", "fewer"}};
-  baseline.holds = true;
-  baseline.reason = "a smaller buffer";
-  EXPECT_THAT(summary_md(verdict, baseline),
-              HasSubstr("\n\nChanged as allowed: a smaller buffer\n\n* bytes, cell: fewer\n"));
 }
 
 TEST(Annotations, AReferenceThatShowsNothingIsAnError) {

@@ -8,7 +8,6 @@
 #include "reports/junit.hpp"
 #include "reports/results_csv.hpp"
 #include "reports/summary_md.hpp"
-#include "reports/sweep_comparison.hpp"
 #include "reports/words.hpp"
 #include "support/csv.hpp"
 #include "tests/markup_text.hpp"
@@ -158,15 +157,6 @@ TEST(IncompleteCases, ThatAreAcceptedHoldAndAreNamedEverywhere) {
   EXPECT_THAT(section_of(page, "<h2 id=\"release\">", "<h2 id=\"cells\">"),
               HasSubstr(">gradients</th><td class=\"num\">11</td><td class=\"num\">0</td><td class=\"num\">0</td><td "
                         "class=\"num\">1</td>"));
-}
-
-TEST(IncompleteCases, ThatHeldBeforeAreRedInAComparison) {
-  const auto changes = cell_changes(testing::sample_verdict(1), incomplete());
-
-  ASSERT_EQ(changes.size(), 1U);
-  EXPECT_EQ(changes[0].before, "holds");
-  EXPECT_EQ(changes[0].now, "incomplete");
-  EXPECT_TRUE(changes[0].red());
 }
 
 }  // namespace

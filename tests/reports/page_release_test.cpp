@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is signed: each check's cells in the column of what came of them, and what changed since the baseline; on what
-// it ran.
+// What is signed: each check's cells in the column of what came of them; on what it ran.
 #include <gmock/gmock.h>
 
 #include "tests/reports/page_sections.hpp"
@@ -60,31 +59,6 @@ TEST(PageRelease, ACheckThatFailsStandsOut) {
 
   EXPECT_THAT(text, HasSubstr("<tr><th scope=\"row\" class=\"fail\">loss</th>"));
   EXPECT_THAT(text, HasSubstr("<tr><th scope=\"row\">data</th>"));
-}
-
-std::string baseline_section(const BaselineResult& baseline) {
-  const Verdict verdict = testing::sample_verdict(1);
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  evidence.baseline = baseline;
-  return testing::section_of(make_page(verdict, evidence), "<h2 id=\"baseline\">", "<h2 id=\"release\">");
-}
-
-TEST(PageRelease, OfABaselineTheCommitsAndWhatMayChangeAreTold) {
-  BaselineResult baseline{.name = "release-1", .commit_before = "aaa", .commit_now = "bbb", .compared = "12 runs"};
-  EXPECT_THAT(baseline_section(baseline), HasSubstr("Commits aaa..bbb. Compared: 12 runs. <b>All equal.</b></p>"));
-  EXPECT_THAT(baseline_section(baseline), Not(HasSubstr("Allowed to change")));
-
-  baseline.changes = {{"bytes", "cell-1", "fewer"}};
-  baseline.allowed = {"bytes", "speed"};
-  baseline.reason = "a smaller buffer";
-  EXPECT_THAT(baseline_section(baseline), HasSubstr("Compared: 12 runs.</p>"));
-  EXPECT_THAT(baseline_section(baseline),
-              HasSubstr("<b>Allowed to change:</b> bytes, speed, because: a smaller buffer</p>"));
-}
-
-TEST(PageRelease, NothingComparedIsNotAllEqual) {
-  EXPECT_THAT(baseline_section({.name = "release-1"}),
-              HasSubstr("Commits not known. Compared: nothing was comparable.</p>"));
 }
 
 std::string machine_of(const std::string& page) {

@@ -147,18 +147,5 @@ TEST(PageFacts, TheMachineIsToldAsTheTrainersNameIt) {
   EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Machine"), "cuda, EPYC, AVX2, 4 cores, LibTorch 2.12");
 }
 
-TEST(PageFacts, AChangeThatIsAllowedIsToldAsSuch) {
-  const Verdict verdict = testing::sample_verdict(1);
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  evidence.baseline = BaselineResult{.name = "release",
-                                     .holds = true,
-                                     .compared = "12 runs",
-                                     .changes = {{"bytes", "cell-1", "x"}},
-                                     .allowed = {"bytes"},
-                                     .reason = "a smaller buffer"};
-
-  EXPECT_EQ(testing::fact_in(make_page(verdict, evidence), "Baseline"), "release: changed as allowed (1 of bytes)");
-}
-
 }  // namespace
 }  // namespace plumbline

@@ -228,7 +228,6 @@ TEST(Page, TheFirstScreenSaysOfWhatItSpeaks) {
   EXPECT_EQ(testing::fact_in(page, "Sweep"), "default, 2026-11-21T12:00:00Z");
   EXPECT_EQ(testing::fact_in(page, "Machine"), "AMD EPYC 9R14, AVX512, 2 cores, LibTorch 2.11.0");
   EXPECT_EQ(testing::fact_in(page, "Selection"), "12 of 12 cases, all checks");
-  EXPECT_EQ(testing::fact_in(page, "Baseline"), "none");
 
   verdict.harness["commit"] = "0123456789ab-dirty";
   verdict.machine["versions"]["commit"] = "ba9876543210";
@@ -242,31 +241,6 @@ TEST(Page, TheFirstScreenSaysOfWhatItSpeaks) {
   verdict.harness["commit"] = "";
   verdict.machine["versions"].erase("commit");
   EXPECT_EQ(testing::fact_in(rendered_page(verdict), "Commit"), "unknown: built outside a checkout");
-}
-
-TEST(Page, TheBaselineStandsInTheFirstScreenAndItsChangesBelow) {
-  const Verdict verdict = testing::sample_verdict(1);
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  evidence.baseline = BaselineResult{.name = "release-1",
-                                     .commit_before = "aaa",
-                                     .commit_now = "bbb",
-                                     .compared = "12 runs",
-                                     .changes = {{"bits", "cell-1", "loss of step <2>"}, {"bits", "cell-2", "x"}},
-                                     .environment = {{"versions/libtorch", "2.10.0", "2.11.0"}},
-                                     .not_compared = {"cell-3: another code path"}};
-
-  const std::string page = make_page(verdict, evidence);
-
-  EXPECT_EQ(testing::fact_in(page, "Baseline"), "release-1 (commit aaa): CHANGED (2 of bits)");
-  EXPECT_THAT(page, HasSubstr("<td>bits</td><td>cell-1</td><td>loss of step &lt;2&gt;</td>"));
-  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">versions/libtorch</th><td>2.10.0</td><td>2.11.0</td>"));
-  EXPECT_THAT(page, HasSubstr("not compared: cell-3: another code path"));
-  evidence.baseline->changes.clear();
-  evidence.baseline->holds = true;
-  EXPECT_EQ(testing::fact_in(make_page(verdict, evidence), "Baseline"), "release-1 (commit aaa): equal in 12 runs");
-  evidence.baseline->compared.clear();
-  EXPECT_EQ(testing::fact_in(make_page(verdict, evidence), "Baseline"),
-            "release-1 (commit aaa): nothing was comparable");
 }
 
 TEST(Page, TablesTellWhatTheirHeadersHeadAndNothingIsScripted) {

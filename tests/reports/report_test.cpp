@@ -300,26 +300,6 @@ TEST_F(Report, TheEndOfARunsStandardErrorStandsInJUnit) {
   EXPECT_THAT(junit, Not(HasSubstr("xxx")));
 }
 
-TEST_F(Report, ABaselineThatIsNoneIsNamedAndChangesNothingElse) {
-  write_file(folder / "baseline.json", R"({"baseline": 3})");
-
-  write_reports(folder.path());
-
-  EXPECT_THAT(page(), HasSubstr("<li>baseline.json: not as plumbline baseline compare writes it"));
-  EXPECT_THAT(page(), HasSubstr("<dt>Baseline</dt><dd>none</dd>"));
-}
-
-TEST_F(Report, ABaselineBesideTheVerdictIsShown) {
-  write_file(folder / "baseline.json",
-             R"({"baseline": "b", "sweep": "s", "holds": true, "commit_before": "a", "commit_now": "b",
-                 "compared": {"runs": 3, "losses": 12, "parameters": 0}, "changes": [], "environment": [],
-                 "not_compared": [], "allowed": [], "reason": ""})");
-
-  write_reports(folder.path());
-
-  EXPECT_THAT(page(), HasSubstr("<dd>b (commit a): equal in 3\u00A0runs, 12\u00A0losses"));
-}
-
 TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
   fs::rename(cell(0), folder / "moved");
   fs::create_directories(cell(0));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/commands/compare.hpp"
 #include "harness/judge/check_table.hpp"
 #include "record/digest.hpp"
 #include "support/error.hpp"
