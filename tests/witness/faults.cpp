@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults in code that reference and pipeline share, so that both make the same mistake and their records are equal.
-// Linked into programs of the tests alone: the linker's --wrap puts these functions before the trainers' own. Which
-// fault, if any, the environment variable PLUMBLINE_SHARED_FAULT says.
+// Faults in code that reference and pipeline share: their records stay equal, so only the cross-check can find them
+// (python/README.md lists each with what finds it). Linked into a reference of the tests alone: the linker's --wrap puts
+// these functions before its own. The environment variable PLUMBLINE_SHARED_FAULT names the fault.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/abs.h>
 
@@ -20,7 +20,6 @@
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
-#include "training/recomputed_unit.hpp"
 #include "training/step_losses.hpp"
 #include "training/window_shuffle.hpp"
 
@@ -126,18 +125,12 @@ PLUMBLINE_PLANT("_ZN9plumbline14evaluation_runERKNS_11TrainingRunE", TrainingRun
 TrainingRun wrap_evaluation_run(const TrainingRun& training) {
   TrainingRun evaluation = real_evaluation_run(training);
   if (planted("evaluation_of_training_data")) evaluation.plan = training.plan;
-  if (planted("evaluation_without_last_microbatch")) {
-    DataSettings fewer = training.run.validation.value();
-    fewer.row_lengths.pop_back();
-    evaluation.plan = BatchPlan(fewer, load_tokens(fewer, training.config.vocab_size));
+  if (planted("evaluation_repeats_a_microbatch")) {
+    DataSettings repeated = training.run.validation.value();
+    repeated.row_lengths[1] = repeated.row_lengths[0];
+    evaluation.plan = BatchPlan(repeated, load_tokens(repeated, training.config.vocab_size));
   }
   return evaluation;
-}
-
-PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceENS_4UnitERKN2at6TensorE", at::Tensor,
-                forward_to_recompute, const LlamaSlice& slice, Unit unit, const at::Tensor& input);
-at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, Unit unit, const at::Tensor& input) {
-  return planted("not_recomputed") ? slice.forward(unit, input) : real_forward_to_recompute(slice, unit, input);
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline13round_mastersERKNS_10TrainStateE", void, round_masters, const TrainState& state);
