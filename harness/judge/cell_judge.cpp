@@ -12,7 +12,7 @@
 
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/diff/diff.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/evidence/clipping.hpp"
 #include "harness/judge/hints/hints.hpp"
@@ -29,7 +29,7 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   if (evidence.reference.manifest.level < RecordLevel::full || evidence.candidate.manifest.level < RecordLevel::full)
     return "";
   CheckResultBuilder builder("parameters", "R5", "");
-  compare_tensors(start, "parameter", builder);
+  compare_columns(start, {Column::parameter}, builder);
   if (!builder.diverged()) return "";
   return fmt::format(
       "not the same start: {}{}", builder.conclude_as(Outcome::fails, "").result.reason,

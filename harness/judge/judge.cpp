@@ -7,7 +7,7 @@
 
 #include "harness/judge/cell_judge.hpp"
 #include "harness/judge/check_table.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/missing.hpp"
 #include "harness/judge/replicas.hpp"

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/diff/diff.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -18,7 +19,7 @@ class AppliedCheck : public StepCheck {
     if (now.step < 0 || now.skipped()) return;
     const bool theirs = has_rows(now.reference_rows), mine = has_rows(now.candidate_rows);
     if (theirs && mine) {
-      compare_tensors(now, "applied", builder_);
+      compare_columns(now, {Column::applied}, builder_);
       ++compared_;
     } else {
       lacking_ = true;

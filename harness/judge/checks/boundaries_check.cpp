@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/diff/diff.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
-#include "harness/judge/expected/zero_digests.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -104,294 +103,6 @@ class TrafficComparison {
   std::vector<std::map<TrafficEdge, Moved>> expected_;  ///< by rank, for `bytes_`
 };
 
-/// For each stage boundary and microbatch in both directions: the required rows exist, have the expected form and the
-/// reference's digest. If the candidate records its inner boundaries, all of them are compared as well. Counts
-/// crossings, computed, tensors, elements, bytes.
-class BoundaryComparison {
- public:
-  BoundaryComparison(const CellEvidence& evidence, CheckResultBuilder& builder)
-      : evidence_(evidence),
-        builder_(builder),
-        reference_may_lack_(!evidence.reference.manifest.recorded({"sends", "receives", "boundaries"})) {}
-
-  void step(const StepEvidence& now) {
-    now_ = &now;
-    step_ = now.step;
-    seen_.clear();
-    const auto crossings = evidence_.stages.crossings.size();
-    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
-      for (std::size_t i = 0; i < crossings; ++i) crossing(m, "forward", i);
-      for (std::size_t i = crossings; i-- > 0;) crossing(m, "backward", i);
-    }
-    cuts();
-    rest();
-    reference_cuts();
-  }
-
-  /// True if both records have one rank and the candidate, with one stage, lists `computed` tensors at its boundaries,
-  /// as a reference or an external trainer does. Derived from the steps so far.
-  bool candidate_records_its_cuts() const { return records_its_cuts_; }
-
- private:
-  /// If the candidate records its stage boundaries in any step, it does so in all.
-  void cuts() {
-    const auto& rows = now_->candidate_rows.all_boundaries();
-    const bool alone = evidence_.reference.manifest.world_size == 1 && evidence_.candidate.manifest.world_size == 1 &&
-                       evidence_.stages.crossings.empty();
-    const bool any = alone && std::any_of(rows.begin(), rows.end(),
-                                          [](const auto& placed) { return placed.row->side == "computed"; });
-    if (any && !records_its_cuts_) {
-      records_its_cuts_ = true;
-      for (step_ = evidence_.first_step(); step_ < now_->step; ++step_)
-        for_each_cut(evidence_.first_own(), evidence_.end_own(), [&] { report_absent(); });
-      step_ = now_->step;
-    }
-    if (records_its_cuts_) for_each_cut(evidence_.first_own(), evidence_.end_own(), [&] { computed(); });
-  }
-
-  /// Visits every boundary of the model's units, as the current one.
-  template <class Visit>
-  void for_each_cut(std::int64_t first_microbatch, std::int64_t end_microbatch, Visit visit) {
-    for (microbatch_ = first_microbatch; microbatch_ < end_microbatch; ++microbatch_) {
-      for (std::size_t unit = 1; unit < evidence_.model.units.size(); ++unit) {
-        for (const char* direction : {"forward", "backward"}) {
-          number_ = static_cast<std::int64_t>(unit);
-          direction_ = direction, cut_ = evidence_.model.units[unit];
-          from_stage_.reset(), to_stage_.reset();
-          visit();
-        }
-      }
-    }
-  }
-
-  void report_absent() {
-    if (may_lack("computed")) return;
-    report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this boundary");
-  }
-
-  void report_no_reference(std::optional<std::int64_t> rank) {
-    if (reference_may_lack_) return;
-    report(BoundaryEnd::sent, rank, "the reference's tensor", "no row",
-           "the reference records no tensor at this boundary");
-  }
-
-  /// True if the candidate's recorder could not see rows of this side. The receiver records tensors passed within a
-  /// rank.
-  bool may_lack(const std::string& side) const {
-    const Manifest& manifest = evidence_.candidate.manifest;
-    if (!manifest.recorded({"boundaries"})) return true;
-    if (side == "computed") return false;
-    return !manifest.recorded({side == "send" ? "sends" : "receives"});
-  }
-
-  void crossing(std::int64_t microbatch, const std::string& direction, std::size_t number) {
-    const Crossing& crossing = evidence_.stages.crossings[number];
-    const bool forward = direction == "forward";
-    microbatch_ = microbatch, number_ = static_cast<std::int64_t>(number);
-    direction_ = direction, cut_ = crossing.cut;
-    from_stage_ = forward ? crossing.from_stage : crossing.to_stage;
-    to_stage_ = forward ? crossing.to_stage : crossing.from_stage;
-    const std::int64_t from_rank = forward ? crossing.from_rank : crossing.to_rank;
-    const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
-
-    const BoundaryRow* computed = now_->reference_rows.boundary(microbatch, direction, cut_);
-    const bool unneeded = !computed && is_unneeded();
-    const Manifest& reference = evidence_.reference.manifest;
-    const bool elsewhere = reference.world_size > 1 || reference.role == "pipeline";  // it has its own stage boundaries
-    const bool alone = !computed && !unneeded && (elsewhere || reference_may_lack_);
-    if (!computed && !unneeded && !alone) return report_no_reference({});
-    builder_.inspect("crossings");
-    if (alone) builder_.inspect("crossings_of_the_candidate_alone");
-    if (unneeded && now_->candidate_rows.boundaries(microbatch, direction, cut_).empty()) return;
-    if (crossing.local()) return compare_end(find("local", to_rank, to_rank), computed, nullptr, to_rank);
-    const BoundaryRow* sent = find("send", from_rank, to_rank);
-    compare_end(sent, computed, nullptr, from_rank);
-    compare_end(find("receive", to_rank, from_rank), computed, sent, to_rank);
-  }
-
-  /// `computed`: null if the reference has none here; then only what was sent must arrive.
-  void compare_end(const BoundaryRow* row, const BoundaryRow* computed, const BoundaryRow* sent, std::int64_t rank) {
-    if (!row) return;
-    // Computed tensors may differ within limits, transferred ones may not.
-    const bool transferred = sent && !evidence_.values->exact();
-    if (computed && !transferred) {
-      compare(*row, *computed, rank, *evidence_.values);
-    } else if (sent) {
-      compare(*row, *sent, rank, in_bits());
-    }
-  }
-
-  /// The candidate's tensor at a stage boundary, in a record of one rank that calls it `computed`, as a reference does.
-  void computed() {
-    const BoundaryRow* mine = now_->candidate_rows.boundary(microbatch_, direction_, cut_);
-    const auto* theirs = now_->reference_rows.boundary(microbatch_, direction_, cut_);
-    if (mine && mine->side == "computed") seen_.insert(mine);
-    if ((!mine || !theirs) && is_unneeded()) return builder_.inspect("computed");
-    if (!mine || mine->side != "computed") return report_absent();
-    if (!theirs) return report_no_reference(0);
-    builder_.inspect("computed");
-    compare(*mine, *theirs, 0, *evidence_.values);
-  }
-
-  /// Rows of the candidate beyond the expected ones. `computed` ones are compared with the reference's.
-  void rest() {
-    for (const auto& placed : now_->candidate_rows.all_boundaries()) {
-      const BoundaryRow& row = *placed.row;
-      if (seen_.contains(&row)) continue;
-      microbatch_ = row.microbatch, number_ = 0;
-      direction_ = row.direction, cut_ = row.cut;
-      from_stage_ = row.from_stage, to_stage_ = row.to_stage;
-      if (row.side != "computed") {
-        report(BoundaryEnd::sent, placed.rank, "no row", "a row",
-               fmt::format("a {} that the partition does not imply, or a duplicate", row.side));
-        continue;
-      }
-      const auto* theirs = now_->reference_rows.boundary(microbatch_, direction_, cut_);
-      if (!theirs && evidence_.reference.manifest.world_size > 1)
-        continue;  // a stage boundary that only one of them has
-      if (!theirs) {
-        report_no_reference(placed.rank);
-        continue;
-      }
-      builder_.inspect("computed");
-      compare(row, *theirs, placed.rank, *evidence_.values);
-    }
-  }
-
-  /// A reference has a tensor at every boundary of its units, also where this candidate has none.
-  void reference_cuts() {
-    if (evidence_.reference.manifest.role != "reference") return;
-    for_each_cut(0, evidence_.microbatches(), [&] {
-      if (now_->reference_rows.boundary(microbatch_, direction_, cut_) == nullptr)
-        report(BoundaryEnd::sent, 0, "a tensor", "no row", "", "reference");
-    });
-    for (const auto& placed : now_->reference_rows.all_boundaries()) {
-      const BoundaryRow& row = *placed.row;
-      if (evidence_.model.unit_position(row.cut).value_or(0) != 0) continue;
-      microbatch_ = row.microbatch, number_ = 0;
-      direction_ = row.direction, cut_ = row.cut;
-      from_stage_.reset(), to_stage_.reset();
-      report(BoundaryEnd::sent, 0, "no such boundary in this model", "a row", "", "reference");
-    }
-  }
-
-  /// True for a gradient that no trainable parameter needs: one device does not compute it, but a pipeline may send it.
-  bool is_unneeded() const {
-    if (direction_ == "forward") return false;
-    const auto position = evidence_.model.unit_position(cut_).value_or(0);
-    const RecordIndex& rows = now_->reference_rows;
-    const bool external = evidence_.reference.manifest.traits.may_lack;
-    const bool has_gradients =
-        std::ranges::any_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });
-    return std::ranges::all_of(evidence_.model.parameters, [&](const ExpectedParameter& parameter) {
-      if (evidence_.model.unit_position(parameter.unit).value_or(0) >= position) return true;
-      if (is_frozen(evidence_.reference.manifest, parameter.name)) return true;
-      // In this step: frozen until later, or computed without autograd.
-      return external && has_gradients && rows.tensors("gradient", parameter.name).empty();
-    });
-  }
-
-  static BoundaryEnd end_of(const std::string& side) {
-    return side == "receive" ? BoundaryEnd::received : BoundaryEnd::sent;
-  }
-
-  /// The candidate's row of one end of a stage boundary; reports it if missing.
-  const BoundaryRow* find(const std::string& side, std::int64_t rank, std::int64_t peer) {
-    const BoundaryRow* found = nullptr;
-    for (const auto& placed : now_->candidate_rows.boundaries(microbatch_, direction_, cut_)) {
-      const BoundaryRow& row = *placed.row;
-      const bool fits = row.side == side && placed.rank == rank && row.from_stage == from_stage_ &&
-                        row.to_stage == to_stage_ && row.peer == peer;
-      if (!fits || found) continue;
-      found = &row;
-      seen_.insert(found);
-    }
-    if (!found && !may_lack(side)) {
-      report(end_of(side), rank, "a row", "none", fmt::format("no {} row with peer {}", side, peer));
-    }
-    return found;
-  }
-
-  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, ValueComparison& values) {
-    const BoundaryEnd side = end_of(row.side);
-    builder_.compare("tensors");
-    builder_.compare("elements", element_count(row.shape));
-    builder_.compare("bytes", row.bytes);
-    const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
-    if (row.dtype != theirs.dtype)
-      return report(side, rank, theirs.dtype, row.dtype, fmt::format("the dtype{} differs", end));
-    if (row.shape != theirs.shape) {
-      return report(side, rank, shape_text(theirs.shape), shape_text(row.shape),
-                    fmt::format("the shape{} differs{}", end, crossing_hint(row, theirs)));
-    }
-    if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) builder_.compare("nonzero_tensors");
-    if (const auto wrong = builder_.take(values.boundary(rank, theirs, row)))
-      report(side, rank, wrong->expected, wrong->got, wrong->why + end + find_owner(row) + scaling_hint());
-  }
-
-  /// Boundary gradients of losses that are scaled otherwise differ, even if the gradients of the parameters agree.
-  std::string scaling_hint() const {
-    const Manifest &theirs = evidence_.reference.manifest, &mine = evidence_.candidate.manifest;
-    if (direction_ == "forward" ||
-        (theirs.loss_scaling == mine.loss_scaling && theirs.boundary_gradient_factor == mine.boundary_gradient_factor))
-      return "";
-    return "; by loss_scaling and boundary_gradient_factor the two scale them by other factors: record a reference "
-           "that "
-           "scales where the candidate does";
-  }
-
-  /// On one device the recorder chooses the tensors of a boundary, and may choose others than a pipeline sends.
-  std::string crossing_hint(const BoundaryRow& row, const BoundaryRow& theirs) const {
-    if (evidence_.reference.manifest.traits.own || theirs.side != "computed" || row.side == "computed") return "";
-    return "; if the pipeline sends other tensors here than the one device's recorder took, select those by "
-           "watch_model(..., crossing=)";
-  }
-
-  /// Finds where a wrong tensor would be right: another microbatch, or the previous step.
-  std::string find_owner(const BoundaryRow& row) const {
-    for (const auto& [rows, step] :
-         {std::pair(&now_->reference_rows, row.step), std::pair(&now_->reference_rows_before, row.step - 1)}) {
-      for (std::int64_t m = 0; step >= 0 && m < evidence_.microbatches(); ++m) {
-        const auto* other = rows->boundary(m, row.direction, row.cut);
-        if (other && other->digest == row.digest) return ": it is the tensor of " + step_words(step, m);
-      }
-    }
-    return "";
-  }
-
-  void report(BoundaryEnd side, std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
-              const std::string& why, const std::string& whose = "") {
-    const auto stage_text = [](std::optional<std::int64_t> stage) {
-      return stage ? std::to_string(*stage) : std::string("?");
-    };
-    const std::string stages =
-        from_stage_ || to_stage_ ? fmt::format(", stage {} -> {}", stage_text(from_stage_), stage_text(to_stage_)) : "";
-    builder_.diverge(at_boundary(step_, microbatch_, direction_, number_, side),
-                     {.step = step_,
-                      .microbatch = microbatch_,
-                      .stage = side == BoundaryEnd::received ? to_stage_ : from_stage_,
-                      .rank = rank,
-                      .direction = direction_,
-                      .source = whose,
-                      .item = cut_,
-                      .what = fmt::format("{} boundary {}{}", direction_, cut_, stages),
-                      .expected = expected,
-                      .got = got,
-                      .why = why});
-  }
-
-  const CellEvidence& evidence_;
-  CheckResultBuilder& builder_;
-  bool reference_may_lack_;  ///< its recorder could not see all boundary tensors
-  const StepEvidence* now_ = nullptr;
-  bool records_its_cuts_ = false;
-  std::set<const BoundaryRow*> seen_;
-  ZeroDigests zeros_;
-  std::int64_t step_ = 0, microbatch_ = 0, number_ = 0;
-  std::string direction_, cut_;
-  std::optional<std::int64_t> from_stage_, to_stage_;
-};
-
 class BoundariesCheck : public StepCheck {
  public:
   explicit BoundariesCheck(const CellEvidence& evidence)
@@ -399,49 +110,102 @@ class BoundariesCheck : public StepCheck {
                   {"boundaries", "R2",
                    evidence.values->demand() +
                        ": sender = receiver = the reference's tensor at the boundary; traffic equal to the byte"}),
-        tensors_(evidence, builder_),
         traffic_(evidence, builder_) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    tensors_.step(now);
+    const bool cuts = records_its_cuts(now);
+    if (cuts && !cuts_ && now.step > evidence_.first_step()) report_no_cuts(evidence_.first_step());
+    cuts_ = cuts_ || cuts;
+    compare_columns(now, {Column::forward, Column::backward}, builder_);
+    if (cuts_ && !cuts) report_no_cuts(now.step);
+    if (evidence_.reference.manifest.role == "reference") demand_cuts_of_reference(now);
+    count_shared(now);
     traffic_.step(now);
   }
 
   LocatedResult conclude() override {
-    if (tensors_.candidate_records_its_cuts()) return conclude_cuts();
-    if (evidence_.stages.crossings.empty()) {
-      // One stage: the claim is that nothing was transferred, and only the ranks' tables are inspected.
-      builder_.inspect("tables", 2 * static_cast<std::int64_t>(evidence_.candidate.ranks.size()));
+    if (cuts_)
+      return builder_.conclude(fmt::format("nothing crossed between stages; the tensors that both computed at the "
+                                           "model's {} boundaries are {}",
+                                           evidence_.model.units.size() - 1, evidence_.values->agreement()),
+                               {});
+    if (evidence_.stages.crossings.empty())
       return builder_.conclude(
-          "one stage holds the whole model: no tensor crossed a stage boundary and no byte was moved", {{"tables", 1}});
-    }
-    if (builder_.count("crossings_of_the_candidate_alone") > 0)
+          "one stage holds the whole model: no tensor crossed a stage boundary and no byte was "
+          "moved",
+          {});
+    if (alone_ > 0)
       builder_.leave_out("tensors at boundaries that only the candidate has: the reference is itself a pipeline");
-    if (builder_.count("crossings") == builder_.count("crossings_of_the_candidate_alone")) {
+    if (shared_ == 0)
       return builder_.conclude_as(Outcome::not_applicable, "the two pipelines have no stage boundary in common");
-    }
-    const auto least = 2 * evidence_.compared_steps() * evidence_.own_microbatches() *
-                       static_cast<std::int64_t>(evidence_.stages.crossings.size());
     return builder_.conclude(
         evidence_.values->exact()
             ? "every tensor that crosses a stage boundary equals the reference's at both ends"
             : "every tensor that crosses a stage boundary is within its limit, and arrives as it was sent",
-        {{"crossings", least}}, {"nonzero_tensors"});
+        {});
   }
 
  private:
-  LocatedResult conclude_cuts() {
-    const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
-    return builder_.conclude(
-        fmt::format(
-            "nothing crossed between stages; the tensors that both computed at the model's {} boundaries are {}", cuts,
-            evidence_.values->agreement()),
-        {{"computed", 2 * evidence_.compared_steps() * evidence_.own_microbatches() * cuts}}, {"nonzero_tensors"});
+  /// A candidate on one device that records its boundaries in one step has them in all.
+  void report_no_cuts(std::int64_t step) {
+    report(step, evidence_.first_own(), "forward", evidence_.model.units.at(1), "a row", "none",
+           "the candidate records no tensor at this boundary");
   }
 
-  BoundaryComparison tensors_;
+  /// A reference has a tensor at every boundary of its units, also where this candidate has none, and at no other.
+  void demand_cuts_of_reference(const StepEvidence& now) {
+    const auto& units = evidence_.model.units;
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+      for (std::size_t unit = 1; unit < units.size(); ++unit) {
+        for (const Column column : {Column::forward, Column::backward}) {
+          const auto [first, last] =
+              with_key(now.facts.reference, {.column = column, .microbatch = m, .name = units[unit]});
+          if (first == last)
+            report(now.step, m, rules_of(column).name, units[unit], "a tensor", "no row", "", "reference");
+        }
+      }
+    }
+    for (const Fact& fact : now.facts.reference) {
+      const bool of_boundary = fact.column == Column::forward || fact.column == Column::backward;
+      if (of_boundary && evidence_.model.unit_position(std::string(fact.name)).value_or(0) == 0)
+        report(now.step, fact.microbatch, rules_of(fact.column).name, std::string(fact.name),
+               "no such boundary in this model", "a row", "", "reference");
+    }
+  }
+
+  /// Stage boundaries of the candidate that the reference has a tensor of, and those that it has none of.
+  void count_shared(const StepEvidence& now) {
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
+      for (const Crossing& crossing : evidence_.stages.crossings) {
+        const auto [first, last] =
+            with_key(now.facts.reference, {.column = Column::forward, .microbatch = m, .name = crossing.cut});
+        ++(first != last ? shared_ : alone_);
+      }
+    }
+    builder_.inspect("crossings", evidence_.own_microbatches() * std::ssize(evidence_.stages.crossings));
+  }
+
+  void report(std::int64_t step, std::int64_t microbatch, std::string_view direction, const std::string& cut,
+              const std::string& expected, const std::string& got, const std::string& why,
+              const std::string& whose = "") {
+    builder_.diverge(at_boundary(step, microbatch, std::string(direction),
+                                 evidence_.model.unit_position(cut).value_or(0), BoundaryEnd::sent),
+                     {.step = step,
+                      .microbatch = microbatch,
+                      .rank = 0,
+                      .direction = std::string(direction),
+                      .source = whose,
+                      .item = cut,
+                      .what = fmt::format("{} boundary {}", direction, cut),
+                      .expected = expected,
+                      .got = got,
+                      .why = why});
+  }
+
   TrafficComparison traffic_;
+  bool cuts_ = false;  ///< both are one device, and the candidate records the boundaries of its units
+  std::int64_t shared_ = 0, alone_ = 0;
 };
 
 }  // namespace

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
-#include "support/elements.hpp"
+#include "harness/judge/diff/diff.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -19,28 +16,9 @@ class BuffersCheck : public StepCheck {
   explicit BuffersCheck(const CellEvidence& evidence) : StepCheck(evidence, {"buffers", "R5", "0 ULP"}) {}
 
   void step(const StepEvidence& now) override {
-    const Rows theirs = buffers_of(now.reference_rows), mine = buffers_of(now.candidate_rows);
-    if (theirs.empty() && mine.empty()) return;
-    if (theirs.empty() || mine.empty()) {
-      only_in_ = theirs.empty() ? "candidate" : "reference";
-      return;
-    }
-    std::map<std::string, std::pair<std::int64_t, const TensorRow*>> expected;
-    for (const auto& placed : theirs) expected.emplace(placed.row->name, std::pair(std::ssize(expected), placed.row));
-    std::set<std::string> seen;
-    for (const auto& placed : mine) {
-      const auto found = expected.find(placed.row->name);
-      seen.insert(placed.row->name);
-      if (found == expected.end())
-        report(now.step, std::ssize(expected), placed, "no such buffer", "a row",
-               "the reference has none of this name");
-      else
-        compare(now.step, found->second.first, *found->second.second, placed);
-    }
-    for (const auto& placed : theirs) {
-      if (seen.insert(placed.row->name).second && recorded(evidence_.candidate))
-        report(now.step, expected.at(placed.row->name).first, placed, "a row", "none", "no stage has it");
-    }
+    const bool theirs = has_buffers(now.facts.reference), mine = has_buffers(now.facts.candidate);
+    if (theirs && mine) compare_columns(now, {Column::buffer}, builder_);
+    if (theirs != mine) only_in_ = mine ? "candidate" : "reference";
   }
 
   LocatedResult conclude() override {
@@ -55,38 +33,8 @@ class BuffersCheck : public StepCheck {
   }
 
  private:
-  using Rows = std::vector<Located<TensorRow>>;
-
-  static Rows buffers_of(const RecordIndex& rows) {
-    Rows buffers;
-    std::ranges::copy_if(rows.all_tensors(), std::back_inserter(buffers),
-                         [](const auto& placed) { return placed.row->kind == "buffer"; });
-    return buffers;
-  }
-
-  static bool recorded(const Record& record) { return record.manifest.recorded({"buffers"}); }
-
-  void compare(std::int64_t step, std::int64_t position, const TensorRow& theirs, const Located<TensorRow>& placed) {
-    const TensorRow& mine = *placed.row;
-    builder_.compare("buffers");
-    builder_.compare("elements", element_count(mine.shape));
-    if (mine.dtype != theirs.dtype)
-      return report(step, position, placed, theirs.dtype, mine.dtype, "the dtype differs");
-    if (mine.shape != theirs.shape)
-      return report(step, position, placed, shape_text(theirs.shape), shape_text(mine.shape), "the shape differs");
-    if (mine.digest != theirs.digest) report(step, position, placed, theirs.digest, mine.digest, "the bits differ");
-  }
-
-  void report(std::int64_t step, std::int64_t position, const Located<TensorRow>& placed, const std::string& expected,
-              const std::string& got, const std::string& why) {
-    builder_.diverge(tensor_point(step, "buffer", position, placed.row->stage), {.step = step,
-                                                                                 .stage = placed.row->stage,
-                                                                                 .rank = placed.rank,
-                                                                                 .item = placed.row->name,
-                                                                                 .what = "buffer " + placed.row->name,
-                                                                                 .expected = expected,
-                                                                                 .got = got,
-                                                                                 .why = why});
+  static bool has_buffers(const Facts& facts) {
+    return std::ranges::binary_search(facts, Column::buffer, {}, &Fact::column);
   }
 
   std::string only_in_;  ///< the record that alone has buffers

@@ -7,7 +7,8 @@
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/facts/positions.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"

@@ -4,22 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/diff/diff.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
-
-struct Sizes {
-  std::int64_t length, batch, tokens, valid;
-  explicit Sizes(const MicrobatchRow& row)
-      : length(row.sequence_length), batch(row.batch), tokens(row.tokens), valid(row.valid_tokens) {}
-  friend bool operator==(const Sizes&, const Sizes&) = default;
-  std::string words() const { return fmt::format("{}x{}, {} tokens, {} valid", batch, length, tokens, valid); }
-};
 
 /// Compares a record's digest of all its data with the digests of its microbatches, hashed while they are read.
 class WholeDigest {
@@ -117,9 +109,8 @@ class DataCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
     step_ = now.step;
-    std::set<std::string> distinct;
-    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) microbatch(now, m, distinct);
-    builder_.inspect("distinct_microbatches", std::ssize(distinct));
+    compare_columns(now, {Column::ids, Column::sizes}, builder_);
+    agree_within_reference(now);
     totals(now);
     of_reference_.step();
     of_candidate_.step();
@@ -129,36 +120,25 @@ class DataCheck : public StepCheck {
     of_reference_.conclude(builder_);
     of_candidate_.conclude(builder_);
     const auto all = evidence_.steps() * evidence_.own_microbatches();
-    const auto& mesh = evidence_.candidate.manifest.mesh;
-    std::vector<std::string> seen;
-    // One of several replicas may have no valid label.
-    if (!mesh || mesh->replicas.size() == 1) seen.push_back("distinct_microbatches");
-    return builder_.conclude(quantity(all, "microbatch") + " with the same ids and labels in both records",
-                             {{"microbatches", all}}, seen);
+    return builder_.conclude(quantity(all, "microbatch") + " with the same ids and labels in both records", {});
   }
 
  private:
-  /// `distinct`: digests of the step's microbatches with a valid label.
-  void microbatch(const StepEvidence& now, std::int64_t number, std::set<std::string>& distinct) {
-    const auto& theirs = now.reference_rows.microbatches(number);
-    const auto& mine = now.candidate_rows.microbatches(number);
-    const std::string expected = digest_of(theirs);
-    of_reference_.microbatch(expected);
-    of_candidate_.microbatch(digest_of(mine));
-    if (expected.empty()) return report(number, {}, "a digest", "none", "data digest of the reference");
-    if (digest_of(mine).empty()) return report(number, {}, "a digest", "none", "data digest of the candidate");
-    builder_.inspect("microbatches");
-    if (theirs.front().row->valid_tokens > 0) distinct.insert(expected);
-    const Sizes sizes(*theirs.front().row);
-    for (const auto* rows : {&theirs, &mine}) {
-      for (const auto& placed : *rows) {
-        const auto& row = *placed.row;
-        if (Sizes(row) != sizes) report(number, placed.rank, sizes.words(), Sizes(row).words(), "sizes", batch_hint());
-        if (row.data_digest.empty()) continue;
-        builder_.compare_or_inspect(rows == &mine, "digests");
-        if (row.data_digest != expected)
-          report(number, placed.rank, expected, row.data_digest, "ids or labels", batch_hint());
-      }
+  /// A reference on several ranks.
+  void agree_within_reference(const StepEvidence& now) {
+    CheckResultBuilder own_builder("data", "data", "");
+    for (const Column column : {Column::ids, Column::sizes}) {
+      const auto own = std::ranges::equal_range(now.facts.reference, column, {}, &Fact::column);
+      Expectations expected;
+      for (const Fact& fact : own)
+        if (expected.empty() || expected.back().key() != fact.key()) expected.push_back({fact});
+      compare_facts(now, expected, {own.begin(), own.end()}, own_builder);
+    }
+    if (own_builder.diverged()) builder_.absorb(std::move(own_builder));
+    if (evidence_.reference.manifest.schema > 1) return;
+    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
+      of_reference_.microbatch(digest_of(now.reference_rows.microbatches(m)));
+      of_candidate_.microbatch(digest_of(now.candidate_rows.microbatches(m)));
     }
   }
 
@@ -206,14 +186,6 @@ class DataCheck : public StepCheck {
 
   void demand(std::int64_t rank, const std::string& what, std::int64_t expected, std::int64_t got) {
     if (expected != got) report({}, rank, std::to_string(expected), std::to_string(got), what);
-  }
-
-  /// The recorder splits a whole batch along its first dimension.
-  std::string batch_hint() const {
-    if (evidence_.reference.manifest.traits.own && evidence_.candidate.manifest.traits.own) return "";
-    return "; record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, "
-           "rows]), "
-           "give record.step lists of microbatches";
   }
 
   void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,

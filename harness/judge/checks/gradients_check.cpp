@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/diff/diff.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -22,20 +23,19 @@ class GradientsCheck : public StepCheck {
       first_ = false;
     }
     if (none_told_ && without_gradients(now)) return;
-    compare_tensors(now, "gradient", builder_);
+    compare_columns(now, {Column::gradient}, builder_);
   }
 
   LocatedResult conclude() override {
     if (none_told_) return builder_.conclude_as(Outcome::not_applicable, no_gradient_compared);
     if (evidence_.steps() < 2) builder_.not_shown("a gradient kept from the step before: the run has one step");
-    const auto unused = builder_.count(absent_in_both);
-    if (unused > 0)
+    if (builder_.count(absent_in_both) > 0)
       builder_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return builder_.conclude(fmt::format("the gradients of {} in {} are {}", quantity(parameters, "parameter"),
                                          quantity(evidence_.compared_steps(), "step"), evidence_.values->agreement()),
-                             {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
+                             {});
   }
 
  private:

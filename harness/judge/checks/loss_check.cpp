@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/diff/diff.hpp"
 #include "harness/judge/expected/losses.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -20,10 +21,7 @@ class LossCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
     step_ = now.step;
-    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
-      compare(now.reference_rows.microbatches(m), now.candidate_rows.microbatches(m), m);
-    }
-    compare(now.reference_rows.steps(), now.candidate_rows.steps(), {});
+    compare_columns(now, {Column::loss, Column::step_loss}, builder_);
     demand_sum(now.reference_rows, "reference");
     demand_sum(now.candidate_rows, "candidate");
   }
@@ -32,42 +30,10 @@ class LossCheck : public StepCheck {
     const auto steps = evidence_.compared_steps(), all = steps * evidence_.own_microbatches();
     const std::string of_steps = own_ ? " and " + quantity(steps, "step loss") : "";
     return builder_.conclude(
-        fmt::format("{}{} are {}", quantity(all, "microbatch loss"), of_steps, evidence_.values->agreement()),
-        {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
+        fmt::format("{}{} are {}", quantity(all, "microbatch loss"), of_steps, evidence_.values->agreement()), {});
   }
 
  private:
-  template <class Row>
-  void compare(const std::vector<Located<Row>>& theirs, const std::vector<Located<Row>>& mine,
-               std::optional<std::int64_t> microbatch) {
-    const auto expected = values(theirs, evidence_.reference), got = values(mine, evidence_.candidate);
-    if ((expected.empty() && !evidence_.reference.manifest.recorded({"losses"})) ||
-        (got.empty() && !evidence_.candidate.manifest.recorded({"losses"})))
-      return;
-    if (expected.size() != 1) {
-      return report(microbatch, {}, "one rank with the loss", std::to_string(expected.size()), "of the reference");
-    }
-    if (got.size() != 1) {
-      return report(microbatch, {}, "one rank with the loss", std::to_string(got.size()), "of the candidate");
-    }
-    // A recorder adds up the step's loss itself: that compares nothing that a trainer computed.
-    builder_.compare_or_inspect(microbatch || own_, microbatch ? "microbatch_losses" : "step_losses");
-    const float want = *expected.front().row->loss, have = *got.front().row->loss;
-    const auto rank = got.front().rank;
-    if (!std::isfinite(want)) {
-      return report(microbatch, {}, "a finite loss", to_text(want), "the reference itself");
-    }
-    if (!std::isfinite(have)) return report(microbatch, rank, to_text(want), to_text(have), "not finite");
-    const auto impossible = evidence_.model.llama && evidence_.sizes_recorded()
-                                ? why_no_loss(want, expected.front().row->valid_tokens)
-                                : std::nullopt;
-    if (impossible) return report(microbatch, {}, *impossible, to_text(want), "the reference itself");
-    if (want != 0) builder_.compare("nonzero_losses");
-    if (const auto wrong = builder_.take(evidence_.values->loss({step_, loss_item(microbatch)}, want, have))) {
-      report(microbatch, rank, wrong->expected, wrong->got, wrong->why);
-    }
-  }
-
   /// The step's loss is the sum over its microbatches.
   void demand_sum(const RecordIndex& rows, const std::string& whose) {
     if (evidence_.reference.manifest.part_of_step()) return;  // over all replicas: the check `replicas`

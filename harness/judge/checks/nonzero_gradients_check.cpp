@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/diff/diff.hpp"
+#include "harness/judge/diff/value_difference.hpp"
+#include "harness/judge/facts/positions.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/expected/zero_digests.hpp"
 
 namespace plumbline::judging {

@@ -9,17 +9,17 @@
 namespace plumbline::judging {
 namespace {
 
-struct Column {
+struct ByteColumn {
   const char* name;
   std::optional<std::int64_t> MemoryRow::*bytes;
 };
-constexpr Column live_columns[] = {
+constexpr ByteColumn live_columns[] = {
     {"parameter_bytes", &MemoryRow::parameter_bytes}, {"gradient_bytes", &MemoryRow::gradient_bytes},
     {"optimizer_bytes", &MemoryRow::optimizer_bytes}, {"table_bytes", &MemoryRow::table_bytes},
     {"data_bytes", &MemoryRow::data_bytes},           {"other_bytes", &MemoryRow::other_bytes},
 };
 /// Columns compared in each step with the reference's.
-constexpr Column bounded_columns[] = {
+constexpr ByteColumn bounded_columns[] = {
     {"data_bytes", &MemoryRow::data_bytes},
     {"other_bytes", &MemoryRow::other_bytes},
     {"other_peak_bytes", &MemoryRow::other_peak_bytes},

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/facts/positions.hpp"
 #include "harness/judge/comparability.hpp"
 #include "support/numbers.hpp"
 

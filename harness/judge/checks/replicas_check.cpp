@@ -9,7 +9,7 @@
 
 #include "harness/judge/predicates/norm_rounding.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/facts/positions.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"

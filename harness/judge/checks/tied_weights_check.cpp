@@ -7,15 +7,16 @@
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/facts/positions.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
 
 /// Of one copy.
-struct Place {
+struct CopyPlace {
   std::string name;
   std::int64_t stage = 0, rank = 0;
 };
@@ -55,10 +56,10 @@ class TiedWeightsCheck : public StepCheck {
   }
 
  private:
-  std::vector<Place> places_of(std::vector<std::string> names) const {
+  std::vector<CopyPlace> places_of(std::vector<std::string> names) const {
     const auto position = [&](const std::string& name) { return evidence_.model.parameter_position(name); };
     std::ranges::sort(names, {}, position);
-    std::vector<Place> places;
+    std::vector<CopyPlace> places;
     for (const auto& name : names) {
       if (!position(name)) continue;
       const std::string& unit = evidence_.model.parameters[static_cast<std::size_t>(*position(name))].unit;
@@ -70,11 +71,11 @@ class TiedWeightsCheck : public StepCheck {
     return places;
   }
 
-  void compare(const StepEvidence& now, const std::vector<Place>& copies, const std::string& kind) {
+  void compare(const StepEvidence& now, const std::vector<CopyPlace>& copies, const std::string& kind) {
     const TensorRow* first = nullptr;
-    const Place* place_of_first = nullptr;
+    const CopyPlace* place_of_first = nullptr;
     std::int64_t without = 0;
-    for (const Place& place : copies) {
+    for (const CopyPlace& place : copies) {
       const auto& rows = now.candidate_rows.tensors(kind, place.name);
       const auto found = std::ranges::find_if(
           rows, [&](const auto& placed) { return placed.row->stage == place.stage && placed.rank == place.rank; });
@@ -94,8 +95,8 @@ class TiedWeightsCheck : public StepCheck {
     if (without > 0) builder_.inspect("absent_copies", std::min(without, std::ssize(copies) - 1));
   }
 
-  void report(std::int64_t step, const std::string& kind, const Place& place, const TensorRow& first,
-              const Place& place_of_first, const std::string& got) {
+  void report(std::int64_t step, const std::string& kind, const CopyPlace& place, const TensorRow& first,
+              const CopyPlace& place_of_first, const std::string& got) {
     const auto position = position_of(evidence_.model, evidence_.candidate.manifest, kind, place.name);
     builder_.diverge(tensor_point(step, kind, position, place.stage),
                      {.level = kind == "gradient" ? "R3" : "R5",
@@ -110,7 +111,7 @@ class TiedWeightsCheck : public StepCheck {
                                          place_of_first.name, place_of_first.stage, place_of_first.rank)});
   }
 
-  std::vector<std::vector<Place>> weights_;      ///< of each its copies
+  std::vector<std::vector<CopyPlace>> weights_;  ///< of each its copies
   std::int64_t others_ = 0;                      ///< copies that are compared with the first of their weight
   std::vector<std::string> at_start_, in_step_;  ///< kinds of rows; known from the first step on
 };

@@ -14,6 +14,7 @@
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/facts/recorded.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "record/finding.hpp"
 #include "record/record.hpp"
@@ -79,6 +80,7 @@ struct StepEvidence {
         step(step_in_hand),
         reference_rows(cell.reference.ranks),
         candidate_rows(cell.candidate.ranks),
+        facts{recorded_facts(cell.reference), recorded_facts(cell.candidate)},
         reference_rows_before(std::move(rows_before)),
         reference_before(reference_ranks_before),
         candidate_before(candidate_ranks_before) {}
@@ -86,6 +88,7 @@ struct StepEvidence {
   const CellEvidence& cell;
   std::int64_t step;  ///< -1: the start
   RecordIndex reference_rows, candidate_rows;
+  StepFacts facts;
   RecordIndex reference_rows_before;
   const std::vector<RankRecord>&reference_before, &candidate_before;  ///< rows of the previous step, by rank
 

@@ -62,7 +62,7 @@ TEST_F(PythonWriter, TwoRecordsOfOneRankAreComparedCutByCut) {
   const auto verdict = compare_records(one, other);
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "boundaries").inspected.at("computed"), 2 * 5 * 2 * 3)
+  EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 5 * 2 * 3)
       << "steps, microbatches, ways, cuts";
 
   std::string rows = read_file(other / "rank-0/boundaries.csv");

@@ -283,7 +283,7 @@ TEST_F(Replicas, CountsOfAllAreAddedUp) {
   const auto& all = result_of(cell, "data");
   const auto one = result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "data");
 
-  ASSERT_FALSE(one.inspected.empty());
+  ASSERT_FALSE(one.compared.empty());
   for (const auto& [what, number] : one.inspected) EXPECT_EQ(all.inspected.at(what), 3 * number) << what;
   for (const auto& [what, number] : one.compared) EXPECT_EQ(all.compared.at(what), 3 * number) << what;
 }

@@ -190,7 +190,6 @@ TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
                {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
   const auto result = result_of(step.judge(), "boundaries");
   expect_finding(result.first_divergence.value(), {.step = 0, .microbatch = 0});
-  EXPECT_THAT(result.reason, HasSubstr("(41 differences in all")) << "with the number of tensors";
 }
 
 TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
@@ -202,7 +201,6 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
     cell.candidate.ranks[1].boundaries.push_back(row);
 
     const auto result = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
-    EXPECT_EQ(result.inspected.at("computed"), 1);
     if (!right) expect_finding(result.first_divergence.value(), {.step = 1, .microbatch = 2, .rank = 1});
   }
 }

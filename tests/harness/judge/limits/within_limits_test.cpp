@@ -121,7 +121,7 @@ TEST(CalibratedTier, AnEvaluationThatWasNotCalibratedIsTold) {
   });
 
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("the calibration has no limit for evaluation/0 at step 1"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("the calibration has no limit for evaluation at step 1"));
 }
 
 TEST(CalibratedTier, TheStartIsTheSameInBits) {

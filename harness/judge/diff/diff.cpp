@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/diff/diff.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "harness/judge/diff/described.hpp"
+#include "harness/judge/diff/value_difference.hpp"
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/facts/recorded.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class StepDiff {
+ public:
+  StepDiff(const StepEvidence& now, CheckResultBuilder& builder) : now_(now), builder_(builder) {}
+
+  void run(const Expectations& expected, const Facts& recorded) {
+    auto e = expected.begin();
+    auto r = recorded.begin();
+    while (e != expected.end() || r != recorded.end()) {
+      const bool of_expected = r == recorded.end() || (e != expected.end() && e->key() <= r->key());
+      const auto key = of_expected ? e->key() : r->key();
+      const auto e_end = std::find_if(e, expected.end(), [&](const Fact& fact) { return fact.key() != key; });
+      const auto r_end = std::find_if(r, recorded.end(), [&](const Fact& fact) { return fact.key() != key; });
+      settle({e, e_end}, {r, r_end});
+      e = e_end, r = r_end;
+    }
+  }
+
+ private:
+  using Wanted = std::ranges::subrange<Expectations::const_iterator>;
+  using Found = std::ranges::subrange<Facts::const_iterator>;
+
+  /// The facts of one key.
+  void settle(const Wanted& wanted, const Found& found) {
+    if (wanted.empty()) {
+      for (const Fact& fact : found) report(described_extra(now_, fact));
+      return;
+    }
+    switch (rules_of(wanted.front().column).occurs) {
+      case Occurs::placed:
+        return settle_by_place(wanted, found);
+      case Occurs::one_rank:
+        return settle_one(wanted.front(), found);
+      case Occurs::every_rank:
+        settle_missing_ranks(wanted.front(), found);
+        break;
+      case Occurs::any_rank:
+        if (found.empty()) missing(wanted.front());
+        break;
+    }
+    for (const Fact& fact : found) compare(wanted.front(), fact);
+  }
+
+  void settle_by_place(const Wanted& wanted, const Found& found) {
+    std::set<const Fact*> taken;
+    for (const Expected& fact : wanted) {
+      const auto at = std::ranges::find_if(
+          found, [&](const Fact& one) { return one.place == fact.place && !taken.contains(&one); });
+      if (at == found.end()) {
+        missing(fact);
+      } else {
+        taken.insert(&*at);
+        compare(fact, *at);
+      }
+    }
+    for (const Fact& fact : found)
+      if (!taken.contains(&fact)) report(described_extra(now_, fact));
+  }
+
+  void settle_one(const Expected& wanted, const Found& found) {
+    if (is_lacking(wanted)) return report(described_lack(now_, wanted));
+    if (found.size() == 1) return compare(wanted, found.front());
+    if (found.empty() && may_miss(wanted)) return;
+    report(described_missing(now_, wanted, std::ssize(found)));
+  }
+
+  void settle_missing_ranks(const Expected& wanted, const Found& found) {
+    for (const RankRecord& rank : now_.cell.candidate.ranks) {
+      const bool has = std::ranges::any_of(found, [&](const Fact& fact) { return fact.place.rank == rank.rank; });
+      if (has || trains_nothing(rank)) continue;
+      Expected here = wanted;
+      here.place.rank = rank.rank;
+      missing(here);
+    }
+  }
+
+  /// External: a rank whose parameters are all frozen has no optimizer.
+  bool trains_nothing(const RankRecord& rank) const {
+    const Manifest& manifest = now_.cell.candidate.manifest;
+    return manifest.traits.may_lack && std::ranges::none_of(rank.tensors, [&](const TensorRow& row) {
+             return row.kind == "parameter" && !is_frozen(manifest, row.name);
+           });
+  }
+
+  static bool is_lacking(const Expected& wanted) {
+    return std::holds_alternative<std::monostate>(wanted.value) && !wanted.exists_only && !wanted.if_either;
+  }
+
+  bool may_miss(const Expected& wanted) const {
+    if (wanted.if_either) return true;
+    const Record& candidate = now_.cell.candidate;
+    if (!wanted.place.side.empty()) return excused_end(candidate, wanted.place.side, now_.step);
+    return excused(candidate, rules_of(wanted.column).kind, now_.step);
+  }
+
+  void missing(const Expected& wanted) {
+    if (is_lacking(wanted)) return report(described_lack(now_, wanted));
+    if (!may_miss(wanted)) return report(described_missing(now_, wanted, 0));
+    if (wanted.if_either && !wanted.exists_only) builder_.inspect(absent_in_both);
+  }
+
+  void compare(const Expected& wanted, const Fact& got) {
+    if (wanted.exists_only) return;
+    if (std::holds_alternative<std::monostate>(wanted.value)) return report(described_lack(now_, wanted, &got));
+    count(wanted, got);
+    if (auto difference = value_difference(now_, wanted, got, builder_))
+      report(described(now_, wanted, got, std::move(*difference)));
+  }
+
+  void count(const Expected& wanted, const Fact& got) {
+    const bool whole = got.column == Column::evaluation && got.microbatch < 0;
+    builder_.compare(whole ? "evaluations" : std::string(rules_of(got.column).counted));
+    if (const auto* row = std::get_if<const TensorRow*>(&got.value)) {
+      builder_.compare("elements", element_count((*row)->shape));
+      if (const auto* theirs = std::get_if<const TensorRow*>(&wanted.value))
+        builder_.compare("nonzero_elements", (*theirs)->nonzero);
+    } else if (const auto* boundary = std::get_if<const BoundaryRow*>(&got.value)) {
+      builder_.compare("elements", element_count((*boundary)->shape));
+      builder_.compare("bytes", (*boundary)->bytes);
+    }
+  }
+
+  void report(Described difference) { builder_.diverge(difference.point, std::move(difference.finding)); }
+
+  const StepEvidence& now_;
+  CheckResultBuilder& builder_;
+};
+
+}  // namespace
+
+void compare_facts(const StepEvidence& now, const Expectations& expected, const Facts& recorded,
+                   CheckResultBuilder& builder) {
+  StepDiff(now, builder).run(expected, recorded);
+}
+
+void compare_columns(const StepEvidence& now, std::initializer_list<Column> columns, CheckResultBuilder& builder) {
+  const auto of = [](const Facts& facts, Column column) {
+    return std::ranges::equal_range(facts, column, {}, &Fact::column);
+  };
+  for (const Column column : columns) {
+    if (!is_compared(now, column)) continue;
+    const auto recorded = of(now.facts.candidate, column);
+    const Expectations expected = expected_facts(now, column);
+    compare_facts(now, expected, {recorded.begin(), recorded.end()}, builder);
+    if (!is_tensor(column)) continue;
+    for (const Fact& fact : of(now.facts.reference, column)) {
+      if (std::ranges::binary_search(expected, fact.key(), {}, [](const Expected& one) { return one.key(); })) continue;
+      Described difference = described_extra(now, fact, "reference");
+      builder.diverge(difference.point, std::move(difference.finding));
+    }
+  }
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one comparison of the judge: what a candidate recorded of a step, against what must be there.
+#pragma once
+
+#include <initializer_list>
+
+#include "harness/judge/check_result_builder.hpp"
+#include "harness/judge/facts/expected.hpp"
+
+namespace plumbline::judging {
+
+/// Merges the two by key and adds each difference to the builder: a fact that is missing and not excused, one that
+/// nothing implies, and one with another value. Counts what was compared. Both are sorted by key; `expected` has every
+/// column of `recorded` that is to be compared.
+void compare_facts(const StepEvidence& now, const Expectations& expected, const Facts& recorded,
+                   CheckResultBuilder& builder);
+
+/// The same for these columns of the step.
+void compare_columns(const StepEvidence& now, std::initializer_list<Column> columns, CheckResultBuilder& builder);
+
+/// What compare_facts() counts for expectations that neither record has a fact of.
+inline constexpr const char* absent_in_both = "absent_in_both";
+
+}  // namespace plumbline::judging

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What must be there: the reference's facts, put where the candidate's partition puts them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/facts/fact.hpp"
+
+namespace plumbline::judging {
+
+/// A fact that a candidate must state. Its place counts only in columns that are `placed`; a rank of -1 is anywhere.
+struct Expected : Fact {
+  bool if_either = false;                     ///< no fact at all is right, too
+  bool exists_only = false;                   ///< the source states no value: the fact must be there, whatever it says
+  std::string_view from = "the reference's";  ///< whose value it is, if it is not the reference's
+};
+using Expectations = std::vector<Expected>;
+
+/// The expectations of a column in the step, sorted by key.
+Expectations expected_facts(const StepEvidence& now, Column column);
+
+/// False where a column says nothing in the step: rates of a skipped step, or by rank where they are compared by
+/// parameter.
+bool is_compared(const StepEvidence& now, Column column);
+
+/// True if both records are of one device and the candidate records tensors at the boundaries of its units, as a
+/// reference or an external trainer does.
+bool records_its_cuts(const StepEvidence& now);
+
+// Its parts.
+void expect_tensors(const StepEvidence& now, Column column, Expectations& expected);
+void expect_boundaries(const StepEvidence& now, Column column, Expectations& expected);
+void expect_scalars(const StepEvidence& now, Column column, Expectations& expected);
+
+}  // namespace plumbline::judging

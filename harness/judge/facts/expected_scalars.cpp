@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data, losses, rates and evaluations: the reference's, on the ranks of the candidate that have such facts.
+#include <algorithm>
+
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/facts/expected.hpp"
+#include "harness/judge/facts/recorded.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// One of the reference's facts of this key; `only`: and there must be one alone.
+void expect_first(const StepEvidence& now, const Fact& key, bool only, Expectations& expected) {
+  Expected fact{key};
+  const auto [first, last] = with_key(now.facts.reference, key);
+  const bool has = only ? last - first == 1 : first != last;
+  if (has) fact.value = first->value;
+  if (first == last && excused(now.cell.reference, rules_of(key.column).kind, now.step))
+    fact.exists_only = fact.if_either = true;
+  expected.push_back(fact);
+}
+
+bool several_rates(const Facts& facts) {
+  const Value* first = nullptr;
+  for (const Fact& fact : facts) {
+    if (fact.column != Column::rate_of_parameter) continue;
+    if (first && fact.value != *first) return true;
+    first = &fact.value;
+  }
+  return false;
+}
+
+/// Rates are compared by parameter where an optimizer has several, and both records assign them to parameters.
+bool by_parameter(const StepFacts& facts) {
+  const auto has = [](const Facts& all) {
+    return std::ranges::binary_search(all, Column::rate_of_parameter, {}, &Fact::column);
+  };
+  return has(facts.reference) && has(facts.candidate) &&
+         (several_rates(facts.reference) || several_rates(facts.candidate));
+}
+
+}  // namespace
+
+bool is_compared(const StepEvidence& now, Column column) {
+  if (column == Column::updated) return any_updated(now.cell.reference.ranks).has_value();
+  if (column == Column::rate) return !now.skipped() && !by_parameter(now.facts);
+  return column != Column::rate_of_parameter || (!now.skipped() && by_parameter(now.facts));
+}
+
+void expect_scalars(const StepEvidence& now, Column column, Expectations& expected) {
+  const CellEvidence& cell = now.cell;
+  const bool only = rules_of(column).occurs == Occurs::one_rank;
+  switch (column) {
+    case Column::updated: {
+      Expected fact{{.column = column, .value = *any_updated(cell.reference.ranks)}};
+      fact.if_either = true;
+      expected.push_back(fact);
+      return;
+    }
+    case Column::rate_of_parameter:
+      for (const Fact& fact : now.facts.candidate)
+        if (fact.column == column && (expected.empty() || expected.back().name != fact.name))
+          expect_first(now, {.column = column, .name = fact.name}, false, expected);
+      return;
+    case Column::rate:
+    case Column::step_loss:
+      return expect_first(now, {.column = column}, only, expected);
+    case Column::evaluation:
+      if (!cell.reference.manifest.evaluation || !cell.reference.manifest.evaluates_after(now.step)) return;
+      for (std::int64_t m = -1; m < cell.reference.manifest.evaluation->microbatches; ++m) {
+        expect_first(now, {.column = column, .microbatch = m}, only, expected);
+        if (std::holds_alternative<std::monostate>(expected.back().value)) return;  // more would be consequences
+      }
+      return;
+    default:
+      for (std::int64_t m = cell.first_own(); m < cell.end_own(); ++m)
+        expect_first(now, {.column = column, .microbatch = m}, only, expected);
+  }
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tensors of parameters: each is on every stage that has its unit. Buffers: wherever the candidate has them.
+#include <algorithm>
+
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/facts/expected.hpp"
+#include "harness/judge/facts/recorded.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class ExpectedTensors {
+ public:
+  ExpectedTensors(const StepEvidence& now, Column column) : now_(now), column_(column), kind_(rules_of(column).name) {}
+
+  void add(const ExpectedParameter& parameter, Expectations& expected) const {
+    Expected fact{{.column = column_, .name = parameter.name}};
+    const auto [first, last] = with_key(now_.facts.reference, fact);
+    if (first != last)
+      fact.value = first->value;
+    else if (is_of_no_update(parameter))
+      return;
+    fact.exists_only = first == last && excused(now_.cell.reference, rules_of(column_).kind, now_.step);
+    fact.if_either = fact.exists_only || (first == last && may_be_in_neither(parameter)) || was_not_applied();
+    fact.exists_only = fact.exists_only || (first == last && was_not_applied());
+    bool held = false;
+    for (const StageEntry& stage : now_.cell.stages.stages) {
+      if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;
+      held = true;
+      fact.place = {stage.rank, stage.stage};
+      expected.push_back(fact);
+    }
+    fact.place = {};
+    if (!held) expected.push_back(fact);  // nowhere, so that it is found missing
+  }
+
+ private:
+  /// A parameter that is frozen, or that an external trainer's optimizer updates itself instead of a master.
+  bool is_of_no_update(const ExpectedParameter& parameter) const {
+    if (column_ == Column::copy) return now_.cell.reference.manifest.traits.may_lack;
+    return column_ != Column::parameter && is_frozen(now_.cell.reference.manifest, parameter.name);
+  }
+
+  bool may_be_in_neither(const ExpectedParameter& parameter) const {
+    if (column_ == Column::parameter) return false;
+    if (unused(now_, parameter.name)) return true;
+    return is_moment() && (moments_vary(now_.cell.reference.manifest) || not_yet_updated(parameter.name));
+  }
+
+  bool is_moment() const { return column_ == Column::moment1 || column_ == Column::moment2; }
+
+  /// Gradients of several steps are summed for one update, and none has been made so far.
+  bool not_yet_updated(const std::string& parameter) const {
+    return now_.cell.reference.manifest.traits.may_lack && is_unchanged(now_, parameter) &&
+           now_.reference_rows_before.tensors(std::string(kind_), parameter).empty();
+  }
+
+  /// In a step that both runs skipped, gradients are not applied and may be missing.
+  bool was_not_applied() const { return column_ == Column::gradient && now_.skipped(); }
+
+  const StepEvidence& now_;
+  Column column_;
+  std::string_view kind_;
+};
+
+}  // namespace
+
+void expect_tensors(const StepEvidence& now, Column column, Expectations& expected) {
+  if (column == Column::buffer) {
+    for (const Fact& fact : now.facts.reference) {
+      if (fact.column != column) continue;
+      if (expected.empty() || expected.back().name != fact.name) expected.push_back({fact});
+    }
+    return;
+  }
+  if (column >= Column::parameter) {
+    const auto kinds = state_kinds(now);
+    if (std::ranges::find(kinds, rules_of(column).name) == kinds.end()) return;
+  }
+  const ExpectedTensors tensors(now, column);
+  for (const ExpectedParameter& parameter : now.cell.model.parameters) tensors.add(parameter, expected);
+}
+
+}  // namespace plumbline::judging

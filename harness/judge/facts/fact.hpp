@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A fact: one value that a record states of a step, or that must be there. Records, partition and a candidate's own
+// other end all give facts of this type, so that comparing is one thing (harness/judge/diff/).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "harness/judge/facts/columns.hpp"
+#include "record/rows.hpp"
+
+namespace plumbline::judging {
+
+/// Where a fact was recorded. `side`, `to_stage` and `peer` are those of boundary tensors.
+struct Place {
+  std::int64_t rank = -1, stage = -1;
+  std::string_view side = {};
+  std::int64_t to_stage = -1, peer = -1;
+
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+/// How much data a microbatch has.
+struct Sizes {
+  std::int64_t length = 0, batch = 0, tokens = 0, valid = 0;
+  friend bool operator==(const Sizes&, const Sizes&) = default;
+};
+
+/// monostate: the source should state a value, and does not.
+using Value = std::variant<std::monostate, const TensorRow*, const BoundaryRow*, const EvaluationRow*, Sizes,
+                           std::string_view, float, double, bool>;
+
+/// Points into the rows of the current step, and is valid as long as these are.
+struct Fact {
+  Column column = Column::ids;
+  std::int64_t microbatch = -1;  ///< -1: of the whole step
+  std::string_view name = {};    ///< of a parameter or buffer, or the unit behind a stage boundary; else empty
+  Place place = {};
+  Value value = {};
+
+  /// Facts of one key are the same quantity, wherever they were recorded.
+  auto key() const { return std::tuple(column, microbatch, name); }
+};
+using Facts = std::vector<Fact>;
+
+}  // namespace plumbline::judging

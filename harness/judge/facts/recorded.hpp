@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a record states of its current step, as facts.
+#pragma once
+
+#include <utility>
+
+#include "harness/judge/facts/fact.hpp"
+#include "record/record.hpp"
+
+namespace plumbline::judging {
+
+/// Sorted by key, then by place. A loss that an external trainer sends to all ranks is one fact, of the last rank with
+/// it.
+Facts recorded_facts(const Record& record);
+
+/// Of both records in a step.
+struct StepFacts {
+  Facts reference, candidate;
+};
+
+/// The facts of one key; empty if there are none.
+std::pair<Facts::const_iterator, Facts::const_iterator> with_key(const Facts& facts, const Fact& like);
+
+}  // namespace plumbline::judging

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/facts/tensor_rules.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "record/precision.hpp"
+
+namespace plumbline::judging {
+
+bool is_unchanged(const StepEvidence& now, const std::string& parameter) {
+  const auto& after = now.reference_rows.tensors("parameter", parameter);
+  const auto& before = now.reference_rows_before.tensors("parameter", parameter);
+  return !after.empty() && !before.empty() && after.front().row->digest == before.front().row->digest;
+}
+
+bool moments_vary(const Manifest& manifest) {
+  const Json& optimizer = manifest.json.at("optimizer");
+  const std::string name = optimizer.value("name", "");
+  return (name != "adamw" && name != "sgd") || optimizer.contains("groups");
+}
+
+std::string why_no_such_tensor(const StepEvidence& now, const Fact& fact, bool of_reference) {
+  const std::string name(fact.name), kind(rules_of(fact.column).name);
+  if (fact.column == Column::buffer) return "the reference has none of this name";
+  const auto kinds = state_kinds(now);
+  const bool of_state = fact.column >= Column::parameter && fact.column <= Column::moment2;
+  if (of_state && std::ranges::find(kinds, kind) == kinds.end())
+    return fact.column == Column::copy ? "only mixed precision has copies" : "the optimiser has no such moment";
+  if (of_reference) return "not a parameter of this model" + names_hint(now.cell.reference.manifest);
+  return "a row that the partition does not imply, or a duplicate";
+}
+
+std::string names_hint(const Manifest& manifest) {
+  return !manifest.traits.own ? "; if only the names differ, give the whole model's by names= (and units=) of "
+                                "watch_model, watch_stage or watch_pipelining"
+                              : "";
+}
+
+bool unused(const StepEvidence& now, const std::string& parameter) {
+  if (now.step < 0 || !now.cell.reference.manifest.traits.may_lack || !is_unchanged(now, parameter)) return false;
+  return now.reference_rows.tensors("gradient", parameter).empty() &&
+         now.candidate_rows.tensors("gradient", parameter).empty();
+}
+
+const char* const no_gradient_compared =
+    "no gradient was compared: neither record holds one. If gradients are not in .grad, give "
+    "gradient_of= "
+    "(and master_of=) to watch_model, watch_stage or watch_pipelining";
+
+bool without_gradients(const StepEvidence& now) {
+  const CellEvidence& evidence = now.cell;
+  if (!evidence.reference.manifest.traits.may_lack || !evidence.candidate.manifest.traits.may_lack) return false;
+  if (evidence.model.parameters.size() <= evidence.reference.manifest.frozen.size()) return false;
+  const auto none = [](const RecordIndex& rows) {
+    return std::ranges::none_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });
+  };
+  return none(now.reference_rows) && none(now.candidate_rows);
+}
+
+std::vector<std::string> parameter_kinds(const StepEvidence& now) {
+  if (now.cell.reference.manifest.dtype == mixed_precision) return {"parameter", "copy"};
+  return {"parameter"};
+}
+
+std::vector<std::string> moment_kinds(const StepEvidence& now) {
+  const Json& optimizer = now.cell.reference.manifest.json.at("optimizer");
+  const std::string name = optimizer.value("name", "");
+  if (name == "adamw") return {"moment1", "moment2"};
+  if (name == "sgd")
+    return optimizer.value("momentum", 0.0) != 0.0 ? std::vector<std::string>{"moment1"} : std::vector<std::string>{};
+  std::vector<std::string> kinds;
+  for (const std::string kind : {"moment1", "moment2"}) {
+    if (std::ranges::any_of(now.reference_rows.all_tensors(),
+                            [&](const auto& placed) { return placed.row->kind == kind; }))
+      kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+std::vector<std::string> state_kinds(const StepEvidence& now) {
+  auto kinds = parameter_kinds(now);
+  std::ranges::copy(moment_kinds(now), std::back_inserter(kinds));
+  return kinds;
+}
+
+}  // namespace plumbline::judging
