@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/record_check.hpp"
 
-#include "harness/judge/audit/power.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -30,25 +29,13 @@ Json to_json(const Finding& finding) {
           {"why", finding.why}};
 }
 
-std::string power_text(const std::map<std::string, auditing::Power>& kinds) {
-  std::string text =
-      "  Coverage: of the elements of each kind of parameter, in all steps, those in which a\n"
-      "  mistake of the optimiser's step is detected.\n";
-  for (const auto& [kind, power] : kinds) {
-    std::vector<std::string> parts;
-    for (const auto& [mistake, tells] : power.tells) parts.push_back(mistake + " " + std::to_string(tells));
-    text += "    " + kind + " (" + std::to_string(power.elements) + "): " + join(parts, ", ") + "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
-RecordCheck check_record(const std::filesystem::path& path, const auditing::AuditOptions& options) {
+RecordCheck check_record(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path)) {
     throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
   }
-  return {path, read_manifest(path), auditing::audit_record(path, options)};
+  return {path, read_manifest(path), predicates::judge_alone(path)};
 }
 
 std::string to_text(const RecordCheck& check) {
@@ -57,30 +44,21 @@ std::string to_text(const RecordCheck& check) {
                      manifest.dtype + ", " + check.optimizer() + ", " + quantity(manifest.world_size, "rank") + ", " +
                      quantity(check.steps(), "step") + "\n";
   text += "structure: as docs/record-format.md says\n";
-  const auto& audit = check.audit;
+  const auto& [findings, judged, not_judged] = check.report;
   std::vector<std::string> counts;
-  for (const auto& [what, number] : audit.recomputed) counts.push_back(std::to_string(number) + " " + what);
-  text += std::string("audit, from ") + (audit.from_values ? "tables and dumped values" : "tables only") + ": " +
-          (counts.empty() ? "nothing" : join(counts, ", ")) + " recomputed, " + std::to_string(audit.findings.size()) +
-          " findings\n";
-  for (std::size_t i = 0; i < audit.findings.size() && i < most_shown; ++i) {
-    text += "  " + words_of(audit.findings[i]) + "\n";
-  }
-  if (audit.findings.size() > most_shown) {
-    text += "  and " + std::to_string(audit.findings.size() - most_shown) + " more (--json lists them all)\n";
-  }
-  for (const auto& what : audit.not_audited) text += "  not recomputed: " + what + "\n";
-  for (const auto& what : auditing::what_it_cannot_see(audit)) text += "  not covered here: " + what + "\n";
-  if (!audit.power.empty()) text += power_text(audit.power);
+  for (const auto& [what, number] : judged) counts.push_back(std::to_string(number) + " " + what);
+  text += "audit: " + (counts.empty() ? "nothing" : join(counts, ", ")) + " recomputed, " +
+          std::to_string(findings.size()) + " findings\n";
+  for (std::size_t i = 0; i < findings.size() && i < most_shown; ++i) text += "  " + words_of(findings[i]) + "\n";
+  if (findings.size() > most_shown)
+    text += "  and " + std::to_string(findings.size() - most_shown) + " more (--json lists them all)\n";
+  for (const auto& what : not_judged) text += "  not recomputed: " + what + "\n";
   return text + (check.holds() ? "HOLDS" : "DOES NOT HOLD") + "\n";
 }
 
 Json to_json(const RecordCheck& check) {
-  Json findings = Json::array(), power = Json::object();
-  for (const auto& finding : check.audit.findings) findings.push_back(to_json(finding));
-  for (const auto& [kind, of_kind] : check.audit.power) {
-    power[kind] = {{"elements", of_kind.elements}, {"tells", of_kind.tells}};
-  }
+  Json findings = Json::array();
+  for (const auto& finding : check.report.findings) findings.push_back(to_json(finding));
   return {{"schema", schema},
           {"path", check.path.string()},
           {"run_id", check.manifest.run_id},
@@ -92,12 +70,7 @@ Json to_json(const RecordCheck& check) {
           {"steps", check.steps()},
           {"holds", check.holds()},
           {"audit",
-           {{"from_values", check.audit.from_values},
-            {"recomputed", check.audit.recomputed},
-            {"findings", findings},
-            {"not_audited", check.audit.not_audited},
-            {"cannot_see", auditing::what_it_cannot_see(check.audit)},
-            {"power", power}}}};
+           {{"recomputed", check.report.judged}, {"findings", findings}, {"not_audited", check.report.not_judged}}}};
 }
 
 }  // namespace plumbline

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/predicates/predicates.hpp"
 #include "record/manifest.hpp"
 #include "support/json.hpp"
 
@@ -15,17 +15,17 @@ namespace plumbline {
 struct RecordCheck {
   std::filesystem::path path;
   Manifest manifest;
-  auditing::Audit audit;
+  predicates::Report report;
 
-  bool holds() const { return audit.findings.empty(); }
+  bool holds() const { return report.findings.empty(); }
   std::string optimizer() const { return manifest.json.at("optimizer").value("name", ""); }
   std::int64_t steps() const { return manifest.steps - manifest.first_step; }
 };
 
-/// Throws InputError if the strict reader refuses the record or a dump cannot be read.
-RecordCheck check_record(const std::filesystem::path& path, const auditing::AuditOptions& options = {});
+/// Throws InputError if the strict reader refuses the record.
+RecordCheck check_record(const std::filesystem::path& path);
 
-/// As text: the structure, then the recomputation, each finding with file, line, rank, step and the
+/// As text: the structure, then the predicates, each finding with file, line, rank, step and the
 /// expected value.
 std::string to_text(const RecordCheck& check);
 /// Schema plumbline-record-check/1.

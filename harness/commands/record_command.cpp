@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -22,15 +21,13 @@ namespace {
 struct RecordOptions {
   std::filesystem::path folder, out = "trace.json";
   std::optional<std::int64_t> replica, step;
-  bool json = false, large_dumps = false, markdown = false, facts = false;
+  bool json = false, markdown = false, facts = false;
 
   std::filesystem::path record() const { return replica_folder(folder, replica); }
 };
 
 int check(const RecordOptions& options) {
-  auditing::AuditOptions audit;
-  if (options.large_dumps) audit.most_dump_bytes = std::numeric_limits<std::uintmax_t>::max();
-  const RecordCheck found = check_record(options.record(), audit);
+  const RecordCheck found = check_record(options.record());
   if (options.json)
     std::cout << json_text(to_json(found), 2) << std::endl;
   else
@@ -74,9 +71,8 @@ std::function<int()> add_record_command(CLI::App& app) {
     command->add_option("--replica", options->replica, "Which pipeline, where several trained in parallel (0, 1, ...)");
     return command;
   };
-  auto* check_command = add("check", "Read a record strictly and recompute its numbers");
+  auto* check_command = add("check", "Read a record strictly, and require that its numbers follow from each other");
   check_command->add_flag("--json", options->json, "Print it as JSON");
-  check_command->add_flag("--large-dumps", options->large_dumps, "Read dumps of more than 1 GiB too");
   check_command->footer(help_end({"plumbline record check reports/runs/latest/references/stories260k-adamw"},
                                  {.zero = "holds",
                                   .one = "something was found",

@@ -13,7 +13,6 @@
 #include "harness/judge/replicas.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
-#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -153,8 +152,6 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   verdict.command = plan.command;
   if (plan.launch) verdict.seconds = plan.launch->seconds;
 
-  // Dumps are removed after the values were recomputed; the tables still are, if the records are comparable.
-  const bool values_removed = dumps_were_removed(reference.path()) || dumps_were_removed(candidate.path());
   std::optional<ExecutionPoint> earliest;
   auto checks = judge_checks(plan, reference, candidate, repeated);
   // A run without a readable record is required in all, too: completion says why.
@@ -162,9 +159,6 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
       (!reference.record() || is_own_and_full(reference)) && (!candidate.record() || is_own_and_full(candidate));
   for (auto& judged : checks.results) {
     judged.result.requirement = requirement_of(plan, judged.result, own);
-    const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
-    if (tables_alone && judged.result.outcome == Outcome::not_run)
-      judged.result.requirement = Requirement::informational;
     if (judged.point && is_blocking(judged.result) && (!earliest || *judged.point < *earliest)) {
       earliest = judged.point;
       verdict.first_divergence = judged.result.first_divergence;

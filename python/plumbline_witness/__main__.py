@@ -20,17 +20,19 @@ def main():
         description="Trains a run file with Hugging Face transformers and torch.optim, in one process, and writes a "
         "run record that `plumbline compare` judges. It is written from the project's documents and shares no code with its trainers.",
     )
-    parser.add_argument("run", type=Path, help="run file (TOML)")
-    parser.add_argument("--record", type=Path, required=True, metavar="DIR", help="folder for the record, new or empty")
+    parser.add_argument("run", type=Path, nargs="+", help="run file (TOML)")
+    parser.add_argument("--record", type=Path, required=True, metavar="DIR", help="folder for the record, new or empty; of several runs, for a record each, DIR/<name of the run file>")
     parser.add_argument("--weights", type=Path, metavar="PATH", help="start from this model.safetensors (of --export), or model folder (a checkpoint)")
     parser.add_argument("--level", choices=("summary", "full", "dump"), help="instead of the run file's record level")
     parser.add_argument("--quiet", action="store_true", help="print nothing")
     options = parser.parse_args()
     try:
-        run = read_run(options.run)
-        run.level = options.level or run.level
-        run.weights = options.weights or run.weights
-        train(run, options.record, (lambda line: None) if options.quiet else print)
+        for path in options.run:
+            run = read_run(path)
+            run.level = options.level or run.level
+            run.weights = options.weights or run.weights
+            folder = options.record / path.stem if len(options.run) > 1 else options.record
+            train(run, folder, (lambda line: None) if options.quiet else print)
     except InputError as error:
         print(f"plumbline-witness: {error}", file=sys.stderr)
         return 2

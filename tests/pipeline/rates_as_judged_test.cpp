@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "training/learning_rate.hpp"
 
 namespace plumbline {
@@ -21,7 +21,7 @@ TEST(RatesAsJudged, AgreeAtEveryStepOfLongSchedules) {
       train.start_factor = 0.1;
       train.final_factor = final_factor;
       train.optimizer.learning_rate = 3e-4;
-      const auditing::LearningRateForm judged{3e-4, warmup, steps, 0.1, final_factor};
+      const predicates::LearningRateForm judged{3e-4, warmup, steps, 0.1, final_factor};
       for (std::int64_t step = 0; step < steps; ++step) {
         const double rate = learning_rate(train, step);
         EXPECT_LE(std::abs(judged.at(step) - rate), 1e-15 * rate) << "step " << step << " of " << steps;

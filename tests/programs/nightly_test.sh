@@ -10,7 +10,7 @@ mkdir scripts
 cp "$scripts"/{nightly,common.sh,mpi.sh} scripts
 printf '#!/bin/bash\ntrue\n' >scripts/build
 printf '#!/bin/bash\necho fuzz >>calls\n' >scripts/fuzz
-printf '#!/bin/bash\necho witness >>calls\n[[ ! -e broken ]]\n' >scripts/witness
+printf '#!/bin/bash\necho gpu >>calls\n[[ ! -e broken ]]\n' >scripts/gpu-tests
 chmod +x scripts/*
 # Of versions: any torch is here, and any LibTorch compiles.
 printf '#!/bin/bash\necho examples >>calls\n' >scripts/examples
@@ -42,16 +42,16 @@ expect() {
 expect 2 "" "there is no part fuz; known: headers alone asan" scripts/nightly fuz
 expect 0 "fuzz " "nightly: fuzz holds" scripts/nightly fuzz
 expect 0 "" "fuzz held at this state" scripts/nightly fuzz
-expect 0 "witness " "witness holds" env PART="fuzz witness" scripts/nightly
+expect 0 "gpu " "gpu holds" env PART="fuzz gpu" scripts/nightly
 expect 0 "fuzz " "fuzz holds" env AGAIN=1 scripts/nightly fuzz
 echo changed >file # not committed
 expect 0 "fuzz " "fuzz holds" scripts/nightly fuzz
 commit second
 touch broken
-expect 1 "witness fuzz " "these parts failed: witness" scripts/nightly witness fuzz
-expect 1 "witness " "fuzz held" scripts/nightly fuzz witness # the one that failed again, the other not
+expect 1 "gpu fuzz " "these parts failed: gpu" scripts/nightly gpu fuzz
+expect 1 "gpu " "fuzz held" scripts/nightly fuzz gpu # the one that failed again, the other not
 rm broken
-expect 0 "witness " "all of it holds" scripts/nightly fuzz witness
+expect 0 "gpu " "all of it holds" scripts/nightly fuzz gpu
 # Steps of a part that held are not done again, unless all are to be.
 PATH=$tree/bin:$PATH
 before="examples examples examples read read read " # read: what is between the oldest LibTorch and the newest
@@ -60,4 +60,4 @@ expect 1 "${before}debian debian " "  Debian trixie" scripts/nightly versions
 rm broken
 expect 0 "debian debian " "the headers of LibTorch 2.13.0: held" scripts/nightly versions
 expect 0 "${before}debian debian " "versions holds" env AGAIN=1 scripts/nightly versions
-grep -q . build/nightly/witness.held || { echo "no time was kept" && exit 1; }
+grep -q . build/nightly/gpu.held || { echo "no time was kept" && exit 1; }

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-#include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
@@ -62,7 +62,7 @@ class AsAskedCheck::OfRecord {
         record_(record),
         builder_(builder) {
     if (request.learning_rate_schedule && request.optimizer)
-      rates_ = auditing::learning_rate_form(*request.optimizer, *request.learning_rate_schedule);
+      rates_ = predicates::learning_rate_form(*request.optimizer, *request.learning_rate_schedule);
     manifest();
     open_source();
   }
@@ -283,7 +283,7 @@ class AsAskedCheck::OfRecord {
   const Request& request_;
   const Record& record_;
   CheckResultBuilder& builder_;
-  std::optional<auditing::LearningRateForm> rates_;  ///< the requested ones
+  std::optional<predicates::LearningRateForm> rates_;  ///< the requested ones
   std::optional<TokenSource> source_, evaluated_;
   std::vector<std::string> evaluated_digests_;  ///< by microbatch
 };

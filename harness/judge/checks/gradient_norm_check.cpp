@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/judge/audit/clipping_form.hpp"
-#include "harness/judge/audit/norm_rounding.hpp"
-#include "harness/judge/audit/number_format.hpp"
+#include "harness/judge/predicates/clipping_form.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
+#include "harness/judge/predicates/number_format.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/clipping.hpp"
 #include "harness/judge/hints/norm_words.hpp"
@@ -25,7 +25,7 @@ std::string text_of(const std::optional<double>& value) {
 /// True if neither the norm nor its square is representable in bfloat16, so that neither was stored as one.
 bool is_wider_than_bfloat16(double norm) {
   const auto rounds = [](double value) {
-    return std::abs(auditing::rounded(auditing::Storage::bfloat16, value) / value - 1) > 0x1p-22;
+    return std::abs(predicates::rounded(predicates::Storage::bfloat16, value) / value - 1) > 0x1p-22;
   };
   return rounds(norm) && rounds(norm * norm);
 }
@@ -161,7 +161,7 @@ class GradientNormCheck : public StepCheck {
   void within_roundings(const Norm& expected, const Norm& got) {
     const bool clips = evidence_.reference.manifest.clip_norm || evidence_.candidate.manifest.clip_norm;
     if (!clips && same_bits(expected.value, got.value)) return;  // without clipping nothing depends on it
-    const auto theirs = auditing::norm_by_rows(evidence_.reference), mine = auditing::norm_by_rows(evidence_.candidate);
+    const auto theirs = predicates::norm_by_rows(evidence_.reference), mine = predicates::norm_by_rows(evidence_.candidate);
     if (theirs && mine) {
       const double apart = std::abs(got.value / expected.value - 1);
       if (!(apart <= std::max(apart_, theirs->limit + mine->limit)) && expected.value > 0)
@@ -193,7 +193,7 @@ class GradientNormCheck : public StepCheck {
   /// `hint`: added to the reason of a norm outside of the limit.
   void hold(const Norm& expected, const Norm& got, double limit, const std::string& whose, const std::string& what,
             const std::string& hint) {
-    if (!(limit <= auditing::widest_norm_limit)) {
+    if (!(limit <= predicates::widest_norm_limit)) {
       widest_limit_ = std::max(widest_limit_, limit);
       return;
     }
@@ -219,7 +219,7 @@ class GradientNormCheck : public StepCheck {
       if (norm && std::isfinite(*norm)) why += (why.empty() ? "ratio " : ", ratio ") + to_text(*norm / expected);
       return report(placed.rank, "gradient_norm", to_text(expected), text_of(norm), why);
     }
-    const auto right = auditing::right_coefficients(placed.row->replayed_norm.value_or(expected), manifest);
+    const auto right = predicates::right_coefficients(placed.row->replayed_norm.value_or(expected), manifest);
     const double wanted = right.front();
     const auto& coefficient = placed.row->clip_coefficient;
     builder_.compare_or_inspect(whose.empty(), "coefficients");

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "harness/judge/audit/norm_rounding.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
@@ -102,8 +102,8 @@ class ReplicaComparison {
   void norm(std::int64_t step) {
     std::vector<const Record*> records;
     for (const auto& reading : records_) records.push_back(reading.record());
-    const auto by_rows = auditing::norm_by_rows(records);
-    if (!by_rows || by_rows->limit > auditing::widest_norm_limit) {
+    const auto by_rows = predicates::norm_by_rows(records);
+    if (!by_rows || by_rows->limit > predicates::widest_norm_limit) {
       builder_.not_shown("the gradient norm over all parts");
       return;
     }

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "harness/judge/audit/norm_rounding.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 
@@ -33,7 +33,7 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
 }
 
 bool CellEvidence::norm_by_rank() const {
-  return auditing::summed_by_rank(reference.manifest) || auditing::summed_by_rank(candidate.manifest);
+  return predicates::summed_by_rank(reference.manifest) || predicates::summed_by_rank(candidate.manifest);
 }
 
 ActionList one_by_one(std::int64_t microbatches) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "harness/judge/audit/norm_rounding.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 #include "record/precision.hpp"
 #include "record/rank_folder.hpp"
 #include "support/elements.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 /// Larger differences are no roundings, and gradient_norm reports them.
 bool may_be_rounding(double one, double other) {
-  return std::abs(other / one - 1) <= 2 * auditing::widest_norm_limit;
+  return std::abs(other / one - 1) <= 2 * predicates::widest_norm_limit;
 }
 
 /// Rows of `applied` that both records have, as pairs. Empty if a record has none.
@@ -75,14 +75,14 @@ std::vector<ClippingCall> first_clipping_calls(const Record& record) {
 }
 
 double norm_limit_by_model(const Record& record, const ExpectedModel& model, bool wider) {
-  auditing::NormTerms terms;
+  predicates::NormTerms terms;
   terms.dtype = trained_dtype(record.manifest.dtype);
   if (wider && terms.dtype == "bfloat16") terms.dtype = "float32";
   terms.tensors = static_cast<double>(model.parameters.size());
   terms.ranks = static_cast<double>(record.manifest.world_size);
   for (const auto& parameter : model.parameters)
     terms.largest = std::max(terms.largest, static_cast<double>(element_count(parameter.shape)));
-  return auditing::norm_rounding(terms);
+  return predicates::norm_rounding(terms);
 }
 
 bool coefficients_diverge(const StepEvidence& now) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/judge/audit/norm_rounding.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 #include "harness/judge/hints/common_factor.hpp"
 
 namespace plumbline::judging {
@@ -13,7 +13,7 @@ namespace plumbline::judging {
 std::string other_norm_words(const Record& record, double norm) {
   if (record.manifest.traits.own) return "";
   float largest = 0;
-  for (const auto& gradient : auditing::gradients_once(record)) largest = std::max(largest, gradient.row->max_abs);
+  for (const auto& gradient : predicates::gradients_once(record)) largest = std::max(largest, gradient.row->max_abs);
   return fmt::format(
       "; {}only the 2-norm is judged: if the trainer clips by another, give Record(clip_norm=None), and "
       "record.gradients() before clipping without record.norm()",

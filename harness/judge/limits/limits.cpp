@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "harness/judge/audit/number_format.hpp"
+#include "harness/judge/predicates/number_format.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {
@@ -32,7 +32,7 @@ std::string pool_of(const std::string& item) {
 /// Smallest meaningful error: one rounding to the dtype in which the record stores the item. Losses are float32 in
 /// every run; a norm is stored in float64, but its gradients have the run's dtype.
 double one_rounding(const std::string& item, const std::string& dtype) {
-  return auditing::unit_roundoff(auditing::storage_of(is_loss(item) || is_evaluation(item) ? "float32" : dtype));
+  return predicates::unit_roundoff(predicates::storage_of(is_loss(item) || is_evaluation(item) ? "float32" : dtype));
 }
 
 double factor_of(double left_out) {

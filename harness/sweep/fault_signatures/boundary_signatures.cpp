@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "harness/judge/audit/number_format.hpp"
+#include "harness/judge/predicates/number_format.hpp"
 #include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/fault_signatures/relation.hpp"
 #include "support/text.hpp"
@@ -110,7 +110,7 @@ std::vector<FaultSignature> on_the_way(const Wrong& wrong) {
     if (!relation.comparable) return {};
     const bool single = crossing.sent->entry.dtype == "float32";
     for (std::size_t i = 0; i < sent.size(); ++i)
-      narrow = narrow && single && received[i] == auditing::rounded(auditing::Storage::bfloat16, sent[i]);
+      narrow = narrow && single && received[i] == predicates::rounded(predicates::Storage::bfloat16, sent[i]);
   }
   const std::string evidence = "what was sent equals the reference in every bit; " + std::to_string(differing) +
                                " of " + std::to_string(elements) + " received elements differ";

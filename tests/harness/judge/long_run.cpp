@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
@@ -121,7 +121,7 @@ class LongRunWriter {
     manifest_ = read_manifest(folder);
     map_ = judging::stage_map(manifest_);
     model_ = judging::expected_model(json.at("model"));
-    rates_ = auditing::learning_rate_form(manifest_);
+    rates_ = predicates::learning_rate_form(manifest_);
     for (std::int64_t m = 0; m < run.microbatches; ++m) {
       bytes_.push_back(length_of(m) * width * 4);
       tokens_ += length_of(m);
@@ -351,7 +351,7 @@ class LongRunWriter {
   Manifest manifest_;
   judging::StageMap map_;
   judging::ExpectedModel model_;
-  std::optional<auditing::LearningRateForm> rates_;
+  std::optional<predicates::LearningRateForm> rates_;
   judging::SavedTable saved_;
   std::vector<std::int64_t> bytes_;  ///< of a boundary tensor, by microbatch
   std::int64_t tokens_ = 0;

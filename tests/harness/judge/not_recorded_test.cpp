@@ -8,7 +8,7 @@
 #include <map>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/predicates/predicates.hpp"
 #include "harness/judge/check_table.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -255,7 +255,7 @@ TEST(NotRecorded, StandsInTitleAndSummaryOfThePage) {
 
 TEST_P(NotRecordedKind, IsNoFindingOfARecordThatIsCheckedAlone) {
   TorchCell cell;
-  const auto findings = [&] { return auditing::audit_record(cell.write_candidate(), {}).findings.size(); };
+  const auto findings = [&] { return predicates::judge_alone(cell.write_candidate()).findings.size(); };
   const auto before = findings();
   std::filesystem::remove_all(cell.folder / "candidate");
 

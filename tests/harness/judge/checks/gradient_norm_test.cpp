@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/judge/audit/norm_rounding.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 #include "support/numbers.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -146,8 +146,8 @@ TEST(GradientNorm, ThatNoLimitCanJudgeDoesNotHold) {
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["dtype"] = "bfloat16";
   EXPECT_EQ(result_of(cell.judge(), "gradient_norm").outcome, Outcome::holds);
 
-  auditing::NormTerms terms{.dtype = "bfloat16", .ranks = 1000};
-  EXPECT_GT(auditing::norm_rounding(terms), auditing::widest_norm_limit);
+  predicates::NormTerms terms{.dtype = "bfloat16", .ranks = 1000};
+  EXPECT_GT(predicates::norm_rounding(terms), predicates::widest_norm_limit);
 }
 
 // Gradients in float32 buffers that no record holds, of bfloat16 parameters: a sum in bfloat16 moved the norm

@@ -2,7 +2,7 @@
 // as_asked: learning rates near the end of a long schedule, where 1 + cosine cancels.
 #include <gmock/gmock.h>
 
-#include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "harness/judge/judge.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
@@ -24,7 +24,7 @@ class LongSchedule : public ::testing::TestWithParam<std::int64_t> {
     write_long_pipeline(run_, folder_ / "candidate");
     const Manifest read = read_manifest(folder_ / "candidate");
     const Json& manifest = read.json;
-    rates_ = auditing::learning_rate_form(read).value();
+    rates_ = predicates::learning_rate_form(read).value();
     plan_.checks = {"as_asked"};
     plan_.request.emplace();
     plan_.request->optimizer = manifest.at("optimizer");
@@ -58,7 +58,7 @@ class LongSchedule : public ::testing::TestWithParam<std::int64_t> {
 
   LongRun run_;
   TemporaryFolder folder_;
-  auditing::LearningRateForm rates_;
+  predicates::LearningRateForm rates_;
   CellPlan plan_;
 };
 

@@ -5,7 +5,7 @@
 #include "harness/judge/expected/expected_model.hpp"
 #include "record/rank_folder.hpp"
 #include "support/json.hpp"
-#include "tests/harness/judge/audit/trained_run.hpp"
+#include "tests/harness/judge/limits/dumped_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/record/sample.hpp"
 
@@ -252,9 +252,9 @@ TEST(TotalPeak, OfThreadsMayHaveTheBuffersTwice) {
 
 TEST(TotalPeak, OfARunThatDumpsMayHaveWhatItDumps) {
   for (const bool tied : {false, true}) {
-    const SyntheticPlan plan = trained_plan("adamw", tied);
+    const SyntheticPlan plan{.tied = tied, .level = "dump"};
     TemporaryFolder folder;
-    TrainedRun reference{synthetic_reference(plan)}, candidate{synthetic_candidate(plan)};
+    DumpedRun reference{synthetic_reference(plan)}, candidate{synthetic_candidate(plan)};
     MemoryRow& row = candidate.run.ranks[0].memory[1];
     *row.peak_bytes += 1 << 20;
 

@@ -9,7 +9,6 @@
 #include "harness/commands/compare.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "support/error.hpp"
-#include "tests/harness/judge/audit/trained_run.hpp"
 #include "tests/harness/judge/limits/dumped_run.hpp"
 
 namespace plumbline::testing {
@@ -35,31 +34,6 @@ TEST(CalibratedTier, HoldsWhereBitsDiffer) {
   EXPECT_THAT(gradients.measured, HasSubstr("at gradient/"));
   EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references"));
   EXPECT_FALSE(cell.compare_in_bits().holds) << "in bits it does not";
-}
-
-/// Two trainings with other roundings and consistent values.
-TEST(CalibratedTier, AWholeComparisonHoldsAndAuditsBoth) {
-  const TemporaryFolder folder;
-  const auto plan = trained_plan("adamw", true);
-  TrainedRun reference{synthetic_reference(plan)}, shadow{synthetic_reference(plan), "float64"};
-  TrainedRun candidate{synthetic_candidate(plan)};
-  reference.write(folder / "reference");
-  shadow.clip_norm = candidate.clip_norm = reference.run.manifest.at("clip_norm").get<double>();
-  shadow.run.manifest["shadow_of"] = "float32";
-  shadow.write(folder / "shadow");
-  candidate.other_rounding = true;
-  candidate.write(folder / "candidate");
-  judging::write_calibration(folder / "calibration.json", calibration_of_itself(folder.path()));
-
-  const auto whole = comparison(folder / "reference", folder / "candidate", folder / "calibration.json");
-
-  EXPECT_EQ(whole.comparison_mode, ComparisonMode::calibrated);
-  EXPECT_THAT(whole.cells.front().command, HasSubstr(" --calibration " + (folder / "calibration.json").string()));
-  EXPECT_THAT(comparison_text(whole), ContainsRegex("\nHOLDS \\(within calibrated limits, not in bits\\)"));
-  EXPECT_EQ(result_of(whole.cells.front(), "audit").outcome, Outcome::holds);
-  EXPECT_THAT(failing_checks(compare_records(folder / "reference", folder / "candidate")),
-              ElementsAre("gradients", "gradient_norm", "parameters"))
-      << "in bits it does not";
 }
 
 TEST(CalibratedTier, WarnsOfAMarginAboveAHalf) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/predicates/predicates.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "record/rank_folder.hpp"
+#include "record/record_stream.hpp"
+
+namespace plumbline::predicates {
+
+Predicates::Predicates(const Record& record, bool alone)
+    : record_(record), possible_(alone), rows_before_(record.ranks.size()) {
+  const Manifest& manifest = record.manifest;
+  if (manifest.level == RecordLevel::none) {
+    report_.not_judged.emplace_back("all numbers: a record of level none holds none");
+    return;
+  }
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.exit && rank.exit->status == "ok") continue;
+    report_.findings.push_back({.level = part::structure,
+                                .rank = rank.rank,
+                                .source = rank_folder(rank.rank) + "/exit.json",
+                                .item = "status",
+                                .expected = "ok",
+                                .got = rank.exit ? rank.exit->status : "no file",
+                                .why = "the rank did not end well"});
+  }
+  judged_ = report_.findings.empty();
+  if (!judged_) report_.not_judged.emplace_back("all numbers: the run is not complete");
+}
+
+void Predicates::step(std::int64_t step) {
+  if (!judged_) return;
+  for (std::size_t i = 0; i < rows_before_.size() && step < 0; ++i) {
+    rows_before_[i] = record_.ranks[i].left_out;  // known after the start was read
+  }
+  const RecordStep now(record_, step, rows_before_);
+  same_norm_on_all_ranks(now, report_);
+  coefficient_of_norm(now, report_);
+  rate_of_schedule(now, report_);
+  sums_of_microbatches(now, report_);
+  if (record_.manifest.level >= RecordLevel::full) {
+    norm_of_gradients(now, report_);
+    received_as_sent(now, report_);
+    tied_copies_are_equal(now, report_);
+  }
+  possible_ = possible_ && numbers_are_possible(now, report_);
+  for (std::size_t i = 0; i < rows_before_.size(); ++i) rows_before_[i].add(record_.ranks[i]);
+}
+
+Report Predicates::conclude() {
+  const Manifest& manifest = record_.manifest;
+  const auto not_judged = [&](const std::string& what) { report_.not_judged.push_back(what); };
+  if (judged_ && !learning_rate_form(manifest)) not_judged("learning rates: the manifest has no learning_rate_schedule");
+  if (judged_ && manifest.level < RecordLevel::full)
+    not_judged(fmt::format("tensors: a record of level {} holds none", to_text(manifest.level)));
+  if (judged_ && manifest.level >= RecordLevel::full) {
+    if (!manifest.recorded({"sends", "receives", "boundaries"}))
+      not_judged("whether every message arrived: the recorder could not see both ends");
+    if (!manifest.traits.own_formulas && !manifest.clip_norm)
+      not_judged("gradient norms against l2: an external trainer may compute these in any way");
+  }
+  return std::move(report_);
+}
+
+Report judge_alone(const std::filesystem::path& path) {
+  RecordStream stream(path);
+  Predicates predicates(stream.record(), /*alone=*/true);
+  for (std::optional<std::int64_t> step = -1; step; step = stream.next_step()) {
+    stream.go_to(*step);
+    predicates.step(*step);
+  }
+  return predicates.conclude();
+}
+
+}  // namespace plumbline::predicates
