@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "harness/judge/facts/positions.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
