@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/judge/predicates/clipping_form.hpp"
-#include "harness/judge/predicates/norm_rounding.hpp"
-#include "harness/judge/predicates/number_format.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/clipping.hpp"
 #include "harness/judge/hints/norm_words.hpp"
+#include "harness/judge/predicates/clipping_form.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
+#include "harness/judge/predicates/number_format.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -161,7 +161,8 @@ class GradientNormCheck : public StepCheck {
   void within_roundings(const Norm& expected, const Norm& got) {
     const bool clips = evidence_.reference.manifest.clip_norm || evidence_.candidate.manifest.clip_norm;
     if (!clips && same_bits(expected.value, got.value)) return;  // without clipping nothing depends on it
-    const auto theirs = predicates::norm_by_rows(evidence_.reference), mine = predicates::norm_by_rows(evidence_.candidate);
+    const auto theirs = predicates::norm_by_rows(evidence_.reference),
+               mine = predicates::norm_by_rows(evidence_.candidate);
     if (theirs && mine) {
       const double apart = std::abs(got.value / expected.value - 1);
       if (!(apart <= std::max(apart_, theirs->limit + mine->limit)) && expected.value > 0)

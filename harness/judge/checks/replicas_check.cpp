@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "harness/judge/predicates/norm_rounding.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/facts/positions.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/facts/positions.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 

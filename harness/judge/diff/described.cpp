@@ -7,6 +7,8 @@
 
 #include "harness/judge/facts/fact_text.hpp"
 #include "harness/judge/facts/positions.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "harness/judge/predicates/norm_rounding.hpp"
 #include "harness/judge/hints/common_factor.hpp"
+#include "harness/judge/predicates/norm_rounding.hpp"
 
 namespace plumbline::judging {
 

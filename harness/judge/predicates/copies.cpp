@@ -68,7 +68,7 @@ void tied_copies_are_equal(const RecordStep& step, Report& report) {
       report.count("numbers");
       if (found->second->digest == place.row->digest) continue;
       report.findings.push_back(at_tensor(place, found->second->digest, place.row->digest,
-                                         fmt::format("it is tied to {} and has other bits", found->second->name)));
+                                          fmt::format("it is tied to {} and has other bits", found->second->name)));
     }
   }
 }

@@ -40,8 +40,8 @@ bool numbers_are_possible(const RecordStep& step, Report& report) {
   for (const auto& place : step.tensors()) {
     const TensorRow& row = *place.row;
     if (row.nan + row.inf == 0) continue;
-    report.findings.push_back(at_tensor(
-        place, "finite values", fmt::format("{} NaN and {} infinite", row.nan, row.inf), "not finite"));
+    report.findings.push_back(
+        at_tensor(place, "finite values", fmt::format("{} NaN and {} infinite", row.nan, row.inf), "not finite"));
     finite = false;
   }
   return finite;

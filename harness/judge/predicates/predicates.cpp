@@ -52,7 +52,8 @@ void Predicates::step(std::int64_t step) {
 Report Predicates::conclude() {
   const Manifest& manifest = record_.manifest;
   const auto not_judged = [&](const std::string& what) { report_.not_judged.push_back(what); };
-  if (judged_ && !learning_rate_form(manifest)) not_judged("learning rates: the manifest has no learning_rate_schedule");
+  if (judged_ && !learning_rate_form(manifest))
+    not_judged("learning rates: the manifest has no learning_rate_schedule");
   if (judged_ && manifest.level < RecordLevel::full)
     not_judged(fmt::format("tensors: a record of level {} holds none", to_text(manifest.level)));
   if (judged_ && manifest.level >= RecordLevel::full) {

@@ -43,8 +43,8 @@ class Predicates {
 
  private:
   const Record& record_;
-  bool possible_;         ///< nothing impossible so far; else what follows is not reported again
-  bool judged_ = false;   ///< the run is complete and has rows
+  bool possible_;        ///< nothing impossible so far; else what follows is not reported again
+  bool judged_ = false;  ///< the run is complete and has rows
   std::vector<RowsBefore> rows_before_;
   Report report_;
 };

@@ -40,7 +40,8 @@ void same_norm_on_all_ranks(const RecordStep& step, Report& report) {
     if (!norm && !step.manifest().traits.may_lack)
       report.findings.push_back(
           at_row(place, part::norm, "gradient_norm", "a norm", "absent", "every rank must have it"));
-    if (norm && first) exactly(place, {part::norm, "gradient_norm", "other ranks have another norm"}, *first, norm, report);
+    if (norm && first)
+      exactly(place, {part::norm, "gradient_norm", "other ranks have another norm"}, *first, norm, report);
     if (!first) first = norm;
   }
 }

@@ -6,10 +6,10 @@
 #include <map>
 #include <tuple>
 
-#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
+#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "record/columns.hpp"
 #include "record/digest.hpp"
 #include "record/manifest.hpp"

@@ -2,8 +2,8 @@
 // as_asked: learning rates near the end of a long schedule, where 1 + cosine cancels.
 #include <gmock/gmock.h>
 
-#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "harness/judge/judge.hpp"
+#include "harness/judge/predicates/learning_rate_form.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
 #include "tests/harness/judge/long_run.hpp"

@@ -44,7 +44,8 @@ TEST(NumberFormat, Float32AndFloat64AreRoundedToOnce) {
 }
 
 TEST(NumberFormat, EachHasItsRoundoff) {
-  for (const auto& [storage, digits] : {std::pair(Storage::float32, 24), {Storage::float64, 53}, {Storage::bfloat16, 8}})
+  for (const auto& [storage, digits] :
+       {std::pair(Storage::float32, 24), {Storage::float64, 53}, {Storage::bfloat16, 8}})
     EXPECT_EQ(unit_roundoff(storage), std::ldexp(1.0, -digits));
 }
 

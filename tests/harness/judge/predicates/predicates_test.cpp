@@ -213,7 +213,8 @@ TEST_F(ChangedCrossing, WithoutOneOfItsEndsIsRedAtTheOther) {
   };
   for (const auto& [direction, gone, left, level, why, expected] :
        {Case{"forward", "receive", "send", predicates::part::forward, "no rank rec", "(expected a receive, got none)"},
-        Case{"backward", "send", "receive", predicates::part::backward, "no rank sent", "(expected a send, got none)"}}) {
+        Case{"backward", "send", "receive", predicates::part::backward, "no rank sent",
+             "(expected a send, got none)"}}) {
     run = synthetic_candidate(on_three_ranks());
     const std::string line = line_of(row(direction, left));
     const BoundaryRow erased = row(direction, gone);
