@@ -63,12 +63,25 @@ std::vector<std::string> differences(Json before, Json now) {
 
 /// What selects the kernels, and so determines the bits of a result for a given source.
 bool selects_kernels(const std::string& difference) {
-  static const std::set<std::string> keys = {
-      "device", "machine/cpu_vendor", "machine/cpu_family", "machine/cpu_model_number", "machine/aten_capability",
-      "machine/mkl_version", "machine/bf16_instructions", "machine/gpus", "versions/libtorch", "versions/cuda_runtime",
-      "versions/cuda_driver", "environment/attention", "environment/compute_threads",
-      "environment/MKL_ENABLE_INSTRUCTIONS", "environment/MKL_CBWR", "environment/ATEN_CPU_CAPABILITY",
-      "environment/ONEDNN_MAX_CPU_ISA", "environment/tf32_cublas", "environment/tf32_cudnn"};
+  static const std::set<std::string> keys = {"device",
+                                             "machine/cpu_vendor",
+                                             "machine/cpu_family",
+                                             "machine/cpu_model_number",
+                                             "machine/aten_capability",
+                                             "machine/mkl_version",
+                                             "machine/bf16_instructions",
+                                             "machine/gpus",
+                                             "versions/libtorch",
+                                             "versions/cuda_runtime",
+                                             "versions/cuda_driver",
+                                             "environment/attention",
+                                             "environment/compute_threads",
+                                             "environment/MKL_ENABLE_INSTRUCTIONS",
+                                             "environment/MKL_CBWR",
+                                             "environment/ATEN_CPU_CAPABILITY",
+                                             "environment/ONEDNN_MAX_CPU_ISA",
+                                             "environment/tf32_cublas",
+                                             "environment/tf32_cudnn"};
   return keys.contains(difference.substr(0, difference.find(": ")));
 }
 
@@ -153,8 +166,8 @@ class Comparing {
       rank_bytes(id, rank, alone, one / rank_folder(rank) / "memory.csv", other / rank_folder(rank) / "memory.csv");
   }
 
-  /// Tensor bytes that are equal in every run. Memory of the process and buffers between ranks, and so the whole peak of
-  /// several ranks, depend on when messages arrive.
+  /// Tensor bytes that are equal in every run. Memory of the process and buffers between ranks, and so the whole peak
+  /// of several ranks, depend on when messages arrive.
   void rank_bytes(const std::string& id, std::int64_t rank, bool alone, const fs::path& before, const fs::path& now) {
     const CsvTable one = read_csv(before, {"step"}, most_by_program), other = read_csv(now, {"step"}, most_by_program);
     if (one.rows.size() != other.rows.size())
@@ -168,9 +181,8 @@ class Comparing {
         ++result_.byte_counts;
         const std::string &was = one.rows[row].cells[from], &is = other.rows[row].cells[to];
         if (was == is) continue;
-        change("bytes, " + id,
-               fmt::format("rank {}, from step {} on: {} {} before, {} now", rank,
-                           one.rows[row].cells[one.column("step")], column, was, is));
+        change("bytes, " + id, fmt::format("rank {}, from step {} on: {} {} before, {} now", rank,
+                                           one.rows[row].cells[one.column("step")], column, was, is));
         break;
       }
     }
@@ -188,7 +200,8 @@ SweepComparison compare_sweeps(const fs::path& before, const fs::path& now) {
 }
 
 std::string to_text(const SweepComparison& comparison) {
-  std::string text = comparison.changes.empty() ? comparison.nothing() ? "NOTHING COMPARABLE\n" : "EQUAL\n" : "CHANGED\n";
+  std::string text =
+      comparison.changes.empty() ? comparison.nothing() ? "NOTHING COMPARABLE\n" : "EQUAL\n" : "CHANGED\n";
   text += fmt::format("compared: {} in bits, {} numbers of bytes\n", quantity(comparison.references, "reference"),
                       comparison.byte_counts);
   for (const auto& change : comparison.changes) text += "changed: " + change + "\n";

@@ -39,8 +39,8 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/bench", {{"harness/sweep", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/commands",
-       {{"command_line", "harness/bench", "harness/sweep", "harness/judge", "harness/launch",
-         "reports", "record", "schedule", "support"},
+       {{"command_line", "harness/bench", "harness/sweep", "harness/judge", "harness/launch", "reports", "record",
+         "schedule", "support"},
         {}}},
   };
   return table;

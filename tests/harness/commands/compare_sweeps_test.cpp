@@ -82,9 +82,9 @@ TEST_F(CompareSweeps, OtherBytesAreNamedWithTheirRankAndFirstStep) {
   for (const CsvRow& row : table.rows) text += join(row.cells, ",") + "\n";
   write_file(file, text);
 
-  EXPECT_THAT(compare_sweeps(before_, out_).changes,
-              ElementsAre(AllOf(StartsWith("bytes, c: rank 1, from step 1 on: gradient_bytes "),
-                                EndsWith(" before, 7 now"))));
+  EXPECT_THAT(
+      compare_sweeps(before_, out_).changes,
+      ElementsAre(AllOf(StartsWith("bytes, c: rank 1, from step 1 on: gradient_bytes "), EndsWith(" before, 7 now"))));
 }
 
 TEST_F(CompareSweeps, ARequestThatPromisesTheSameBitsLeavesOutTheBytesAndSaysSo) {
@@ -107,7 +107,8 @@ TEST_F(CompareSweeps, OnAnotherCodePathBytesAloneAreCompared) {
 
   EXPECT_EQ(compared.references, 0);
   EXPECT_GT(compared.byte_counts, 0);
-  EXPECT_THAT(compared.not_compared, ElementsAre(StartsWith("bits: computed on another code path (versions/libtorch: ")));
+  EXPECT_THAT(compared.not_compared,
+              ElementsAre(StartsWith("bits: computed on another code path (versions/libtorch: ")));
   EXPECT_THAT(compared.environment, ElementsAre(EndsWith(", 9.9 now")));
 
   request("seed", 99);
@@ -119,7 +120,8 @@ TEST_F(CompareSweeps, CasesThatAreGoneFailOrLostACheckAreChanges) {
     for (CheckResult& each : verdict.cells[0].checks)
       if (each.name == "loss") each.outcome = Outcome::not_applicable;
   });
-  EXPECT_THAT(compare_sweeps(before_, out_).changes, ElementsAre("case c: check loss: held before, not applicable now"));
+  EXPECT_THAT(compare_sweeps(before_, out_).changes,
+              ElementsAre("case c: check loss: held before, not applicable now"));
   edit([](Verdict& verdict) {
     verdict.holds = verdict.cells[0].holds = false;
     verdict.cells[0].checks.front().outcome = Outcome::fails;
