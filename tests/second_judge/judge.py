@@ -85,7 +85,7 @@ class Judge:
             order = (FORWARD, int(key) if key.isdigit() else 1 << 40, LOSS, 0)
         else:
             place = self.names.get(rest, len(self.names))
-            order = (phase, -place if phase == GRADIENTS else place)
+            order = (phase, -place if phase == GRADIENTS and rest in self.names else place)
         self.findings.append(Finding((step, *order), claim, key, rank, words))
 
     def excused(self, kind, step, side):
@@ -142,6 +142,15 @@ class Judge:
                     if not self.excused(excuse, step, record.run):
                         self.add(step, phase, claim, name, rank, "missing")
 
+    def fed(self):
+        """A rank digests every microbatch or none; a Llama's with embed_tokens or lm_head do."""
+        for record in (self.reference, self.candidate):
+            ranks = {rank for (rank,) in self.db.execute(f"select rank from microbatches where run = '{record.run}' and data_digest is not null").fetchall()}
+            ranks |= {stage["rank"] for stage in record.stages if {"embed_tokens", "lm_head"} & set(stage["units"])}
+            for step, microbatch, rank in self.db.execute(f"select step::int, microbatch, rank from microbatches where run = '{record.run}' and data_digest is null").fetchall():
+                if rank in ranks and not self.excused("inputs", step, record.run) and not self.excused("labels", step, record.run):
+                    self.add(step, DATA, "data", microbatch, rank, "no data_digest")
+
     def completion(self):
         for record in (self.reference, self.candidate):
             for rank, ended in record.exits.items():
@@ -166,6 +175,7 @@ class Judge:
         self.compare()
         self.partition()
         self.numbers_of_ranks()
+        self.fed()
         for found in predicates(self.db, self.reference, self.candidate):
             self.add(*found)
         end = norms_part(self.db, self.reference, self.candidate)

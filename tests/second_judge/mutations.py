@@ -55,6 +55,8 @@ def mutated(table, change, column, draw):
         rows.insert(number, list(row))
     else:
         at = header.index(column)
+        if column == "shape" and "computed" in row:
+            return None  # of every cut held against its microbatch's (variable_lengths), which the second judge does not
         kind = next(types[column].rstrip("!") for types in TYPES.values() if column in types)
         value = {"changed": lambda: changed(kind, row[at], draw), "not a number": lambda: "nan", "emptied": lambda: ""}[change]()
         if value is None or value == row[at]:

@@ -44,10 +44,11 @@ def conditions(table):
         yield f"nonzero::hugeint > {ELEMENTS} or nan::hugeint + inf::hugeint > {ELEMENTS}"
         matrix = "shape similar to '[0-9]+x[0-9]+'"
         yield f"nonzero_rows is not null and (not {matrix} or nonzero_rows::hugeint > string_split(shape, 'x')[1]::hugeint)"
-        yield f"nonzero_rows is null and {matrix} and exists (select 1 from tensors t where t.run = tensors.run and t.rank = tensors.rank and t.nonzero_rows is not null)"
         yield "(isnan(l2::double) or isnan(max_abs::float)) and nan = '0' and inf = '0'"
     if table in ("steps", "microbatches", "evaluation"):
         yield "valid_tokens::bigint > tokens::bigint"
+    if table == "steps":
+        yield "live_tokens::bigint > tokens::bigint"
     if table == "microbatches":
         yield "tokens::bigint > sequence_length::bigint * batch::bigint"
     if table == "boundaries":
@@ -67,10 +68,11 @@ def refuse(db, records):
         start = ", ".join(map(str, (-1, *record.steps)))
         ranks = {stage["stage"]: stage["rank"] for stage in record.stages}
         held = " or ".join(f"(stage = '{stage}' and rank = {rank})" for stage, rank in ranks.items())
+        moments = ", 'moment1', 'moment2'" if record.first_step else ""
         outside = {
             "steps": "step = '-1'" + ("" if record.external else " or seconds is null"),
             "microbatches": f"step = '-1' or microbatch::int >= {microbatches}",
-            "tensors": f"not ({held}) or step = '-1' and kind in ('gradient', 'applied')",
+            "tensors": f"not ({held}) or step = '-1' and kind not in ('parameter', 'buffer', 'copy'{moments})" + ("" if record.external else " or nonzero_rows is null and shape similar to '[0-9]+x[0-9]+'"),
             "boundaries": f"step = '-1' or microbatch::int >= {microbatches} or from_stage::int >= {len(ranks)} or to_stage::int >= {len(ranks)} or peer::int >= {record.manifest['world_size']}",
             "evaluation": "step = '-1'",
         }
