@@ -31,8 +31,9 @@ ExecutionPoint point_of(const StepEvidence& now, const Fact& fact) {
       return at_norm(now.step, NormPart::clip_coefficient);
     case Column::updated:
     case Column::rate:
-    case Column::rate_of_parameter:
       return at_learning_rate(now.step);
+    case Column::rate_of_parameter:
+      return in_step(now.step, StepPhase::learning_rate, model.parameter_position(name).value_or(0));
     case Column::evaluation: {
       const auto& plan = now.cell.reference.manifest.evaluation;
       return at_evaluation(now.step, fact.microbatch < 0 && plan ? plan->microbatches : microbatch);
