@@ -97,7 +97,7 @@ class StepDiff {
   }
 
   static bool is_lacking(const Expected& wanted) {
-    return std::holds_alternative<std::monostate>(wanted.value) && !wanted.exists_only && !wanted.if_either;
+    return std::holds_alternative<std::monostate>(wanted.value) && !wanted.value_optional && !wanted.if_either;
   }
 
   bool may_miss(const Expected& wanted) const {
@@ -110,12 +110,14 @@ class StepDiff {
   void missing(const Expected& wanted) {
     if (is_lacking(wanted)) return report(described_lack(now_, wanted));
     if (!may_miss(wanted)) return report(described_missing(now_, wanted, 0));
-    if (wanted.if_either && !wanted.exists_only) builder_.inspect(absent_in_both);
+    if (wanted.if_either && !wanted.value_optional) builder_.inspect(absent_in_both);
   }
 
   void compare(const Expected& wanted, const Fact& got) {
-    if (wanted.exists_only) return;
-    if (std::holds_alternative<std::monostate>(wanted.value)) return report(described_lack(now_, wanted, &got));
+    if (std::holds_alternative<std::monostate>(wanted.value)) {
+      if (!wanted.value_optional) report(described_lack(now_, wanted, &got));
+      return;
+    }
     count(wanted, got);
     if (auto difference = value_difference(now_, wanted, got, builder_))
       report(described(now_, wanted, got, std::move(*difference)));

@@ -13,7 +13,7 @@ namespace plumbline::judging {
 /// A fact that a candidate must state. Its place counts only in columns that are `placed`; a rank of -1 is anywhere.
 struct Expected : Fact {
   bool if_either = false;                     ///< no fact at all is right, too
-  bool exists_only = false;                   ///< the source states no value: the fact must be there, whatever it says
+  bool value_optional = false;                ///< the source need not state a value; if it states none, any is right
   std::string_view from = "the reference's";  ///< whose value it is, if it is not the reference's
 };
 using Expectations = std::vector<Expected>;

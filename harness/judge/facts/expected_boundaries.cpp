@@ -28,7 +28,7 @@ class ExpectedBoundaries {
     const bool unneeded = lacks && is_unneeded(crossing.cut);
     const auto [first, last] = with_key(now_.facts.candidate, fact);
     if (unneeded && first == last) return;
-    fact.exists_only = lacks && (unneeded || reference_has_others_ || reference_may_lack_);
+    fact.value_optional = unneeded || reference_has_others_ || reference_may_lack_;
     fact.value = computed;
     fact.place = {crossing.from_rank, crossing.from_stage, "send", crossing.to_stage, crossing.to_rank};
     if (column_ == Column::backward)
@@ -39,7 +39,7 @@ class ExpectedBoundaries {
     const auto sent = std::find_if(first, last, [&](const Fact& one) { return one.place == fact.place; });
     // Where the reference has no tensor, or computed ones may differ within limits, what was sent must arrive.
     if (sent != last && (lacks || !now_.cell.values->exact())) fact.value = sent->value, fact.from = "sent";
-    fact.exists_only = std::holds_alternative<std::monostate>(fact.value);
+    fact.value_optional = true;  // the sender's row tells what the reference lacks
     fact.place.side = "receive";
     std::swap(fact.place.rank, fact.place.peer);
     expected_.push_back(fact);
@@ -51,7 +51,7 @@ class ExpectedBoundaries {
       if (row.column != column_ || row.place.side != "computed") continue;
       Expected fact{row};
       fact.value = of_reference(row);
-      fact.exists_only = reference_has_others_ || reference_may_lack_ || is_unneeded(std::string(row.name));
+      fact.value_optional = reference_has_others_ || reference_may_lack_ || is_unneeded(std::string(row.name));
       if (expected_.empty() || expected_.back().key() != fact.key() || expected_.back().place != fact.place)
         expected_.push_back(fact);
     }

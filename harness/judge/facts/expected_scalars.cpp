@@ -16,7 +16,7 @@ void expect_first(const StepEvidence& now, const Fact& key, bool only, Expectati
   const bool has = only ? last - first == 1 : first != last;
   if (has) fact.value = first->value;
   if (first == last && excused(now.cell.reference, rules_of(key.column).kind, now.step))
-    fact.exists_only = fact.if_either = true;
+    fact.value_optional = fact.if_either = true;
   expected.push_back(fact);
 }
 

@@ -21,9 +21,9 @@ class ExpectedTensors {
       fact.value = first->value;
     else if (is_of_no_update(parameter))
       return;
-    fact.exists_only = first == last && excused(now_.cell.reference, rules_of(column_).kind, now_.step);
-    fact.if_either = fact.exists_only || (first == last && may_be_in_neither(parameter)) || was_not_applied();
-    fact.exists_only = fact.exists_only || (first == last && was_not_applied());
+    fact.value_optional = first == last && excused(now_.cell.reference, rules_of(column_).kind, now_.step);
+    fact.if_either = fact.value_optional || (first == last && may_be_in_neither(parameter)) || was_not_applied();
+    fact.value_optional = fact.value_optional || (first == last && was_not_applied());
     bool held = false;
     for (const StageEntry& stage : now_.cell.stages.stages) {
       if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;

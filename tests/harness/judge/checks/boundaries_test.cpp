@@ -168,6 +168,18 @@ TEST(CutsOfOneDevice, AreComparedEachInBothDirections) {
   EXPECT_EQ(boundaries.compared.at("tensors"), 2 * 4 * synthetic_microbatches * synthetic_steps);
 }
 
+// What the reference's recorder could not see excuses what is missing, and nothing that is there.
+TEST(CutsOfOneDevice, NoExcuseOfTheReferenceHidesATensorThatBothHave) {
+  for (const char* what : {"sends", "receives", "boundaries"}) {
+    OneDeviceCell cell;
+    cell.reference.manifest["role"] = "external";
+    cell.reference.manifest["not_recorded"].push_back({{"what", what}, {"why", "torch hides them"}});
+    cell.row(1, 2, "backward", "norm").digest = other_digest;
+
+    expect_fails(cell, "boundaries", {.step = 1, .microbatch = 2, .direction = "backward", .item = "norm"});
+  }
+}
+
 TEST(CutsOfOneDevice, OneThatDiffersIsToldWithItsPlace) {
   for (const char* direction : {"forward", "backward"}) {
     OneDeviceCell cell;
