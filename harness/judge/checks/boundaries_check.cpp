@@ -159,18 +159,17 @@ class BoundariesCheck : public StepCheck {
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
       for (std::size_t unit = 1; unit < units.size(); ++unit) {
         for (const Column column : {Column::forward, Column::backward}) {
-          const auto [first, last] =
-              with_key(now.facts.reference, {.column = column, .microbatch = m, .name = units[unit]});
-          if (first == last)
+          if (with_key(now.facts.reference, {.column = column, .microbatch = m, .name = units[unit]}).empty())
             report(now.step, m, rules_of(column).name, units[unit], "a tensor", "no row", "", "reference");
         }
       }
     }
-    for (const Fact& fact : now.facts.reference) {
-      const bool of_boundary = fact.column == Column::forward || fact.column == Column::backward;
-      if (of_boundary && evidence_.model.unit_position(std::string(fact.name)).value_or(0) == 0)
-        report(now.step, fact.microbatch, rules_of(fact.column).name, std::string(fact.name),
-               "no such boundary in this model", "a row", "", "reference");
+    for (const Column column : {Column::forward, Column::backward}) {
+      for (const Fact& fact : of_column(now.facts.reference, column)) {
+        if (evidence_.model.unit_position(std::string(fact.name)).value_or(0) == 0)
+          report(now.step, fact.microbatch, rules_of(column).name, std::string(fact.name),
+                 "no such boundary in this model", "a row", "", "reference");
+      }
     }
   }
 
@@ -178,9 +177,9 @@ class BoundariesCheck : public StepCheck {
   void count_shared(const StepEvidence& now) {
     for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
       for (const Crossing& crossing : evidence_.stages.crossings) {
-        const auto [first, last] =
+        const FactSpan theirs =
             with_key(now.facts.reference, {.column = Column::forward, .microbatch = m, .name = crossing.cut});
-        ++(first != last ? shared_ : alone_);
+        ++(theirs.empty() ? alone_ : shared_);
       }
     }
     builder_.inspect("crossings", evidence_.own_microbatches() * std::ssize(evidence_.stages.crossings));

@@ -33,9 +33,7 @@ class BuffersCheck : public StepCheck {
   }
 
  private:
-  static bool has_buffers(const Facts& facts) {
-    return std::ranges::binary_search(facts, Column::buffer, {}, &Fact::column);
-  }
+  static bool has_buffers(const Facts& facts) { return !of_column(facts, Column::buffer).empty(); }
 
   std::string only_in_;  ///< the record that alone has buffers
 };

@@ -128,11 +128,11 @@ class DataCheck : public StepCheck {
   void agree_within_reference(const StepEvidence& now) {
     CheckResultBuilder own_builder("data", "data", "");
     for (const Column column : {Column::ids, Column::sizes}) {
-      const auto own = std::ranges::equal_range(now.facts.reference, column, {}, &Fact::column);
+      const FactSpan own = of_column(now.facts.reference, column);
       Expectations expected;
       for (const Fact& fact : own)
         if (expected.empty() || expected.back().key() != fact.key()) expected.push_back({fact});
-      compare_facts(now, expected, {own.begin(), own.end()}, own_builder);
+      compare_facts(now, expected, own, own_builder);
     }
     if (own_builder.diverged()) builder_.absorb(std::move(own_builder));
     if (evidence_.reference.manifest.schema > 1) return;
@@ -189,14 +189,14 @@ class DataCheck : public StepCheck {
   }
 
   void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,
-              const std::string& got, const std::string& what, const std::string& hint = "") {
+              const std::string& got, const std::string& what) {
     builder_.diverge(at_data(step_, microbatch.value_or(0)), {.step = step_,
                                                               .microbatch = microbatch,
                                                               .rank = rank,
                                                               .item = "data",
                                                               .expected = expected,
                                                               .got = got,
-                                                              .why = what + " differ" + hint});
+                                                              .why = what + " differ"});
   }
 
   WholeDigest of_reference_, of_candidate_;

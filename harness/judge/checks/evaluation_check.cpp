@@ -31,14 +31,11 @@ class EvaluationCheck : public StepCheck {
     if (!evidence_.reference.manifest.evaluates_after(now.step)) return;
     step_ = now.step;
     compare_columns(now, {Column::evaluation}, builder_);
-    for (const Fact& fact : now.facts.reference)
-      if (fact.column == Column::evaluation && fact.microbatch >= 0)
-        same_in_every_evaluation(fact.microbatch, *std::get<const EvaluationRow*>(fact.value));
+    for (const Fact& fact : of_column(now.facts.reference, Column::evaluation))
+      if (fact.microbatch >= 0) same_in_every_evaluation(fact.microbatch, *std::get<const EvaluationRow*>(fact.value));
     for (const Facts* facts : {&now.facts.reference, &now.facts.candidate}) {
-      lacks_digests_ = lacks_digests_ || std::ranges::any_of(*facts, [](const Fact& fact) {
-                         return fact.column == Column::evaluation && fact.microbatch >= 0 &&
-                                std::get<const EvaluationRow*>(fact.value)->data_digest.empty();
-                       });
+      for (const Fact& fact : of_column(*facts, Column::evaluation))
+        lacks_digests_ |= fact.microbatch >= 0 && std::get<const EvaluationRow*>(fact.value)->data_digest.empty();
     }
     demand_sum(now.reference_rows, "reference");
     demand_sum(now.candidate_rows, "candidate");

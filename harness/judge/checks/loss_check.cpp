@@ -2,7 +2,6 @@
 // loss (R1): the loss of every microbatch and of every step, bit for bit.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdint>
 
 #include "harness/judge/checks/checks.hpp"
@@ -20,10 +19,9 @@ class LossCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    step_ = now.step;
     compare_columns(now, {Column::loss, Column::step_loss}, builder_);
-    demand_sum(now.reference_rows, "reference");
-    demand_sum(now.candidate_rows, "candidate");
+    demand_sum(now, now.facts.reference, "reference");
+    demand_sum(now, now.facts.candidate, "candidate");
   }
 
   LocatedResult conclude() override {
@@ -35,55 +33,29 @@ class LossCheck : public StepCheck {
 
  private:
   /// The step's loss is the sum over its microbatches.
-  void demand_sum(const RecordIndex& rows, const std::string& whose) {
+  void demand_sum(const StepEvidence& now, const Facts& facts, const std::string& whose) {
     if (evidence_.reference.manifest.part_of_step()) return;  // over all replicas: the check `replicas`
-    const Record& record = whose == "candidate" ? evidence_.candidate : evidence_.reference;
     LossSum sum;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-      const auto found = values(rows.microbatches(m), record);
+      const FactSpan found = with_key(facts, {.column = Column::loss, .microbatch = m});
       if (found.size() != 1) return;  // reported already
-      sum.add(*found.front().row->loss);
+      sum.add(std::get<float>(found.front().value));
     }
-    const auto total = values(rows.steps(), record);
+    const FactSpan total = of_column(facts, Column::step_loss);
     if (total.size() != 1) return;
-    const float loss = *total.front().row->loss;
+    const float loss = std::get<float>(total.front().value);
     builder_.compare_or_inspect(whose == "candidate", "sums");
-    if (!sum.admits(loss)) {
-      report({}, total.front().rank, to_text(sum.sum()), to_text(static_cast<double>(loss)),
-             whose + ": not the sum over the microbatches, within rounding");
-    }
-  }
-
-  /// Rows of the rank that owns the loss. External trainers send it to all ranks: equal values of several ranks count
-  /// once.
-  template <class Row>
-  static std::vector<Located<Row>> values(const std::vector<Located<Row>>& rows, const Record& record) {
-    std::vector<Located<Row>> result;
-    for (const auto& placed : rows) {
-      if (!placed.row->loss) continue;
-      const bool again =
-          !record.manifest.traits.own && !result.empty() && same_bits(*result.back().row->loss, *placed.row->loss);
-      if (again) result.pop_back();
-      result.push_back(placed);
-    }
-    return result;
-  }
-
-  void report(std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank, const std::string& expected,
-              const std::string& got, const std::string& why) {
-    builder_.diverge(microbatch ? at_loss(step_, *microbatch) : at_step_loss(step_),
-                     {.step = step_,
-                      .microbatch = microbatch,
-                      .stage = evidence_.stage_of_loss(),
-                      .rank = rank,
-                      .item = microbatch ? "loss of the microbatch" : "loss of the step",
-                      .expected = expected,
-                      .got = got,
-                      .why = why});
+    if (sum.admits(loss)) return;
+    builder_.diverge(at_step_loss(now.step), {.step = now.step,
+                                              .stage = evidence_.stage_of_loss(),
+                                              .rank = total.front().place.rank,
+                                              .item = "loss of the step",
+                                              .expected = to_text(sum.sum()),
+                                              .got = to_text(static_cast<double>(loss)),
+                                              .why = whose + ": not the sum over the microbatches, within rounding"});
   }
 
   const bool own_ = evidence_.reference.manifest.traits.own && evidence_.candidate.manifest.traits.own;
-  std::int64_t step_ = 0;
 };
 
 }  // namespace

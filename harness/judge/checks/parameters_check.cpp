@@ -30,7 +30,6 @@ class ParametersCheck : public StepCheck {
       other_start_ = builder_.diverged();
     }
     if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
-    if (now.skipped()) ++skipped_;
     stateless_ = state_kinds(now).size() == 1;
     demand_finite_rates(now);
     compare_columns(now,
@@ -72,8 +71,8 @@ class ParametersCheck : public StepCheck {
 
   void demand_finite_rates(const StepEvidence& now) {
     for (const Facts* facts : {&now.facts.reference, &now.facts.candidate}) {
-      for (const Fact& fact : *facts) {
-        if (fact.column != Column::rate_of_parameter || std::isfinite(std::get<double>(fact.value))) continue;
+      for (const Fact& fact : of_column(*facts, Column::rate_of_parameter)) {
+        if (std::isfinite(std::get<double>(fact.value))) continue;
         builder_.diverge(at_learning_rate(now.step), {.step = now.step,
                                                       .rank = fact.place.rank,
                                                       .item = fmt::format("learning_rate of {}", fact.name),
@@ -109,7 +108,7 @@ class ParametersCheck : public StepCheck {
                       .why = "it is frozen by manifest.json, but changes"});
   }
 
-  std::int64_t moved_ = 0, skipped_ = 0;
+  std::int64_t moved_ = 0;
   bool other_start_ = false, stateless_ = false;
 };
 

@@ -146,7 +146,7 @@ Described described_absence(const StepEvidence& now, const Expected& fact, std::
 
 }  // namespace
 
-Described described(const StepEvidence& now, const Expected& expected, const Fact& got, FactDifference difference) {
+Described described(const StepEvidence& now, const Fact& got, FactDifference difference) {
   Finding finding = place_of(now, got, difference.item);
   if (difference.of_reference && family_of(got.column) != Family::tensor) finding.rank = std::nullopt;
   finding.expected = std::move(difference.expected);
@@ -156,7 +156,6 @@ Described described(const StepEvidence& now, const Expected& expected, const Fac
   if (got.column == Column::ids) finding.why = "ids or labels differ" + batch_hint(now);
   if (got.column == Column::sizes) finding.why = "sizes differ" + batch_hint(now);
   if (!difference.look.empty()) finding.words = words_of(finding) + difference.look;
-  (void)expected;
   return at(now, got, std::move(finding));
 }
 
@@ -165,8 +164,7 @@ Described described_missing(const StepEvidence& now, const Expected& expected, s
 }
 
 Described described_lack(const StepEvidence& now, const Expected& expected, const Fact* got) {
-  const auto [first, last] = with_key(now.facts.reference, expected);
-  Described lack = described_absence(now, expected, last - first, true);
+  Described lack = described_absence(now, expected, std::ssize(with_key(now.facts.reference, expected)), true);
   if (got && family_of(got->column) == Family::update) {
     lack.finding.got = text_of(got->value);
     lack.finding.rank = known(got->place.rank);

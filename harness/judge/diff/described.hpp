@@ -19,7 +19,7 @@ struct Described {
 };
 
 /// Another value than the expected one.
-Described described(const StepEvidence& now, const Expected& expected, const Fact& got, FactDifference difference);
+Described described(const StepEvidence& now, const Fact& got, FactDifference difference);
 /// Not there, or `found` times where it must be once.
 Described described_missing(const StepEvidence& now, const Expected& expected, std::int64_t found);
 /// The reference should state it, and does not. `got`: the candidate's, if it has one.

@@ -17,7 +17,7 @@ class StepDiff {
  public:
   StepDiff(const StepEvidence& now, CheckResultBuilder& builder) : now_(now), builder_(builder) {}
 
-  void run(const Expectations& expected, const Facts& recorded) {
+  void run(const Expectations& expected, FactSpan recorded) {
     auto e = expected.begin();
     auto r = recorded.begin();
     while (e != expected.end() || r != recorded.end()) {
@@ -32,7 +32,7 @@ class StepDiff {
 
  private:
   using Wanted = std::ranges::subrange<Expectations::const_iterator>;
-  using Found = std::ranges::subrange<Facts::const_iterator>;
+  using Found = FactSpan;
 
   /// The facts of one key.
   void settle(const Wanted& wanted, const Found& found) {
@@ -120,7 +120,7 @@ class StepDiff {
     }
     count(wanted, got);
     if (auto difference = value_difference(now_, wanted, got, builder_))
-      report(described(now_, wanted, got, std::move(*difference)));
+      report(described(now_, got, std::move(*difference)));
   }
 
   void count(const Expected& wanted, const Fact& got) {
@@ -144,22 +144,18 @@ class StepDiff {
 
 }  // namespace
 
-void compare_facts(const StepEvidence& now, const Expectations& expected, const Facts& recorded,
+void compare_facts(const StepEvidence& now, const Expectations& expected, FactSpan recorded,
                    CheckResultBuilder& builder) {
   StepDiff(now, builder).run(expected, recorded);
 }
 
 void compare_columns(const StepEvidence& now, std::initializer_list<Column> columns, CheckResultBuilder& builder) {
-  const auto of = [](const Facts& facts, Column column) {
-    return std::ranges::equal_range(facts, column, {}, &Fact::column);
-  };
   for (const Column column : columns) {
     if (!is_compared(now, column)) continue;
-    const auto recorded = of(now.facts.candidate, column);
     const Expectations expected = expected_facts(now, column);
-    compare_facts(now, expected, {recorded.begin(), recorded.end()}, builder);
+    compare_facts(now, expected, of_column(now.facts.candidate, column), builder);
     if (!is_tensor(column)) continue;
-    for (const Fact& fact : of(now.facts.reference, column)) {
+    for (const Fact& fact : of_column(now.facts.reference, column)) {
       if (std::ranges::binary_search(expected, fact.key(), {}, [](const Expected& one) { return one.key(); })) continue;
       Described difference = described_extra(now, fact, "reference");
       builder.diverge(difference.point, std::move(difference.finding));

@@ -12,7 +12,7 @@ namespace plumbline::judging {
 /// Merges the two by key and adds each difference to the builder: a fact that is missing and not excused, one that
 /// nothing implies, and one with another value. Counts what was compared. Both are sorted by key; `expected` has every
 /// column of `recorded` that is to be compared.
-void compare_facts(const StepEvidence& now, const Expectations& expected, const Facts& recorded,
+void compare_facts(const StepEvidence& now, const Expectations& expected, FactSpan recorded,
                    CheckResultBuilder& builder);
 
 /// The same for these columns of the step.

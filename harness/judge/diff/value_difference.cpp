@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/judge/expected/losses.hpp"
+#include "harness/judge/facts/fact_text.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/hints/looks.hpp"
 #include "harness/judge/limits/errors.hpp"
@@ -104,8 +105,7 @@ class Comparison {
   }
 
   std::optional<FactDifference> operator()(double theirs, double mine) {
-    if (!std::isfinite(mine)) return FactDifference{to_text(theirs), to_text(mine)};
-    if (same_bits(theirs, mine)) return {};
+    if (std::isfinite(mine) && same_bits(theirs, mine)) return {};
     return FactDifference{to_text(theirs), to_text(mine)};
   }
 
@@ -121,10 +121,7 @@ class Comparison {
 
   std::optional<FactDifference> operator()(const Sizes& theirs, const Sizes& mine) {
     if (theirs == mine) return {};
-    const auto words = [](const Sizes& sizes) {
-      return fmt::format("{}x{}, {} tokens, {} valid", sizes.batch, sizes.length, sizes.tokens, sizes.valid);
-    };
-    return FactDifference{words(theirs), words(mine)};
+    return FactDifference{text_of(theirs), text_of(mine)};
   }
 
   template <class Theirs, class Mine>

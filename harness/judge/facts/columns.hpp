@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The columns: every quantity that two records are compared in. docs/checks.md lists them from this table.
+// The columns: every quantity that two records are compared in.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,27 +10,26 @@ namespace plumbline::judging {
 
 /// In the order of execution within a step.
 enum class Column : std::uint8_t {
-  ids,
-  sizes,
-  forward,
-  loss,
-  backward,
+  ids,       ///< ids and labels of a microbatch
+  sizes,     ///< rows, length, tokens and labels of a microbatch
+  forward,   ///< the activation at a stage boundary, at both ends
+  loss,      ///< of a microbatch
+  backward,  ///< the gradient at a stage boundary, at both ends
   step_loss,
-  gradient,
-  norm,
-  coefficient,
-  applied,
-  updated,
-  rate,
-  rate_of_parameter,
-  parameter,
-  copy,
-  moment1,
+  gradient,           ///< of a parameter, summed over the step, before clipping
+  norm,               ///< of the gradients, before clipping
+  coefficient,        ///< that the gradients were multiplied by
+  applied,            ///< the gradient that the optimizer received
+  updated,            ///< whether an optimizer stepped
+  rate,               ///< the learning rate
+  rate_of_parameter,  ///< where an optimizer has several
+  parameter,          ///< at the start and after the step
+  copy,               ///< in mixed precision, a parameter's copy for computation
+  moment1,            ///< or momentum
   moment2,
-  buffer,
-  evaluation,
+  buffer,      ///< persistent, at the start and after the step
+  evaluation,  ///< tokens, data and loss of a microbatch of an evaluation, and of all
 };
-inline constexpr std::size_t number_of_columns = static_cast<std::size_t>(Column::evaluation) + 1;
 
 /// On which ranks of a candidate a fact must be.
 enum class Occurs : std::uint8_t {
@@ -42,18 +40,12 @@ enum class Occurs : std::uint8_t {
 };
 
 struct ColumnRules {
-  Column column;
-  std::string_view name;   ///< as printed: "gradient"
-  std::string_view claim;  ///< the check that it belongs to
-  std::string_view
-      kind;  ///< of not_recorded (record/not_recorded.hpp), which excuses a missing fact; empty: nothing does
-  std::string_view level;  ///< R1 ... R5, or the claim
+  std::string_view name;  ///< as printed: "gradient"
+  std::string_view kind;  ///< of not_recorded (record/not_recorded.hpp), which excuses a missing fact; may be empty
   Occurs occurs;
   std::string_view counted;  ///< what a compared fact counts as: "tensors"
-  std::string_view meaning;  ///< for docs/checks.md
 };
 
-const std::array<ColumnRules, number_of_columns>& columns();
 const ColumnRules& rules_of(Column column);
 /// True for gradients, parameters, moments, ...: rows of tensors.csv.
 bool is_tensor(Column column);

@@ -7,23 +7,12 @@ namespace plumbline::judging {
 
 Expectations expected_facts(const StepEvidence& now, Column column) {
   Expectations expected;
-  switch (column) {
-    case Column::forward:
-    case Column::backward:
-      expect_boundaries(now, column, expected);
-      break;
-    case Column::gradient:
-    case Column::applied:
-    case Column::parameter:
-    case Column::copy:
-    case Column::moment1:
-    case Column::moment2:
-    case Column::buffer:
-      expect_tensors(now, column, expected);
-      break;
-    default:
-      expect_scalars(now, column, expected);
-  }
+  if (column == Column::forward || column == Column::backward)
+    expect_boundaries(now, column, expected);
+  else if (is_tensor(column))
+    expect_tensors(now, column, expected);
+  else
+    expect_scalars(now, column, expected);
   std::ranges::stable_sort(expected, {}, [](const Expected& fact) { return fact.key(); });
   return expected;
 }

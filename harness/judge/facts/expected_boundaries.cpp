@@ -26,8 +26,8 @@ class ExpectedBoundaries {
     const Value computed = of_reference(fact);
     const bool lacks = std::holds_alternative<std::monostate>(computed);
     const bool unneeded = lacks && is_unneeded(crossing.cut);
-    const auto [first, last] = with_key(now_.facts.candidate, fact);
-    if (unneeded && first == last) return;
+    const FactSpan mine = with_key(now_.facts.candidate, fact);
+    if (unneeded && mine.empty()) return;
     fact.value_optional = unneeded || reference_has_others_ || reference_may_lack_;
     fact.value = computed;
     fact.place = {crossing.from_rank, crossing.from_stage, "send", crossing.to_stage, crossing.to_rank};
@@ -36,9 +36,9 @@ class ExpectedBoundaries {
     if (crossing.local()) fact.place.side = "local";
     expected_.push_back(fact);
     if (crossing.local()) return;
-    const auto sent = std::find_if(first, last, [&](const Fact& one) { return one.place == fact.place; });
+    const auto sent = std::ranges::find(mine, fact.place, &Fact::place);
     // Where the reference has no tensor, or computed ones may differ within limits, what was sent must arrive.
-    if (sent != last && (lacks || !now_.cell.values->exact())) fact.value = sent->value, fact.from = "sent";
+    if (sent != mine.end() && (lacks || !now_.cell.values->exact())) fact.value = sent->value, fact.from = "sent";
     fact.value_optional = true;  // the sender's row tells what the reference lacks
     fact.place.side = "receive";
     std::swap(fact.place.rank, fact.place.peer);
@@ -47,8 +47,8 @@ class ExpectedBoundaries {
 
   /// What the candidate computed at boundaries of units, whether its stages end there or not.
   void computed_rows() {
-    for (const Fact& row : now_.facts.candidate) {
-      if (row.column != column_ || row.place.side != "computed") continue;
+    for (const Fact& row : of_column(now_.facts.candidate, column_)) {
+      if (row.place.side != "computed") continue;
       Expected fact{row};
       fact.value = of_reference(row);
       fact.value_optional = reference_has_others_ || reference_may_lack_ || is_unneeded(std::string(row.name));
@@ -63,11 +63,9 @@ class ExpectedBoundaries {
     for (std::int64_t m = cell.first_own(); m < cell.end_own(); ++m) {
       for (std::size_t unit = 1; unit < cell.model.units.size(); ++unit) {
         Expected fact{{.column = column_, .microbatch = m, .name = cell.model.units[unit]}};
-        const auto [first, last] = with_key(now_.facts.candidate, fact);
-        if (first != last) continue;  // among its rows
+        const bool recorded = !with_key(now_.facts.candidate, fact).empty();  // and so among its rows
+        if (recorded || is_unneeded(cell.model.units[unit])) continue;
         fact.value = of_reference(fact);
-        const bool unneeded = is_unneeded(cell.model.units[unit]);
-        if (unneeded) continue;
         fact.place = {0, -1, "computed"};
         expected_.push_back(fact);
       }
@@ -77,10 +75,10 @@ class ExpectedBoundaries {
  private:
   /// The tensor that it computed there, or else the first of its rows: sent ones are recorded first.
   Value of_reference(const Fact& like) const {
-    const auto [first, last] = with_key(now_.facts.reference, like);
-    const auto computed = std::find_if(first, last, [](const Fact& fact) { return fact.place.side == "computed"; });
-    if (computed != last) return computed->value;
-    return first == last ? Value{} : first->value;
+    const FactSpan theirs = with_key(now_.facts.reference, like);
+    const auto computed = std::ranges::find_if(theirs, [](const Fact& fact) { return fact.place.side == "computed"; });
+    if (computed != theirs.end()) return computed->value;
+    return theirs.empty() ? Value{} : theirs.front().value;
   }
 
   /// True for a gradient that no trainable parameter needs: one device does not compute it, but a pipeline may send it.
@@ -88,14 +86,13 @@ class ExpectedBoundaries {
     if (column_ == Column::forward) return false;
     const CellEvidence& cell = now_.cell;
     const auto position = cell.model.unit_position(cut).value_or(0);
-    const bool by_step = cell.reference.manifest.traits.may_lack &&
-                         std::ranges::binary_search(now_.facts.reference, Column::gradient, {}, &Fact::column);
+    const bool by_step =
+        cell.reference.manifest.traits.may_lack && !of_column(now_.facts.reference, Column::gradient).empty();
     return std::ranges::all_of(cell.model.parameters, [&](const ExpectedParameter& parameter) {
       if (cell.model.unit_position(parameter.unit).value_or(0) >= position) return true;
       if (is_frozen(cell.reference.manifest, parameter.name)) return true;
       // In this step: frozen until later, or computed without autograd.
-      const auto [first, last] = with_key(now_.facts.reference, {.column = Column::gradient, .name = parameter.name});
-      return by_step && first == last;
+      return by_step && with_key(now_.facts.reference, {.column = Column::gradient, .name = parameter.name}).empty();
     });
   }
 

@@ -12,29 +12,21 @@ namespace {
 /// One of the reference's facts of this key; `only`: and there must be one alone.
 void expect_first(const StepEvidence& now, const Fact& key, bool only, Expectations& expected) {
   Expected fact{key};
-  const auto [first, last] = with_key(now.facts.reference, key);
-  const bool has = only ? last - first == 1 : first != last;
-  if (has) fact.value = first->value;
-  if (first == last && excused(now.cell.reference, rules_of(key.column).kind, now.step))
+  const FactSpan theirs = with_key(now.facts.reference, key);
+  if (only ? theirs.size() == 1 : !theirs.empty()) fact.value = theirs.front().value;
+  if (theirs.empty() && excused(now.cell.reference, rules_of(key.column).kind, now.step))
     fact.value_optional = fact.if_either = true;
   expected.push_back(fact);
 }
 
 bool several_rates(const Facts& facts) {
-  const Value* first = nullptr;
-  for (const Fact& fact : facts) {
-    if (fact.column != Column::rate_of_parameter) continue;
-    if (first && fact.value != *first) return true;
-    first = &fact.value;
-  }
-  return false;
+  const FactSpan rates = of_column(facts, Column::rate_of_parameter);
+  return std::ranges::any_of(rates, [&](const Fact& fact) { return fact.value != rates.front().value; });
 }
 
 /// Rates are compared by parameter where an optimizer has several, and both records assign them to parameters.
 bool by_parameter(const StepFacts& facts) {
-  const auto has = [](const Facts& all) {
-    return std::ranges::binary_search(all, Column::rate_of_parameter, {}, &Fact::column);
-  };
+  const auto has = [](const Facts& all) { return !of_column(all, Column::rate_of_parameter).empty(); };
   return has(facts.reference) && has(facts.candidate) &&
          (several_rates(facts.reference) || several_rates(facts.candidate));
 }
@@ -58,8 +50,8 @@ void expect_scalars(const StepEvidence& now, Column column, Expectations& expect
       return;
     }
     case Column::rate_of_parameter:
-      for (const Fact& fact : now.facts.candidate)
-        if (fact.column == column && (expected.empty() || expected.back().name != fact.name))
+      for (const Fact& fact : of_column(now.facts.candidate, column))
+        if (expected.empty() || expected.back().name != fact.name)
           expect_first(now, {.column = column, .name = fact.name}, false, expected);
       return;
     case Column::rate:

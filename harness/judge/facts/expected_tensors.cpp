@@ -16,14 +16,14 @@ class ExpectedTensors {
 
   void add(const ExpectedParameter& parameter, Expectations& expected) const {
     Expected fact{{.column = column_, .name = parameter.name}};
-    const auto [first, last] = with_key(now_.facts.reference, fact);
-    if (first != last)
-      fact.value = first->value;
+    const FactSpan theirs = with_key(now_.facts.reference, fact);
+    if (!theirs.empty())
+      fact.value = theirs.front().value;
     else if (is_of_no_update(parameter))
       return;
-    fact.value_optional = first == last && excused(now_.cell.reference, rules_of(column_).kind, now_.step);
-    fact.if_either = fact.value_optional || (first == last && may_be_in_neither(parameter)) || was_not_applied();
-    fact.value_optional = fact.value_optional || (first == last && was_not_applied());
+    fact.value_optional = theirs.empty() && excused(now_.cell.reference, rules_of(column_).kind, now_.step);
+    fact.if_either = fact.value_optional || (theirs.empty() && may_be_in_neither(parameter)) || was_not_applied();
+    fact.value_optional = fact.value_optional || (theirs.empty() && was_not_applied());
     bool held = false;
     for (const StageEntry& stage : now_.cell.stages.stages) {
       if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;
@@ -68,8 +68,7 @@ class ExpectedTensors {
 
 void expect_tensors(const StepEvidence& now, Column column, Expectations& expected) {
   if (column == Column::buffer) {
-    for (const Fact& fact : now.facts.reference) {
-      if (fact.column != column) continue;
+    for (const Fact& fact : of_column(now.facts.reference, column)) {
       if (expected.empty() || expected.back().name != fact.name) expected.push_back({fact});
     }
     return;

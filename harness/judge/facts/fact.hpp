@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <variant>
@@ -46,5 +47,6 @@ struct Fact {
   auto key() const { return std::tuple(column, microbatch, name); }
 };
 using Facts = std::vector<Fact>;
+using FactSpan = std::span<const Fact>;
 
 }  // namespace plumbline::judging

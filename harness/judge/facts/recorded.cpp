@@ -79,9 +79,12 @@ Facts recorded_facts(const Record& record) {
   return collector.take();
 }
 
-std::pair<Facts::const_iterator, Facts::const_iterator> with_key(const Facts& facts, const Fact& like) {
-  const auto found = std::ranges::equal_range(facts, like.key(), {}, &Fact::key);
-  return {found.begin(), found.end()};
+FactSpan with_key(const Facts& facts, const Fact& like) {
+  return std::ranges::equal_range(facts, like.key(), {}, &Fact::key);
+}
+
+FactSpan of_column(const Facts& facts, Column column) {
+  return std::ranges::equal_range(facts, column, {}, &Fact::column);
 }
 
 }  // namespace plumbline::judging

@@ -2,8 +2,6 @@
 // What a record states of its current step, as facts.
 #pragma once
 
-#include <utility>
-
 #include "harness/judge/facts/fact.hpp"
 #include "record/record.hpp"
 
@@ -18,7 +16,8 @@ struct StepFacts {
   Facts reference, candidate;
 };
 
-/// The facts of one key; empty if there are none.
-std::pair<Facts::const_iterator, Facts::const_iterator> with_key(const Facts& facts, const Fact& like);
+/// The facts of one key, or of one column; empty if there are none. `facts`: sorted by key.
+FactSpan with_key(const Facts& facts, const Fact& like);
+FactSpan of_column(const Facts& facts, Column column);
 
 }  // namespace plumbline::judging

@@ -18,8 +18,8 @@ extern const char* const no_gradient_compared;
 /// `parameter`, and in mixed precision also `copy`.
 std::vector<std::string> parameter_kinds(const StepEvidence& now);
 
-/// These, and the kinds of optimiser state: moment1 and moment2 for AdamW, moment1 for SGD with momentum. For an
-/// optimiser that the record format does not name: the kinds that the reference has in the step.
+/// These, and the kinds of optimizer state: moment1 and moment2 for AdamW, moment1 for SGD with momentum. For an
+/// optimizer that the record format does not name: the kinds that the reference has in the step.
 std::vector<std::string> state_kinds(const StepEvidence& now);
 
 /// True if the reference's step leaves the parameter as it was.

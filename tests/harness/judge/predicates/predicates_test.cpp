@@ -3,28 +3,18 @@
 // first.
 #include "harness/judge/predicates/predicates.hpp"
 
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <functional>
 
 #include "record/record_stream.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/matchers.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 using predicates::judge_alone;
 using predicates::Report;
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 std::vector<std::string> words_of(const Report& report) {
   std::vector<std::string> all;
