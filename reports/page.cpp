@@ -78,7 +78,7 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence) {
     data.set(partial.first, PageData(kainjow::mustache::partial([&partial] { return partial.second; })));
   const UsualTexts usual = usual_texts(verdict);
   fill_summary(data, verdict);
-  fill_facts(data, verdict, evidence);
+  fill_facts(data, verdict);
   fill_overview(data, verdict);
   fill_failures(data, verdict, evidence, usual);
   fill_release(data, verdict);

@@ -46,7 +46,7 @@ std::vector<Subject> subjects_of(const Verdict& verdict);
 /// title, word, band, lead, tiles, not_run.
 void fill_summary(PageData& page, const Verdict& verdict);
 /// facts: commit, time, machine, selection.
-void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence);
+void fill_facts(PageData& page, const Verdict& verdict);
 /// overview: one square per case, a table for each run.
 void fill_overview(PageData& page, const Verdict& verdict);
 /// causes: the failing cases, a line each, grouped by first divergence; failures: a card each.

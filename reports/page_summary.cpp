@@ -166,7 +166,7 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("footer", page_text(footer + "."));
 }
 
-void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence) {
+void fill_facts(PageData& page, const Verdict& verdict) {
   PageData facts = page_list();
   const auto add = [&](const char* name, const std::string& value) {
     facts.push_back(page_row({{"name", name}, {"value", value}}));
