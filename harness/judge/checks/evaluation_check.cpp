@@ -36,9 +36,8 @@ class EvaluationCheck : public StepCheck {
     for (const Facts* facts : {&now.facts.reference, &now.facts.candidate}) {
       for (const Fact& fact : of_column(*facts, Column::evaluation))
         lacks_digests_ |= fact.microbatch >= 0 && std::get<const EvaluationRow*>(fact.value)->data_digest.empty();
+      demand_sum(*facts, facts == &now.facts.candidate ? "candidate" : "reference");
     }
-    demand_sum(now.reference_rows, "reference");
-    demand_sum(now.candidate_rows, "candidate");
   }
 
   LocatedResult conclude() override {
@@ -99,18 +98,18 @@ class EvaluationCheck : public StepCheck {
   }
 
   /// Sums of loss and tokens; the loss within the roundings of its sum.
-  void demand_sum(const RecordIndex& rows, const std::string& whose) {
+  void demand_sum(const Facts& facts, const std::string& whose) {
     std::vector<const EvaluationRow*> parts;
     for (std::int64_t m = 0; m < microbatches(); ++m) {
-      const auto& found = rows.evaluation(m);
+      const FactSpan found = with_key(facts, {.column = Column::evaluation, .microbatch = m});
       if (found.size() != 1) return;  // reported already
-      parts.push_back(found.front().row);
+      parts.push_back(std::get<const EvaluationRow*>(found.front().value));
     }
-    const auto& whole = rows.evaluation({});
+    const FactSpan whole = with_key(facts, {.column = Column::evaluation});
     if (whole.size() != 1) return;
     builder_.compare_or_inspect(whose == "candidate", "sums");
-    for (const CellDifference& cell : differences_from_sum(*whole.front().row, parts))
-      report({}, whole.front().rank, cell.column, cell.expected, cell.got,
+    for (const CellDifference& cell : differences_from_sum(*std::get<const EvaluationRow*>(whole.front().value), parts))
+      report({}, whole.front().place.rank, cell.column, cell.expected, cell.got,
              whose + ", not the sum over the microbatches");
   }
 

@@ -32,10 +32,9 @@ class StepDiff {
 
  private:
   using Wanted = std::ranges::subrange<Expectations::const_iterator>;
-  using Found = FactSpan;
 
   /// The facts of one key.
-  void settle(const Wanted& wanted, const Found& found) {
+  void settle(const Wanted& wanted, FactSpan found) {
     if (wanted.empty()) {
       for (const Fact& fact : found) report(described_extra(now_, fact));
       return;
@@ -55,7 +54,7 @@ class StepDiff {
     for (const Fact& fact : found) compare(wanted.front(), fact);
   }
 
-  void settle_by_place(const Wanted& wanted, const Found& found) {
+  void settle_by_place(const Wanted& wanted, FactSpan found) {
     std::set<const Fact*> taken;
     for (const Expected& fact : wanted) {
       const auto at = std::ranges::find_if(
@@ -71,14 +70,14 @@ class StepDiff {
       if (!taken.contains(&fact)) report(described_extra(now_, fact));
   }
 
-  void settle_one(const Expected& wanted, const Found& found) {
+  void settle_one(const Expected& wanted, FactSpan found) {
     if (is_lacking(wanted)) return report(described_lack(now_, wanted));
     if (found.size() == 1) return compare(wanted, found.front());
     if (found.empty() && may_miss(wanted)) return;
     report(described_missing(now_, wanted, std::ssize(found)));
   }
 
-  void settle_missing_ranks(const Expected& wanted, const Found& found) {
+  void settle_missing_ranks(const Expected& wanted, FactSpan found) {
     for (const RankRecord& rank : now_.cell.candidate.ranks) {
       const bool has = std::ranges::any_of(found, [&](const Fact& fact) { return fact.place.rank == rank.rank; });
       if (has || trains_nothing(rank)) continue;

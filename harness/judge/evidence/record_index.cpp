@@ -30,7 +30,6 @@ RecordIndex::RecordIndex(const std::vector<RankRecord>& ranks) {
     }
     for (const auto& row : rank.microbatches) microbatches_[row.microbatch].push_back({rank.rank, &row});
     for (const auto& row : rank.steps) steps_.push_back({rank.rank, &row});
-    for (const auto& row : rank.evaluation) evaluation_[row.microbatch].push_back({rank.rank, &row});
   }
 }
 
@@ -59,10 +58,6 @@ const std::vector<Located<MicrobatchRow>>& RecordIndex::microbatches(std::int64_
 const MicrobatchRow* RecordIndex::microbatch(std::int64_t number) const {
   const auto& rows = microbatches(number);
   return rows.empty() ? nullptr : rows.front().row;
-}
-
-const std::vector<Located<EvaluationRow>>& RecordIndex::evaluation(std::optional<std::int64_t> microbatch) const {
-  return find_rows(evaluation_, microbatch);
 }
 
 std::vector<const ActionRow*> actions_in_order(const RankRecord& rank) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -37,8 +36,6 @@ class RecordIndex {
   /// The first rank's row, for its sizes.
   const MicrobatchRow* microbatch(std::int64_t number) const;
   const std::vector<Located<StepRow>>& steps() const { return steps_; }
-  /// The row of a microbatch of the evaluation after the step; nullopt: of their sum.
-  const std::vector<Located<EvaluationRow>>& evaluation(std::optional<std::int64_t> microbatch) const;
 
   /// All rows, to find those that should not exist.
   const std::vector<Located<TensorRow>>& all_tensors() const { return all_tensors_; }
@@ -51,7 +48,6 @@ class RecordIndex {
   std::map<std::tuple<std::int64_t, std::string, std::string>, std::vector<Located<BoundaryRow>>> boundaries_;
   std::map<std::int64_t, std::vector<Located<MicrobatchRow>>> microbatches_;
   std::vector<Located<StepRow>> steps_;
-  std::map<std::optional<std::int64_t>, std::vector<Located<EvaluationRow>>> evaluation_;
 };
 
 /// The rank's actions by index, for any order of the table.

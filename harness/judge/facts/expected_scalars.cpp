@@ -9,9 +9,10 @@
 namespace plumbline::judging {
 namespace {
 
-/// One of the reference's facts of this key; `only`: and there must be one alone.
-void expect_first(const StepEvidence& now, const Fact& key, bool only, Expectations& expected) {
+/// One of the reference's facts of this key; in a column of one rank there must be one alone.
+void expect_first(const StepEvidence& now, const Fact& key, Expectations& expected) {
   Expected fact{key};
+  const bool only = rules_of(key.column).occurs == Occurs::one_rank;
   const FactSpan theirs = with_key(now.facts.reference, key);
   if (only ? theirs.size() == 1 : !theirs.empty()) fact.value = theirs.front().value;
   if (theirs.empty() && excused(now.cell.reference, rules_of(key.column).kind, now.step))
@@ -41,7 +42,6 @@ bool is_compared(const StepEvidence& now, Column column) {
 
 void expect_scalars(const StepEvidence& now, Column column, Expectations& expected) {
   const CellEvidence& cell = now.cell;
-  const bool only = rules_of(column).occurs == Occurs::one_rank;
   switch (column) {
     case Column::updated: {
       Expected fact{{.column = column, .value = *any_updated(cell.reference.ranks)}};
@@ -52,21 +52,21 @@ void expect_scalars(const StepEvidence& now, Column column, Expectations& expect
     case Column::rate_of_parameter:
       for (const Fact& fact : of_column(now.facts.candidate, column))
         if (expected.empty() || expected.back().name != fact.name)
-          expect_first(now, {.column = column, .name = fact.name}, false, expected);
+          expect_first(now, {.column = column, .name = fact.name}, expected);
       return;
     case Column::rate:
     case Column::step_loss:
-      return expect_first(now, {.column = column}, only, expected);
+      return expect_first(now, {.column = column}, expected);
     case Column::evaluation:
       if (!cell.reference.manifest.evaluation || !cell.reference.manifest.evaluates_after(now.step)) return;
       for (std::int64_t m = -1; m < cell.reference.manifest.evaluation->microbatches; ++m) {
-        expect_first(now, {.column = column, .microbatch = m}, only, expected);
+        expect_first(now, {.column = column, .microbatch = m}, expected);
         if (std::holds_alternative<std::monostate>(expected.back().value)) return;  // more would be consequences
       }
       return;
     default:
       for (std::int64_t m = cell.first_own(); m < cell.end_own(); ++m)
-        expect_first(now, {.column = column, .microbatch = m}, only, expected);
+        expect_first(now, {.column = column, .microbatch = m}, expected);
   }
 }
 

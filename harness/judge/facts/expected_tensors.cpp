@@ -21,9 +21,9 @@ class ExpectedTensors {
       fact.value = theirs.front().value;
     else if (is_of_no_update(parameter))
       return;
-    fact.value_optional = theirs.empty() && excused(now_.cell.reference, rules_of(column_).kind, now_.step);
-    fact.if_either = fact.value_optional || (theirs.empty() && may_be_in_neither(parameter)) || was_not_applied();
-    fact.value_optional = fact.value_optional || (theirs.empty() && was_not_applied());
+    const bool may_lack = was_not_applied() || excused(now_.cell.reference, rules_of(column_).kind, now_.step);
+    fact.value_optional = theirs.empty() && may_lack;
+    fact.if_either = was_not_applied() || (theirs.empty() && (may_lack || may_be_in_neither(parameter)));
     bool held = false;
     for (const StageEntry& stage : now_.cell.stages.stages) {
       if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;

@@ -4,11 +4,15 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/judge/facts/recorded.hpp"
+
 namespace plumbline::judging {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 MicrobatchRow microbatch(std::int64_t number, std::int64_t batch, std::int64_t length) {
   MicrobatchRow row;
@@ -71,10 +75,23 @@ TEST_F(RecordIndexOf, RowsAreFoundByTheirKeysOnEachRank) {
   ASSERT_THAT(ranks_of(index.microbatches(1)), ElementsAre(4, 7));
   EXPECT_EQ(index.microbatches(1)[0].row, &ranks_[0].microbatches[1]);
   EXPECT_THAT(index.microbatches(2), IsEmpty());
-  ASSERT_THAT(ranks_of(index.evaluation(std::nullopt)), ElementsAre(4, 7));
-  EXPECT_EQ(index.evaluation(std::nullopt)[0].row, &ranks_[0].evaluation[0]);
-  EXPECT_EQ(index.evaluation(0)[1].row, &ranks_[1].evaluation[1]);
-  EXPECT_THAT(index.evaluation(1), IsEmpty());
+}
+
+TEST_F(RecordIndexOf, RowsOfAnEvaluationAreFactsOfTheirMicrobatchAndRank) {
+  Record record;
+  record.ranks = ranks_;
+  const Facts facts = recorded_facts(record);
+  const auto found = [&](std::int64_t microbatch) {
+    std::vector<std::pair<std::int64_t, const EvaluationRow*>> rows;
+    for (const Fact& fact : with_key(facts, {.column = Column::evaluation, .microbatch = microbatch}))
+      rows.emplace_back(fact.place.rank, std::get<const EvaluationRow*>(fact.value));
+    return rows;
+  };
+
+  EXPECT_THAT(found(-1), ElementsAre(Pair(4, &record.ranks[0].evaluation[0]), Pair(7, ::testing::_)));
+  ASSERT_THAT(found(0), SizeIs(2));
+  EXPECT_EQ(found(0)[1].second, &record.ranks[1].evaluation[1]);
+  EXPECT_THAT(found(1), IsEmpty());
 }
 
 TEST_F(RecordIndexOf, AllRowsStandInTheOrderOfTheRanks) {
