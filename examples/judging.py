@@ -71,7 +71,7 @@ class Example:
             record = self.train(out / str(number), world or way.world, *options, *norm, old=way.old, new=way.new)
             found = plumbline.compare(references[way.norm], record)
             divergence = found.first_divergence
-            reds = [check.name for check in found.checks.values() if check.outcome == "fails"]
+            reds = [check.name for check in found.checks.values() if check.outcome == "differs"]
             seen = divergence is not None and way.check in reds and way.item in divergence["item"] and divergence["step"] == way.step
             missed += not seen
             where = "nothing is red" if divergence is None else f"{divergence['words']} [{', '.join(reds)}]"

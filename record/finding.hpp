@@ -10,6 +10,7 @@
 namespace plumbline {
 
 struct Finding {
+  std::string claim = {};  ///< the check of a verdict that found it
   std::string level = {};  ///< R1 ... R5, or the name of a structural check; in a recomputation the part of the step
   std::int64_t step = 0;   ///< -1: the start
   std::optional<std::int64_t> microbatch = {};

@@ -14,13 +14,6 @@ void add(Counts& sums, const Counts& counts) {
   for (const auto& [what, number] : counts) sums[what] += number;
 }
 
-std::vector<std::string> claims_of(const std::vector<Missing>& missing) {
-  std::vector<std::string> claims;
-  for (const Missing& one : missing)
-    if (std::ranges::find(claims, one.claim) == claims.end()) claims.push_back(one.claim);
-  return claims;
-}
-
 }  // namespace
 
 std::string to_text(const ValueFindings& findings) {
@@ -32,74 +25,98 @@ std::string to_text(const ValueFindings& findings) {
 }
 
 bool is_blocking(const CheckResult& check) {
-  if (check.outcome == Outcome::fails) return true;
-  return check.requirement == Requirement::required && check.outcome != Outcome::holds &&
-         check.outcome != Outcome::not_applicable;
+  if (check.outcome == Outcome::differs) return true;
+  return check.outcome == Outcome::incomplete && check.required && !check.accepted;
+}
+
+bool none_blocks(const std::vector<CheckResult>& checks) {
+  return std::ranges::none_of(checks, is_blocking);
+}
+
+const std::vector<std::string>& claims_of_every_case() {
+  static const std::vector<std::string> claims{"data", "loss", "gradients", "parameters", "buffers"};
+  return claims;
+}
+
+bool is_of_every_case(const std::string& claim) {
+  return std::ranges::find(claims_of_every_case(), claim) != claims_of_every_case().end();
+}
+
+std::string reason_words(const CheckResult& check) {
+  if (!check.from_step) return check.reason;
+  const std::string before =
+      *check.from_step > 0 ? fmt::format("compared through step {}; ", *check.from_step - 1) : "";
+  return fmt::format("{}from step {} on: {}", before, *check.from_step, check.reason);
 }
 
 bool CellVerdict::incomplete() const {
-  return !holds && !missing.empty() && std::ranges::none_of(checks, [&](const CheckResult& check) {
-    return is_blocking(check) && std::ranges::find(missing, check.name, &Missing::claim) == missing.end();
-  });
+  const auto differs = [](const CheckResult& check) { return check.outcome == Outcome::differs; };
+  return !holds && std::ranges::none_of(checks, differs) && !none_blocks(checks);
 }
 
-std::string missing_words(const std::vector<Missing>& missing, bool accepted) {
+std::string missing_words(const std::vector<CheckResult>& checks, bool accepted) {
   struct Group {
     std::string why;
     std::vector<std::string> claims;
     std::optional<std::int64_t> from_step;
   };
   std::vector<Group> groups;
-  for (const Missing& one : missing) {
-    if (one.accepted != accepted) continue;
-    const auto found = std::ranges::find(groups, one.why, &Group::why);
-    Group& group = found == groups.end() ? groups.emplace_back(Group{one.why, {}, one.from_step}) : *found;
-    if (std::ranges::find(group.claims, one.claim) == group.claims.end()) group.claims.push_back(one.claim);
-    group.from_step = one.from_step && group.from_step ? std::min(one.from_step, group.from_step) : std::nullopt;
+  for (const CheckResult& check : checks) {
+    const bool incomplete = check.outcome == Outcome::incomplete;
+    if (!incomplete || !(accepted ? check.accepted : is_blocking(check))) continue;
+    const auto found = std::ranges::find(groups, check.reason, &Group::why);
+    Group& group = found == groups.end() ? groups.emplace_back(Group{check.reason, {}, check.from_step}) : *found;
+    group.claims.push_back(check.name);
+    group.from_step = check.from_step && group.from_step ? std::min(check.from_step, group.from_step) : std::nullopt;
   }
   std::vector<std::string> parts;
   for (const Group& group : groups) {
-    const bool one = group.claims == std::vector<std::string>{"loss"};
+    const bool one = group.claims.size() == 1 && (group.claims[0] == "loss" || !group.claims[0].ends_with('s'));
     parts.push_back(fmt::format("{} {} not compared{}: {}", join(group.claims, ", "), one ? "was" : "were",
                                 group.from_step ? fmt::format(" from step {} on", *group.from_step) : "", group.why));
   }
   return join(parts, "; ");
 }
 
-std::string accepting_option(const std::vector<Missing>& missing) {
-  return "--accept-missing " + join(claims_of(missing), ",");
+std::vector<std::string> acceptable_claims(const std::vector<CheckResult>& checks) {
+  std::vector<std::string> claims;
+  for (const CheckResult& check : checks) {
+    if (is_blocking(check) && !is_of_every_case(check.name)) return {};
+    if (is_blocking(check)) claims.push_back(check.name);
+  }
+  return claims;
 }
 
-std::string accepting_key(const std::vector<Missing>& missing) {
-  return fmt::format("accept_missing = [\"{}\"]", join(claims_of(missing), "\", \""));
+std::string accepting_option(const std::vector<CheckResult>& checks) {
+  return "--accept-missing " + join(acceptable_claims(checks), ",");
 }
 
-bool holds_in_all(const CellVerdict& cell) {
-  return std::ranges::none_of(cell.checks, is_blocking) && std::ranges::all_of(cell.missing, &Missing::accepted);
+std::string accepting_key(const std::vector<CheckResult>& checks) {
+  return fmt::format("accept_missing = [\"{}\"]", join(acceptable_claims(checks), "\", \""));
 }
 
 void sum_up(Verdict& verdict) {
-  verdict.counts = {{"cells", std::ssize(verdict.cells)},
-                    {"cells_holding", 0},
-                    {"cells_incomplete", 0},
-                    {"cells_unstable", 0},
-                    {"cells_not_run", std::ssize(verdict.not_run)},
-                    {"checks", 0}};
+  verdict.counts = {{"cases", std::ssize(verdict.cells)},
+                    {"cases_holding", 0},
+                    {"cases_incomplete", 0},
+                    {"cases_unstable", 0},
+                    {"cases_not_run", std::ssize(verdict.not_run)},
+                    {"claims", 0}};
   verdict.compared.clear();
   verdict.inspected.clear();
   const auto take = [&](const std::vector<CheckResult>& checks) {
     for (const auto& check : checks) {
-      ++verdict.counts["checks"];
-      ++verdict.counts["checks_" + to_text(check.outcome)];
+      ++verdict.counts["claims"];
+      ++verdict.counts["claims_" + to_text(check.outcome)];
       add(verdict.compared, check.compared);
       add(verdict.inspected, check.inspected);
     }
   };
   for (const auto& reference : verdict.references) take(reference.checks);
   for (const auto& cell : verdict.cells) {
-    if (cell.holds) ++verdict.counts["cells_holding"];
-    if (cell.incomplete()) ++verdict.counts["cells_incomplete"];
-    if (cell.unstable()) ++verdict.counts["cells_unstable"];
+    if (cell.holds) ++verdict.counts["cases_holding"];
+    if (cell.incomplete()) ++verdict.counts["cases_incomplete"];
+    if (cell.unstable()) ++verdict.counts["cases_unstable"];
     take(cell.checks);
   }
 }

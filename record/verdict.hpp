@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verdict.json, schema plumbline-verdict/2 (docs/verdict.md): the results of a sweep. Written by harness/, read by
+// verdict.json, schema plumbline-verdict/3 (docs/verdict.md): the results of a sweep. Written by harness/, read by
 // reports/.
 #pragma once
 
@@ -16,15 +16,11 @@
 
 namespace plumbline {
 
-inline constexpr const char* verdict_schema = "plumbline-verdict/2";
+inline constexpr const char* verdict_schema = "plumbline-verdict/3";
 
-enum class Outcome { holds, fails, not_run, not_applicable, not_triggered };
+/// incomplete: nothing differs, and not all that must be there was compared. does_not_apply: nothing had to be there.
+enum class Outcome { holds, differs, incomplete, does_not_apply };
 std::string to_text(Outcome outcome);
-
-/// How a check counts for its case. required: it must hold. informational: informational, only a failure keeps the case
-/// from holding. not_applicable: its claim has no meaning for the case.
-enum class Requirement { required, informational, not_applicable };
-std::string to_text(Requirement requirement);
 
 /// How values are compared: bit for bit, or within the limits of a calibration.
 enum class ComparisonMode { bits, calibrated };
@@ -35,13 +31,15 @@ using Counts = std::map<std::string, std::int64_t>;
 
 struct CheckResult {
   std::string name;
-  Outcome outcome = Outcome::not_run;
-  Requirement requirement = Requirement::required;
-  std::string reason;                  ///< one sentence; for `holds`, what was shown
-  Counts compared;                     ///< values compared with another record's or with a recomputed one
-  Counts inspected;                    ///< values only inspected: sizes, forms, the reference's own rows
-  std::vector<std::string> not_shown;  ///< parts of its claim that these runs do not cover, with the reason
-  std::string limit;                   ///< "0 ULP", "equal to the byte", "60 % of the reference", with the reason
+  Outcome outcome = Outcome::incomplete;
+  bool required = true;                   ///< its case does not hold while it is incomplete
+  bool accepted = false;                  ///< the user accepts that it is incomplete (accept_missing)
+  std::optional<std::int64_t> from_step;  ///< incomplete: the first step that was not compared; nullopt: none was
+  std::string reason;                     ///< one sentence; for `holds`, what was shown
+  Counts compared;                        ///< values compared with another record's or with a recomputed one
+  Counts inspected;                       ///< values only inspected: sizes, forms, the reference's own rows
+  std::vector<std::string> not_shown;     ///< parts of its claim that these runs do not cover, with the reason
+  std::string limit;                      ///< "0 ULP", "equal to the byte", "60 % of the reference", with the reason
   std::string measured;
   std::optional<double> margin;  ///< measured / limit; absent for exact checks
   std::vector<std::int64_t>
@@ -49,8 +47,18 @@ struct CheckResult {
   std::optional<Finding> first_divergence;  ///< the earliest differing item in execution order
 };
 
-/// True if the check keeps its case from holding: it fails, or it is required and was not run.
+/// True if the check keeps its case from holding: it differs, or it is required, incomplete and not accepted.
 bool is_blocking(const CheckResult& check);
+bool none_blocks(const std::vector<CheckResult>& checks);
+
+/// True of the claims without which no case holds, whoever wrote its records: data, loss, gradients, parameters, and
+/// buffers. The user may accept that they are incomplete.
+bool is_of_every_case(const std::string& claim);
+/// Their names.
+const std::vector<std::string>& claims_of_every_case();
+
+/// "compared through step 4; from step 5 on: <reason>".
+std::string reason_words(const CheckResult& check);
 
 /// Result of running a failing case a second time.
 struct SecondRun {
@@ -65,19 +73,10 @@ struct Unrecorded {
   std::string record;  ///< reference | candidate
   std::string what;    ///< receives, losses, ... (record/not_recorded.hpp)
   std::string why;
-  std::string torch;  ///< its version; empty if the record does not state it
+  std::string torch;                           ///< its version; empty if the record does not state it
+  std::optional<std::int64_t> from_step = {};  ///< the first step without it; nullopt: no step has it
 
   friend bool operator==(const Unrecorded&, const Unrecorded&) = default;
-};
-
-/// A part of a claim that no case holds without, and that was not compared.
-struct Missing {
-  std::string claim;                      ///< data, loss, gradients, parameters or buffers
-  std::optional<std::int64_t> from_step;  ///< the first step that was not compared; nullopt: none was
-  std::string why;                        ///< with what to do
-  bool accepted = false;                  ///< by the user: it keeps no case from holding
-
-  friend bool operator==(const Missing&, const Missing&) = default;
 };
 
 struct CellVerdict {
@@ -94,16 +93,12 @@ struct CellVerdict {
   Json request = nullptr;   ///< request.json; null if the run was not requested by a sweep
   Json versions = nullptr;  ///< `versions` of the candidate's manifest, with device and transport
   std::vector<Unrecorded> not_recorded;
-  std::vector<Missing> missing;
-  /// The step whose clip coefficients differ as roundings of a norm do: nothing of its update and of later steps was
-  /// compared. nullopt: there is none.
-  std::optional<std::int64_t> norm_diverged_at;
   std::vector<CheckResult> checks;
   std::optional<Finding> first_divergence;  ///< the earliest over all checks
   std::optional<SecondRun> second_run;      ///< of a failed case
   std::optional<ValueFindings> values;      ///< of a failed case with dumps
 
-  /// True if nothing differs, and the case does not hold because something was not compared.
+  /// True if nothing differs, and the case does not hold because a required claim is incomplete.
   bool incomplete() const;
   /// True if the case failed and the second run held. It still counts as failed.
   bool unstable() const { return !holds && second_run && second_run->outcome == SecondRun::Outcome::holds; }
@@ -134,7 +129,7 @@ struct Verdict {
   std::string name, started;
   ComparisonMode comparison_mode = ComparisonMode::bits;
   Selection selection;
-  Counts counts;  ///< cells, cells_holding, cells_incomplete, cells_unstable, cells_not_run, checks, checks_<outcome>
+  Counts counts;  ///< cases, cases_holding, cases_incomplete, cases_unstable, cases_not_run, claims, claims_<outcome>
   Counts compared, inspected;  ///< sums over references and cells
   Json harness = nullptr;      ///< version and commit of the judge
   Json machine;                ///< from the reference's manifest: machine, versions, environment
@@ -145,23 +140,22 @@ struct Verdict {
       not_applicable;  ///< cases of the matrix that their schedule does not support, with the reason
 };
 
-/// "gradients and parameters were not compared from step 5 on: <why>", a part for each reason. `accepted`: of those
-/// that the user accepts, else of the others. Empty if there are none.
-std::string missing_words(const std::vector<Missing>& missing, bool accepted);
-/// "--accept-missing gradients,parameters": what would accept all that is missing.
-std::string accepting_option(const std::vector<Missing>& missing);
-/// "accept_missing = ["gradients", "parameters"]": the same in a sweep file.
-std::string accepting_key(const std::vector<Missing>& missing);
-
-/// True if no check keeps the case from holding, and all that is missing was accepted.
-bool holds_in_all(const CellVerdict& cell);
+/// "gradients, parameters were not compared from step 5 on: <why>", a part for each reason: of the incomplete claims
+/// that the user accepts, or of those that keep the case from holding. Empty if there are none.
+std::string missing_words(const std::vector<CheckResult>& checks, bool accepted);
+/// The claims that the user could accept to make an incomplete case hold; empty if that cannot be.
+std::vector<std::string> acceptable_claims(const std::vector<CheckResult>& checks);
+/// "--accept-missing gradients,parameters"
+std::string accepting_option(const std::vector<CheckResult>& checks);
+/// "accept_missing = ["gradients", "parameters"]"
+std::string accepting_key(const std::vector<CheckResult>& checks);
 
 /// Computes counts, compared and inspected from references and cases. Failed checks count, too.
 void sum_up(Verdict& verdict);
 
 Json to_json(const Verdict& verdict);
-/// Also reads schema 1, whose counts do not state what was compared: they all become `inspected`. Throws InputError
-/// naming file and key: unsupported schema, missing key, wrong type.
+/// Throws InputError naming file and key: another schema, a missing key, a wrong type, a claim or finding of a case
+/// that is not listed.
 Verdict read_verdict(const std::filesystem::path& path);
 void write_verdict(const std::filesystem::path& path, const Verdict& verdict);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -14,27 +15,14 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* first_schema = "plumbline-verdict/1";
-/// The words of schema 1 for a check that the sweep did not select.
-constexpr const char* not_asked_for = "not asked for in this cell";
-
 template <class Value>
 using Names = std::vector<std::pair<Value, std::string>>;
 
 // The parameter only selects the type.
 const Names<Outcome>& names_of(Outcome) {
   using enum Outcome;
-  static const Names<Outcome> names{{holds, "holds"},
-                                    {fails, "fails"},
-                                    {not_run, "not_run"},
-                                    {not_applicable, "not_applicable"},
-                                    {not_triggered, "not_triggered"}};
-  return names;
-}
-const Names<Requirement>& names_of(Requirement) {
-  using enum Requirement;
-  static const Names<Requirement> names{
-      {required, "required"}, {informational, "told"}, {not_applicable, "not_applicable"}};
+  static const Names<Outcome> names{
+      {holds, "holds"}, {differs, "differs"}, {incomplete, "incomplete"}, {does_not_apply, "does_not_apply"}};
   return names;
 }
 const Names<ComparisonMode>& names_of(ComparisonMode) {
@@ -52,19 +40,12 @@ std::string name_of(Value value) {
   return std::ranges::find(names_of(value), value, &std::pair<Value, std::string>::first)->second;
 }
 
-/// Which verdicts have a key.
-enum class Since {
-  first,   ///< all
-  second,  ///< from schema 2 on
-  later,   ///< newer ones of schema 2
-};
-
 /// T or const T.
 template <class Given, class Type>
 concept A = std::is_same_v<std::remove_const_t<Given>, Type>;
 
 void list_keys(A<Finding> auto& finding, auto& keys) {
-  keys("rung", finding.level);
+  keys("level", finding.level);
   keys("step", finding.step);
   keys("microbatch", finding.microbatch);
   keys("stage", finding.stage);
@@ -74,23 +55,24 @@ void list_keys(A<Finding> auto& finding, auto& keys) {
   keys("item", finding.item);
   keys("expected", finding.expected);
   keys("got", finding.got);
-  keys("size", finding.size, Since::second);
+  keys("size", finding.size);
   keys("words", finding.words);
 }
 
 void list_keys(A<CheckResult> auto& check, auto& keys) {
   keys("name", check.name);
   keys("outcome", check.outcome);
-  keys("requirement", check.requirement, Since::second);
+  keys("required", check.required);
+  keys("accepted", check.accepted);
+  keys.count("from_step", check.from_step);
   keys("reason", check.reason);
-  keys("compared", check.compared, Since::second);
-  keys("looked_at", check.inspected);
-  keys("not_shown", check.not_shown, Since::second);
+  keys("compared", check.compared);
+  keys("inspected", check.inspected);
+  keys("not_shown", check.not_shown);
   keys("limit", check.limit);
   keys("measured", check.measured);
   keys("margin", check.margin);
-  keys("predicted_peak_bytes", check.predicted_peak_bytes, keys.first ? Since::later : Since::first);
-  keys("first_divergence", check.first_divergence);
+  keys("predicted_peak_bytes", check.predicted_peak_bytes);
 }
 
 void list_keys(A<SecondRun> auto& second, auto& keys) {
@@ -124,14 +106,8 @@ void list_keys(A<Unrecorded> auto& unrecorded, auto& keys) {
   keys("record", unrecorded.record);
   keys("what", unrecorded.what);
   keys("why", unrecorded.why);
+  keys.count("from_step", unrecorded.from_step);
   keys("torch", unrecorded.torch);
-}
-
-void list_keys(A<Missing> auto& missing, auto& keys) {
-  keys("claim", missing.claim);
-  keys.count("from_step", missing.from_step);
-  keys("why", missing.why);
-  keys("accepted", missing.accepted);
 }
 
 void list_keys(A<CellVerdict> auto& cell, auto& keys) {
@@ -141,24 +117,19 @@ void list_keys(A<CellVerdict> auto& cell, auto& keys) {
   keys("optimizer", cell.optimizer);
   keys("schedule", cell.schedule);
   keys.count("world", cell.world);
-  keys.count("replicas", cell.replicas, Since::later, 1);
+  keys.count("replicas", cell.replicas, 1);
   keys("balance", cell.balance);
-  keys("variant", cell.variant, Since::second);
-  keys("reference", cell.reference, Since::second);
+  keys("variant", cell.variant);
+  keys("reference", cell.reference);
   keys("holds", cell.holds);
   keys.written_alone("incomplete", cell.incomplete());
-  keys("missing", cell.missing, Since::later);
   keys.written_alone("unstable", cell.unstable());
-  keys("second_run", cell.second_run, Since::second);
-  keys("values", cell.values, Since::later);
+  keys("second_run", cell.second_run);
+  keys("values", cell.values);
   keys("seconds", cell.seconds);
   keys("command", cell.command);
-  keys("request", cell.request, Since::second);
-  keys("versions", cell.versions, Since::second);
-  keys("not_recorded", cell.not_recorded, Since::later);
-  keys.count("norm_diverged_at", cell.norm_diverged_at);
-  keys("first_divergence", cell.first_divergence);
-  keys("checks", cell.checks);
+  keys("request", cell.request);
+  keys("versions", cell.versions);
 }
 
 void list_keys(A<ReferenceVerdict> auto& reference, auto& keys) {
@@ -171,44 +142,43 @@ void list_keys(A<ReferenceVerdict> auto& reference, auto& keys) {
   keys("seconds", reference.seconds);
   keys("request", reference.request);
   keys("versions", reference.versions);
-  keys("checks", reference.checks);
 }
 
 void list_keys(A<Selection> auto& selection, auto& keys) {
   keys.written_alone("partial", selection.partial());
-  keys.count("cells", selection.cells);
-  keys.count("of_cells", selection.of_cells);
+  keys.count("cases", selection.cells);
+  keys.count("of_cases", selection.of_cells);
   keys("checks", selection.checks);
 }
 
+/// Without the lists `claims`, `findings` and `excuses`, whose rows name their case.
 void list_keys(A<Verdict> auto& verdict, auto& keys) {
   keys("name", verdict.name);
   keys("started", verdict.started);
   keys("holds", verdict.holds);
-  keys("tier", verdict.comparison_mode, Since::second);
-  keys("selection", verdict.selection, Since::second);
+  keys("mode", verdict.comparison_mode);
+  keys("selection", verdict.selection);
   keys("counts", verdict.counts);
-  keys("compared", verdict.compared, Since::second);
-  keys("looked_at", verdict.inspected, Since::second);
-  keys("harness", verdict.harness, Since::second);
+  keys("compared", verdict.compared);
+  keys("inspected", verdict.inspected);
+  keys("harness", verdict.harness);
   keys("machine", verdict.machine);
-  keys("references", verdict.references, Since::second);
-  keys("cells", verdict.cells);
   keys("not_run", verdict.not_run);
-  keys("not_applicable", verdict.not_applicable, keys.first ? Since::later : Since::first);
+  keys("left_out", verdict.not_applicable);
+  keys("references", verdict.references);
+  keys("cases", verdict.cells);
 }
 
 class KeyWriter {
  public:
-  static constexpr bool first = false;
   Json json = Json::object();
 
   template <class Value>
-  void operator()(const char* key, const Value& value, Since = Since::first) {
+  void operator()(const char* key, const Value& value) {
     json[key] = json_of(value);
   }
   template <class Count>
-  void count(const char* key, const Count& value, Since = Since::first, std::int64_t = 0) {
+  void count(const char* key, const Count& value, std::int64_t = 0) {
     json[key] = json_of(value);
   }
   void written_alone(const char* key, bool value) { json[key] = value; }
@@ -247,21 +217,15 @@ class KeyWriter {
 
 class KeyReader {
  public:
-  KeyReader(const JsonKeys& keys, bool of_first_schema) : first(of_first_schema), keys_(keys) {}
-
-  const bool first;  ///< schema 1
+  explicit KeyReader(const JsonKeys& keys) : keys_(keys) {}
 
   template <class Value>
-  void operator()(const char* key, Value& value, Since since = Since::first) {
-    if (since == Since::second && first) return;
-    if (since == Since::later && !keys_.has_value(key)) return;
+  void operator()(const char* key, Value& value) {
     read(key, value);
   }
-  void count(const char* key, std::int64_t& value, Since since = Since::first, std::int64_t smallest = 0) {
-    if (since == Since::first || keys_.has_value(key)) value = keys_.integer(key, smallest);
-  }
+  void count(const char* key, std::int64_t& value, std::int64_t smallest = 0) { value = keys_.integer(key, smallest); }
   void count(const char* key, std::optional<std::int64_t>& value) {
-    if (keys_.has_value(key)) value = keys_.integer(key, 0);  // older verdicts lack it
+    if (keys_.has_value(key)) value = keys_.integer(key, 0);
   }
   void written_alone(const char*, bool) {}
 
@@ -299,18 +263,9 @@ class KeyReader {
   }
 
   template <class Value>
-  void read_keys(const JsonKeys& keys, Value& value) const {
-    KeyReader reader(keys, first);
+  static void read_keys(const JsonKeys& keys, Value& value) {
+    KeyReader reader(keys);
     list_keys(value, reader);
-    if constexpr (std::is_same_v<Value, CheckResult>)
-      if (first) value.requirement = requirement_of_first_schema(keys, value.outcome);
-  }
-
-  static Requirement requirement_of_first_schema(const JsonKeys& keys, Outcome outcome) {
-    if (outcome == Outcome::not_applicable) return Requirement::not_applicable;
-    bool required = false;
-    KeyReader(keys, true)("required", required);
-    return required ? Requirement::required : Requirement::informational;
   }
 
   template <class Value>
@@ -325,23 +280,84 @@ class KeyReader {
   const JsonKeys& keys_;
 };
 
-/// Schema 1 has neither comparison mode nor selection: both are derived from its checks.
-void complete_first(Verdict& verdict) {
-  verdict.selection.cells = verdict.selection.of_cells = std::ssize(verdict.cells) + std::ssize(verdict.not_run);
-  for (const auto& cell : verdict.cells) {
-    std::vector<std::string> asked;
-    for (const auto& check : cell.checks) {
-      if (check.limit.starts_with("calibrated")) verdict.comparison_mode = ComparisonMode::calibrated;
-      if (check.reason != not_asked_for) asked.push_back(check.name);
+/// The claims, findings and excuses of one case, or the claims of a reference.
+class Lists {
+ public:
+  void add(const CellVerdict& cell) {
+    for (const CheckResult& check : cell.checks) row(claims_, cell.id, check, [](KeyWriter&) {});
+    const auto add_finding = [&](const Finding& finding, const std::string& claim, bool first) {
+      row(findings_, cell.id, finding, [&](KeyWriter& keys) {
+        keys("claim", claim);
+        keys("first", first);
+      });
+    };
+    const auto& first = cell.first_divergence;
+    if (first) add_finding(*first, first->claim, true);
+    for (const CheckResult& check : cell.checks)
+      if (check.first_divergence && !(first && first->claim == check.name))
+        add_finding(*check.first_divergence, check.name, false);
+    for (const Unrecorded& unrecorded : cell.not_recorded) row(excuses_, cell.id, unrecorded, [](KeyWriter&) {});
+  }
+
+  void add(const ReferenceVerdict& reference) {
+    for (const CheckResult& check : reference.checks)
+      row(claims_, nullptr, check, [&](KeyWriter& keys) { keys("reference", reference.id); });
+  }
+
+  void write(Json& json) {
+    json["claims"] = std::move(claims_);
+    json["findings"] = std::move(findings_);
+    json["excuses"] = std::move(excuses_);
+  }
+
+ private:
+  template <class Value, class More>
+  static void row(Json& list, const Json& id, const Value& value, More more) {
+    KeyWriter keys;
+    keys("case", id);
+    more(keys);
+    list_keys(value, keys);
+    list.push_back(std::move(keys.json));
+  }
+
+  Json claims_ = Json::array(), findings_ = Json::array(), excuses_ = Json::array();
+};
+
+/// Gives the rows of the three lists to their cases.
+void read_lists(const JsonKeys& keys, Verdict& verdict) {
+  std::map<std::string, CellVerdict*> cases;
+  for (CellVerdict& cell : verdict.cells) cases[cell.id] = &cell;
+  const auto case_of = [&](const JsonKeys& row) -> CellVerdict& {
+    const auto found = cases.find(row.text("case"));
+    if (found == cases.end()) row.fail("case", fmt::format("'{}' is no case of this verdict", row.text("case")));
+    return *found->second;
+  };
+  const auto read = [](const JsonKeys& row, auto& value) {
+    KeyReader reader(row);
+    list_keys(value, reader);
+  };
+  for (const JsonKeys& row : keys.objects("claims")) {
+    CheckResult check;
+    read(row, check);
+    if (row.has_value("case")) {
+      case_of(row).checks.push_back(std::move(check));
+      continue;
     }
-    if (asked.size() < cell.checks.size()) verdict.selection.checks = asked;
+    const auto found = std::ranges::find(verdict.references, row.text("reference"), &ReferenceVerdict::id);
+    if (found == verdict.references.end()) row.fail("reference", "is no reference of this verdict");
+    found->checks.push_back(std::move(check));
   }
-  const Counts all = std::move(verdict.counts);
-  verdict.counts.clear();
-  for (const auto& [what, number] : all) {
-    const bool of_checks = what.starts_with("cells") || what.starts_with("checks");
-    (of_checks ? verdict.counts : verdict.inspected)[what] = number;
+  for (const JsonKeys& row : keys.objects("findings")) {
+    CellVerdict& cell = case_of(row);
+    Finding finding;
+    read(row, finding);
+    finding.claim = row.text("claim");
+    if (row.flag("first")) cell.first_divergence = finding;
+    const auto check = std::ranges::find(cell.checks, finding.claim, &CheckResult::name);
+    if (check == cell.checks.end()) row.fail("claim", fmt::format("'{}' is no claim of its case", finding.claim));
+    check->first_divergence = std::move(finding);
   }
+  for (const JsonKeys& row : keys.objects("excuses")) read(row, case_of(row).not_recorded.emplace_back());
 }
 
 /// `holds` follows from what it sums up.
@@ -349,7 +365,7 @@ void refuse_contradiction(const JsonKeys& keys, const Verdict& verdict) {
   for (const CellVerdict& cell : verdict.cells) {
     const auto blocking = std::ranges::find_if(cell.checks, is_blocking);
     if (cell.holds && blocking != cell.checks.end())
-      keys.fail("cells", fmt::format("{} holds, but its required check {} does not", cell.id, blocking->name));
+      keys.fail("cases", fmt::format("{} holds, but its required check {} does not", cell.id, blocking->name));
     if (verdict.holds && !cell.holds) keys.fail("holds", fmt::format("is true, but {} does not hold", cell.id));
   }
 }
@@ -358,9 +374,6 @@ void refuse_contradiction(const JsonKeys& keys, const Verdict& verdict) {
 
 std::string to_text(Outcome outcome) {
   return name_of(outcome);
-}
-std::string to_text(Requirement requirement) {
-  return name_of(requirement);
 }
 std::string to_text(ComparisonMode comparison_mode) {
   return name_of(comparison_mode);
@@ -373,6 +386,10 @@ Json to_json(const Verdict& verdict) {
   KeyWriter keys;
   keys("schema", std::string(verdict_schema));
   list_keys(verdict, keys);
+  Lists lists;
+  for (const ReferenceVerdict& reference : verdict.references) lists.add(reference);
+  for (const CellVerdict& cell : verdict.cells) lists.add(cell);
+  lists.write(keys.json);
   return std::move(keys.json);
 }
 
@@ -383,15 +400,13 @@ void write_verdict(const std::filesystem::path& path, const Verdict& verdict) {
 Verdict read_verdict(const std::filesystem::path& path) {
   const Json json = read_json(path);
   const JsonKeys keys(path, json);
-  const std::string schema = keys.text("schema");
-  if (schema != verdict_schema && schema != first_schema) {
-    keys.fail("schema", fmt::format("'{}' is not read by this version; it reads {} and {}", schema, verdict_schema,
-                                    first_schema));
-  }
+  if (keys.text("schema") != verdict_schema)
+    keys.fail("schema",
+              fmt::format("'{}' is not read by this version; it reads {}", keys.text("schema"), verdict_schema));
   Verdict verdict;
-  KeyReader reader(keys, schema == first_schema);
+  KeyReader reader(keys);
   list_keys(verdict, reader);
-  if (reader.first) complete_first(verdict);
+  read_lists(keys, verdict);
   refuse_contradiction(keys, verdict);
   return verdict;
 }

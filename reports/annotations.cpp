@@ -25,7 +25,7 @@ std::string annotation(const char* level, const std::string& title, const std::s
 
 std::string why_not(const CellVerdict& cell) {
   std::string message;
-  if (cell.incomplete()) message = missing_words(cell.missing, false);
+  if (cell.incomplete()) message = missing_words(cell.checks, false);
   if (cell.first_divergence) message = cell.first_divergence->words;
   for (const CheckResult& check : cell.checks) {
     if (message.empty() && is_blocking(check))

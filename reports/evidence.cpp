@@ -187,7 +187,7 @@ class Gathering {
   fs::path reference_path(const CellVerdict& cell) const {
     const fs::path replay = folder_ / "replays" / cell.id;
     std::error_code ignored;
-    const bool judged_by = !cell.norm_diverged_at && fs::exists(replay / "manifest.json", ignored);
+    const bool judged_by = fs::exists(replay / "manifest.json", ignored);
     return judged_by ? replay : reference_path(cell.reference);
   }
 

@@ -18,8 +18,10 @@ constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
 
 std::string cause_of(const CellVerdict& cell) {
   if (cell.incomplete())
-    return fmt::format("    incomplete: nothing differs, but {}\n    to accept it, add to the sweep file: {}\n",
-                       complaint(cell), accepting_key(cell.missing));
+    return fmt::format("    incomplete: nothing differs, but {}\n", complaint(cell)) +
+           (acceptable_claims(cell.checks).empty()
+                ? ""
+                : fmt::format("    to accept it, add to the sweep file: {}\n", accepting_key(cell.checks)));
   std::string words = fmt::format("    {}\n", complaint(cell));
   if (cell.unstable()) words += "    unstable: it held when it was run again\n";
   if (const std::string like = looks_like(cell); !like.empty()) words += fmt::format("    looks like: {}\n", like);
@@ -29,16 +31,16 @@ std::string cause_of(const CellVerdict& cell) {
 }  // namespace
 
 std::string complaint(const CellVerdict& cell) {
-  if (cell.incomplete()) return missing_words(cell.missing, false);
+  if (cell.incomplete()) return missing_words(cell.checks, false);
   if (cell.first_divergence && !cell.first_divergence->words.empty())
     return without_digests(cell.first_divergence->words);
   const auto check = std::ranges::find_if(cell.checks, is_blocking);
   if (check == cell.checks.end()) return "";
-  return without_digests(fmt::format("{} {}: {}", check->name, outcome_words(check->outcome), check->reason));
+  return without_digests(fmt::format("{}: {}", check->name, check->reason));
 }
 
 std::string progress_words(const CellVerdict& cell) {
-  const std::string accepted = missing_words(cell.missing, true);
+  const std::string accepted = missing_words(cell.checks, true);
   if (cell.holds) return "holds" + (accepted.empty() ? "" : ", accepted although " + accepted);
   const std::string why = complaint(cell);
   return (cell.incomplete() ? "INCOMPLETE" : "DOES NOT HOLD") + (why.empty() ? "" : "\n  " + why);

@@ -35,7 +35,7 @@ std::vector<std::string> holding_checks(const Verdict& verdict) {
 /// An external trainer that does not clip needs no norm; its values are compared without it.
 bool needs_no_norm(const CellVerdict& cell) {
   return std::ranges::any_of(cell.checks, [](const CheckResult& check) {
-    return check.name == "gradient_norm" && check.outcome == Outcome::not_applicable;
+    return check.name == "gradient_norm" && check.outcome == Outcome::does_not_apply;
   });
 }
 
@@ -101,9 +101,9 @@ bool is_incomplete(const Verdict& verdict) {
 std::string accepted_words(const Verdict& verdict) {
   std::vector<std::string> claims;
   for (const auto& cell : verdict.cells) {
-    for (const auto& missing : cell.missing) {
-      const bool known = std::ranges::find(claims, missing.claim) != claims.end();
-      if (missing.accepted && !known) claims.push_back(missing.claim);
+    for (const auto& check : cell.checks) {
+      const bool known = std::ranges::find(claims, check.name) != claims.end();
+      if (check.accepted && !known) claims.push_back(check.name);
     }
   }
   return claims.empty() ? "" : fmt::format("not compared in full, as accepted: {}", join(claims, ", "));
@@ -118,7 +118,7 @@ std::string verdict_word(const Verdict& verdict) {
 }
 
 std::string verdict_sign(const Verdict& verdict) {
-  return outcome_sign(verdict.holds ? Outcome::holds : is_incomplete(verdict) ? Outcome::not_run : Outcome::fails);
+  return outcome_sign(verdict.holds ? Outcome::holds : is_incomplete(verdict) ? Outcome::incomplete : Outcome::differs);
 }
 
 std::string headline(const Verdict& verdict) {
@@ -187,7 +187,7 @@ std::vector<std::string> warnings(const Verdict& verdict) {
   std::vector<std::string> lines;
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
-      if (check.requirement != Requirement::informational || check.outcome == Outcome::holds) continue;
+      if (check.required || check.outcome != Outcome::incomplete) continue;
       lines.push_back(fmt::format("reference {}: {}", reference.id, check.reason));
     }
   }

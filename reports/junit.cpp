@@ -113,27 +113,18 @@ std::string failure_text(const CheckResult& check, const std::string& command) {
   return text;
 }
 
-/// What was not compared of this check's claim: what the user accepts, or the rest.
-std::string missing_of(const std::string& check, std::vector<Missing> missing, bool accepted) {
-  std::erase_if(missing, [&](const Missing& one) { return one.claim != check; });
-  return missing_words(missing, accepted);
-}
-
-void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std::vector<Missing>& missing,
-                const std::string& command) {
+void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std::string& command) {
   const bool crashed = std::ranges::any_of(
-      checks, [](const CheckResult& check) { return check.name == "completion" && check.outcome == Outcome::fails; });
+      checks, [](const CheckResult& check) { return check.name == "completion" && check.outcome == Outcome::differs; });
   for (const auto& check : checks) {
-    const std::string lacks = missing_of(check.name, missing, false), accepted = missing_of(check.name, missing, true);
-    const std::string message = outcome_words(check.outcome) + (check.reason.empty() ? "" : ": " + check.reason) +
-                                (accepted.empty() ? "" : "; accepted by the user");
-    if (!lacks.empty()) {
-      suite.fail(check.name, "incomplete", "incomplete: " + lacks, failure_text(check, command));
-    } else if (check.outcome == Outcome::holds) {
+    const std::string message = outcome_words(check.outcome) +
+                                (check.reason.empty() ? "" : ": " + reason_words(check)) +
+                                (check.accepted ? "; accepted by the user" : "");
+    if (check.outcome == Outcome::holds) {
       suite.pass(check.name);
     } else if (crashed && check.name == "completion") {
       suite.error(check.name, message, failure_text(check, command));
-    } else if (is_blocking(check) && !(crashed && check.outcome == Outcome::not_run)) {
+    } else if (is_blocking(check) && !(crashed && check.outcome == Outcome::incomplete)) {
       suite.fail(check.name, to_text(check.outcome), message, failure_text(check, command));
     } else {
       suite.skip(check.name, message);
@@ -151,9 +142,9 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
   suite.property("cell", cell.id);
   suite.property("reference", cell.reference);
   suite.properties("candidate", cell.versions);
-  if (const std::string accepted = missing_words(cell.missing, true); !accepted.empty())
+  if (const std::string accepted = missing_words(cell.checks, true); !accepted.empty())
     suite.property("accepted", accepted);
-  add_checks(suite, cell.checks, cell.missing, cell.command);
+  add_checks(suite, cell.checks, cell.command);
   if (cell.values) suite.property("looks_like", to_text(*cell.values));
   if (cell.second_run) {
     const std::string words = cell.second_run->words;
@@ -178,7 +169,7 @@ Suite suite_of(const ReferenceVerdict& reference, const LaunchEvidences& launche
   } else {
     suite.error("completion", "nothing can be compared with it: " + reference.reason, reference.reason);
   }
-  add_checks(suite, reference.checks, {}, "");
+  add_checks(suite, reference.checks, "");
   suite.standard_error(output_of(launches, "reference-" + reference.id));
   return suite;
 }

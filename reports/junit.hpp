@@ -15,9 +15,9 @@ namespace plumbline {
 ///
 /// A suite's name is "<run>/<optimizer>/<schedule>/P<world>", with "/balance-2-0-3" and "/<variant>" if the case has
 /// one: it never depends on the case's position, so that a CI system recognises it when cases are added. A
-/// run that did not end well is an <error>; fails, and required checks that were not run or not triggered, are
-/// <failure>s (skipped after a run that did not end well, because they add nothing); not_applicable and informational
-/// checks: <skipped>. The end of a run's standard error is its <system-out>.
+/// run that did not end well is an <error>; checks that differ, and required ones that are incomplete, are
+/// <failure>s (skipped after a run that did not end well, because they add nothing); other checks that do not hold are
+/// <skipped>. The end of a run's standard error is its <system-out>.
 std::string junit_xml(const Verdict& verdict, const LaunchEvidences& launches = {});
 
 /// "stories260k-adamw/adamw/1f1b/P4".

@@ -30,7 +30,7 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
   };
   add("", usual.unusual_reason(check));
   add("limit: ", usual.unusual_limit(check));
-  if ((check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) || check.margin)
+  if ((check.outcome != Outcome::holds && check.outcome != Outcome::does_not_apply) || check.margin)
     add("measured: ", check.measured);
   if (check.margin) add("margin: ", short_number(*check.margin));
   add("not covered: ", join(usual.unusual_not_shown(check), "; "));
@@ -39,7 +39,7 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
 
 std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
   const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
-  const auto aside = with(Outcome::not_applicable), holds = with(Outcome::holds);
+  const auto aside = with(Outcome::does_not_apply), holds = with(Outcome::holds);
   return fmt::format("{} of {} {}, {}", grouped(holds), count_text(std::ssize(checks) - aside, "check"),
                      holds == 1 ? "holds" : "hold", seconds_text(seconds));
 }
@@ -57,7 +57,7 @@ PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& e
   data.set("red", PageData(!cell.holds));
   data.set("state", case_state(cell));
   if (!cell.holds) return data;
-  set_text(data, "accepted", missing_words(cell.missing, true));
+  set_text(data, "accepted", missing_words(cell.checks, true));
   data.set("checks", check_lines(cell.checks, usual, true));
   data.set("id", page_text(cell.id));
   data.set("has_record", PageData(evidence.cells.contains(cell.id)));
@@ -89,7 +89,7 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
   for (std::size_t i = 0; i < verdict.references.size(); ++i) {
     const ReferenceVerdict& reference = verdict.references[i];
     if (reference.checks.empty()) continue;
-    const bool holds = reference.finished && std::ranges::none_of(reference.checks, is_blocking);
+    const bool holds = reference.finished && none_blocks(reference.checks);
     PageData data = line(verdict.cells.size() + i,
                          fmt::format("{} ({})", training_title(reference.model, reference.optimizer), reference.id),
                          (holds ? "" : "does not hold, ") + tally_text(reference.checks, reference.seconds));
@@ -131,13 +131,13 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
   for (const CheckResult& check : checks) {
     if (!blocking && is_blocking(check)) continue;
     const std::string words = own_words(check, usual);
-    if (check.outcome == Outcome::holds && words.empty() && check.requirement != Requirement::informational) {
+    if (check.outcome == Outcome::holds && words.empty()) {
       held.push_back(counted(check));
-    } else if (check.outcome == Outcome::not_applicable && words.empty()) {
+    } else if (check.outcome == Outcome::does_not_apply && words.empty()) {
       aside.push_back(check.name);
     } else {
       PageData row = page_row({{"check", counted(check)},
-                               {"outcome", outcome_and_requirement(check)},
+                               {"outcome", outcome_and_weight(check)},
                                {"words", words.empty() ? "" : ": " + words}});
       row.set("blocks", PageData(is_blocking(check)));
       rows.push_back(row);

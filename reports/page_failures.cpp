@@ -25,10 +25,9 @@ const CheckResult* first_blocking(const CellVerdict& cell) {
   return found == cell.checks.end() ? nullptr : &*found;
 }
 
-/// The failing check of a case without a divergence: "gradient_norm not triggered"; of an incomplete one, what is
-/// missing.
+/// What is missing in an incomplete case; else the first claim that differs.
 std::string lack_of(const CellVerdict& cell) {
-  if (cell.incomplete()) return missing_words(cell.missing, false);
+  if (cell.incomplete()) return missing_words(cell.checks, false);
   const CheckResult* check = first_blocking(cell);
   return check == nullptr ? "no check was recorded" : fmt::format("{} {}", check->name, outcome_words(check->outcome));
 }
@@ -195,11 +194,14 @@ std::vector<Reason> merged_reasons(const CellVerdict& cell) {
 PageData reasons(const CellVerdict& cell) {
   PageData list = page_list();
   if (cell.incomplete()) {
-    PageData entry =
-        page_row({{"name", "Nothing differs"},
-                  {"outcome", "in what was compared. "},
-                  {"reason", fmt::format("{}. To accept it: {} in the sweep file, or plumbline compare {}",
-                                         lack_of(cell), accepting_key(cell.missing), accepting_option(cell.missing))}});
+    PageData entry = page_row(
+        {{"name", "Nothing differs"},
+         {"outcome", "in what was compared. "},
+         {"reason", lack_of(cell) + (acceptable_claims(cell.checks).empty()
+                                         ? ""
+                                         : fmt::format(". To accept it: {} in the sweep file, or plumbline "
+                                                       "compare {}",
+                                                       accepting_key(cell.checks), accepting_option(cell.checks)))}});
     entry.set("place", page_section(""));
     list.push_back(entry);
     return list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For a release: what was required, waived, and not reached.
+// For a release: what held, what differs and is incomplete.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 /// Outcomes of one check, over all cases.
 struct ReleaseCounts {
-  std::int64_t hold = 0, fail = 0, unreached = 0, waived = 0, aside = 0, not_asked = 0;
+  std::int64_t hold = 0, fail = 0, incomplete = 0, not_required = 0, aside = 0, not_asked = 0;
   std::map<std::int64_t, std::int64_t> held, blocked;  ///< by world size
 };
 
@@ -25,8 +25,8 @@ PageData world_squares(const std::set<std::int64_t>& worlds, const ReleaseCounts
     squares.push_back(page_row({{"class", blocked ? "fails"
                                           : held  ? "holds"
                                                   : ""},
-                                {"sign", blocked ? outcome_sign(Outcome::fails) + " " + grouped(of.blocked.at(world))
-                                                 : outcome_sign(held ? Outcome::holds : Outcome::not_applicable)}}));
+                                {"sign", blocked ? outcome_sign(Outcome::differs) + " " + grouped(of.blocked.at(world))
+                                                 : outcome_sign(held ? Outcome::holds : Outcome::does_not_apply)}}));
   }
   return squares;
 }
@@ -42,22 +42,18 @@ void fill_release(PageData& page, const Verdict& verdict) {
       if (!counts.contains(check.name)) names.push_back(check.name);
       ReleaseCounts& of = counts[check.name];
       worlds.insert(cell.world);
-      const auto missing = std::ranges::find(cell.missing, check.name, &Missing::claim);
-      const bool in_part = missing != cell.missing.end();
-      if (check.outcome == Outcome::holds && !in_part) ++of.held[cell.world];
-      if (is_blocking(check) || (in_part && !missing->accepted)) ++of.blocked[cell.world];
-      if (in_part) {
-        ++(missing->accepted ? of.waived : of.unreached);
-      } else if (check.outcome == Outcome::holds) {
+      if (check.outcome == Outcome::holds) ++of.held[cell.world];
+      if (is_blocking(check)) ++of.blocked[cell.world];
+      if (check.outcome == Outcome::holds) {
         ++of.hold;
-      } else if (check.outcome == Outcome::fails) {
+      } else if (check.outcome == Outcome::differs) {
         ++of.fail;
-      } else if (check.outcome == Outcome::not_applicable) {
+      } else if (check.outcome == Outcome::does_not_apply) {
         ++of.aside;
       } else if (!asked_for(verdict, check)) {
         ++of.not_asked;
       } else {
-        ++(check.requirement == Requirement::required ? of.unreached : of.waived);
+        ++(is_blocking(check) ? of.incomplete : of.not_required);
       }
     }
   }
@@ -67,11 +63,11 @@ void fill_release(PageData& page, const Verdict& verdict) {
     PageData row = page_row({{"check", name},
                              {"hold", grouped(of.hold)},
                              {"fail", grouped(of.fail)},
-                             {"unreached", grouped(of.unreached)},
-                             {"waived", grouped(of.waived)},
+                             {"incomplete", grouped(of.incomplete)},
+                             {"not_required", grouped(of.not_required)},
                              {"not_asked", grouped(of.not_asked)},
                              {"aside", grouped(of.aside)}});
-    row.set("bad", PageData(of.fail + of.unreached > 0));
+    row.set("bad", PageData(of.fail + of.incomplete > 0));
     row.set("squares", world_squares(worlds, of));
     rows.push_back(row);
   }

@@ -56,15 +56,15 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
   add(of(holding, std::ssize(verdict.cells)),
       selection.cells < selection.of_cells ? fmt::format("cases hold, of {} in the sweep", grouped(selection.of_cells))
                                            : "cases hold");
-  add(of(tally.of(Outcome::holds), tally.asked - tally.of(Outcome::not_applicable)),
+  add(of(tally.of(Outcome::holds), tally.asked - tally.of(Outcome::does_not_apply)),
       tally.not_asked > 0 ? fmt::format("checks hold, {} not requested", grouped(tally.not_asked)) : "checks hold");
   for (const auto& [what, label] : {std::pair{"tensors", "tensors compared"}, {"elements", "elements compared"}}) {
     const auto count = verdict.compared.find(what);
     add(grouped(count == verdict.compared.end() ? 0 : count->second), label);
   }
   add(fmt::format("{} and {}", grouped(std::ssize(verdict.not_run)),
-                  grouped(tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked)),
-      "cases and checks not run");
+                  grouped(tally.of(Outcome::incomplete) + tally.not_asked)),
+      "cases not run, checks incomplete");
   return list;
 }
 
@@ -80,8 +80,8 @@ PageData skipped(const Verdict& verdict) {
   std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> rows;
   for (const auto& cell : verdict.cells) {
     for (const auto& check : cell.checks) {
-      if (check.outcome == Outcome::holds || check.outcome == Outcome::fails) continue;
-      ++rows[{check.name, outcome_and_requirement(check), check.reason}];
+      if (check.outcome == Outcome::holds || check.outcome == Outcome::differs) continue;
+      ++rows[{check.name, outcome_and_weight(check), reason_words(check)}];
     }
   }
   PageData list = page_list();
@@ -148,7 +148,7 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("all_counts", page_text(all_counts(verdict)));
   set_list(page, "warnings", page_texts(warnings(verdict)));
   page.set("all_run", PageData(verdict.not_run.empty() && !verdict.selection.partial() && !verdict.cells.empty() &&
-                               tally.of(Outcome::not_run) == 0));
+                               tally.of(Outcome::incomplete) == 0));
   page.set("partial", PageData(verdict.selection.partial()));
   page.set("selected", page_text(selection_words(verdict)));
   const auto& not_run = verdict.not_run;

@@ -29,21 +29,12 @@ std::string as_text(const std::string& cell) {
   return computed ? "'" + cell : cell;
 }
 
-/// "from step 5 on: <why>", after "accepted: " if the user accepts it.
-std::string missing_text(const std::vector<Missing>& missing, const std::string& check) {
-  std::vector<std::string> parts;
-  for (const Missing& one : missing) {
-    if (one.claim != check) continue;
-    parts.push_back(fmt::format("{}{}{}", one.accepted ? "accepted: " : "",
-                                one.from_step ? fmt::format("from step {} on: ", *one.from_step) : "", one.why));
-  }
-  return join(parts, "; ");
-}
-
-std::string row(std::vector<std::string> place, const CheckResult& check, const std::vector<Missing>& missing) {
+std::string row(std::vector<std::string> place, const CheckResult& check) {
   const std::vector<std::string> found = {check.name,
                                           to_text(check.outcome),
-                                          to_text(check.requirement),
+                                          check.required ? "true" : "false",
+                                          check.accepted ? "true" : "false",
+                                          check.from_step ? to_text(*check.from_step) : "",
                                           count(check.compared, "tensors"),
                                           count(check.compared, "elements"),
                                           all(check.compared),
@@ -52,8 +43,7 @@ std::string row(std::vector<std::string> place, const CheckResult& check, const 
                                           check.measured,
                                           check.margin ? to_text(*check.margin) : "",
                                           join(check.not_shown, "; "),
-                                          check.reason,
-                                          missing_text(missing, check.name)};
+                                          check.reason};
   place.insert(place.end(), found.begin(), found.end());
   std::ranges::transform(place, place.begin(), as_text);
   return csv_line(place);
@@ -74,18 +64,36 @@ std::vector<std::string> place_of(const CellVerdict& cell) {
 }  // namespace
 
 std::string results_csv(const Verdict& verdict) {
-  std::string table =
-      csv_line({"cell",     "run",       "model", "optimizer", "world",       "schedule",         "balance",
-                "variant",  "reference", "check", "outcome",   "requirement", "compared_tensors", "compared_elements",
-                "compared", "looked_at", "limit", "measured",  "margin",      "not_shown",        "reason",
-                "missing"});
+  std::string table = csv_line({"case",
+                                "run",
+                                "model",
+                                "optimizer",
+                                "world",
+                                "schedule",
+                                "balance",
+                                "variant",
+                                "reference",
+                                "claim",
+                                "outcome",
+                                "required",
+                                "accepted",
+                                "from_step",
+                                "compared_tensors",
+                                "compared_elements",
+                                "compared",
+                                "inspected",
+                                "limit",
+                                "measured",
+                                "margin",
+                                "not_shown",
+                                "reason"});
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
-      table += row({"", reference.run, reference.model, reference.optimizer, "1", "", "", "", reference.id}, check, {});
+      table += row({"", reference.run, reference.model, reference.optimizer, "1", "", "", "", reference.id}, check);
     }
   }
   for (const auto& cell : verdict.cells) {
-    for (const auto& check : cell.checks) table += row(place_of(cell), check, cell.missing);
+    for (const auto& check : cell.checks) table += row(place_of(cell), check);
   }
   return table;
 }

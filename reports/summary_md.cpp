@@ -74,8 +74,8 @@ std::string incomplete_rows(const Verdict& verdict) {
          md_lines(
              incomplete,
              [](const CellVerdict* cell) {
-               return fmt::format("| {} | {} | {} |\n", md_text(cell->id), md_text(missing_words(cell->missing, false)),
-                                  md_code(accepting_key(cell->missing)));
+               return fmt::format("| {} | {} | {} |\n", md_text(cell->id), md_text(missing_words(cell->checks, false)),
+                                  acceptable_claims(cell->checks).empty() ? "-" : md_code(accepting_key(cell->checks)));
              },
              "\n");
 }
@@ -84,7 +84,7 @@ std::string incomplete_rows(const Verdict& verdict) {
 std::vector<std::string> accepted_lines(const Verdict& verdict) {
   std::vector<std::string> lines;
   for (const CellVerdict& cell : verdict.cells) {
-    const std::string words = missing_words(cell.missing, true);
+    const std::string words = missing_words(cell.checks, true);
     if (!words.empty()) lines.push_back(fmt::format("{}: {}", cell.id, words));
   }
   return lines;

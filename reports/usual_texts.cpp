@@ -49,7 +49,7 @@ std::string UsualTexts::unusual_reason(const CheckResult& check) const {
   const Of* of = find_check(*this, check.name);
   if (of == nullptr) return check.reason;
   const bool usual = (check.outcome == Outcome::holds && of->reason == check.reason) ||
-                     (check.outcome == Outcome::not_applicable && of->aside == check.reason);
+                     (check.outcome == Outcome::does_not_apply && of->aside == check.reason);
   return usual ? "" : check.reason;
 }
 
@@ -75,7 +75,7 @@ UsualTexts usual_texts(const Verdict& verdict) {
       ++of.limits[check.limit];
       ++of.not_shown[join(check.not_shown, "; ")];
       if (check.outcome == Outcome::holds) ++of.reasons[check.reason];
-      if (check.outcome == Outcome::not_applicable) ++of.asides[check.reason];
+      if (check.outcome == Outcome::does_not_apply) ++of.asides[check.reason];
     }
   }
   for (UsualTexts::Of& of : usual.checks) {

@@ -75,8 +75,9 @@ std::string outcome_words(Outcome outcome) {
   return spaced(to_text(outcome));
 }
 
-std::string outcome_and_requirement(const CheckResult& check) {
-  return outcome_words(check.outcome) + (check.requirement == Requirement::informational ? " (informational)" : "");
+std::string outcome_and_weight(const CheckResult& check) {
+  const bool aside = check.outcome == Outcome::incomplete && !is_blocking(check);
+  return outcome_words(check.outcome) + (check.accepted ? " (accepted)" : aside ? " (not required)" : "");
 }
 
 std::string case_state(const CellVerdict& cell) {
@@ -88,14 +89,12 @@ std::string outcome_sign(Outcome outcome) {
   switch (outcome) {
     case Outcome::holds:
       return "\u2713";  // check mark
-    case Outcome::fails:
+    case Outcome::differs:
       return "\u2717";  // ballot x
-    case Outcome::not_run:
+    case Outcome::incomplete:
       return "?";
-    case Outcome::not_applicable:
+    case Outcome::does_not_apply:
       return "\u00B7";  // middle dot
-    case Outcome::not_triggered:
-      return "0";
   }
   return "?";
 }

@@ -18,10 +18,10 @@ std::string short_number(double value);
 /// "1 case", "2 cases", "3 losses", "4 copies".
 std::string count_text(std::int64_t count, const std::string& one);
 
-/// "holds", "fails", "not run", "not applicable", "not triggered".
+/// "holds", "differs", "incomplete", "does not apply".
 std::string outcome_words(Outcome outcome);
-/// "fails (informational)".
-std::string outcome_and_requirement(const CheckResult& check);
+/// "incomplete (not required)", "incomplete (accepted)".
+std::string outcome_and_weight(const CheckResult& check);
 /// "holds", "incomplete", "unstable", "does not hold".
 std::string case_state(const CellVerdict& cell);
 /// The character in a square of the table, which needs no colour.

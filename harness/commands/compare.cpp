@@ -144,11 +144,11 @@ namespace {
 /// "HOLDS", "INCOMPLETE: <what was not compared, why, and what to do>" or "DOES NOT HOLD".
 std::string verdict_line(const CellVerdict& cell, const std::string& not_recorded) {
   if (cell.incomplete())
-    return fmt::format("INCOMPLETE: nothing differs, but {}; or accept it with {}", missing_words(cell.missing, false),
-                       accepting_option(cell.missing));
+    return "INCOMPLETE: nothing differs, but " + missing_words(cell.checks, false) +
+           (acceptable_claims(cell.checks).empty() ? "" : "; or accept it with " + accepting_option(cell.checks));
   const std::string but = not_recorded.empty() ? "" : (cell.holds ? ", but " : "; ") + not_recorded;
   if (!cell.holds) return "DOES NOT HOLD" + but;
-  const std::string accepted = missing_words(cell.missing, true);
+  const std::string accepted = missing_words(cell.checks, true);
   return "HOLDS" + (accepted.empty() ? "" : ", accepted although " + accepted) + but;
 }
 
@@ -162,14 +162,14 @@ std::string comparison_text(const Verdict& verdict) {
   std::int64_t open = 0;
   for (const auto& check : cell.checks) {
     const std::string outcome = outcome_words(check.outcome);
-    const bool shown_only = check.requirement == Requirement::informational && check.outcome != Outcome::holds;
+    const bool shown_only = !check.required && check.outcome == Outcome::incomplete;
     if (shown_only) ++open;
     text += fmt::format("{:<{}}{:<15} {}{}\n", check.name, widest + 2, outcome, shown_only ? "(not required) " : "",
-                        check.reason);
+                        reason_words(check));
   }
   text += verdict_line(cell, not_recorded_words(verdict));
   if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
-  if (open > 0) text += ", " + quantity(open, "check") + " not run or not triggered";
+  if (open > 0) text += ", " + quantity(open, "check") + " incomplete";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
   for (const auto& left_out : not_shown_of(cell)) text += "\nnot covered: " + left_out;
   if (cell.first_divergence) {

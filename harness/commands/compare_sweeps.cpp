@@ -86,7 +86,7 @@ bool selects_kernels(const std::string& difference) {
 }
 
 std::string complaint_of(const CellVerdict& cell) {
-  if (cell.incomplete()) return "incomplete: " + missing_words(cell.missing, false);
+  if (cell.incomplete()) return "incomplete: " + missing_words(cell.checks, false);
   if (cell.first_divergence) return "first divergence: " + cell.first_divergence->words;
   const auto check = std::ranges::find_if(cell.checks, is_blocking);
   return check == cell.checks.end() ? "does not hold" : check->name + ": " + check->reason;

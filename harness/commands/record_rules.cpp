@@ -16,8 +16,8 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::string required_of(const judging::CheckDescriptor& check, bool external) {
   if (check.required == judging::Required::always) return "required, always";
-  if (check.of_every_case) return "required";
-  if (external) return "must not fail";
+  if (is_of_every_case(check.name)) return "required";
+  if (external) return "must not differ";
   return check.required == judging::Required::where_asked ? "required" : "with the bench";
 }
 
@@ -58,7 +58,7 @@ void add_columns(std::string& text) {
 void add_not_recorded(std::string& text) {
   text +=
       "\nWhat its recorder may list as not recorded (not_recorded), and the checks that then compare what rows there "
-      "are, or are not run:\n";
+      "are, or are incomplete:\n";
   const auto names = [](const std::vector<std::string>& kinds, const std::string& kind) {
     return std::ranges::find(kinds, kind) != kinds.end();
   };

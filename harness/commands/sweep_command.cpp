@@ -151,7 +151,7 @@ int judge(const fs::path& folder, const Json& harness) {
   print_text("rejudged from the records; nothing was run\n");
   for (const auto& cell : verdict.cells) {
     const auto audit = std::ranges::find(cell.checks, "audit", &CheckResult::name);
-    if (audit == cell.checks.end() || audit->outcome != Outcome::not_run) continue;
+    if (audit == cell.checks.end() || audit->outcome != Outcome::incomplete) continue;
     if (dumps_were_removed(folder / "cells" / cell.id))
       print_text(cell.id + ": audit not repeated: " + audit->reason + "\n");
   }

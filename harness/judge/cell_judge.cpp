@@ -12,8 +12,8 @@
 
 #include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/diff/diff.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/diff/diff.hpp"
 #include "harness/judge/evidence/clipping.hpp"
 #include "harness/judge/hints/hints.hpp"
 #include "harness/judge/limits/calibrated_mode.hpp"
@@ -32,7 +32,7 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   compare_columns(start, {Column::parameter}, builder);
   if (!builder.diverged()) return "";
   return fmt::format(
-      "not the same start: {}{}", builder.conclude_as(Outcome::fails, "").result.reason,
+      "not the same start: {}{}", builder.conclude_as(Outcome::differs, "").result.reason,
       !evidence.values->exact()
           ? ". Within limits, too, the start must have the same bits: give the candidate the reference's own "
             "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
@@ -46,14 +46,14 @@ LocatedResult not_comparable(const std::vector<std::string>& differences) {
     builder.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)),
                     {.item = "manifest.json", .words = "not comparable: " + join(differences, "; ")});
   }
-  return builder.conclude_as(Outcome::fails, "");
+  return builder.conclude_as(Outcome::differs, "");
 }
 
 /// A record with impossible values fails the check, and never ends the sweep.
 LocatedResult failed_by(const std::string& check, const std::exception& error) {
   CheckResultBuilder builder(check, check, "");
   builder.diverge(at_structure(Structure::impossible), {.item = "record", .words = describe_failure(error).words});
-  return builder.conclude_as(Outcome::fails, "");
+  return builder.conclude_as(Outcome::differs, "");
 }
 
 class CellJudge {
@@ -114,7 +114,7 @@ class CellJudge {
     try {
       use();
     } catch (const CalibrationError& error) {
-      running.ended = without_looking(running.check->name, Outcome::not_run, error.what());
+      running.ended = without_looking(running.check->name, Outcome::incomplete, error.what());
       running.object.reset();
     } catch (const std::exception& error) {
       running.ended = failed_by(running.check->name, error);
@@ -131,15 +131,15 @@ class CellJudge {
       running.ended = not_comparable(differences_);
       return;
     }
-    if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not requested in this case");
+    if (!asked_for(plan_, check.name)) return end(Outcome::incomplete, "not requested in this case");
     if (candidate_.record() && check.not_applicable) {
       if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
-        return end(Outcome::not_applicable, *reason);
+        return end(Outcome::does_not_apply, *reason);
     }
     if (check.one_device_reference && reference_.record()) {
       const Manifest& manifest = reference_.record()->manifest;
       if (manifest.world_size > 1 || manifest.role == "pipeline") {
-        return end(Outcome::not_applicable,
+        return end(Outcome::does_not_apply,
                    fmt::format("the activation memory model needs a reference on one device, and this one is a "
                                "pipeline (world size {})",
                                manifest.world_size));
@@ -149,13 +149,13 @@ class CellJudge {
       return !reading.record() || reading.record()->manifest.evaluation;
     };
     if (check.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
-      return end(Outcome::not_applicable, "neither run evaluates");
-    if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
+      return end(Outcome::does_not_apply, "neither run evaluates");
+    if (!blocked_.empty()) return end(Outcome::incomplete, blocked_);
     if (evidence_->reference.manifest.level < check.level || evidence_->candidate.manifest.level < check.level)
-      return end(Outcome::not_run, "a record of level summary holds no tensors");
+      return end(Outcome::incomplete, "a record of level summary holds no tensors");
     const std::string unseen =
         why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, false);
-    if (!unseen.empty()) return end(Outcome::not_run, unseen);
+    if (!unseen.empty()) return end(Outcome::incomplete, unseen);
     evidence_->not_recorded =
         why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, true);
     guard(running, [&] { running.object = check.make(*evidence_); });
@@ -243,7 +243,7 @@ class CellJudge {
     for (Running& running : checks_) {
       if (!running.check->same_start || !running.object) continue;
       running.object.reset();
-      running.ended = without_looking(running.check->name, Outcome::not_run, why);
+      running.ended = without_looking(running.check->name, Outcome::incomplete, why);
     }
   }
 

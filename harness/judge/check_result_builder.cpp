@@ -33,6 +33,7 @@ void CheckResultBuilder::diverge(const ExecutionPoint& point, Finding finding) {
   ++divergences_;
   note_item(point, finding.item);
   if (point_ && !(point < *point_)) return;
+  finding.claim = result_.name;
   if (finding.level.empty()) finding.level = level_;
   if (finding.words.empty()) finding.words = words_of(finding);
   point_ = point;
@@ -118,21 +119,21 @@ LocatedResult CheckResultBuilder::conclude(const std::string& shown, const Count
   }
   for (const auto& what : telling) {
     if (count(what) > 0) continue;
-    return conclude_as(Outcome::not_triggered, "nothing that was compared could have revealed a fault: 0 " + what);
+    return conclude_as(Outcome::incomplete, "nothing that was compared could have revealed a fault: 0 " + what);
   }
   return conclude_as(Outcome::holds, shown);
 }
 
 LocatedResult CheckResultBuilder::conclude_as(Outcome outcome, const std::string& reason) {
   if (diverged()) {
-    result_.outcome = Outcome::fails;
+    result_.outcome = Outcome::differs;
     result_.reason = failure_words();
     if (result_.measured.empty()) result_.measured = quantity(divergences_, "difference");
   } else if (!not_recorded_.empty()) {
-    result_.outcome = Outcome::not_run;
+    result_.outcome = Outcome::incomplete;
     result_.reason = not_recorded_;
-    if (outcome == Outcome::not_run) result_.reason += "; " + reason;
-    if (outcome != Outcome::not_run && !result_.compared.empty()) result_.reason += "; what was recorded agrees";
+    if (outcome == Outcome::incomplete) result_.reason += "; " + reason;
+    if (outcome != Outcome::incomplete && !result_.compared.empty()) result_.reason += "; what was recorded agrees";
   } else {
     result_.outcome = outcome;
     result_.reason = reason;

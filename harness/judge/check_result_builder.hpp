@@ -40,7 +40,7 @@ class CheckResultBuilder {
   /// A part of the claim that these runs do not cover, with the reason; does not change the outcome.
   void not_shown(const std::string& what) { result_.not_shown.push_back(what); }
   /// The reason why rows that the check needs are missing (empty: none are): it then demands no minimum of comparisons,
-  /// and if the existing rows agree it ends as not run, with these words.
+  /// and if the existing rows agree it is incomplete, with these words.
   void not_recorded(const std::string& why) { not_recorded_ = why; }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
@@ -59,11 +59,11 @@ class CheckResultBuilder {
   /// earlier one remains.
   void absorb(CheckResultBuilder part);
 
-  /// Ends the check. Fails if anything diverged, or if fewer items than `floors` were compared or inspected; not
-  /// triggered if there are no items of `telling`, the kinds in which a fault could show; else holds, and `shown`
+  /// Ends the check. Differs if anything diverged, or if fewer items than `floors` were compared or inspected;
+  /// incomplete if there are no items of `telling`, the kinds in which a fault could show; else holds, and `shown`
   /// states what that proves.
   LocatedResult conclude(const std::string& shown, const Counts& floors, const std::vector<std::string>& telling = {});
-  /// Ends the check with an outcome other than holds, unless something diverged: then it fails.
+  /// Ends the check with an outcome other than holds, unless something diverged: then it differs.
   LocatedResult conclude_as(Outcome outcome, const std::string& reason);
 
  private:

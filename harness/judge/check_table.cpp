@@ -41,14 +41,11 @@ bool accepted(const CellPlan& plan, const std::string& claim) {
   return std::ranges::find(plan.accept_missing, claim) != plan.accept_missing.end();
 }
 
-Requirement requirement_of(const CellPlan& plan, const CheckResult& result, bool own) {
-  if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
-  const CheckDescriptor& check = check_of(result.name);
-  if (check.required == Required::always) return Requirement::required;
-  if (!asked_for(plan, result.name)) return Requirement::informational;
-  if (check.of_every_case) return accepted(plan, result.name) ? Requirement::informational : Requirement::required;
-  if (check.required == Required::on_bench_alone && !plan.bench) return Requirement::informational;
-  return own || result.outcome == Outcome::not_triggered ? Requirement::required : Requirement::informational;
+bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own) {
+  if (check.required == Required::always) return true;
+  if (!asked_for(plan, check.name)) return false;
+  if (check.required == Required::on_bench_alone && !plan.bench) return false;
+  return own || is_of_every_case(check.name);
 }
 
 std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,

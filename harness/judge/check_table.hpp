@@ -22,9 +22,9 @@ const CheckDescriptor& check_of(const std::string& check);
 bool asked_for(const CellPlan& plan, const std::string& check);
 /// True if the user accepts that this claim was not compared in full.
 bool accepted(const CellPlan& plan, const std::string& claim);
-/// Of a check that was judged by this plan. `own`: both records are of our own trainers at level full, which lack
-/// nothing.
-Requirement requirement_of(const CellPlan& plan, const CheckResult& result, bool own);
+/// True if a case of this plan does not hold while the check is incomplete. `own`: both records are of our own trainers
+/// at level full, which lack nothing.
+bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own);
 /// "the recorder could not see receives: torch 2.16.0 has no get_fwd_recv_ops": what the check needs and the records
 /// lack, and their reasons. Empty where they have it all. `could_compare`: of what it can compare the rest without.
 std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,

@@ -176,15 +176,15 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
                   "every way, and losses that distinguish token weighting from a mean of means by {}: "
                   "ten times the loosest limit of any comparison of losses",
                   to_text(least_distance(request))));
-  if (!reference.record()) return without_looking("bench", Outcome::not_run, reference.error()).result;
+  if (!reference.record()) return without_looking("bench", Outcome::incomplete, reference.error()).result;
   if (reference.record()->manifest.level == RecordLevel::none)
-    return without_looking("bench", Outcome::not_run, "a record of level none holds no data").result;
+    return without_looking("bench", Outcome::incomplete, "a record of level none holds no data").result;
   DataCoverage bench(*reference.record(), request, builder);
   for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
     reference.go_to(*step);
     if (reference.record()) bench.step(*step, RecordIndex(reference.record()->ranks));
   }
-  if (!reference.record()) return without_looking("bench", Outcome::not_run, reference.error()).result;
+  if (!reference.record()) return without_looking("bench", Outcome::incomplete, reference.error()).result;
   const auto missing = bench.lacking();
   const std::string words =
       !missing.empty() ? "these data and steps cannot show every fault: " + join(missing, "; ")
@@ -193,7 +193,7 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
             "token weighting from a mean of means, and parameters change"
           : "no two microbatches are equal and steps change parameters; that microbatches differ in size "
             "was not requested";
-  return builder.conclude_as(missing.empty() ? Outcome::holds : Outcome::not_triggered, words).result;
+  return builder.conclude_as(missing.empty() ? Outcome::holds : Outcome::incomplete, words).result;
 }
 
 }  // namespace
@@ -203,9 +203,9 @@ CheckResult judge_data_coverage(RecordReading reference, const DataCoverageReque
   try {
     result = bench_of(reference, request);
   } catch (const std::exception& error) {  // a record with impossible values
-    result = without_looking("bench", Outcome::not_run, error.what()).result;
+    result = without_looking("bench", Outcome::incomplete, error.what()).result;
   }
-  result.requirement = request.requirement;
+  result.required = request.required;
   return result;
 }
 

@@ -11,15 +11,15 @@
 namespace plumbline::judging {
 
 struct DataCoverageRequest {
-  Requirement requirement = Requirement::informational;
+  bool required = false;
   bool equal_lengths = false;          ///< requested: then microbatches need not differ in size
   std::optional<double> loosest_loss;  ///< mode calibrated: largest limit of a loss; nullopt = bits
 };
 
 /// The check `bench`. Demands microbatches whose lengths grow, shrink, repeat and are 1, one fully masked, unequal
 /// numbers of valid tokens, no two alike; losses for which token weighting and a mean of means differ by far more than
-/// any limit; two steps, and parameters that change. Not triggered if any of this is missing; the reason names each.
-/// Not run for a record that cannot be read. Reads the whole record.
+/// any limit; two steps, and parameters that change. Incomplete if any of this is missing, which the reason names, or
+/// if the record cannot be read. Reads the whole record.
 CheckResult judge_data_coverage(RecordReading reference, const DataCoverageRequest& request);
 
 }  // namespace plumbline::judging

@@ -7,8 +7,8 @@
 
 #include "harness/judge/cell_judge.hpp"
 #include "harness/judge/check_table.hpp"
-#include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/missing.hpp"
 #include "harness/judge/replicas.hpp"
 #include "record/machine_differences.hpp"
@@ -93,7 +93,7 @@ void name_step_of_run(std::int64_t every, Finding& divergence) {
 
 void add_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
   for (const NotRecorded& entry : manifest.not_recorded)
-    verdict.not_recorded.push_back({whose, entry.what, entry.why, manifest.version_of("torch")});
+    verdict.not_recorded.push_back({whose, entry.what, entry.why, manifest.version_of("torch"), entry.from_step});
 }
 
 /// Reports steps that were not recorded, and what the recorder could not see.
@@ -158,26 +158,27 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   const bool own =
       (!reference.record() || is_own_and_full(reference)) && (!candidate.record() || is_own_and_full(candidate));
   for (auto& judged : checks.results) {
-    judged.result.requirement = requirement_of(plan, judged.result, own);
+    judged.result.required = is_required(plan, check_of(judged.result.name), own);
+    if (reference.record() && candidate.record())
+      note_missing(plan, reference.record()->manifest, candidate.record()->manifest, checks.norm_diverged_at,
+                   judged.result);
     if (judged.point && is_blocking(judged.result) && (!earliest || *judged.point < *earliest)) {
       earliest = judged.point;
       verdict.first_divergence = judged.result.first_divergence;
     }
     verdict.checks.push_back(std::move(judged.result));
   }
-  verdict.norm_diverged_at = checks.norm_diverged_at;
   name_other_machines(reference, candidate, verdict);
   add_notes(reference, candidate, verdict);
   if (reference.record() && candidate.record()) {
     const Manifest &theirs = reference.record()->manifest, &mine = candidate.record()->manifest;
     add_not_recorded("reference", theirs, verdict);
     add_not_recorded("candidate", mine, verdict);
-    verdict.missing = missing_claims(plan, verdict.checks, theirs, mine, verdict.norm_diverged_at);
     report_keys_not_judged(theirs, mine, verdict);
   }
   if (candidate.record()) report_skipped_parts(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
-  verdict.holds = holds_in_all(verdict);
+  verdict.holds = none_blocks(verdict.checks);
   return {std::move(verdict), earliest, own};
 }
 
@@ -195,16 +196,6 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {
   const CheckDescriptor& found = check_of(check);
   return found.not_applicable ? found.not_applicable(plan, candidate) : std::nullopt;
-}
-
-const std::vector<std::string>& claims_of_every_case() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const auto& check : all_checks())
-      if (check.of_every_case) list.push_back(check.name);
-    return list;
-  }();
-  return names;
 }
 
 const std::vector<std::string>& check_names() {

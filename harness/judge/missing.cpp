@@ -47,25 +47,20 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Ma
 
 }  // namespace
 
-std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<CheckResult>& checks,
-                                    const Manifest& reference, const Manifest& candidate,
-                                    std::optional<std::int64_t> norm_diverged_at) {
-  if (std::ranges::any_of(checks, [](const CheckResult& check) { return check.outcome == Outcome::fails; })) return {};
-  std::vector<Missing> missing;
-  for (const CheckResult& result : checks) {
-    const CheckDescriptor& check = check_of(result.name);
-    if (!check.of_every_case || !asked_for(plan, result.name)) continue;
-    const auto add = [&](std::optional<std::int64_t> from_step, const std::string& why) {
-      missing.push_back({result.name, from_step, why, accepted(plan, result.name)});
-    };
-    const bool none = result.outcome == Outcome::not_applicable && result.name == "gradients";
-    if (result.outcome == Outcome::not_run || result.outcome == Outcome::not_triggered || none)
-      add(first_without(check, reference, candidate), result.reason);
-    if (!norm_diverged_at || check.values == Values::none || result.outcome != Outcome::holds) continue;
+void note_missing(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
+                  std::optional<std::int64_t> norm_diverged_at, CheckResult& result) {
+  const CheckDescriptor& check = check_of(result.name);
+  if (result.outcome == Outcome::incomplete && asked_for(plan, result.name))
+    result.from_step = first_without(check, reference, candidate);
+  if (norm_diverged_at && check.values != Values::none && result.outcome == Outcome::holds) {
     const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
-    if (first < reference.steps) add(first, why_diverged(plan, reference, candidate, *norm_diverged_at));
+    if (first < reference.steps) {
+      result.outcome = Outcome::incomplete;
+      result.from_step = first;
+      result.reason = why_diverged(plan, reference, candidate, *norm_diverged_at);
+    }
   }
-  return missing;
+  result.accepted = result.outcome == Outcome::incomplete && accepted(plan, result.name);
 }
 
 }  // namespace plumbline::judging

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the claims that no case holds without was not compared, and why.
+// What of a claim was not compared, from which step on, and why.
 #pragma once
 
-#include <vector>
+#include <cstdint>
+#include <optional>
 
-#include "harness/judge/cell_judge.hpp"
+#include "harness/judge/cell_plan.hpp"
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {
 
-/// Empty if a check fails, since the case does not hold then. `norm_diverged_at`: of JudgedChecks.
-std::vector<Missing> missing_claims(const CellPlan& plan, const std::vector<CheckResult>& checks,
-                                    const Manifest& reference, const Manifest& candidate,
-                                    std::optional<std::int64_t> norm_diverged_at);
+/// Completes the result of a check. One that holds up to the step whose clip coefficients differ by the rounding of a
+/// norm (`norm_diverged_at`, of JudgedChecks) becomes incomplete from there on.
+void note_missing(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
+                  std::optional<std::int64_t> norm_diverged_at, CheckResult& result);
 
 }  // namespace plumbline::judging

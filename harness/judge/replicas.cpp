@@ -60,15 +60,13 @@ JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unr
 /// Severity of an outcome for the case.
 int weight(const CheckResult& check) {
   switch (check.outcome) {
-    case Outcome::fails:
-      return 5;
-    case Outcome::not_run:
-      return is_blocking(check) ? 4 : 3;
-    case Outcome::not_triggered:
-      return is_blocking(check) ? 4 : 2;
+    case Outcome::differs:
+      return 4;
+    case Outcome::incomplete:
+      return is_blocking(check) ? 3 : 2;
     case Outcome::holds:
       return 1;
-    case Outcome::not_applicable:
+    case Outcome::does_not_apply:
       break;
   }
   return 0;
@@ -147,12 +145,13 @@ class OneCheck {
 
 LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
                             const std::vector<JudgedCell>& judged) {
-  if (!asked_for(plan, "replicas")) return without_looking("replicas", Outcome::not_run, "not requested in this case");
+  if (!asked_for(plan, "replicas"))
+    return without_looking("replicas", Outcome::incomplete, "not requested in this case");
   const bool complete = std::ranges::all_of(judged, [](const JudgedCell& cell) {
     const auto& checks = cell.verdict.checks;
     return std::ranges::find(checks, "completion", &CheckResult::name)->outcome == Outcome::holds;
   });
-  if (!complete) return without_looking("replicas", Outcome::not_run, "a run is not complete: see completion");
+  if (!complete) return without_looking("replicas", Outcome::incomplete, "a run is not complete: see completion");
   std::vector<fs::path> records;
   for (const auto& pipeline : pipelines) records.push_back(pipeline.candidate);
   return compare_replicas(records);
@@ -161,7 +160,7 @@ LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPip
 CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, LocatedResult replicas) {
   CellVerdict whole = judged.front().verdict;
   whole.replicas = std::ssize(judged);
-  replicas.result.requirement = requirement_of(plan, replicas.result, judged.front().own);
+  replicas.result.required = is_required(plan, check_of("replicas"), judged.front().own);
   std::optional<ExecutionPoint> earliest = replicas.point;
   whole.first_divergence = replicas.result.first_divergence;
   for (std::size_t number = judged.size();
@@ -176,10 +175,6 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     for (const auto& unrecorded : one.verdict.not_recorded)
       if (std::ranges::find(whole.not_recorded, unrecorded) == whole.not_recorded.end())
         whole.not_recorded.push_back(unrecorded);
-    for (const auto& missing : one.verdict.missing)
-      if (std::ranges::find(whole.missing, missing) == whole.missing.end()) whole.missing.push_back(missing);
-    const auto& diverged = one.verdict.norm_diverged_at;
-    if (diverged) whole.norm_diverged_at = std::min(*diverged, whole.norm_diverged_at.value_or(*diverged));
   }
   for (std::size_t i = 0; i < whole.checks.size(); ++i) {
     if (whole.checks[i].name == "replicas") {
@@ -190,7 +185,7 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     for (const auto& one : judged) of_replicas.push_back(&one.verdict.checks[i]);
     whole.checks[i] = OneCheck(std::move(of_replicas)).together();
   }
-  whole.holds = holds_in_all(whole);
+  whole.holds = none_blocks(whole.checks);
   return whole;
 }
 

@@ -18,7 +18,7 @@ namespace plumbline::judging {
 struct JudgedCell {
   CellVerdict verdict;
   std::optional<ExecutionPoint> earliest;  ///< point of its first divergence
-  bool own = false;                        ///< as requirement_of() needs it
+  bool own = false;                        ///< as is_required() needs it
 };
 
 /// Reads all records once, in step with each other, from their current positions at the beginning. `repeated` may be

@@ -44,7 +44,7 @@ bool worth_a_dump(const CellVerdict& cell) {
   bool differs = false;
   for (const auto& check : cell.checks) {
     const auto is = [&](const char* name) { return check.name == name; };
-    if (check.outcome != Outcome::fails) continue;
+    if (check.outcome != Outcome::differs) continue;
     if (std::ranges::any_of(first, is)) return false;
     differs = differs || std::ranges::any_of(comparisons, is);
   }

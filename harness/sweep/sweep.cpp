@@ -301,10 +301,16 @@ class Sweep {
     run_failures_again();
   }
 
-  /// True if the verdict ends where clip coefficients differ by a rounding, and the reference can replay the case's
-  /// norms and has not yet.
+  /// The first step whose parameters were not compared; nullopt if all were, or none.
+  static std::optional<std::int64_t> first_update_not_compared(const CellVerdict& verdict) {
+    const auto parameters = std::ranges::find(verdict.checks, "parameters", &CheckResult::name);
+    return parameters == verdict.checks.end() ? std::nullopt : parameters->from_step;
+  }
+
+  /// True if the values were compared up to a step, as where clip coefficients differ by a rounding, and the reference
+  /// can replay the case's norms and has not yet.
   bool needs_replay(const CellVerdict& verdict) const {
-    if (!verdict.norm_diverged_at || !(verdict.holds || verdict.incomplete())) return false;
+    if (!first_update_not_compared(verdict) || !(verdict.holds || verdict.incomplete())) return false;
     const auto& command = plan_.references[planned(verdict.id).reference].command;
     if (!command || !uses_placeholder(*command, norms_placeholder)) return false;
     const bool recorded = folder_.finished_launch(verdict.id) && !record_was_removed(folder_.cell(verdict.id));
@@ -412,8 +418,8 @@ class Sweep {
     cells_.push_back(cell);
     say(cell.id,
         needs_replay(cell)
-            ? fmt::format("compared up to the norm of step {}; the reference will run again with its norms",
-                          *cell.norm_diverged_at)
+            ? fmt::format("compared up to the update of step {}; the reference will run again with its norms",
+                          *first_update_not_compared(cell))
             : progress_words(cell),
         cell.seconds, "");
     judge_next();

@@ -60,7 +60,7 @@ judging::DataCoverageRequest bench_request(const KeptSweep& sweep, const KeptRef
   const bool data_matter =
       checks.empty() || std::ranges::find(checks, "variable_lengths") != checks.end();  // the claim about the data
   judging::DataCoverageRequest request;
-  request.requirement = reference.bench && data_matter ? Requirement::required : Requirement::informational;
+  request.required = reference.bench && data_matter;
   request.equal_lengths = reference.equal_lengths;
   if (sweep.comparison_mode == ComparisonMode::calibrated)
     request.loosest_loss =
@@ -162,7 +162,7 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
     verdict.references.push_back(kept ? kept->references.front()
                                       : reference_verdict(sweep, sweep.references[i], finding, folder, judge));
     const ReferenceVerdict& reference = verdict.references.back();
-    references_hold = references_hold && std::ranges::none_of(reference.checks, is_blocking);
+    references_hold = references_hold && none_blocks(reference.checks);
     if (kept && verdict.machine.empty()) verdict.machine = kept->machine;
     if (reference.finished && verdict.machine.empty()) {
       verdict.machine = machine_of(folder.reference(reference.id));

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -12,13 +13,22 @@ import sysconfig
 from dataclasses import dataclass
 from typing import Any, Sequence
 
+CLAIMS_OF_EVERY_CASE = {"data", "loss", "gradients", "parameters", "buffers"}
+
 
 @dataclass(frozen=True)
 class CheckVerdict:
     name: str
-    outcome: str  # holds, fails, not_run, not_triggered, not_applicable
-    requirement: str  # required, told (informational), not_applicable
+    outcome: str  # holds, differs, incomplete, does_not_apply
+    required: bool  # the comparison does not hold while it is incomplete
+    accepted: bool  # it is incomplete, and accept_missing names it
+    from_step: int | None  # of an incomplete one, the first step that was not compared; None: none was
     reason: str
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it keeps the comparison from holding."""
+        return self.outcome == "differs" or (self.outcome == "incomplete" and self.required and not self.accepted)
 
 
 @dataclass(frozen=True)
@@ -34,10 +44,10 @@ class Comparison:
     @property
     def outcome(self) -> str:
         """holds, incomplete (nothing differs, but not all that must be was compared) or differs."""
-        return "holds" if self.holds else "incomplete" if self._cell().get("incomplete") else "differs"
+        return "holds" if self.holds else "incomplete" if self._cell()["incomplete"] else "differs"
 
     def __str__(self) -> str:
-        shown = [check for check in self.checks.values() if check.outcome not in ("holds", "not_applicable")]
+        shown = [check for check in self.checks.values() if check.outcome not in ("holds", "does_not_apply")]
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in shown]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
@@ -45,8 +55,9 @@ class Comparison:
 
     def _headline(self) -> str:
         if self.outcome == "incomplete":
-            claims = list(dict.fromkeys(one["claim"] for one in self._cell().get("missing", [])))
-            return f"INCOMPLETE: nothing differs, but {self._missing(accepted=False)}; or accept it with accept_missing={claims}"
+            claims = [check.name for check in self.checks.values() if check.blocks]
+            accept = f"; or accept it with accept_missing={claims}" if set(claims) <= CLAIMS_OF_EVERY_CASE else ""
+            return f"INCOMPLETE: nothing differs, but {self._missing(accepted=False)}{accept}"
         if not self.holds:
             return "DOES NOT HOLD" + self._not_recorded()
         accepted = self._missing(accepted=True)
@@ -54,23 +65,23 @@ class Comparison:
 
     def _missing(self, accepted: bool) -> str:
         """What was not compared, a part for each reason."""
-        by_reason: dict[str, list[dict[str, Any]]] = {}
-        for one in self._cell().get("missing", []):
-            if one["accepted"] == accepted:
-                by_reason.setdefault(one["why"], []).append(one)
+        by_reason: dict[str, list[CheckVerdict]] = {}
+        for check in self.checks.values():
+            if check.outcome == "incomplete" and (check.accepted if accepted else check.blocks):
+                by_reason.setdefault(check.reason, []).append(check)
         parts = []
         for why, missing in by_reason.items():
-            claims, steps = list(dict.fromkeys(one["claim"] for one in missing)), [one["from_step"] for one in missing]
+            claims, steps = [check.name for check in missing], [check.from_step for check in missing]
             since = "" if None in steps else f" from step {min(steps)} on"
             parts.append(f"{', '.join(claims)} {'was' if claims == ['loss'] else 'were'} not compared{since}: {why}")
         return "; ".join(parts)
 
     def _cell(self) -> dict[str, Any]:
-        return (self.verdict.get("cells") or [{}])[0]
+        return self.verdict["cases"][0]
 
     def _unseen(self) -> list[dict[str, str]]:
         """What the recorders could not see, in the judge's words."""
-        return self._cell().get("not_recorded", [])
+        return self.verdict["excuses"]
 
     def _not_recorded(self) -> str:
         kinds = list(dict.fromkeys(one["what"] for one in self._unseen()))
@@ -118,6 +129,7 @@ def compare(
     if ended.returncode not in (0, 1):
         raise ValueError(ended.stderr.strip() or f"{words[0]} ended with {ended.returncode}")
     verdict = json.loads(ended.stdout)
-    cell = verdict["cells"][0]
-    checks = {one["name"]: CheckVerdict(one["name"], one["outcome"], one["requirement"], one["reason"]) for one in cell["checks"]}
-    return Comparison(bool(cell["holds"]), checks, cell["first_divergence"], verdict)
+    names = [field.name for field in dataclasses.fields(CheckVerdict)]
+    checks = {one["name"]: CheckVerdict(*(one[name] for name in names)) for one in verdict["claims"] if one["case"] is not None}
+    first = next((finding for finding in verdict["findings"] if finding["first"]), None)
+    return Comparison(bool(verdict["cases"][0]["holds"]), checks, first, verdict)

@@ -126,6 +126,14 @@ class ReadingTest(unittest.TestCase):
                 again.nothing
 
 
+def claim(name, outcome, required=False, from_step=None, reason=None):
+    return {"case": "two", "name": name, "outcome": outcome, "required": required, "accepted": False, "from_step": from_step, "reason": reason or "r-" + name}
+
+
+def verdict_of(case, claims=(), findings=()):
+    return json.dumps({"cases": [case], "claims": list(claims), "findings": list(findings), "excuses": []})
+
+
 class VerdictTest(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -139,8 +147,7 @@ class VerdictTest(unittest.TestCase):
         return str(path)
 
     def test_the_judge_is_given_what_was_asked(self):
-        cell = {"holds": True, "checks": [], "first_divergence": None}
-        program = self.program(f"printf '%s\\n' \"$@\" > {self.folder}/words\necho '{json.dumps({'cells': [cell]})}'\n")
+        program = self.program(f"printf '%s\\n' \"$@\" > {self.folder}/words\necho '{verdict_of({'holds': True})}'\n")
         for options, words in (
             ({}, []), ({"calibration": "c.json"}, ["--calibration", "c.json"]), ({"replica": 0}, ["--replica", "0"]), ({"page": self.folder}, ["--page", str(self.folder)]),
             ({"accept_missing": ["gradients", "loss"]}, ["--accept-missing", "gradients,loss"]), ({"accept_missing": "loss"}, ["--accept-missing", "loss"]),
@@ -154,31 +161,32 @@ class VerdictTest(unittest.TestCase):
                 plumbline.compare("one", "two", program=self.program(text))
 
     def test_a_verdict_in_words(self):
-        checks = [{"name": name, "outcome": outcome, "requirement": "told", "reason": "r-" + name} for name, outcome in (
-            ("a", "holds"), ("b", "fails"), ("c", "not_run"), ("d", "not_applicable"), ("e", "not_triggered"))]
-        cell = {"holds": False, "checks": checks, "first_divergence": {"words": "there"}}
-        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'; exit 1\n"))
+        claims = [claim(name, outcome) for name, outcome in (("a", "holds"), ("b", "differs"), ("c", "incomplete"), ("d", "does_not_apply"))]
+        there = {"case": "two", "claim": "b", "first": True, "words": "there"}
+        text = verdict_of({"holds": False, "incomplete": False}, claims, [there])
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{text}'; exit 1\n"))
         self.assertFalse(found)
         self.assertEqual(found.outcome, "differs")
-        self.assertEqual(str(found), "DOES NOT HOLD\nb: fails: r-b\nc: not_run: r-c\ne: not_triggered: r-e\nfirst divergence: there")
-        self.assertEqual(found.checks["c"], verdicts.CheckVerdict("c", "not_run", "told", "r-c"))
-        self.assertEqual((found.first_divergence, found.verdict), ({"words": "there"}, {"cells": [cell]}))
-        cell |= {"holds": True, "checks": checks[:1], "first_divergence": None}
-        self.assertEqual(str(plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'\n"))), "HOLDS")
+        self.assertEqual(str(found), "DOES NOT HOLD\nb: differs: r-b\nc: incomplete: r-c\nfirst divergence: there")
+        self.assertEqual(found.checks["c"], verdicts.CheckVerdict("c", "incomplete", False, False, None, "r-c"))
+        self.assertEqual((found.first_divergence, found.verdict), (there, json.loads(text)))
+        self.assertEqual(str(plumbline.compare("one", "two", program=self.program(f"echo '{verdict_of({'holds': True}, claims[:1])}'\n"))), "HOLDS")
 
     def test_an_incomplete_verdict_says_what_was_not_compared_and_one_that_holds_what_was_accepted(self):
-        missing = [{"claim": claim, "from_step": step, "why": why, "accepted": False} for claim, step, why in (
+        claims = [claim(name, "incomplete", required=True, from_step=step, reason=why) for name, step, why in (
             ("gradients", 5, "the norms differ"), ("parameters", 4, "the norms differ"), ("loss", None, "it was not recorded"))]
-        cell = {"holds": False, "incomplete": True, "missing": missing, "norm_diverged_at": 4, "checks": [], "first_divergence": None}
-        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'; exit 1\n"))
+        case = {"holds": False, "incomplete": True}
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{verdict_of(case, claims)}'; exit 1\n"))
         self.assertEqual((found.holds, found.outcome), (False, "incomplete"))
         words = "gradients, parameters were not compared from step 4 on: the norms differ; loss was not compared: it was not recorded"
-        self.assertEqual(str(found), f"INCOMPLETE: nothing differs, but {words}; or accept it with accept_missing=['gradients', 'parameters', 'loss']")
-        for one in missing:
+        self.assertEqual(str(found).splitlines()[0], f"INCOMPLETE: nothing differs, but {words}; or accept it with accept_missing=['gradients', 'parameters', 'loss']")
+        more = [*claims, claim("memory", "incomplete", required=True)]
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{verdict_of(case, more)}'; exit 1\n"))
+        self.assertNotIn("accept_missing", str(found))
+        for one in claims:
             one["accepted"] = True
-        cell |= {"holds": True, "incomplete": False}
-        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'\n"))
-        self.assertEqual((found.outcome, str(found)), ("holds", f"HOLDS, accepted although {words}"))
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{verdict_of({'holds': True, 'incomplete': False}, claims)}'\n"))
+        self.assertEqual((found.outcome, str(found).splitlines()[0]), ("holds", f"HOLDS, accepted although {words}"))
 
     def test_the_program_is_the_one_that_was_set_or_came_along_or_is_on_the_path(self):
         on_path, scripts = self.program("", "plumbline"), self.folder / "scripts"

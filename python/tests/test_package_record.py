@@ -189,7 +189,7 @@ class RecordTest(unittest.TestCase):
 
         right = plumbline.compare(one, two, replica=0)
         self.assertTrue(right, right)
-        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", {row["name"]: row["not_shown"] for row in right.verdict["cells"][0]["checks"]}["replicas"])
+        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", {row["name"]: row["not_shown"] for row in right.verdict["claims"] if row["case"]}["replicas"])
         wrong = plumbline.compare(one, two, replica=1)
         self.assertEqual(wrong.first_divergence["item"], "second")
         whole = plumbline.compare(one, two)

@@ -357,16 +357,16 @@ class TorchTest(unittest.TestCase):
         self.assertTrue(frozen, frozen)  # what is frozen has no master
         for wrong, item in (("gradient", "gradients"), ("copy", "parameters")):
             seen = plumbline.compare(one, trained(wrong, wrong))
-            self.assertEqual(seen.checks[item].outcome, "fails", seen)
+            self.assertEqual(seen.checks[item].outcome, "differs", seen)
         half = trained("half", dtype=torch.float16)
         self.assertEqual({row["dtype"] for row in plumbline.read(half).tensors if row["kind"] == "copy"}, {"float16"})
         again = plumbline.compare(half, trained("half again", dtype=torch.float16))
         self.assertTrue(again, again)
         self.assertNotIn("of float16", again.checks["audit"].reason)
-        self.assertEqual(plumbline.compare(half, trained("half copy", "copy", dtype=torch.float16)).checks["parameters"].outcome, "fails")
+        self.assertEqual(plumbline.compare(half, trained("half copy", "copy", dtype=torch.float16)).checks["parameters"].outcome, "differs")
         untold = plumbline.compare(trained("untold", names=str), trained("untold again", names=str))
         self.assertEqual(untold.outcome, "incomplete", untold)  # no gradient was compared
-        self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
+        self.assertEqual(untold.checks["gradients"].outcome, "incomplete")
         self.assertRegex(str(untold), r"^INCOMPLETE: nothing differs, but gradients were not compared: .+")
         self.assertRegex(str(untold), r"\nnot recorded: applied, moments: .+")
         self.assertTrue(plumbline.compare(self.folder / "untold", self.folder / "untold again", accept_missing=["gradients"]))
@@ -400,7 +400,7 @@ class TorchTest(unittest.TestCase):
         self.assertTrue(right.holds, str(right))
         wrong = plumbline.compare(reference, cut_in_two(self.folder / "wrong", made(), narrow=True))
         self.assertEqual((wrong.first_divergence["item"], wrong.first_divergence["microbatch"]), ("conv3", 0))
-        self.assertIn("boundaries", [check.name for check in wrong.checks.values() if check.outcome == "fails"])
+        self.assertIn("boundaries", [check.name for check in wrong.checks.values() if check.outcome == "differs"])
         other = plumbline.compare(reference, cut_in_two(self.folder / "other", made(seed=4)))
         self.assertEqual(other.first_divergence["step"], -1)
 

@@ -23,8 +23,8 @@ def objection(pair, code, verdict, said, text):
         return None if code == 2 and all(word in said for word in pair.place) else f"not refused with {pair.place}: {code}, {said}"
     if verdict is None:
         return f"no verdict: {code}, {said}"
-    cell = verdict["cells"][0]
-    reds = [check["name"] for check in cell["checks"] if check["outcome"] == "fails"]
+    cell = verdict["cases"][0]
+    reds = [claim["name"] for claim in verdict["claims"] if claim["case"] and claim["outcome"] == "differs"]
     if not pair.check:
         incomplete = pair.says.startswith("INCOMPLETE")
         if reds or code != incomplete or cell["holds"] == incomplete or cell["incomplete"] != incomplete:
@@ -32,8 +32,8 @@ def objection(pair, code, verdict, said, text):
         return None if pair.says in text else f"the verdict does not say {pair.says!r}"
     if code != 1 or pair.check not in reds:
         return f"{pair.check} is not red, but {reds}"
-    reason = next(check["reason"] for check in cell["checks"] if check["name"] == pair.check)
-    words = (cell["first_divergence"] or {"words": ""})["words"]
+    reason = next(claim["reason"] for claim in verdict["claims"] if claim["case"] and claim["name"] == pair.check)
+    words = next((finding["words"] for finding in verdict["findings"] if finding["first"]), "")
     place = words if words and pair.check not in ("completion", "census", "conformance") else reason
     missing = [word for word in pair.place if word not in place]
     return f"{missing} not in {place!r}" if missing else None

@@ -43,7 +43,7 @@ case $1 in
       */replicas.toml) record "$4/cells/two/replica-0" nccl GPU-1 GPU-2 && record "$4/cells/two/replica-1" nccl GPU-1 GPU-2 GPU-2 ;;
     esac
     echo page >"$4/report.html"
-    echo '{"cells": [{"holds": true}, {"holds": false}]}' >"$4/verdict.json"
+    echo '{"cases": [{"holds": true}, {"holds": false}]}' >"$4/verdict.json"
     [[ $2 != */gpu.toml ]] ;;
   bench) echo "12 ms a step" ;;
 esac

@@ -113,7 +113,7 @@ TEST_P(CalibratedCanaries, AreRedWhereSomethingIsWrongAlone) {
   }
   EXPECT_FALSE(verdict.holds);
   const CheckResult& check = find(verdict, canary.check);
-  EXPECT_EQ(to_text(check.outcome), "fails") << comparison_text(verdict);
+  EXPECT_EQ(to_text(check.outcome), "differs") << comparison_text(verdict);
   if (check.margin) std::printf("%s: margin %.3g, %s\n", check.name.c_str(), *check.margin, check.measured.c_str());
   for (const std::string& name : canary.still_hold) {
     EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << comparison_text(verdict);

@@ -106,7 +106,7 @@ const CheckResult& find(const CellVerdict& verdict, std::string_view check) {
 std::string failures(const CellVerdict& verdict) {
   std::string text;
   for (const CheckResult& check : verdict.checks) {
-    if (check.outcome == Outcome::fails) text += check.name + ": " + check.reason + "\n";
+    if (check.outcome == Outcome::differs) text += check.name + ": " + check.reason + "\n";
   }
   return text;
 }
@@ -135,7 +135,7 @@ mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
   trial.world = canary.world;
   trial.expected = canary.check;
   for (const CheckResult& check : verdict.checks)
-    if (check.outcome == Outcome::fails) trial.red.push_back(check.name);
+    if (check.outcome == Outcome::differs) trial.red.push_back(check.name);
   trial.place_asked = !canary.check.empty() && canary.said.empty();
   if (!trial.place_asked) return trial;
   const auto& place = find(verdict, canary.check).first_divergence;
@@ -171,7 +171,7 @@ TEST_P(Canaries, TurnTheirCheckRed) {
     return;
   }
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(to_text(find(verdict, canary.check).outcome), "fails") << failures(verdict);
+  EXPECT_EQ(to_text(find(verdict, canary.check).outcome), "differs") << failures(verdict);
   for (const std::string& name : canary.still_hold) {
     EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << failures(verdict);
   }

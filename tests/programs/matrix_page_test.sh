@@ -46,11 +46,11 @@ has "$said" 'not found: none' # an equivalent change is none
 expect faults 1 < <(printf '%s\n' $head 'elsewhere,G1,tied,1f1b,2,loss,true,loss,false,')
 has "$page" WRONG
 has "$said" 'first divergence there: 0 of 1'
-echo '{"name": "default", "counts": {"cells": 300, "cells_holding": 300}, "harness": {"commit": "abc"}}' >"$work/verdict.json"
+echo '{"name": "default", "counts": {"cases": 300, "cases_holding": 300}, "harness": {"commit": "abc"}}' >"$work/verdict.json"
 expect faults 0 --clean "$work/verdict.json" < <(printf '%s\n' $head 'killed,G1,tied,1f1b,2,loss,true,loss,,')
 has "$said" '0 of 300 (95 %: 0 to 0.0122): default 300 at abc'
 has "$page" '0 of 300 (95 %: 0 to 0.0122): default 300 at abc'
-echo '{"name": "red", "counts": {"cells": 40, "cells_holding": 38}, "harness": {"commit": "def"}}' >"$work/red.json"
+echo '{"name": "red", "counts": {"cases": 40, "cases_holding": 38}, "harness": {"commit": "def"}}' >"$work/red.json"
 expect faults 0 --clean "$work/verdict.json" "$work/red.json" < <(printf '%s\n' $head 'killed,G1,tied,1f1b,2,loss,true,loss,,')
 has "$said" '2 of 340 (95 %: 0.000713 to 0.0211): default 300 at abc, red 40 at def'
 

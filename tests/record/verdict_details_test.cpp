@@ -28,7 +28,8 @@ CellVerdict cell_of(bool holds, const std::optional<SecondRun>& second) {
   CellVerdict cell;
   cell.holds = holds;
   cell.second_run = second;
-  cell.checks = {check_of(holds ? Outcome::holds : Outcome::fails, 10), check_of(Outcome::not_run, 0)};
+  cell.checks = {check_of(holds ? Outcome::holds : Outcome::differs, 10), check_of(Outcome::incomplete, 0)};
+  cell.checks[1].name = "memory";
   return cell;
 }
 
@@ -49,21 +50,21 @@ TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
   for (int again = 0; again < 2; ++again) {
     sum_up(verdict);
 
-    EXPECT_EQ(verdict.counts.at("cells"), 3);
-    EXPECT_EQ(verdict.counts.at("cells_holding"), 1);
-    EXPECT_EQ(verdict.counts.at("cells_unstable"), 1);
-    EXPECT_EQ(verdict.counts.at("cells_not_run"), 1);
-    EXPECT_EQ(verdict.counts.at("checks"), 7);
-    EXPECT_EQ(verdict.counts.at("checks_holds"), 2);
-    EXPECT_EQ(verdict.counts.at("checks_fails"), 2);
-    EXPECT_EQ(verdict.counts.at("checks_not_run"), 3);
+    EXPECT_EQ(verdict.counts.at("cases"), 3);
+    EXPECT_EQ(verdict.counts.at("cases_holding"), 1);
+    EXPECT_EQ(verdict.counts.at("cases_unstable"), 1);
+    EXPECT_EQ(verdict.counts.at("cases_not_run"), 1);
+    EXPECT_EQ(verdict.counts.at("claims"), 7);
+    EXPECT_EQ(verdict.counts.at("claims_holds"), 2);
+    EXPECT_EQ(verdict.counts.at("claims_differs"), 2);
+    EXPECT_EQ(verdict.counts.at("claims_incomplete"), 3);
     EXPECT_EQ(verdict.compared, (Counts{{"tensors", 35}}));
     EXPECT_EQ(verdict.inspected, (Counts{{"ranks", 7}}));
   }
   const Json json = to_json(verdict);
-  EXPECT_EQ(json.at("counts").at("cells"), 3);
+  EXPECT_EQ(json.at("counts").at("cases"), 3);
   EXPECT_EQ(json.at("compared"), Json({{"tensors", 35}}));
-  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("compared"), Json({{"tensors", 10}}));
+  EXPECT_EQ(json.at("claims")[1].at("compared"), Json({{"tensors", 10}}));
 }
 
 TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
@@ -76,8 +77,8 @@ TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
   const Json json = to_json(verdict);
 
   EXPECT_EQ(json.at("counts"), Json::object());
-  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("compared"), Json::object());
-  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("looked_at"), Json::object());
+  EXPECT_EQ(json.at("claims")[0].at("compared"), Json::object());
+  EXPECT_EQ(json.at("claims")[0].at("inspected"), Json::object());
 }
 
 TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
@@ -87,16 +88,17 @@ TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
   verdict.cells[0].checks[0].margin = std::numeric_limits<double>::quiet_NaN();
   verdict.cells[0].checks[1].margin = 0.5;
 
-  const Json cell = to_json(verdict).at("cells")[0];
+  const Json json = to_json(verdict);
 
-  EXPECT_EQ(cell.at("seconds"), 0.0);
-  EXPECT_EQ(cell.at("checks")[0].at("margin"), Json(nullptr));
-  EXPECT_EQ(cell.at("checks")[1].at("margin"), 0.5);
+  EXPECT_EQ(json.at("cases")[0].at("seconds"), 0.0);
+  EXPECT_EQ(json.at("claims")[0].at("margin"), Json(nullptr));
+  EXPECT_EQ(json.at("claims")[1].at("margin"), 0.5);
 }
 
 TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   const TemporaryFolder folder;
   Finding where;
+  where.claim = "parameters";
   where.step = 4;
   where.microbatch = 5;
   where.stage = 6;
@@ -104,8 +106,10 @@ TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   where.replica = 1;
   Verdict verdict;
   verdict.cells = {cell_of(false, std::nullopt), cell_of(false, std::nullopt)};
+  verdict.cells[0].id = "a";
+  verdict.cells[1].id = "b";
   verdict.cells[0].first_divergence = where;
-  verdict.cells[1].first_divergence = Finding{};
+  verdict.cells[1].first_divergence = Finding{.claim = "parameters"};
   write_verdict(folder / "verdict.json", verdict);
 
   const Verdict read = read_verdict(folder / "verdict.json");
@@ -118,7 +122,7 @@ TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   EXPECT_EQ(found.replica, 1);
   const Finding& nowhere = read.cells[1].first_divergence.value();
   EXPECT_FALSE(nowhere.microbatch || nowhere.stage || nowhere.rank || nowhere.replica);
-  EXPECT_EQ(to_json(verdict).at("cells")[1].at("first_divergence").at("rank"), Json(nullptr));
+  EXPECT_EQ(to_json(verdict).at("findings")[1].at("rank"), Json(nullptr));
 }
 
 TEST(ValueFindings, AreToldInOneLineEachWithItsCause) {
@@ -133,58 +137,6 @@ TEST(ValueFindings, AreToldInOneLineEachWithItsCause) {
             "gradients are 8 x (ratio 8): the loss was not scaled; or: they are sums (of 4): no mean was taken");
   findings.fault_signatures.clear();
   EXPECT_EQ(to_text(findings), "none fits");
-}
-
-class FirstVerdictSchema : public ::testing::Test {
- protected:
-  Verdict read() const { return read_verdict(folder_.file("verdict.json", json_.dump())); }
-
-  TemporaryFolder folder_;
-  Json json_ = read_json(PLUMBLINE_FIXTURES "/verdicts/schema-1.json");
-};
-
-TEST_F(FirstVerdictSchema, RequiredChecksAreRequired) {
-  for (auto& check : json_["cells"][0]["checks"]) {
-    if (check["name"] == "completion") check["required"] = true;
-    if (check["name"] == "data") check["required"] = false;
-  }
-  const Verdict verdict = read();
-  for (const auto& check : verdict.cells[0].checks) {
-    if (check.name == "completion") {
-      EXPECT_EQ(check.requirement, Requirement::required);
-    } else if (check.name == "data") {
-      EXPECT_EQ(check.requirement, Requirement::informational);
-    }
-  }
-}
-
-TEST_F(FirstVerdictSchema, CellsThatDidNotRunWereAskedForToo) {
-  json_["not_run"] = {"a: stopped", "b: stopped"};
-  json_["not_applicable"] = {"c: too few microbatches"};
-
-  EXPECT_EQ(read().selection.cells, 5);
-  EXPECT_EQ(read().selection.of_cells, 5);
-  EXPECT_THAT(read().not_applicable, ElementsAre("c: too few microbatches"));
-}
-
-TEST_F(FirstVerdictSchema, ChecksThatOneCellWasNotAskedForAreASelection) {
-  json_["cells"][2]["checks"][4]["reason"] = "not asked for in this cell";
-  EXPECT_EQ(read().selection.checks.size(), json_["cells"][2]["checks"].size() - 1);
-  json_["cells"][2]["checks"][3]["limit"] = "calibrated: relative error";
-  EXPECT_EQ(read().comparison_mode, ComparisonMode::calibrated);
-}
-
-TEST_F(FirstVerdictSchema, CountsOfChecksStayCountsAndTheOthersWereLookedAt) {
-  EXPECT_EQ(read().counts.at("checks"), 42);
-  EXPECT_EQ(read().counts.at("checks_holds"), 33);
-  EXPECT_FALSE(read().inspected.contains("checks"));
-  EXPECT_FALSE(read().counts.contains("tensors"));
-}
-
-TEST_F(FirstVerdictSchema, PredictedPeaksAreReadWhereTheyStand) {
-  json_["cells"][0]["checks"][0]["predicted_peak_bytes"] = {400, 300};
-  EXPECT_THAT(read().cells[0].checks[0].predicted_peak_bytes, ElementsAre(400, 300));
-  EXPECT_TRUE(read().cells[0].checks[1].predicted_peak_bytes.empty());
 }
 
 TEST(Finding, TheSentenceHasAllThatIsKnown) {

@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 
 Verdict example() {
   Finding divergence;
+  divergence.claim = "boundaries";
   divergence.level = "R2";
   divergence.step = 1;
   divergence.microbatch = 3;
@@ -29,7 +30,7 @@ Verdict example() {
   divergence.words = "the bits differ";
   CheckResult exact;
   exact.name = "boundaries";
-  exact.outcome = Outcome::fails;
+  exact.outcome = Outcome::differs;
   exact.reason = "the bits differ";
   exact.compared = {{"tensors", 80}};
   exact.inspected = {{"ranks", 4}};
@@ -42,7 +43,12 @@ Verdict example() {
   with_margin.outcome = Outcome::holds;
   with_margin.margin = 0.75;
   with_margin.predicted_peak_bytes = {400, 300};
-  with_margin.requirement = Requirement::informational;
+  with_margin.required = false;
+  CheckResult in_part;
+  in_part.name = "gradients";
+  in_part.accepted = true;
+  in_part.from_step = 2;
+  in_part.reason = "a rounding";
   CellVerdict cell;
   cell.id = "tiny-adamw-1f1b-w4";
   cell.run = "tiny.toml";
@@ -63,11 +69,9 @@ Verdict example() {
                               ""};
   cell.request = {{"world_size", 4}};
   cell.versions = {{"mpi", "Open MPI 4.1.4"}};
-  cell.not_recorded = {{"candidate", "receives", "torch 2.16.0 has no get_fwd_recv_ops", "2.16.0"}};
-  cell.norm_diverged_at = 1;
-  cell.missing = {{"gradients", 2, "a rounding", true}, {"buffers", std::nullopt, "they were not recorded", false}};
+  cell.not_recorded = {{"candidate", "receives", "torch 2.16.0 has no get_fwd_recv_ops", "2.16.0", 3}};
   cell.command = "plumbline sweep";
-  cell.checks = {exact, with_margin};
+  cell.checks = {exact, with_margin, in_part};
   cell.first_divergence = divergence;
   Verdict verdict;
   verdict.name = "default";
@@ -97,15 +101,18 @@ Verdict example() {
 
 TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
   CheckResult check;
-  for (const auto outcome : {Outcome::not_run, Outcome::not_triggered, Outcome::fails}) {
+  for (const auto outcome : {Outcome::incomplete, Outcome::differs}) {
     check.outcome = outcome;
-    check.requirement = Requirement::required;
+    check.required = true;
+    check.accepted = false;
     EXPECT_TRUE(is_blocking(check)) << to_text(outcome);
-    check.requirement = Requirement::informational;
-    EXPECT_EQ(is_blocking(check), outcome == Outcome::fails) << to_text(outcome);
+    check.accepted = true;
+    EXPECT_EQ(is_blocking(check), outcome == Outcome::differs) << to_text(outcome);
+    check.accepted = check.required = false;
+    EXPECT_EQ(is_blocking(check), outcome == Outcome::differs) << to_text(outcome);
   }
-  check.requirement = Requirement::required;
-  for (const auto outcome : {Outcome::holds, Outcome::not_applicable}) {
+  check.required = true;
+  for (const auto outcome : {Outcome::holds, Outcome::does_not_apply}) {
     check.outcome = outcome;
     EXPECT_FALSE(is_blocking(check)) << to_text(outcome);
   }
@@ -113,7 +120,7 @@ TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
 
 /// Keys that are a run's own (request, versions) or that are named by what was counted: no schema lists them.
 bool open(const std::string& path) {
-  for (const char* part : {"request.", "versions.", "counts.", "compared.", "looked_at.", "harness.", "machine."}) {
+  for (const char* part : {"request.", "versions.", "counts.", "compared.", "inspected.", "harness.", "machine."}) {
     if (path.find(part) != std::string::npos) return true;
   }
   return false;
@@ -128,13 +135,12 @@ TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
   collect_properties(schema, schema, "", described, KeysMayBeAbsent::no);
   std::erase_if(described, open);
 
-  // In the example one reference's check stands for those of cells: the same schema.
+  // In the example a reference's claim stands for those of cases.
   EXPECT_EQ(written.size() > 40, true);
   for (const auto& key : written) EXPECT_TRUE(described.contains(key)) << key << " is written and not in the schema";
   for (const auto& key : described) {
-    const bool inside_null = key.find("references[].checks[].first_divergence.") == 0;
     const bool is_of_kept_ones = key == "digest";  // a sweep adds it: Resume.AKeptVerdictThatIsNotAsItWasWritten...
-    EXPECT_TRUE(written.contains(key) || inside_null || is_of_kept_ones) << key << " is in the schema and not written";
+    EXPECT_TRUE(written.contains(key) || is_of_kept_ones) << key << " is in the schema and not written";
   }
   EXPECT_EQ(schema.at("properties").at("schema").at("const"), verdict_schema);
 }
@@ -144,13 +150,13 @@ TEST(Verdict, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
   const auto schema = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/verdict.schema.json";
   const Json whole = to_json(example());
   Json without_cells = whole;
-  without_cells["cells"] = Json::array();
+  for (const char* list : {"cases", "claims", "findings", "excuses"}) without_cells[list] = Json::array();
 
   expect_by_schema(schema, {whole, without_cells},
-                   with_each(whole, {[](Json& json) { json.erase("tier"); }, [](Json& json) { json["more"] = 1; },
-                                     [](Json& json) { json["cells"][0]["checks"][0]["outcome"] = "passed"; },
-                                     [](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "many"; },
-                                     [](Json& json) { json["cells"][0]["first_divergence"].erase("size"); }}));
+                   with_each(whole, {[](Json& json) { json.erase("mode"); }, [](Json& json) { json["more"] = 1; },
+                                     [](Json& json) { json["claims"][0]["outcome"] = "passed"; },
+                                     [](Json& json) { json["claims"][1]["compared"]["tensors"] = "many"; },
+                                     [](Json& json) { json["findings"][0].erase("size"); }}));
 }
 
 TEST(Verdict, ReadsBackWhatWasWritten) {
@@ -161,10 +167,11 @@ TEST(Verdict, ReadsBackWhatWasWritten) {
 
   EXPECT_EQ(to_json(verdict), to_json(example()));
   EXPECT_EQ(verdict.cells[0].not_recorded, example().cells[0].not_recorded);
-  EXPECT_EQ(verdict.cells[0].norm_diverged_at, 1);
-  EXPECT_EQ(verdict.cells[0].missing, example().cells[0].missing);
+  EXPECT_EQ(verdict.cells[0].checks[2].from_step, 2);
+  EXPECT_TRUE(verdict.cells[0].checks[2].accepted);
   EXPECT_EQ(verdict.cells[0].balance, (std::vector<std::int64_t>{2, 0, 3}));
-  EXPECT_EQ(verdict.cells[0].checks[1].requirement, Requirement::informational);
+  EXPECT_FALSE(verdict.cells[0].checks[1].required);
+  EXPECT_EQ(verdict.cells[0].checks[0].first_divergence->words, "the bits differ");
   EXPECT_TRUE(verdict.cells[0].unstable());
   EXPECT_TRUE(verdict.selection.partial());
   EXPECT_EQ(verdict.comparison_mode, ComparisonMode::calibrated);
@@ -173,24 +180,35 @@ TEST(Verdict, ReadsBackWhatWasWritten) {
 
 TEST(Verdict, AnotherSchemaIsRefused) {
   const TemporaryFolder folder;
-  const auto path = folder.file("verdict.json", R"({"schema": "plumbline-verdict/3"})");
+  const auto path = folder.file("verdict.json", R"({"schema": "plumbline-verdict/2"})");
 
-  EXPECT_THAT(error_of<InputError>([&] { read_verdict(path); }), HasSubstr("plumbline-verdict/3"));
+  EXPECT_THAT(error_of<InputError>([&] { read_verdict(path); }), HasSubstr("plumbline-verdict/2"));
 }
 
-TEST(Verdict, FirstSchemaIsReadAndItsCountsClaimNoComparison) {
-  const Verdict verdict = read_verdict(PLUMBLINE_FIXTURES "/verdicts/schema-1.json");
+TEST(Verdict, AReasonWithItsStep) {
+  CheckResult check;
+  check.reason = "a rounding";
+  EXPECT_EQ(reason_words(check), "a rounding");
+  check.from_step = 5;
+  EXPECT_EQ(reason_words(check), "compared through step 4; from step 5 on: a rounding");
+  check.from_step = 0;
+  EXPECT_EQ(reason_words(check), "from step 0 on: a rounding");
+}
 
-  EXPECT_TRUE(verdict.holds);
-  EXPECT_EQ(verdict.cells.size(), 3U);
-  EXPECT_EQ(verdict.comparison_mode, ComparisonMode::bits);
-  EXPECT_FALSE(verdict.selection.partial());
-  EXPECT_TRUE(verdict.compared.empty());
-  EXPECT_EQ(verdict.inspected.at("elements"), 11'361'883'392);
-  EXPECT_EQ(verdict.counts.at("cells_holding"), 3);
-  for (const auto& check : verdict.cells[0].checks) {
-    EXPECT_EQ(check.requirement == Requirement::not_applicable, check.outcome == Outcome::not_applicable) << check.name;
-  }
+TEST(Verdict, ACaseIsIncompleteIfNothingDiffersAndARequiredClaimIsIncomplete) {
+  CellVerdict cell = example().cells[0];
+  EXPECT_FALSE(cell.incomplete()) << "boundaries differ";
+  cell.checks[0].outcome = Outcome::holds;
+  EXPECT_FALSE(cell.incomplete()) << "accepted";
+  EXPECT_EQ(missing_words(cell.checks, true), "gradients were not compared from step 2 on: a rounding");
+  cell.checks[2].accepted = false;
+  EXPECT_TRUE(cell.incomplete());
+  EXPECT_EQ(accepting_option(cell.checks), "--accept-missing gradients");
+  EXPECT_EQ(accepting_key(cell.checks), "accept_missing = [\"gradients\"]");
+  cell.checks[1].outcome = Outcome::incomplete;
+  cell.checks[1].required = true;
+  EXPECT_TRUE(cell.incomplete());
+  EXPECT_TRUE(acceptable_claims(cell.checks).empty()) << "nobody can accept that memory is incomplete";
 }
 
 TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
@@ -202,35 +220,40 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
     return error_of<InputError>([&] { read_verdict(path); });
   };
 
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][1].erase("limit"); }),
-              HasSubstr("verdict.json: key cells[0].checks[1].limit: is missing"));
+  EXPECT_THAT(message([](Json& json) { json["claims"][1].erase("limit"); }),
+              HasSubstr("verdict.json: key claims[1].limit: is missing"));
   EXPECT_THAT(message([](Json& json) { json["holds"] = true; }),
               HasSubstr("key holds: is true, but tiny-adamw-1f1b-w4 does not hold"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["holds"] = true; }),
+  EXPECT_THAT(message([](Json& json) { json["cases"][0]["holds"] = true; }),
               HasSubstr("tiny-adamw-1f1b-w4 holds, but its required check boundaries does not"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = "four"; }),
-              HasSubstr("key cells[0].world: must be an integer"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = -1; }), HasSubstr("-1 is not between 0 and"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["replicas"] = 0; }), HasSubstr("0 is not between 1 and"));
-  EXPECT_THAT(message([](Json& json) { json["selection"]["cells"] = -1; }), HasSubstr("-1 is not between 0 and"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "all"; }),
-              HasSubstr("key cells[0].checks[0].compared: must be an object of integers"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["requirement"] = "wished"; }),
-              HasSubstr("cells[0].checks[0].requirement: 'wished' is not known; known: required"));
-  EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }),
-              HasSubstr("key tier: 'both' is not known; known: bits"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["second_run"]["outcome"] = "fine"; }),
-              HasSubstr("cells[0].second_run.outcome"));
-  EXPECT_THAT(message([](Json& json) { json["cells"][0]["values"].erase("step"); }), HasSubstr("cells[0].values"));
+  EXPECT_THAT(message([](Json& json) { json["cases"][0]["world"] = "four"; }),
+              HasSubstr("key cases[0].world: must be an integer"));
+  EXPECT_THAT(message([](Json& json) { json["cases"][0]["world"] = -1; }), HasSubstr("-1 is not between 0 and"));
+  EXPECT_THAT(message([](Json& json) { json["cases"][0]["replicas"] = 0; }), HasSubstr("0 is not between 1 and"));
+  EXPECT_THAT(message([](Json& json) { json["selection"]["cases"] = -1; }), HasSubstr("-1 is not between 0 and"));
+  EXPECT_THAT(message([](Json& json) { json["claims"][1]["compared"]["tensors"] = "all"; }),
+              HasSubstr("key claims[1].compared: must be an object of integers"));
+  EXPECT_THAT(message([](Json& json) { json["claims"][0]["outcome"] = "wished"; }),
+              HasSubstr("claims[0].outcome: 'wished' is not known; known: holds"));
+  EXPECT_THAT(message([](Json& json) { json["claims"][1]["case"] = "other"; }),
+              HasSubstr("claims[1].case: 'other' is no case of this verdict"));
+  EXPECT_THAT(message([](Json& json) { json["claims"][0]["reference"] = "other"; }),
+              HasSubstr("claims[0].reference: is no reference of this verdict"));
+  EXPECT_THAT(message([](Json& json) { json["findings"][0]["claim"] = "loss"; }),
+              HasSubstr("findings[0].claim: 'loss' is no claim of its case"));
+  EXPECT_THAT(message([](Json& json) { json["mode"] = "both"; }),
+              HasSubstr("key mode: 'both' is not known; known: bits"));
+  EXPECT_THAT(message([](Json& json) { json["cases"][0]["second_run"]["outcome"] = "fine"; }),
+              HasSubstr("cases[0].second_run.outcome"));
+  EXPECT_THAT(message([](Json& json) { json["cases"][0]["values"].erase("step"); }), HasSubstr("cases[0].values"));
 }
 
 TEST(Verdict, OutcomesHaveTheNamesOfTheSchema) {
   using enum Outcome;
   for (const auto& [outcome, name] : {std::pair{holds, "holds"},
-                                      {fails, "fails"},
-                                      {not_run, "not_run"},
-                                      {not_applicable, "not_applicable"},
-                                      {not_triggered, "not_triggered"}})
+                                      {differs, "differs"},
+                                      {incomplete, "incomplete"},
+                                      {does_not_apply, "does_not_apply"}})
     EXPECT_EQ(to_text(outcome), name);
 }
 

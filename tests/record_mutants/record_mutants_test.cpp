@@ -182,7 +182,7 @@ std::string words_of(const CheckResult& check) {
 /// Whether a check that does not hold speaks of the place.
 bool names_the_place(const CellVerdict& verdict, const Mutant& mutant) {
   return std::any_of(verdict.checks.begin(), verdict.checks.end(), [&](const CheckResult& check) {
-    if (check.outcome == Outcome::holds || check.outcome == Outcome::not_applicable) return false;
+    if (check.outcome == Outcome::holds || check.outcome == Outcome::does_not_apply) return false;
     const std::string words = words_of(check);
     return std::any_of(mutant.items.begin(), mutant.items.end(),
                        [&](const std::string& item) { return !item.empty() && words.find(item) != std::string::npos; });

@@ -111,7 +111,7 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
 
   EXPECT_EQ(testing::parse_markup(text, false).error, "");
   EXPECT_THAT(text,
-              HasSubstr("<CTestMeasurement type=\"numeric/integer\" name=\"cells_holding\">12</CTestMeasurement>"));
+              HasSubstr("<CTestMeasurement type=\"numeric/integer\" name=\"cases_holding\">12</CTestMeasurement>"));
   EXPECT_THAT(text,
               HasSubstr("<CTestMeasurement type=\"text/string\" name=\"commit\">0123456789ab</CTestMeasurement>"));
   EXPECT_THAT(text, HasSubstr("<CTestMeasurement type=\"numeric/double\" name=\"run_seconds\">36</CTestMeasurement>"));
@@ -129,18 +129,18 @@ TEST(Summary, ARedOneHasARowForEachFailingCellAndLeavesOutWhatHolds) {
   const std::string text = summary_md(verdict);
 
   EXPECT_THAT(text, StartsWith("## \u2717 Does not hold: 10 of 12 cases hold"));
-  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-afab-w1 | gradients fails | the gradient that rank 2 received"));
+  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-afab-w1 | gradients differs | the gradient that rank 2 received"));
   EXPECT_THAT(text, HasSubstr("<br>**Looks like:** 8 x (ratio 8): loss not scaled |"));
   EXPECT_THAT(text, HasSubstr("`plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1` |"));
-  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-1f1b-w1 (unstable) | loss fails | "));
+  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-1f1b-w1 (unstable) | loss differs | "));
   EXPECT_THAT(text, Not(HasSubstr("stories260k-sgd-afab-w1")));
   EXPECT_THAT(text, HasSubstr("\n### Not run\n\n* untied-w8: no mpirun\n"));
 }
 
 TEST(Summary, WhatDataCouldNotShowIsTold) {
   Verdict verdict = testing::sample_verdict(1);
-  verdict.references[0].checks[0].outcome = Outcome::not_triggered;
-  verdict.references[0].checks[0].requirement = Requirement::informational;
+  verdict.references[0].checks[0].outcome = Outcome::incomplete;
+  verdict.references[0].checks[0].required = false;
   verdict.references[0].checks[0].reason = "no masked microbatch";
 
   EXPECT_THAT(summary_md(verdict), HasSubstr("\n### Not covered by these data\n\n* reference "
@@ -152,7 +152,7 @@ TEST(Summary, WhatDataCouldNotShowIsTold) {
 TEST(Annotations, AReferenceThatShowsNothingIsAnError) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.holds = false;
-  verdict.references[1].checks[0].outcome = Outcome::not_triggered;
+  verdict.references[1].checks[0].outcome = Outcome::incomplete;
   verdict.references[1].checks[0].reason = "no masked microbatch";
 
   EXPECT_EQ(annotations(verdict), "::error title=reference stories260k-sgd::bench: no masked microbatch\n");
@@ -165,7 +165,7 @@ TEST(Annotations, WithoutADivergenceTheFirstCheckInTheWayIsTheReason) {
   verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::holds, ""};
 
   EXPECT_EQ(annotations(verdict),
-            "::error title=stories260k-adamw-afab-w1 is unstable::memory fails: 12 of 640 tensors differ from the "
+            "::error title=stories260k-adamw-afab-w1 is unstable::memory: 12 of 640 tensors differ from the "
             "reference's%0ARun again: plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1\n");
 }
 

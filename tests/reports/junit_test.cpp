@@ -45,7 +45,7 @@ TEST(Junit, AFailureCarriesItsPlaceItsMeasureAndTheCommand) {
   EXPECT_EQ(times_in(xml, "<failure "), 2u) << "the check and the verdict";
   EXPECT_EQ(times_in(xml, " failures=\"2\""), 1u) << "of all suites";
   EXPECT_EQ(times_in(xml, " failures=\"1\""), 2u);
-  EXPECT_THAT(xml, HasSubstr("message=\"fails: 12 of 640 tensors differ from the reference&#39;s\""));
+  EXPECT_THAT(xml, HasSubstr("message=\"differs: 12 of 640 tensors differ from the reference&#39;s\""));
   EXPECT_THAT(xml,
               HasSubstr("limit: 0 ULP: same microbatches on the same kind of device&#10;measured: 12 of 640 tensors "
                         "differ&#10;first divergence: step 1, microbatch 3, stage 2, rank 2, backward, layers.3; "
@@ -56,16 +56,15 @@ TEST(Junit, AFailureCarriesItsPlaceItsMeasureAndTheCommand) {
 TEST(Junit, ARequiredCheckThatDidNotRunIsAFailureAndAnOptionalOneIsNot) {
   Verdict verdict = two_cells();
   for (auto& cell : verdict.cells) {
-    check_of(cell, "memory").outcome = Outcome::not_run;
-    check_of(cell, "gradient_norm").outcome = Outcome::not_triggered;
+    check_of(cell, "memory").outcome = Outcome::incomplete;
+    check_of(cell, "gradient_norm").outcome = Outcome::incomplete;
   }
-  check_of(verdict.cells[1], "memory").requirement = Requirement::informational;
-  check_of(verdict.cells[1], "gradient_norm").requirement = Requirement::informational;
+  check_of(verdict.cells[1], "memory").required = false;
+  check_of(verdict.cells[1], "gradient_norm").required = false;
 
   const std::string xml = junit_xml(verdict);
 
-  EXPECT_EQ(times_in(xml, "<failure type=\"not_run\""), 1u);
-  EXPECT_EQ(times_in(xml, "<failure type=\"not_triggered\""), 1u);
+  EXPECT_EQ(times_in(xml, "<failure type=\"incomplete\""), 2u);
   EXPECT_EQ(times_in(xml, "<skipped "), 4u);
 }
 
@@ -116,14 +115,14 @@ TEST(Junit, NamesComeFromWhatACellIsAndStayWhenOthersAreAdded) {
 TEST(Junit, ACrashIsAnErrorAndWhatLiesBehindItIsNoFailureOfItsOwn) {
   Verdict verdict = two_cells();
   verdict.holds = verdict.cells[0].holds = false;
-  for (auto& check : verdict.cells[0].checks) check.outcome = Outcome::not_run;
+  for (auto& check : verdict.cells[0].checks) check.outcome = Outcome::incomplete;
   CheckResult& completion = check_of(verdict.cells[0], "completion");
-  completion.outcome = Outcome::fails;
+  completion.outcome = Outcome::differs;
   completion.reason = "rank 1 was killed";
 
   const std::string xml = junit_xml(verdict, {{verdict.cells[0].id, {"", "terminate called\n<what>"}}});
 
-  EXPECT_EQ(times_in(xml, "<error type=\"crash\" message=\"fails: rank 1 was killed\">"), 1u);
+  EXPECT_EQ(times_in(xml, "<error type=\"crash\" message=\"differs: rank 1 was killed\">"), 1u);
   EXPECT_EQ(times_in(xml, "<failure "), 1u) << "the verdict alone";
   EXPECT_EQ(times_in(xml, "<skipped "), 15u) << "14 behind the crash, and what does not apply to the other cell";
   EXPECT_THAT(xml, HasSubstr("<system-out>terminate called&#10;&lt;what&gt;</system-out>"));
@@ -143,7 +142,7 @@ TEST(Junit, TotalsAreTheSumsOfTheSuites) {
   Verdict verdict = two_cells();
   testing::break_check(verdict, 1, "boundaries");
   CheckResult& completion = check_of(verdict.cells[0], "completion");
-  completion.outcome = Outcome::fails;
+  completion.outcome = Outcome::differs;
   verdict.references[0].finished = false;
   verdict.not_run = {"c: why"};
 

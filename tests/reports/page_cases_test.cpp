@@ -35,15 +35,15 @@ TEST(PageCases, WhatHoldsAsUsualSaysWhatItComparedAndTheRestSaysMore) {
   data.reason = "half of them";
   data.limit = "another limit";
   data.not_shown = {"the last step"};
-  check_of(verdict.cells[0], "memory").outcome = Outcome::not_run;
-  check_of(verdict.cells[0], "memory").requirement = Requirement::informational;
+  check_of(verdict.cells[0], "memory").outcome = Outcome::incomplete;
+  check_of(verdict.cells[0], "memory").required = false;
 
   const std::string text = line_of(verdict, 0);
 
   EXPECT_THAT(text, HasSubstr("; loss: 12\u00A0tensors (inspected: 1\u00A0rank); boundaries: "));
   EXPECT_THAT(text, HasSubstr("</b> holds: half of them; limit: another limit; measured: 0 of 640 tensors differ; "
                               "margin: 0.25; not covered: the last step</p>"));
-  EXPECT_THAT(text, HasSubstr("</b> not run (informational): every digest equals"));
+  EXPECT_THAT(text, HasSubstr("</b> incomplete (not required): every digest equals"));
   EXPECT_THAT(text, HasSubstr("Does not apply: repeatability.</p>"));
   EXPECT_THAT(text, HasSubstr("<code>" + verdict.cells[0].id + "</code>"));
 }
@@ -84,7 +84,7 @@ TEST(PageCases, AReferenceThatShowsNothingOrBrokeOffDoesNotHold) {
   Verdict verdict = testing::sample_verdict(1);
   EXPECT_THAT(cases_of(verdict), HasSubstr("stories260k, adamw (stories260k-adamw): 1 of 1 check holds, 1.50 s"));
 
-  verdict.references[0].checks[0].outcome = Outcome::not_triggered;
+  verdict.references[0].checks[0].outcome = Outcome::incomplete;
   verdict.references[1].finished = false;
   EXPECT_THAT(cases_of(verdict), AllOf(HasSubstr("4 references, 2 do not hold"),
                                        HasSubstr("(stories260k-adamw): does not hold, 0 of 1 check hold, 1.50 s")));
@@ -111,7 +111,7 @@ TEST(PageCases, TheTableOfChecksTellsWhatMostCasesSay) {
 TEST(PageCases, WhatChecksShowedIsOfThoseThatHoldAndOfTwoAtLeast) {
   Verdict verdict = testing::sample_verdict(1);
   for (std::size_t i = 0; i + 1 < verdict.cells.size(); ++i) {
-    check_of(verdict.cells[i], "loss").outcome = Outcome::fails;
+    check_of(verdict.cells[i], "loss").outcome = Outcome::differs;
     check_of(verdict.cells[i], "loss").reason = "half of them differ";
   }
   check_of(verdict.cells.back(), "loss").reason = "one held";

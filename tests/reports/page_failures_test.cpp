@@ -45,7 +45,7 @@ TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
   testing::break_check(verdict, 1, "boundaries");
   verdict.cells[1].values.emplace().fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
   verdict.cells[2].holds = false;
-  testing::check_of(verdict.cells[2], "gradient_norm").outcome = Outcome::not_triggered;
+  testing::check_of(verdict.cells[2], "gradient_norm").outcome = Outcome::incomplete;
   testing::check_of(verdict.cells[2], "gradient_norm").reason = "no step's norm passed the limit";
 
   EXPECT_THAT(
@@ -54,8 +54,9 @@ TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
             HasSubstr(
                 "<li><a>stories260k, adamw, 1f1b, P = 1</a><span>step 1</span><span>microbatch 3</span>"
                 "<span>stage 2</span><span>boundary layers.3 backward</span><span>all 8 times as large</span></li>"),
-            HasSubstr("<a>stories260k, sgd, afab, P = 1</a><span></span><span></span><span></span><span></span>"
-                      "<span>gradient_norm not triggered: no step&apos;s norm passed the limit</span></li>")));
+            HasSubstr(
+                "<a>stories260k, sgd, afab, P = 1</a><span></span><span></span><span></span><span></span>"
+                "<span>incomplete: gradient_norm was not compared: no step&apos;s norm passed the limit</span></li>")));
 }
 
 TEST(FailureList, CasesOfOneCauseStandTogetherTheWorstFirst) {
@@ -90,7 +91,7 @@ TEST(FailureCard, AFirstDivergenceIsToldOnceWithItsDigestsShortenedAndWholeOnDem
                       "e9ae472f8e0534b67486a13c09695146</code></details>"),
             HasSubstr("<dt>got</dt><dd><details><summary><code>77b3d71d...</code>"),
             HasSubstr("<dt>size</dt><dd>l2 4 times</dd>"),
-            HasSubstr("<li><b>boundaries</b> fails: 12 of 640 tensors differ from the reference&apos;s</li>")));
+            HasSubstr("<li><b>boundaries</b> differs: 12 of 640 tensors differ from the reference&apos;s</li>")));
   EXPECT_EQ(cards.find("the gradient that rank 2"), cards.rfind("the gradient that rank 2"));
   verdict.cells[3].first_divergence->words =
       "step 1, microbatch 3, stage 2, rank 2, boundary layers.3: the bits differ";
@@ -100,22 +101,23 @@ TEST(FailureCard, AFirstDivergenceIsToldOnceWithItsDigestsShortenedAndWholeOnDem
 }
 
 TEST(FailureCard, ChecksThatSayTheSameAreOneLineAndOthersTheirOwn) {
-  const Verdict verdict =
-      failing_with({told_check("audit", Outcome::holds, "one"), told_check("loss", Outcome::fails, "one"),
-                    told_check("gradients", Outcome::fails, "one"), told_check("parameters", Outcome::fails, "another"),
-                    told_check("memory", Outcome::not_run, "another"), told_check("data", Outcome::fails, "a place", 1),
-                    told_check("census", Outcome::fails, "a place", 2)});
+  const Verdict verdict = failing_with(
+      {told_check("audit", Outcome::holds, "one"), told_check("loss", Outcome::differs, "one"),
+       told_check("gradients", Outcome::differs, "one"), told_check("parameters", Outcome::differs, "another"),
+       told_check("memory", Outcome::incomplete, "another"), told_check("data", Outcome::differs, "a place", 1),
+       told_check("census", Outcome::differs, "a place", 2)});
 
   const std::string cards = testing::bare(cards_of(verdict));
 
-  EXPECT_THAT(cards, HasSubstr("<ul><li><b>loss, gradients</b> fails: one</li><li><b>parameters</b> fails: another</li>"
-                               "<li><b>memory</b> not run: another</li><li><b>data</b> fails: a place <span>(step 1)"
-                               "</span></li><li><b>census</b> fails: a place <span>(step 2)</span></li></ul>"));
+  EXPECT_THAT(cards,
+              HasSubstr("<ul><li><b>loss, gradients</b> differs: one</li><li><b>parameters</b> differs: another</li>"
+                        "<li><b>memory</b> incomplete: another</li><li><b>data</b> differs: a place <span>(step 1)"
+                        "</span></li><li><b>census</b> differs: a place <span>(step 2)</span></li></ul>"));
   EXPECT_THAT(cards, HasSubstr("<b>audit</b> holds: one")) << "the rest is below";
 }
 
 TEST(FailureCard, WhatCameOfTheSecondRunIsTold) {
-  Verdict verdict = failing_with({told_check("loss", Outcome::fails, "one")});
+  Verdict verdict = failing_with({told_check("loss", Outcome::differs, "one")});
   EXPECT_THAT(cards_of(verdict), Not(HasSubstr("Second run")));
 
   for (const auto& [outcome, words] : {std::pair{SecondRun::Outcome::fails_again, "it failed again: so"},
@@ -127,7 +129,7 @@ TEST(FailureCard, WhatCameOfTheSecondRunIsTold) {
 }
 
 TEST(FailureCard, WhatTheValuesLookLikeIsToldWithItsCause) {
-  Verdict verdict = failing_with({told_check("gradients", Outcome::fails, "one")});
+  Verdict verdict = failing_with({told_check("gradients", Outcome::differs, "one")});
   ValueFindings& values = verdict.cells[0].values.emplace();
   values.step = 3;
   values.fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8 in 12 tensors", "the loss is not scaled"}};

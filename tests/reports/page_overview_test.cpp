@@ -42,7 +42,7 @@ TEST(PageOverview, EachSquareLeadsToItsCellWithTheLookAndTheWordsOfItsOutcome) {
   testing::break_check(verdict, 1, "completion");
   testing::break_check(verdict, 2, "loss");
   verdict.cells[2].second_run = SecondRun{SecondRun::Outcome::holds, ""};
-  testing::check_of(verdict.cells[3], "completion").outcome = Outcome::not_run;
+  testing::check_of(verdict.cells[3], "completion").outcome = Outcome::incomplete;
   verdict.cells[3].holds = false;
 
   const std::string text = markup_of(verdict);
@@ -51,7 +51,7 @@ TEST(PageOverview, EachSquareLeadsToItsCellWithTheLookAndTheWordsOfItsOutcome) {
        {std::pair{"<a class=\"fails\" href=\"#c0\" data-p=\"1\" title=\"", "P = 1: does not hold"},
         {"<a class=\"crashed\" href=\"#c1\" data-p=\"2\" title=\"", "P = 2: did not end well"},
         {"<a class=\"unstable\" href=\"#c2\" data-p=\"3\" title=\"", "P = 3: unstable"},
-        {"<a class=\"fails\" href=\"#c3\" data-p=\"4\" title=\"", "P = 4: does not hold"},
+        {"<a class=\"incomplete\" href=\"#c3\" data-p=\"4\" title=\"", "P = 4: incomplete"},
         {"<a href=\"#c4\" data-p=\"5\" title=\"", "P = 5: holds"}}) {
     EXPECT_THAT(text, HasSubstr(std::string(look) + "stories260k, adamw, afab, " + words + "\""));
   }

@@ -18,33 +18,34 @@ std::string release_of(const Verdict& verdict) {
 
 TEST(PageRelease, EachColumnCountsItsOwn) {
   Verdict verdict = testing::sample_verdict(1);  // 12 cells
-  const auto set = [&](std::size_t from, std::size_t to, Outcome outcome, Requirement requirement) {
+  const auto set = [&](std::size_t from, std::size_t to, Outcome outcome, bool required) {
     for (std::size_t i = from; i < to; ++i) {
       check_of(verdict.cells[i], "memory").outcome = outcome;
-      check_of(verdict.cells[i], "memory").requirement = requirement;
+      check_of(verdict.cells[i], "memory").required = required;
     }
   };
-  set(0, 1, Outcome::fails, Requirement::required);
-  set(1, 3, Outcome::not_run, Requirement::required);
-  set(3, 6, Outcome::not_triggered, Requirement::informational);
-  set(6, 10, Outcome::not_applicable, Requirement::not_applicable);
+  set(0, 1, Outcome::differs, true);
+  set(1, 3, Outcome::incomplete, true);
+  set(3, 6, Outcome::incomplete, false);
+  set(6, 10, Outcome::does_not_apply, false);
 
   const std::string text = release_of(verdict);
 
-  EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>check</th><th>holds</th><th>fails</th><th>required, not reached"
-                                             "</th><th>waived</th><th>not requested</th><th>does not apply</th>"));
+  EXPECT_THAT(testing::bare(text),
+              HasSubstr("<tr><th>check</th><th>holds</th><th>differs</th><th>incomplete"
+                        "</th><th>not required</th><th>not requested</th><th>does not apply</th>"));
   EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>memory</th><td>2</td><td>1</td><td>2</td><td>3</td><td>0</td>"
                                              "<td>4</td><td>\u2717 3</td><td>\u00B7</td><td>\u2713</td></tr>"));
   EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>loss</th><td>12</td><td>0</td><td>0</td><td>0</td><td>0</td>"
                                              "<td>0</td><td>\u2713</td><td>\u2713</td><td>\u2713</td></tr>"));
 }
 
-TEST(PageRelease, WhatWasNotAskedForIsNotWaived) {
+TEST(PageRelease, WhatWasNotAskedForIsNoneOfIncomplete) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.selection.checks = {"loss"};
   for (CellVerdict& cell : verdict.cells) {
-    check_of(cell, "memory").outcome = Outcome::not_run;
-    check_of(cell, "memory").requirement = Requirement::informational;
+    check_of(cell, "memory").outcome = Outcome::incomplete;
+    check_of(cell, "memory").required = false;
   }
 
   EXPECT_THAT(testing::bare(release_of(verdict)), HasSubstr("<tr><th>memory</th><td>0</td><td>0</td><td>0</td><td>0"

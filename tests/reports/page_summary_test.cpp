@@ -19,7 +19,7 @@ Verdict mixed_verdict() {
   testing::break_check(verdict, 1, "loss");
   for (const std::size_t cell : {2U, 3U, 4U}) {
     CheckResult& check = check_of(verdict.cells[cell], "memory");
-    check.outcome = cell == 4 ? Outcome::not_triggered : Outcome::not_run;
+    check.outcome = cell == 4 ? Outcome::incomplete : Outcome::incomplete;
     verdict.cells[cell].holds = false;
   }
   verdict.not_run = {"untied-w8: no mpirun"};
@@ -39,7 +39,7 @@ TEST(PageSummary, TheTilesCountWhatDoesNotHoldApart) {
 
   EXPECT_THAT(page, HasSubstr("<b>16 / 20</b><span>cases hold</span>"));
   EXPECT_THAT(page, HasSubstr("<b>280 / 284</b><span>checks hold</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>1 and 3</b><span>cases and checks not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>1 and 3</b><span>cases not run, checks incomplete</span>"));
 }
 
 TEST(PageSummary, AllCountsAreBelow) {
@@ -68,15 +68,15 @@ TEST(PageSummary, ThatAllWasRunIsSaidOnlyWhereItWas) {
 TEST(PageSummary, ChecksWithoutAResultStandWithTheirReasonAndThoseThatFailDoNot) {
   Verdict verdict = mixed_verdict();
   for (const std::size_t cell : {2U, 3U, 4U}) check_of(verdict.cells[cell], "memory").reason = "no column";
-  check_of(verdict.cells[3], "memory").requirement = Requirement::informational;
+  check_of(verdict.cells[3], "memory").required = false;
 
   const std::string rows =
       testing::bare(testing::section_of(testing::rendered_page(verdict), "<h2 id=\"not-run\">", "<h2 id=\"machine\">"));
 
-  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not run</td><td>1</td><td>no column</td></tr>"));
-  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not run (informational)</td><td>1</td><td>no column</td></tr>"));
-  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not triggered</td><td>1</td><td>no column</td></tr>"));
-  EXPECT_THAT(rows, HasSubstr("<tr><td>repeatability</td><td>not applicable</td><td>20</td>"
+  EXPECT_THAT(rows,
+              HasSubstr("<tr><td>memory</td><td>incomplete (not required)</td><td>1</td><td>no column</td></tr>"));
+  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>incomplete</td><td>2</td><td>no column</td></tr>"));
+  EXPECT_THAT(rows, HasSubstr("<tr><td>repeatability</td><td>does not apply</td><td>20</td>"
                               "<td>the sweep asks for a second run of four named cells only</td></tr>"));
   EXPECT_THAT(rows, Not(HasSubstr("<td>loss</td>")));
 }
@@ -89,8 +89,8 @@ TEST(PageSummary, WhatIsAlwaysMadeCountsAsAskedFor) {
   auto& checks = verdict.cells[0].checks;
   checks = {testing::holding_check("completion"), testing::holding_check("as_asked"), testing::holding_check("loss"),
             testing::holding_check("memory")};
-  checks.back().outcome = Outcome::not_run;
-  checks.back().requirement = Requirement::informational;
+  checks.back().outcome = Outcome::incomplete;
+  checks.back().required = false;
 
   EXPECT_EQ(headline(verdict), "Holds in part: 1 of 1 case, 3 of 4 checks");
   EXPECT_THAT(testing::rendered_page(verdict), HasSubstr("<b>3 / 3</b><span>checks hold, 1 not requested</span>"));
@@ -103,8 +103,8 @@ TEST(Headline, NamesWhatTheRecorderCouldNotSee) {
   verdict.cells[0].not_recorded = {{"candidate", "receives", "torch 2.16.0 hides it", "2.16.0"},
                                    {"reference", "receives", "torch 2.16.0 hides it", "2.16.0"}};
   CheckResult& boundaries = check_of(verdict.cells[0], "boundaries");
-  boundaries.outcome = Outcome::not_run;
-  boundaries.requirement = Requirement::informational;
+  boundaries.outcome = Outcome::incomplete;
+  boundaries.required = false;
   sum_up(verdict);
 
   EXPECT_EQ(headline(verdict),

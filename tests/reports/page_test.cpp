@@ -47,7 +47,7 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("<b>284 / 284</b><span>checks hold</span>")) << "bench of 4";
   EXPECT_THAT(page, HasSubstr("<b>179,200</b><span>tensors compared</span>")) << "20 x 14 x 640";
   EXPECT_THAT(page, HasSubstr("<b>14,336,000</b><span>elements compared</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>0 and 0</b><span>cases and checks not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>0 and 0</b><span>cases not run, checks incomplete</span>"));
   EXPECT_THAT(page, HasSubstr("computed the same bits as the single device"));
   EXPECT_THAT(page, HasSubstr("Every planned case was run."));
   EXPECT_THAT(page, Not(HasSubstr("What does not hold")));
@@ -77,7 +77,7 @@ TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
     if (check.name == "completion") continue;
     check = CheckResult{};
     check.name = "not asked";
-    check.requirement = Requirement::informational;
+    check.required = false;
   }
   sum_up(verdict);
 
@@ -88,7 +88,7 @@ TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
   EXPECT_THAT(page, HasSubstr("In 1 case completion holds. It is not shown that the runs computed the same: loss, "
                               "boundaries, gradients, gradient_norm, parameters were not requested"));
   EXPECT_THAT(page, HasSubstr("<b>1 / 1</b><span>checks hold, 14 not requested</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>0 and 14</b><span>cases and checks not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>0 and 14</b><span>cases not run, checks incomplete</span>"));
 }
 
 /// Without the table of what the checks claim.
@@ -100,8 +100,8 @@ std::string without_claims_of_checks(const std::string& page) {
 TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {
   for (const char* name : {"loss", "boundaries", "gradients", "gradient_norm", "parameters"}) {
     Verdict verdict = testing::sample_verdict(1);
-    check_of(verdict.cells[2], name).outcome = Outcome::not_run;
-    check_of(verdict.cells[2], name).requirement = Requirement::informational;
+    check_of(verdict.cells[2], name).outcome = Outcome::incomplete;
+    check_of(verdict.cells[2], name).required = false;
 
     const std::string page = rendered_page(verdict);
 
@@ -124,11 +124,11 @@ TEST(Page, AnUnstableCellIsRedAndSaysSo) {
 
 TEST(Page, WhatDataCouldNotShowIsAWarningWhereNobodyRequiredIt) {
   Verdict verdict = testing::sample_verdict(1);
-  verdict.references[0].checks[0].outcome = Outcome::not_triggered;
+  verdict.references[0].checks[0].outcome = Outcome::incomplete;
   verdict.references[0].checks[0].reason = "no microbatch is fully masked";
 
   EXPECT_THAT(rendered_page(verdict), Not(HasSubstr("Not covered by these data"))) << "required: it stands in the way";
-  verdict.references[0].checks[0].requirement = Requirement::informational;
+  verdict.references[0].checks[0].required = false;
   EXPECT_THAT(rendered_page(verdict), HasSubstr("<li>reference stories260k-adamw: no microbatch is fully masked</li>"));
 }
 

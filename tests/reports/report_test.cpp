@@ -154,7 +154,7 @@ TEST_F(Report, WritesTheThreeFilesAndTheSameBytesAgain) {
 
   EXPECT_THAT(page_before, HasSubstr("Loss: all 4 values equal the reference"));
   EXPECT_THAT(junit, HasSubstr("<testsuites name=\"default\""));
-  EXPECT_THAT(table, ::testing::StartsWith("cell,run,model,"));
+  EXPECT_THAT(table, ::testing::StartsWith("case,run,model,"));
   EXPECT_EQ(page(), page_before);
   EXPECT_EQ(bytes_of(folder / "junit.xml"), junit);
   EXPECT_EQ(bytes_of(folder / "results.csv"), table);

@@ -24,10 +24,10 @@ TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
 
   const CsvTable table = table_of(verdict);
 
-  EXPECT_THAT(table.header,
-              ElementsAre("cell", "run", "model", "optimizer", "world", "schedule", "balance", "variant", "reference",
-                          "check", "outcome", "requirement", "compared_tensors", "compared_elements", "compared",
-                          "looked_at", "limit", "measured", "margin", "not_shown", "reason", "missing"));
+  EXPECT_THAT(table.header, ElementsAre("case", "run", "model", "optimizer", "world", "schedule", "balance", "variant",
+                                        "reference", "claim", "outcome", "required", "accepted", "from_step",
+                                        "compared_tensors", "compared_elements", "compared", "inspected", "limit",
+                                        "measured", "margin", "not_shown", "reason"));
   EXPECT_EQ(table.rows.size(), 4 + (2u * 2 * 2 * 2 + 4) * 15) << "four references with one check each";
 }
 
@@ -60,7 +60,7 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
   check.compared = {{"state_cells", 12}, {"step_ends", 8}};
   check.inspected = {{"ranks", 4}};
   check.not_shown = {"one", "two"};
-  check.requirement = Requirement::informational;
+  check.required = false;
   check.margin = 0.43;
   CheckResult other = testing::holding_check("gradients");
   other.compared = {{"tensors", 12}, {"elements", 34}};
@@ -74,10 +74,10 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
   EXPECT_EQ(table.rows[1].cells[table.column("compared_elements")], "34");
   EXPECT_THAT(table.rows[0].cells,
               ElementsAre("stories260k-adamw-1f1b-w4-balance-0-0-5-0", "stories260k", "a,\"b\"\nc", "adamw", "4",
-                          "1f1b", "0 0 5 0", "partition cost", "stories260k-adamw", "memory", "holds", "told", "", "",
-                          "12 state_cells; 8 step_ends", "4 ranks",
+                          "1f1b", "0 0 5 0", "partition cost", "stories260k-adamw", "memory", "holds", "false", "false",
+                          "", "", "", "12 state_cells; 8 step_ends", "4 ranks",
                           "0 ULP: same microbatches on the same kind of device", "0 of 640 tensors differ", "0.43",
-                          "one; two", "every digest equals the reference's, forward and backward, at every cut", ""));
+                          "one; two", "every digest equals the reference's, forward and backward, at every cut"));
 }
 
 TEST(ResultsCsv, TheDocsNameEveryColumn) {

@@ -20,10 +20,11 @@ def first_judge(program, one, other):
     ended = subprocess.run([program, "compare", str(one), str(other), "--json"], capture_output=True, text=True)
     if ended.returncode == 2:
         return "refused", None, ended.stderr
-    cell = json.loads(ended.stdout)["cells"][0]
+    verdict = json.loads(ended.stdout)
+    cell = verdict["cases"][0]
     outcome = "holds" if cell["holds"] else "incomplete" if cell["incomplete"] else "differs"
-    reds = "; ".join(f"{check['name']}: {check['reason']}" for check in cell["checks"] if check["outcome"] == "fails")
-    return outcome, cell["first_divergence"], reds
+    reds = "; ".join(f"{claim['name']}: {claim['reason']}" for claim in verdict["claims"] if claim["outcome"] == "differs")
+    return outcome, next((finding for finding in verdict["findings"] if finding["first"]), None), reds
 
 
 def disagreement(first, second):
@@ -78,7 +79,7 @@ def pairs_of(text):
     """(reference, candidate, whether it is changed too) of REFERENCE:CANDIDATE, or of each case of a sweep's folder."""
     if ":" in text:
         return [(*text.split(":"), True)]
-    cells = json.loads((pathlib.Path(text) / "verdict.json").read_text())["cells"]
+    cells = json.loads((pathlib.Path(text) / "verdict.json").read_text())["cases"]
     return [(f"{text}/references/{cell['reference']}", f"{text}/cells/{cell['id']}", False) for cell in cells]
 
 

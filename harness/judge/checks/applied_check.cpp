@@ -29,10 +29,10 @@ class AppliedCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (compared_ == 0 && !one_has_rows_ && evidence_.not_recorded.empty())
-      return builder_.conclude_as(Outcome::not_applicable,
+      return builder_.conclude_as(Outcome::does_not_apply,
                                   "neither record has gradients as an optimizer received them");
     if (lacking_)
-      return builder_.conclude_as(Outcome::not_run,
+      return builder_.conclude_as(Outcome::incomplete,
                                   "in some steps a record has no gradients as its optimizer received "
                                   "them; those of other steps agree");
     return builder_.conclude(fmt::format("the gradients that the optimizers received in {} are {}",

@@ -309,7 +309,7 @@ void AsAskedCheck::step() {
 
 LocatedResult AsAskedCheck::conclude() {
   if (!plan_.request && !plan_.reference_request)
-    return without_looking("as_asked", Outcome::not_applicable, "there is no request (request.json)");
+    return without_looking("as_asked", Outcome::does_not_apply, "there is no request (request.json)");
   std::vector<std::string> missing, absent;
   const auto look = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (!request) return;
@@ -321,7 +321,7 @@ LocatedResult AsAskedCheck::conclude() {
   look("the reference", plan_.reference_request, reference_);
   look("the candidate", plan_.request, candidate_);
   if (!missing.empty())
-    return builder_.conclude_as(Outcome::not_run,
+    return builder_.conclude_as(Outcome::incomplete,
                                 join(missing, " and ") + " left no record that can be read: see completion");
   return builder_.conclude("model, data, hyperparameters, schedule, stages and ranks are as requested" +
                                (absent.empty() ? std::string() : "; not requested: " + join(absent, ", ")),

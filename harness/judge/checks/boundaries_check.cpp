@@ -138,7 +138,7 @@ class BoundariesCheck : public StepCheck {
     if (alone_ > 0)
       builder_.leave_out("tensors at boundaries that only the candidate has: the reference is itself a pipeline");
     if (shared_ == 0)
-      return builder_.conclude_as(Outcome::not_applicable, "the two pipelines have no stage boundary in common");
+      return builder_.conclude_as(Outcome::does_not_apply, "the two pipelines have no stage boundary in common");
     return builder_.conclude(
         evidence_.values->exact()
             ? "every tensor that crosses a stage boundary equals the reference's at both ends"

@@ -23,12 +23,12 @@ class BuffersCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (!only_in_.empty())
-      return builder_.conclude_as(Outcome::not_run,
+      return builder_.conclude_as(Outcome::incomplete,
                                   fmt::format("only the {} has buffers; where stages are given by hand, give theirs by "
                                               "record.stage(..., buffers=)",
                                               only_in_));
     if (builder_.count("buffers") == 0 && evidence_.not_recorded.empty())
-      return builder_.conclude_as(Outcome::not_applicable, "neither record has persistent buffers");
+      return builder_.conclude_as(Outcome::does_not_apply, "neither record has persistent buffers");
     return builder_.conclude("the persistent buffers, at the start and after each step, are the same bits", {});
   }
 
@@ -50,7 +50,6 @@ CheckDescriptor buffers_check() {
           .cannot_see = "buffers that are not persistent.",
           .level = RecordLevel::full,
           .same_start = true,
-          .of_every_case = true,
           .values = Values::of_update,
           .compares_without = {"buffers"},
           .make = make_check<BuffersCheck>};

@@ -41,7 +41,8 @@ std::unique_ptr<StepCheck> make_check(const CellEvidence& evidence) {
   return std::make_unique<Check>(evidence);
 }
 
-/// When a case that lacks the check does not hold.
+/// When a case in which the check is incomplete does not hold. Claims of every case (record/verdict.hpp) are required
+/// whoever wrote the records; the others of our trainers' own records at level full.
 enum class Required {
   always,          ///< whatever checks were selected: a run that broke off, or another than was requested
   where_asked,     ///< unless other checks were selected
@@ -65,16 +66,13 @@ struct CheckDescriptor {
   RecordLevel level = RecordLevel::summary;  ///< both records must have it
   bool same_start = false;                   ///< says nothing once the parameters of step -1 differ
   Required required = Required::where_asked;
-  /// No case holds without it, whoever wrote the records: what of it was not compared is missing. Every other check
-  /// is required of our trainers' own records at level full, and of others only not to fail.
-  bool of_every_case = false;
   bool one_device_reference = false;  ///< does not apply if the reference ran on several ranks
   bool of_evaluations = false;        ///< does not apply if neither run evaluates
   Values values = Values::none;
-  /// Kinds (record/not_recorded.hpp) without which it is not run: in either record, and in the reference's, by whose
+  /// Kinds (record/not_recorded.hpp) without which it is incomplete: in either record, and in the reference's, by whose
   /// microbatches sizes are known.
   std::vector<std::string> needs = {}, needs_of_reference = {};
-  /// Kinds without which it compares the rows that exist, and ends as not run unless it finds a difference.
+  /// Kinds without which it compares the rows that exist, and is incomplete unless it finds a difference.
   std::vector<std::string> compares_without = {};
   bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the case's
   /// Why it does not apply, from the plan and the candidate's manifest alone; null if it always applies.
@@ -84,7 +82,7 @@ struct CheckDescriptor {
 };
 
 /// The check `as_asked`: compares manifest and tables of each readable record with its request, also of a run that
-/// ended early. Not applicable without requests.
+/// ended early. Does not apply without requests.
 class AsAskedCheck {
  public:
   /// Before the first step. The records must outlive it.

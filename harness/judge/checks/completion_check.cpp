@@ -147,7 +147,7 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
       (plan.launch && plan.launch->interrupted) || (plan.reference_launch && plan.reference_launch->interrupted);
   if (stopped) {
     return without_looking(
-        "completion", Outcome::not_run,
+        "completion", Outcome::incomplete,
         "the sweep was stopped before this cell ended" +
             (plan.launch && !plan.launch->words.empty() ? ": " + plan.launch->words : std::string()));
   }

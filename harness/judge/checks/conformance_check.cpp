@@ -82,13 +82,13 @@ class ConformanceCheck : public StepCheck {
  private:
   LocatedResult conclude_lists() {
     if (!evidence_.candidate.schedule_csv) {
-      return builder_.conclude_as(Outcome::not_run,
+      return builder_.conclude_as(Outcome::incomplete,
                                   "the record has no schedule.csv: there is no list to compare the actions with");
     }
     if (!evidence_.lowered_list) {
       builder_.diverge(off_path(-1, OffPath::whole_record, 0),
                        {.item = "schedule.csv", .words = evidence_.schedule_error});
-      return builder_.conclude_as(Outcome::fails, "");
+      return builder_.conclude_as(Outcome::differs, "");
     }
     const std::int64_t of_reference = reference_list_ ? std::ssize(*reference_list_) : 0;
     return builder_.conclude(quantity(planned_, "action") + " a step, executed as listed on every rank",

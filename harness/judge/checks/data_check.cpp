@@ -215,7 +215,6 @@ CheckDescriptor data_check() {
           .cannot_see =
               "data that are wrong in both alike (`as_asked`). A key of the model that only one record of a Llama "
               "gives, with an unknown default, is listed as not covered.",
-          .of_every_case = true,
           .needs = {"inputs", "labels"},
           .make = make_check<DataCheck>};
 }

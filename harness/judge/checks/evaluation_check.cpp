@@ -43,7 +43,7 @@ class EvaluationCheck : public StepCheck {
   LocatedResult conclude() override {
     if (!compared()) {
       differ_in_plan("evaluation", plan_text(evidence_.reference), plan_text(evidence_.candidate));
-      return builder_.conclude_as(Outcome::fails, "");
+      return builder_.conclude_as(Outcome::differs, "");
     }
     if (lacks_digests_) builder_.leave_out("data_digest of evaluation.csv");
     const std::int64_t all = evaluations() * microbatches();

@@ -74,17 +74,17 @@ class GradientNormCheck : public StepCheck {
   LocatedResult conclude() override {
     if (widest_limit_ > 0)
       return builder_.conclude_as(
-          Outcome::not_run,
+          Outcome::incomplete,
           fmt::format("the gradient norm cannot be judged: roundings alone may change it by {}, and a factor of 1.05 "
                       "would pass; take norms in float32 (record their dtype), or gather them in canonical order",
                       to_text(widest_limit_)));
     if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
-      return builder_.conclude_as(Outcome::not_triggered,
+      return builder_.conclude_as(Outcome::incomplete,
                                   acting_ == 0 ? "the norms agree, but no step was clipped: the limit never acted"
                                                : "the norms agree, but every step was clipped: none has coefficient 1");
     }
     if (unrecorded_ && builder_.count("norms") == 0)
-      return builder_.conclude_as(Outcome::not_applicable, "nothing is clipped, and one of the records gives no norm");
+      return builder_.conclude_as(Outcome::does_not_apply, "nothing is clipped, and one of the records gives no norm");
     if (acting_ == 0) builder_.not_shown("a coefficient that is not applied: no step was clipped");
     return builder_.conclude(
         evidence_.norm_by_rank()

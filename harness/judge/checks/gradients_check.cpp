@@ -27,7 +27,7 @@ class GradientsCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
-    if (none_told_) return builder_.conclude_as(Outcome::not_applicable, no_gradient_compared);
+    if (none_told_) return builder_.conclude_as(Outcome::incomplete, no_gradient_compared);
     if (evidence_.steps() < 2) builder_.not_shown("a gradient kept from the step before: the run has one step");
     if (builder_.count(absent_in_both) > 0)
       builder_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
@@ -59,7 +59,6 @@ CheckDescriptor gradients_check() {
               "goldens).",
           .level = RecordLevel::full,
           .same_start = true,
-          .of_every_case = true,
           .values = Values::before_update,
           .compares_without = {"gradients"},
           .make = make_check<GradientsCheck>};

@@ -69,7 +69,6 @@ CheckDescriptor loss_check() {
           .needs_in_words = "level summary, the same start.",
           .cannot_see = "gradients that are dropped, not scaled or not applied.",
           .same_start = true,
-          .of_every_case = true,
           .values = Values::before_update,
           .compares_without = {"losses"},
           .make = make_check<LossCheck>};

@@ -45,7 +45,7 @@ class MemoryCheck : public StepCheck {
     builder_.measured(join(findings.measured, "; "));
     if (evidence_.steps() < 2) builder_.not_shown("bytes kept from step to step: the run has one step");
     if (!findings.lacking.empty()) {
-      return builder_.conclude_as(Outcome::not_run,
+      return builder_.conclude_as(Outcome::incomplete,
                                   fmt::format("the records lack {}{}", join(findings.lacking, ", "),
                                               builder_.count("state_cells") > 0 ? "; what they have agrees" : ""));
     }

@@ -9,9 +9,9 @@
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
 #include "harness/judge/diff/value_difference.hpp"
+#include "harness/judge/expected/zero_digests.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
-#include "harness/judge/expected/zero_digests.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -173,7 +173,7 @@ class NonzeroGradientsCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
-    if (none_told_) return builder_.conclude_as(Outcome::not_applicable, no_gradient_compared);
+    if (none_told_) return builder_.conclude_as(Outcome::does_not_apply, no_gradient_compared);
     if (builder_.count("gradients_zero_in_both") > 0)
       builder_.not_shown("gradients that are dropped where both records' are zero");
     if (reference_.rows_rule_left_out() || candidate_.rows_rule_left_out()) {

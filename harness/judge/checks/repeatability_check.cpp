@@ -58,11 +58,11 @@ class RepeatabilityCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
-    if (!evidence_.repeated) return empty().conclude_as(Outcome::not_run, "the case was not run a second time");
+    if (!evidence_.repeated) return empty().conclude_as(Outcome::incomplete, "the case was not run a second time");
     if (const auto words = why_second_run_failed(evidence_)) {
       builder_ = empty();
       differ("run twice, and the second run did not end well: " + *words);
-      return builder_.conclude_as(Outcome::fails, "");
+      return builder_.conclude_as(Outcome::differs, "");
     }
     const auto least = evidence_.steps() * evidence_.own_microbatches();
     return builder_.conclude(std::to_string(builder_.count("items")) + " digests, losses and norms repeat to the bit",

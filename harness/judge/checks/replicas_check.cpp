@@ -48,7 +48,7 @@ class ReplicaComparison {
     if (std::ranges::any_of(records_, [](const RecordReading& reading) {
           return reading.record()->manifest.level < RecordLevel::full;
         }))
-      return without_looking("replicas", Outcome::not_run, "a record of level summary holds no tensors");
+      return without_looking("replicas", Outcome::incomplete, "a record of level summary holds no tensors");
     own_gradients_ = first.manifest.mesh->own_gradients;
     model_ = model_of_records(first, first);
     for (std::optional<std::int64_t> step = -1; step;) {
@@ -300,7 +300,7 @@ class OneReplica : public StepCheck {
   LocatedResult conclude() override {
     const std::string name = evidence_.candidate.manifest.mesh->name();
     builder_.not_shown("other pipelines of the mesh: this is " + name);
-    return builder_.conclude_as(Outcome::not_applicable,
+    return builder_.conclude_as(Outcome::does_not_apply,
                                 fmt::format("this is {}: the others were neither inspected nor compared with it; the "
                                             "folder that holds them all is judged whole without --replica",
                                             name));

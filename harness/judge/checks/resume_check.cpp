@@ -23,7 +23,7 @@ class ResumeCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (evidence_.first_step() == 0)
-      return builder_.conclude_as(Outcome::not_run, "the record begins with step 0: nothing was resumed");
+      return builder_.conclude_as(Outcome::incomplete, "the record begins with step 0: nothing was resumed");
     return builder_.conclude(
         fmt::format("parameters and optimiser state when it resumed at step {} are the reference's after the step "
                     "before, and so are data and learning rate of that step",

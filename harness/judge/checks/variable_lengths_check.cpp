@@ -27,14 +27,14 @@ class VariableLengthsCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (!evidence_.model.llama)
-      return builder_.conclude_as(Outcome::not_applicable,
+      return builder_.conclude_as(Outcome::does_not_apply,
                                   "the boundary tensors of this model have their own shapes: see boundaries");
     builder_.inspect("shapes", std::ssize(shapes_));
     if (evidence_.stages.crossings.empty()) {
       return builder_.conclude("one stage holds the whole model: nothing crosses a stage boundary", {{"shapes", 1}});
     }
     if (builder_.count("shapes") < 2) {
-      return builder_.conclude_as(Outcome::not_triggered,
+      return builder_.conclude_as(Outcome::incomplete,
                                   "all microbatches have one shape, so another microbatch's would pass");
     }
     return builder_.conclude("every tensor that crosses a stage boundary has the shape of its own microbatch",

@@ -118,13 +118,13 @@ TEST_F(CompareSweeps, OnAnotherCodePathBytesAloneAreCompared) {
 TEST_F(CompareSweeps, CasesThatAreGoneFailOrLostACheckAreChanges) {
   edit([](Verdict& verdict) {
     for (CheckResult& each : verdict.cells[0].checks)
-      if (each.name == "loss") each.outcome = Outcome::not_applicable;
+      if (each.name == "loss") each.outcome = Outcome::does_not_apply;
   });
   EXPECT_THAT(compare_sweeps(before_, out_).changes,
-              ElementsAre("case c: check loss: held before, not applicable now"));
+              ElementsAre("case c: check loss: held before, does not apply now"));
   edit([](Verdict& verdict) {
     verdict.holds = verdict.cells[0].holds = false;
-    verdict.cells[0].checks.front().outcome = Outcome::fails;
+    verdict.cells[0].checks.front().outcome = Outcome::differs;
     verdict.cells[0].first_divergence.reset();
   });
   EXPECT_THAT(compare_sweeps(before_, out_).changes, ElementsAre(StartsWith("case c: does not hold: ")));

@@ -59,7 +59,7 @@ TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
       {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
   const auto verdict = compare_records(cell.write_reference(), cell.write_candidate());
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "replicas").outcome, Outcome::not_applicable);
+  EXPECT_EQ(result_of(verdict, "replicas").outcome, Outcome::does_not_apply);
   EXPECT_EQ(verdict.variant, "replica 1 of 2");
   EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other pipelines of the mesh: this is replica 1 of 2"));
 }
@@ -81,8 +81,8 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   ASSERT_EQ(verdict.references.size(), 1U);
-  EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::not_triggered);
-  EXPECT_EQ(verdict.references[0].checks.at(0).requirement, Requirement::informational);
+  EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::incomplete);
+  EXPECT_FALSE(verdict.references[0].checks.at(0).required);
   EXPECT_THAT(comparison_text(verdict),
               HasSubstr("HOLDS\nwarning: reference reference: these data and steps cannot show "
                         "every fault: losses cannot distinguish"));
@@ -151,7 +151,7 @@ TEST_F(TwoPipelines, AreComparedInWhatBothHaveWithoutBlame) {
   const auto& boundaries = result_of(verdict.cells[0], "boundaries");
   EXPECT_EQ(boundaries.outcome, Outcome::holds);
   EXPECT_EQ(boundaries.compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps) << "the cut both have";
-  EXPECT_EQ(result_of(verdict.cells[0], "memory").outcome, Outcome::not_applicable);
+  EXPECT_EQ(result_of(verdict.cells[0], "memory").outcome, Outcome::does_not_apply);
 }
 
 TEST_F(TwoPipelines, ADifferenceAtTheCutThatBothHaveIsFoundThere) {
@@ -159,7 +159,7 @@ TEST_F(TwoPipelines, ADifferenceAtTheCutThatBothHaveIsFoundThere) {
 
   const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
 
-  EXPECT_THAT(with_outcome(verdict.cells[0], Outcome::fails), ElementsAre("boundaries"));
+  EXPECT_THAT(with_outcome(verdict.cells[0], Outcome::differs), ElementsAre("boundaries"));
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "layers.1");
 }
 
@@ -169,7 +169,7 @@ TEST_F(TwoPipelines, WhatIsCarriedOverACutOfOneAloneStillArrivesAsItWasSent) {
 
   const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
 
-  EXPECT_THAT(with_outcome(verdict.cells[0], Outcome::fails), ElementsAre("boundaries"));
+  EXPECT_THAT(with_outcome(verdict.cells[0], Outcome::differs), ElementsAre("boundaries"));
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "norm");
 }
 
@@ -262,8 +262,8 @@ TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
   for (const char* name : {"loss", "gradients"}) {
     CheckResult check;
     check.name = name;
-    check.outcome = Outcome::not_run;
-    check.requirement = Requirement::informational;
+    check.outcome = Outcome::incomplete;
+    check.required = false;
     check.not_shown = {"the other replicas"};
     cell.checks.push_back(check);
   }
@@ -271,7 +271,7 @@ TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
 
   const std::string text = comparison_text(cell);
 
-  EXPECT_THAT(text, HasSubstr("HOLDS, 2 checks not run or not triggered\nnot covered: the other replicas\n"));
+  EXPECT_THAT(text, HasSubstr("HOLDS, 2 checks incomplete\nnot covered: the other replicas\n"));
   EXPECT_EQ(text.find("not covered: "), text.rfind("not covered: "));
 }
 

@@ -55,7 +55,7 @@ TEST_F(JudgeCommand, AReferenceThatShowsNothingIsNamedWithItsCheck) {
   const Result red = judge();
 
   EXPECT_EQ(red.code, 1);
-  EXPECT_THAT(red.said, HasSubstr("\nreference r, bench not triggered: "));
+  EXPECT_THAT(red.said, HasSubstr("\nreference r, bench incomplete: "));
 }
 
 TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {

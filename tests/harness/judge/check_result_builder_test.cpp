@@ -23,7 +23,7 @@ TEST(CheckResultBuilder, EmptyComparisonFails) {
 
   const auto judged = builder.conclude("all losses agree", {{"losses", 1}});
 
-  EXPECT_EQ(judged.result.outcome, Outcome::fails);
+  EXPECT_EQ(judged.result.outcome, Outcome::differs);
   EXPECT_THAT(judged.result.reason, HasSubstr("inspected 0 losses"));
 }
 
@@ -58,7 +58,7 @@ TEST(CheckResultBuilder, NoOutcomeHidesADivergence) {
   CheckResultBuilder builder("gradient_norm", "R4", "0 ULP");
   builder.diverge(at_norm(0), item("norm"));
 
-  EXPECT_EQ(builder.conclude_as(Outcome::not_triggered, "never bit").result.outcome, Outcome::fails);
+  EXPECT_EQ(builder.conclude_as(Outcome::incomplete, "never bit").result.outcome, Outcome::differs);
 }
 
 TEST(CheckResultBuilder, CountsOfWhatWasComparedStandApartFromWhatWasLookedAt) {
@@ -82,7 +82,7 @@ TEST(CheckResultBuilder, WithoutAnythingThatTellsNothingWasTriggered) {
 
   const auto result = builder.conclude("all agree", {{"tensors", 3}}, {"nonzero_elements"}).result;
 
-  EXPECT_EQ(result.outcome, Outcome::not_triggered);
+  EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_THAT(result.reason, HasSubstr("0 nonzero_elements"));
 }
 
@@ -90,7 +90,7 @@ TEST(CheckResultBuilder, ADifferenceFailsEvenWhereNothingTells) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.diverge(at_norm(0), item("norm"));
 
-  EXPECT_EQ(builder.conclude("", {}, {"nonzero_elements"}).result.outcome, Outcome::fails);
+  EXPECT_EQ(builder.conclude("", {}, {"nonzero_elements"}).result.outcome, Outcome::differs);
 }
 
 TEST(CheckResultBuilder, OneDifferenceIsToldInItsOwnWords) {
@@ -188,7 +188,7 @@ TEST(CheckResultBuilder, AllKindsThatCouldTellMustHaveBeenThere) {
 
   const auto result = builder.conclude("", {}, {"first", "second"}).result;
 
-  EXPECT_EQ(result.outcome, Outcome::not_triggered);
+  EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_THAT(result.reason, HasSubstr("0 second"));
   EXPECT_EQ(result.measured, "") << "nothing was shown";
 }

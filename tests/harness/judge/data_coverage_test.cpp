@@ -47,7 +47,7 @@ class BenchTest : public ::testing::Test {
   /// Not triggered, for this reason and no other.
   void expect_lacking(const std::string& what) {
     const auto result = judge();
-    EXPECT_EQ(result.outcome, Outcome::not_triggered) << result.reason;
+    EXPECT_EQ(result.outcome, Outcome::incomplete) << result.reason;
     EXPECT_THAT(result.reason, AllOf(HasSubstr(what), Not(HasSubstr(";"))));
   }
 
@@ -66,8 +66,8 @@ TEST_F(BenchTest, HoldsForDataThatLetEveryFaultBeSeen) {
 }
 
 TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
-  EXPECT_EQ(judge().requirement, Requirement::informational);
-  request.requirement = Requirement::required;
+  EXPECT_FALSE(judge().required);
+  request.required = true;
   cell.reference = synthetic_reference({});
   keep_first_step(cell.reference);
   std::filesystem::remove_all(cell.folder / "reference");
@@ -125,7 +125,7 @@ TEST_F(BenchTest, AllHaveEquallyManyValidTokens) {
 }
 TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
   make_sizes({3, 3, 3, 3, 3}, {3, 3, 3, 3, 3});
-  EXPECT_EQ(judge().outcome, Outcome::not_triggered);
+  EXPECT_EQ(judge().outcome, Outcome::incomplete);
   std::filesystem::remove_all(cell.folder / "reference");
   request.equal_lengths = true;
 
@@ -141,7 +141,7 @@ TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
 TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
   const auto result = judge_data_coverage(RecordReading(cell.folder / "nothing"), request);
 
-  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_THAT(result.reason, HasSubstr("nothing"));
 }
 
@@ -187,7 +187,7 @@ TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
 
   const auto result = judge();
 
-  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_EQ(result.reason, "a record of level none holds no data");
 }
 TEST_F(BenchTest, SizesThatWereNotAskedForAreNotSaidToDiffer) {

@@ -26,7 +26,7 @@ void expect_finding(const Finding& found, const ExpectedFinding& expected) {
 
 Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const ExpectedFinding& expected) {
   const auto verdict = cell.judge();
-  EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
+  EXPECT_EQ(with_outcome(verdict, Outcome::differs), checks);
   auto found = verdict.first_divergence.value_or(Finding{});
   expect_finding(found, expected);
   return found;
@@ -39,7 +39,7 @@ CheckResult expect_outcome(SyntheticCell& cell, std::string_view check, Outcome 
 }
 
 Finding expect_fails(SyntheticCell& cell, std::string_view check, const ExpectedFinding& expected) {
-  auto found = expect_outcome(cell, check, Outcome::fails).first_divergence.value_or(Finding{});
+  auto found = expect_outcome(cell, check, Outcome::differs).first_divergence.value_or(Finding{});
   expect_finding(found, expected);
   return found;
 }

@@ -26,9 +26,9 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty());
+  EXPECT_THAT(with_outcome(verdict, Outcome::incomplete), IsEmpty());
+  EXPECT_THAT(with_outcome(verdict, Outcome::does_not_apply),
               ElementsAre("as_asked", "applied", "buffers", "evaluation", "empty_partitions", "resume", "replicas",
                           "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
@@ -55,7 +55,7 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
+  EXPECT_THAT(with_outcome(verdict, Outcome::does_not_apply),
               ElementsAre("as_asked", "applied", "tied_weights", "buffers", "evaluation", "resume", "replicas",
                           "repeatability"));
 }
@@ -104,9 +104,9 @@ TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "parameters").requirement, Requirement::informational);
-  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
-  EXPECT_EQ(result_of(verdict, "completion").requirement, Requirement::required);
+  EXPECT_FALSE(result_of(verdict, "parameters").required);
+  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
+  EXPECT_TRUE(result_of(verdict, "completion").required);
 }
 
 // Each comparison, made of nothing but zeros in both records: equal, and unable to tell a fault.
@@ -171,9 +171,9 @@ TEST(Judge, JudgesNothingAfterAnotherStart) {
 
   const CellVerdict verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("parameters"));
   EXPECT_THAT(
-      with_outcome(verdict, Outcome::not_run),
+      with_outcome(verdict, Outcome::incomplete),
       ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm", "applied", "buffers"));
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
   expect_finding(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
@@ -269,8 +269,8 @@ TEST(Judge, WhatAnExternalRecordLacksIsListedAndKeepsNoCaseFromHolding) {
 
   const CellVerdict verdict = cell.judge();
 
-  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-  EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::incomplete);
+  EXPECT_FALSE(result_of(verdict, "memory").required);
   EXPECT_TRUE(verdict.holds);
 }
 
@@ -282,7 +282,7 @@ TEST(Judge, AnExternalReferenceLacksWhatAnExternalRecordMayLack) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("saved.csv of the reference"));
-  EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
+  EXPECT_FALSE(result_of(verdict, "memory").required);
 }
 
 TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
@@ -294,14 +294,14 @@ TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
     const CellVerdict verdict = cell.judge();
 
     EXPECT_FALSE(verdict.holds);
-    EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
+    EXPECT_THAT(with_outcome(verdict, Outcome::incomplete),
                 ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "applied", "parameters",
                             "tied_weights", "buffers", "variable_lengths"));
     EXPECT_TRUE(verdict.incomplete());
     cell.plan.accept_missing = {"gradients", "parameters", "buffers"};
     EXPECT_TRUE(cell.judge().holds);
     EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary holds no tensors");
-    EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::incomplete);
     EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
   }
 }
@@ -331,7 +331,7 @@ TEST(Judge, EveryWayInWhichRecordsAreNotComparableIsToldOfTheManifest) {
 
   EXPECT_FALSE(verdict.holds);
   const CheckResult& data = result_of(verdict, "data");
-  EXPECT_EQ(data.outcome, Outcome::fails) << "though it was not asked for";
+  EXPECT_EQ(data.outcome, Outcome::differs) << "though it was not asked for";
   EXPECT_EQ(data.first_divergence->item, "manifest.json");
   EXPECT_THAT(data.reason, HasSubstr("(2 differences in all; in that step: manifest.json)"));
   EXPECT_THAT(data.reason, HasSubstr("seed is 1 in the reference and 7 in the candidate; clip_norm is 1 in"));
@@ -347,8 +347,8 @@ TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
   for (SyntheticCell* cell : {&other, &differing}) {
     const CellVerdict verdict = cell->judge();
 
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
-    EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::not_run);
+    EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
+    EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::incomplete);
     EXPECT_EQ(result_of(verdict, "gradients").reason, "a run is not complete: see completion");
     EXPECT_EQ(verdict.checks.size(), check_names().size());
   }
@@ -373,7 +373,7 @@ TEST(Judge, OfAPipelineAsReferenceTheMemoryOfOneDeviceIsNotTaken) {
     cell.reference = synthetic_candidate(of_one_rank ? one_stage() : SyntheticPlan{});
     if (!of_one_rank) cell.reference.manifest["role"] = "external";
     for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;
-    EXPECT_THAT(expect_outcome(cell, "memory", Outcome::not_applicable).reason,
+    EXPECT_THAT(expect_outcome(cell, "memory", Outcome::does_not_apply).reason,
                 HasSubstr(of_one_rank ? "(world size 1)" : "(world size 2)"));
   }
 }

@@ -228,7 +228,7 @@ TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
   const CellVerdict cell = verdict();
 
   EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("replica 1: candidate: rank 0 left no exit.json"));
-  EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::incomplete);
 }
 
 TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
@@ -297,7 +297,7 @@ TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
 
   EXPECT_TRUE(cell.holds) << comparison_text(cell);
   EXPECT_EQ(result_of(cell, "replicas").reason, "not requested in this case");
-  EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::informational);
+  EXPECT_FALSE(result_of(cell, "replicas").required);
 }
 
 TEST_F(Replicas, WhoBrokeOffIsBlamedInItsOwnPipelineAlone) {
@@ -329,7 +329,7 @@ TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
   const CellVerdict cell = judge_cell(plan, reference_, candidate_, folder_ / "again");
 
   const auto& repeatability = result_of(cell, "repeatability");
-  EXPECT_EQ(repeatability.outcome, Outcome::fails);
+  EXPECT_EQ(repeatability.outcome, Outcome::differs);
   EXPECT_EQ(repeatability.first_divergence->replica, 1);
   EXPECT_THAT(repeatability.reason,
               ::testing::StartsWith("replica 1: step 1, rank 1, moment1 model.norm.weight: differs between"));
@@ -423,7 +423,7 @@ TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {
 
   const auto result = result_of(verdict(), "replicas");
 
-  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_EQ(result.reason, "a record of level summary holds no tensors");
 }
 

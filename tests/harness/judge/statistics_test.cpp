@@ -22,7 +22,7 @@ void expect_statistics_red(const std::function<void(TensorRow&)>& change, const 
 
       const auto verdict = cell.judge();
 
-      EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains(check)) << column;
+      EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains(check)) << column;
       EXPECT_THAT(result_of(verdict, check).reason, HasSubstr("the bits are the same, but " + column + " is"));
       EXPECT_EQ(result_of(verdict, check).first_divergence.value().item, name);
     }
@@ -63,7 +63,7 @@ TEST(Statistics, ARowOfTheReferenceThatIsNoParameterIsFound) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("gradients"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains("gradients"));
   EXPECT_EQ(verdict.first_divergence->item, "model.ghost");
 }
 
@@ -77,7 +77,7 @@ TEST(Statistics, AMomentThatTheOptimiserLacksIsFoundInEitherRecord) {
 
     const auto verdict = cell.judge();
 
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("parameters"));
+    EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains("parameters"));
     EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimiser has no such moment"));
   }
 }
@@ -90,7 +90,7 @@ TEST(Statistics, ACutThatNoStageOfTheCandidateEndsAtIsStillInTheReference) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("boundaries"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains("boundaries"));
   expect_finding(*verdict.first_divergence, {.microbatch = 2, .item = "lm_head"});
 }
 

@@ -27,7 +27,7 @@ TEST(UnreadableRecords, OfARecordThatCannotBeReadNothingIsSaid) {
 
   EXPECT_EQ(verdict.optimizer, "");
   EXPECT_EQ(verdict.versions, nullptr);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
 }
 
 TEST(UnreadableRecords, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
@@ -40,7 +40,7 @@ TEST(UnreadableRecords, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
 
     const CellVerdict verdict = cell.judge();
 
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("as_asked", "completion"));
+    EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("as_asked", "completion"));
     EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, requested was 7"));
     EXPECT_EQ(verdict.checks.size(), check_names().size());
     EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
@@ -56,7 +56,7 @@ TEST(UnreadableRecords, WhatNoRecordCanSayIsToldOfTheRecordByTheCheckThatMeetsIt
   const auto verdict = cell.judge();
   const auto& boundaries = result_of(verdict, "boundaries");
 
-  ASSERT_EQ(boundaries.outcome, Outcome::fails) << boundaries.reason;
+  ASSERT_EQ(boundaries.outcome, Outcome::differs) << boundaries.reason;
   expect_finding(*boundaries.first_divergence,
                  {.item = "record", .words = "names a microbatch that microbatches.csv does not have"});
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds);
@@ -70,9 +70,9 @@ TEST(UnreadableRecords, WithinLimitsToARecordThatCannotBeReadIsToldAsOfAnyOther)
         [&](judging::Calibration&) { std::ofstream(cell.folder / "candidate" / file, std::ios::app) << "no row\n"; });
 
     EXPECT_FALSE(verdict.holds);
-    EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::fails);
+    EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::differs);
     EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(file));
-    EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
   }
 }
 
@@ -92,7 +92,7 @@ TEST(UnreadableRecords, OfARecordThatCannotBeReadItsManifestIsNotComparedEither)
 
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
   EXPECT_EQ(result_of(verdict, "data").reason, "a run is not complete: see completion");
 }
 

@@ -76,7 +76,7 @@ TEST_F(Jobs, ARankThatIsKilledEndsItsOwnCellAlone) {
 
   const auto result = run();
 
-  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 3) << bytes_of(folder_ / "log");
+  EXPECT_EQ(result.verdict.counts.at("cases_holding"), 3) << bytes_of(folder_ / "log");
   const auto killed = std::ranges::find(judged_, "a-1f1b-w2", &CellPlan::id);
   EXPECT_THAT(killed->launch->words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in 1B3 of step 1"));
 }

@@ -31,7 +31,7 @@ class MergeSweeps : public RunSweep {
   static Json of_a_sweep(const fs::path& folder) {
     Json verdict = read_json(folder / "verdict.json");
     verdict.erase("started");
-    for (auto& cell : verdict.at("cells")) {
+    for (auto& cell : verdict.at("cases")) {
       cell.erase("seconds");
       cell.erase("command");
     }

@@ -22,19 +22,19 @@ class NormsFrom : public RunSweep {
     services_.judge = [this](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
                              const std::optional<fs::path>& repeated) {
       CellVerdict verdict = judge_cell(plan, reference, candidate, repeated);
+      CheckResult& check = *std::ranges::find(verdict.checks, "parameters", &CheckResult::name);
       const std::lock_guard lock(mutex_);
       judged_by_.push_back(reference.parent_path().filename().string());
       if (judged_by_.back() == "references") {
-        const bool accepted = std::ranges::count(plan.accept_missing, "parameters") > 0;
-        verdict.norm_diverged_at = 1;
-        verdict.missing = {
-            {"parameters", 1, "a rounding" + (plan.replay_launch ? ": " + plan.replay_launch->words : ""), accepted}};
+        check.outcome = Outcome::incomplete;
+        check.from_step = 1;
+        check.reason = "a rounding" + (plan.replay_launch ? ": " + plan.replay_launch->words : "");
+        check.accepted = std::ranges::count(plan.accept_missing, "parameters") > 0;
       } else if (break_replayed_) {
-        CheckResult& check = *std::ranges::find(verdict.checks, "parameters", &CheckResult::name);
-        check.outcome = Outcome::fails;
-        verdict.first_divergence = check.first_divergence.emplace();
+        check.outcome = Outcome::differs;
+        verdict.first_divergence = check.first_divergence = Finding{.claim = "parameters"};
       }
-      verdict.holds = holds_in_all(verdict);
+      verdict.holds = none_blocks(verdict.checks);
       return verdict;
     };
     program(folder_, "train.sh", clipping_trainer);
@@ -63,11 +63,11 @@ TEST_F(NormsFrom, TheReferenceRunsAgainWithTheCasesRecordAndTheCaseIsJudgedByTha
   EXPECT_THAT(calls(), ElementsAre("1 references ''", "2 cells ''", replay_call()));
   EXPECT_THAT(judged_by_, ElementsAre("references", "replays"));
   EXPECT_TRUE(verdict.holds) << log();
-  EXPECT_EQ(verdict.cells[0].norm_diverged_at, std::nullopt);
   EXPECT_EQ(verdict.cells[0].reference, "theirs");
   EXPECT_EQ(bytes_of(folder_ / "out/launches/replay-w2/command.txt").find("norms_from"), std::string::npos);
-  EXPECT_THAT(log(), AllOf(HasSubstr("compared up to the norm of step 1; the reference will run again with its norms"),
-                           HasSubstr("w2, its norms replayed by the reference: holds"), Not(HasSubstr("INCOMPLETE"))));
+  EXPECT_THAT(log(),
+              AllOf(HasSubstr("compared up to the update of step 1; the reference will run again with its norms"),
+                    HasSubstr("w2, its norms replayed by the reference: holds"), Not(HasSubstr("INCOMPLETE"))));
 }
 
 TEST_F(NormsFrom, WithoutThePlaceholderTheCaseIsIncompleteAndNothingRunsAgain) {
@@ -77,7 +77,7 @@ TEST_F(NormsFrom, WithoutThePlaceholderTheCaseIsIncompleteAndNothingRunsAgain) {
 
   EXPECT_THAT(calls(), ElementsAre("1 references ''", "2 cells ''"));
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(verdict.counts.at("cells_incomplete"), 1);
+  EXPECT_EQ(verdict.counts.at("cases_incomplete"), 1);
   EXPECT_EQ(verdict.cells[0].second_run, std::nullopt) << "nothing differed, so nothing can be unstable";
   EXPECT_THAT(log(), AllOf(HasSubstr("INCOMPLETE\n  parameters were not compared from step 1 on: a rounding"),
                            Not(HasSubstr("DOES NOT HOLD"))));
@@ -90,7 +90,8 @@ TEST_F(NormsFrom, AReplayThatFailsLeavesTheFirstVerdictWithTheReason) {
 
   EXPECT_THAT(judged_by_, ElementsAre("references", "references"));
   EXPECT_TRUE(verdict.cells[0].incomplete());
-  EXPECT_THAT(verdict.cells[0].missing[0].why, AllOf(HasSubstr("a rounding: "), HasSubstr("no such norms")));
+  EXPECT_THAT(missing_words(verdict.cells[0].checks, false),
+              AllOf(HasSubstr("a rounding: "), HasSubstr("no such norms")));
   options_.resume = true;
   run();
   EXPECT_THAT(calls(), SizeIs(3)) << "it is not tried again";

@@ -14,7 +14,7 @@ class KeepFailures : public RunSweep {
     services_.judge_reference = [](const fs::path& record, const judging::DataCoverageRequest&) {
       CheckResult bench;
       bench.name = "bench";
-      bench.outcome = fs::exists(record / "manifest.json") ? Outcome::holds : Outcome::not_run;
+      bench.outcome = fs::exists(record / "manifest.json") ? Outcome::holds : Outcome::incomplete;
       return std::vector<CheckResult>{bench};
     };
     options_.judge = "one judge";
@@ -41,7 +41,7 @@ TEST_F(KeepFailures, JudgedAgainTheyKeepTheirVerdicts) {
 
   EXPECT_EQ(judged_.size(), before + 1) << "the failing one alone";
   EXPECT_EQ(verdict.cells.size(), 4U);
-  EXPECT_EQ(verdict.counts.at("cells_holding"), 3);
+  EXPECT_EQ(verdict.counts.at("cases_holding"), 3);
   for (const auto& reference : verdict.references) EXPECT_EQ(reference.checks.at(0).outcome, Outcome::holds);
   EXPECT_EQ(verdict.machine.at("machine").at("cpu"), "fake");
 }

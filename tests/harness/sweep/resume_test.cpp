@@ -142,12 +142,12 @@ TEST_F(Resume, AKeptVerdictThatIsNotAsItWasWrittenIsGivenAgainFromTheRecord) {
   resume();
   const fs::path kept = folder_ / "out/cells/b-1f1b-w2/cell.json";
   const Json written = read_json(kept);
-  ASSERT_FALSE(written["cells"][0]["holds"].get<bool>());
+  ASSERT_FALSE(written["cases"][0]["holds"].get<bool>());
   Json holds = written, other_world = written, without_a_check = written, of_another_cell = written;
-  holds["holds"] = holds["cells"][0]["holds"] = true;
-  other_world["cells"][0]["world"] = 7;
-  without_a_check["cells"][0]["checks"].erase(0);
-  of_another_cell["cells"][0]["id"] = "b-1f1b-w1";
+  holds["holds"] = holds["cases"][0]["holds"] = true;
+  other_world["cases"][0]["world"] = 7;
+  without_a_check["claims"].erase(0);
+  of_another_cell["cases"][0]["id"] = "b-1f1b-w1";
   for (const Json& changed : {holds, other_world, without_a_check, of_another_cell, Json::object()}) {
     write_json(kept, changed);
     judged_.clear();
@@ -157,7 +157,7 @@ TEST_F(Resume, AKeptVerdictThatIsNotAsItWasWrittenIsGivenAgainFromTheRecord) {
     EXPECT_FALSE(verdict.holds) << changed.dump();
     ASSERT_THAT(judged_, Not(IsEmpty())) << changed.dump();
     EXPECT_EQ(judged_[0].id, "b-1f1b-w2") << "nothing else";
-    EXPECT_EQ(read_json(kept)["cells"][0]["world"], 2);
+    EXPECT_EQ(read_json(kept)["cases"][0]["world"], 2);
   }
 }
 

@@ -43,7 +43,7 @@ inline CellVerdict failing_cell(const std::string& id, const std::vector<std::st
   verdict.holds = checks.empty();
   for (const auto& name : checks) {
     verdict.checks.emplace_back().name = name;
-    verdict.checks.back().outcome = Outcome::fails;
+    verdict.checks.back().outcome = Outcome::differs;
   }
   return verdict;
 }
@@ -73,7 +73,7 @@ class RunSweep : public ::testing::Test {
       verdict.command = plan.command;
       CheckResult check;
       check.name = "completion";
-      check.outcome = verdict.holds ? Outcome::holds : Outcome::fails;
+      check.outcome = verdict.holds ? Outcome::holds : Outcome::differs;
       check.reason = plan.launch->words;
       check.compared["tensors"] = 3;
       verdict.checks.push_back(check);

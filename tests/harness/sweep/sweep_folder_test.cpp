@@ -93,7 +93,7 @@ TEST_F(FolderOfASweep, TheVerdictOnAnotherCellIsNoCells) {
   EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("d"); }),
               AllOf(HasSubstr("d/cell.json"), HasSubstr("does not hold the verdict on d")));
   Json two = read_json(folder.cell("c") / "cell.json");
-  two["cells"].push_back(two["cells"][0]);
+  two["cases"].push_back(two["cases"][0]);
   write_json(folder.cell("c") / "cell.json", two);
   EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("c"); }), HasSubstr("is not as this program wrote it"));
 }

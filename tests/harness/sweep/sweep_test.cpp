@@ -12,8 +12,8 @@ TEST_F(RunSweep, EachReferenceRunsOnceAndEachCellIsJudgedAgainstIt) {
                                    "plumbline-pipeline a-1f1b-w2", "plumbline-pipeline b-1f1b-w1",
                                    "plumbline-pipeline b-1f1b-w2"));
   EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
-  EXPECT_EQ(result.verdict.counts.at("cells"), 4);
-  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 4);
+  EXPECT_EQ(result.verdict.counts.at("cases"), 4);
+  EXPECT_EQ(result.verdict.counts.at("cases_holding"), 4);
   EXPECT_EQ(result.verdict.compared.at("tensors"), 12);
   EXPECT_EQ(result.verdict.machine.at("machine").at("cpu"), "fake");
   ASSERT_THAT(judged_, SizeIs(4));
@@ -49,16 +49,16 @@ TEST_F(RunSweep, NamedCellsRunAlone) {
 TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAlone) {
   std::vector<std::string> asked;
   services_.judge_reference = [&](const fs::path& record, const judging::DataCoverageRequest& request) {
-    asked.push_back(record.filename().string() + " " + to_text(request.requirement));
+    asked.push_back(record.filename().string() + " " + (request.required ? "required" : "not required"));
     CheckResult bench;
     bench.name = "bench";
-    bench.outcome = Outcome::not_triggered;
-    bench.requirement = request.requirement;
+    bench.outcome = Outcome::incomplete;
+    bench.required = request.required;
     return std::vector<CheckResult>{bench};
   };
 
   EXPECT_TRUE(run().verdict.holds) << "a user's own data: told";
-  EXPECT_THAT(asked, ElementsAre("a told", "b told"));
+  EXPECT_THAT(asked, ElementsAre("a not required", "b not required"));
 
   sweep_file("bench = true\nrun = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\n");
   options_.out = folder_ / "bench";
@@ -78,7 +78,7 @@ TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
   EXPECT_FALSE(result.verdict.holds);
   const CellVerdict& cell = result.verdict.cells[1];
   EXPECT_TRUE(cell.unstable());
-  EXPECT_EQ(result.verdict.counts.at("cells_unstable"), 1);
+  EXPECT_EQ(result.verdict.counts.at("cases_unstable"), 1);
   EXPECT_THAT(cell.second_run->words, HasSubstr("completion did not fail in the second run"));
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("a-1f1b-w2 second run: UNSTABLE"));
   EXPECT_TRUE(read_verdict(folder_ / "out/verdict.json").cells[1].unstable());
@@ -91,7 +91,7 @@ TEST_F(RunSweep, ATrainersOwnExitCodeThreeFailsItsCellAndTheOthersGoOn) {
 
   EXPECT_FALSE(result.verdict.holds);
   EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
-  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 3);
+  EXPECT_EQ(result.verdict.counts.at("cases_holding"), 3);
   EXPECT_EQ(judged_[1].launch->exit_code, 3);
 }
 
@@ -194,10 +194,10 @@ TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {
   const auto result = run();
 
   EXPECT_FALSE(result.verdict.holds);
-  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 3);
+  EXPECT_EQ(result.verdict.counts.at("cases_holding"), 3);
   EXPECT_THAT(judged_[1].launch->words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in 1B3 of step 1"));
   EXPECT_THAT(result.verdict.not_run, IsEmpty());
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("DOES NOT HOLD\n  completion fails: rank 1 was killed"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("DOES NOT HOLD\n  completion: rank 1 was killed"));
 }
 
 TEST_F(RunSweep, CellsOfAReferenceThatCrashedAreNotRunAndSaidToBe) {

@@ -13,8 +13,8 @@ namespace {
 TEST(AsAsked, HoldsWhereWhatRanIsWhatWasAskedForAndAppliesThereAlone) {
   AskedCell asked;
   SyntheticCell not_asked;
-  EXPECT_EQ(expect_outcome(asked, "as_asked", Outcome::holds).requirement, Requirement::required);
-  EXPECT_EQ(result_of(not_asked.judge(), "as_asked").outcome, Outcome::not_applicable);
+  EXPECT_TRUE(expect_outcome(asked, "as_asked", Outcome::holds).required);
+  EXPECT_EQ(result_of(not_asked.judge(), "as_asked").outcome, Outcome::does_not_apply);
 }
 
 struct Otherwise {
@@ -34,7 +34,7 @@ TEST_P(AskedOtherwise, IsRedThereAndFirst) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::differs);
   expect_finding(verdict.first_divergence.value(),
                  {.level = "as_asked", .item = GetParam().item, .words = "the candidate"});
 }
@@ -105,7 +105,7 @@ TEST(AsAsked, ComparesIntegersAsIntegers) {
     cell.plan.request->seed = cell.plan.reference_request->seed = large;
     for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["seed"] = ran;
 
-    EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, ran == large ? Outcome::holds : Outcome::fails) << ran;
+    EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, ran == large ? Outcome::holds : Outcome::differs) << ran;
   }
 }
 
@@ -115,7 +115,7 @@ TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::differs);
   EXPECT_THAT(verdict.first_divergence->words, ::testing::HasSubstr("the reference"));
 }
 
@@ -148,17 +148,17 @@ TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsIsRed) {
 
   const auto verdict = judged_with_rates(0.75, 1.0);
 
-  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::differs);
   EXPECT_EQ(verdict.first_divergence->item, "learning_rate");
 }
 
 TEST(AsAsked, OtherPeoplesRatesMayBeACosinesRoundingAway) {
   const double five_ulp_off = 0.5 + 5 * 0x1p-53;  // beyond a relative 1e-15, within the rounding of a cosine besides
 
-  EXPECT_EQ(result_of(judged_with_rates(five_ulp_off, 0.75), "as_asked").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(judged_with_rates(five_ulp_off, 0.75), "as_asked").outcome, Outcome::differs);
   const auto others = result_of(judged_with_rates(five_ulp_off, 0.75, "external"), "as_asked");
   EXPECT_EQ(others.outcome, Outcome::holds) << others.reason;
-  EXPECT_EQ(result_of(judged_with_rates(0.5 + 6 * 0x1p-53, 0.75, "external"), "as_asked").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(judged_with_rates(0.5 + 6 * 0x1p-53, 0.75, "external"), "as_asked").outcome, Outcome::differs);
 }
 
 TEST(AsAsked, EachNumberOfTheScheduleOfRatesIsHeldToTheManifest) {
@@ -236,7 +236,7 @@ TEST(AsAsked, ARunThatLeftNoRecordIsNotRunAndHoldsNothing) {
 
   const auto verdict = judge_cell(cell.plan, reference, cell.folder / "nothing");
 
-  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::incomplete);
   EXPECT_FALSE(verdict.holds);
 }
 
@@ -249,7 +249,7 @@ TEST(AsAsked, WhatAppliesIsDecidedFromTheRequestNotFromTheCandidatesWords) {
     cell.plan.request->stages->push_back({number, number, asked.stages[i]});
   }
 
-  EXPECT_NE(result_of(cell.judge(), "empty_partitions").outcome, Outcome::not_applicable);
+  EXPECT_NE(result_of(cell.judge(), "empty_partitions").outcome, Outcome::does_not_apply);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ TEST(AuditCheck, FindsAMistakeThatBothRecordsShareAndNoOtherCheckDoes) {
 
   const CellVerdict verdict = cell.judge();
 
-  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::fails);
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::differs);
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty());
   EXPECT_FALSE(verdict.holds);
   expect_finding(verdict.first_divergence.value(), {.level = "audit", .words = "the reference: rank-0/"});
 }
@@ -55,7 +55,7 @@ TEST(AuditCheck, StandsBehindTheComparisonThatSeesTheSame) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::differs);
   EXPECT_EQ(verdict.first_divergence.value().level, "R4");
 }
 

@@ -146,7 +146,7 @@ TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
   cell.reference = synthetic_candidate({.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}}});
   cell.reference.manifest["run_id"] = new_run_id();
   for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
-  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::not_applicable).reason,
+  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::does_not_apply).reason,
               HasSubstr("no stage boundary in common"));
 }
 
@@ -212,7 +212,7 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
     if (!right) row.digest = other_digest;
     cell.candidate.ranks[1].boundaries.push_back(row);
 
-    const auto result = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
+    const auto result = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::differs);
     if (!right) expect_finding(result.first_divergence.value(), {.step = 1, .microbatch = 2, .rank = 1});
   }
 }
@@ -272,7 +272,7 @@ TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
     lengthen(cell.candidate);
     for (TrafficRow& row : cell.candidate.rows(&RankRecord::traffic)) row.bytes += right && row.step == 1 ? 16 : 0;
 
-    const auto boundaries = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
+    const auto boundaries = expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::differs);
     if (right) continue;
     expect_finding(*boundaries.first_divergence, {.step = 1, .expected = "5 operations, 224 bytes"});
   }
@@ -294,7 +294,7 @@ TEST(Boundaries, APipelineOfOneRankHasNoneForAnotherToBeComparedWith) {
   SyntheticCell cell;
   cell.reference = synthetic_candidate(one_stage());
 
-  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::not_applicable).reason,
+  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::does_not_apply).reason,
               HasSubstr("no stage boundary in common"));
 }
 
@@ -362,7 +362,7 @@ TEST(Boundaries, AGradientThatNothingNeedsIsHeldToWhatWasSent) {
       boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest = other_digest;
 
     const bool right = way != Way::damaged && way != Way::trained;
-    expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::fails);
+    expect_outcome(cell, "boundaries", right ? Outcome::holds : Outcome::differs);
   }
 }
 
@@ -374,7 +374,7 @@ TEST(CutsOfOneDevice, MayLackAGradientThatNothingNeeds) {
       cell.candidate.erase(&RankRecord::boundaries, backward_at_layer_1);
       if (both) cell.reference.erase(&RankRecord::boundaries, backward_at_layer_1);
 
-      expect_outcome(cell, "boundaries", trained ? Outcome::fails : Outcome::holds);
+      expect_outcome(cell, "boundaries", trained ? Outcome::differs : Outcome::holds);
     }
   }
 }

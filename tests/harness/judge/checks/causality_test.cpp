@@ -130,7 +130,7 @@ TEST(Causality, AReceiveMayEndAsItsSendBeginsAndNoSooner) {
     receive.end_ns = action_row(cell.candidate, 0, "0SEND_F0").start_ns - sooner;
     ASSERT_LE(receive.start_ns, receive.end_ns);
 
-    const auto conformance = expect_outcome(cell, "conformance", sooner == 0 ? Outcome::holds : Outcome::fails);
+    const auto conformance = expect_outcome(cell, "conformance", sooner == 0 ? Outcome::holds : Outcome::differs);
     EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).item, sooner == 0 ? "" : "1RECV_F0");
   }
 }
@@ -226,7 +226,7 @@ TEST(Causality, AStepMayBeHalfAMicrosecondShorterThanItsActions) {
     const std::int64_t span = last - first;
     cell.candidate.ranks[0].steps[1].seconds = static_cast<double>(span - shorter) * 1e-9;
 
-    const auto conformance = expect_outcome(cell, "conformance", shorter < 500 ? Outcome::holds : Outcome::fails);
+    const auto conformance = expect_outcome(cell, "conformance", shorter < 500 ? Outcome::holds : Outcome::differs);
     if (shorter < 500) continue;
     expect_finding(*conformance.first_divergence,
                    {.step = 1, .rank = 0, .expected = "at least " + to_text(static_cast<double>(span) * 1e-9)});
@@ -240,7 +240,7 @@ TEST(Causality, AComputationThatWaitedEndsNoSoonerThanItsReceive) {
     ASSERT_GT(forward.wait_ns, 1) << "what it waits for comes behind its start";
     action_row(cell.candidate, 0, "1RECV_F0").end_ns = forward.end_ns + later;
 
-    const auto conformance = expect_outcome(cell, "conformance", later == 0 ? Outcome::holds : Outcome::fails);
+    const auto conformance = expect_outcome(cell, "conformance", later == 0 ? Outcome::holds : Outcome::differs);
     EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).item, later == 0 ? "" : "1F0");
   }
 }
@@ -257,7 +257,7 @@ TEST(Causality, RanksOfAnExternalRecordThatContradictEachOtherHaveBadClocks) {
       }
     }
 
-    const auto conformance = expect_outcome(cell, "conformance", external ? Outcome::holds : Outcome::fails);
+    const auto conformance = expect_outcome(cell, "conformance", external ? Outcome::holds : Outcome::differs);
     if (!external) continue;
     EXPECT_THAT(conformance.reason,
                 ::testing::StartsWith("candidate: timestamps of ranks 0 and 1 contradict each other by 1."));
@@ -291,7 +291,7 @@ TEST(Causality, TimesOfLaunchesOnAGpuTellNothingInBothRecords) {
 
   const auto conformance = result_of(cell.judge(), "conformance");
 
-  EXPECT_NE(conformance.outcome, Outcome::fails);
+  EXPECT_NE(conformance.outcome, Outcome::differs);
   EXPECT_THAT(conformance.reason, HasSubstr("the reference's times (those of launches on a GPU)"));
   EXPECT_THAT(conformance.reason, HasSubstr("the candidate's times (those of launches on a GPU)"));
 }

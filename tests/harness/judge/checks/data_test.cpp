@@ -15,10 +15,10 @@ using ::testing::HasSubstr;
 void expect_not_comparable(SyntheticCell& cell, const std::string& words) {
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("data"));
   EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("not comparable"));
   EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr(words));
-  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
 }
 
 TEST(Data, AnotherMicrobatchOnOneRankIsNamedBeforeWhatFollowsFromIt) {
@@ -212,7 +212,7 @@ TEST(Data, LiveTokensAreDistinctIdsOfTheVocabulary) {
   for (const std::int64_t live : {0, 9}) {
     SyntheticCell cell;
     for (RankRecord& rank : cell.all_ranks()) rank.steps[1].live_tokens = live;
-    const auto data = expect_outcome(cell, "data", Outcome::fails);
+    const auto data = expect_outcome(cell, "data", Outcome::differs);
     EXPECT_THAT(data.reason, HasSubstr("(expected 1 to 8, got " + std::to_string(live)));
   }
 }

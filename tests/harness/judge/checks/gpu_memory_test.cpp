@@ -116,8 +116,8 @@ TEST(GpuMemory, WithoutTheFileOfOneRecordItIsNotRun) {
     (of_candidate ? cell.candidate : cell.reference).ranks.back().gpu_memory.clear();
     const auto verdict = cell.judge();
     EXPECT_FALSE(verdict.holds);
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
-    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty());
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::incomplete);
     EXPECT_THAT(result_of(verdict, "memory").reason,
                 HasSubstr(of_candidate ? "gpu_memory.csv of the candidate" : "gpu_memory.csv of the reference"));
   }
@@ -207,7 +207,7 @@ TEST(GpuMemory, AnExternalRecordMayLackThePeakThatTheAllocatorsIsComparedWith) {
     cell.candidate.manifest["role"] = "external";
     cell.candidate.ranks[1].memory[1].peak_bytes.reset();
 
-    const auto memory = expect_outcome(cell, "memory", Outcome::not_run);
+    const auto memory = expect_outcome(cell, "memory", Outcome::incomplete);
     EXPECT_THAT(memory.reason, HasSubstr("peak_bytes of the candidate"));
   }
 }
@@ -217,7 +217,7 @@ TEST(GpuMemory, WhereARankLacksItsPeakAProcessIsHeldToNoSum) {
   cell.candidate.manifest["role"] = "external";
   cell.candidate.ranks[1].memory[1].peak_bytes.reset();
   cell.candidate.ranks[0].gpu_memory[1].requested_peak_bytes += 1 << 20;
-  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::incomplete);
 
   SyntheticCell less(on_gpus("threads"));
   less.candidate.manifest["role"] = "external";

@@ -73,7 +73,7 @@ TEST(GradientNorm, LimitThatNeverOrAlwaysBitIsNotTriggered) {
     for (StepRow& row : cell.rows(&RankRecord::steps)) row.clip_coefficient = never ? 1.0 : *row.clip_coefficient;
     const auto verdict = cell.judge();
     EXPECT_FALSE(verdict.holds);
-    EXPECT_EQ(result_of(verdict, "gradient_norm").outcome, Outcome::not_triggered);
+    EXPECT_EQ(result_of(verdict, "gradient_norm").outcome, Outcome::incomplete);
     EXPECT_EQ(result_of(verdict, "gradient_norm").reason.find("never acted") != std::string::npos, never);
   }
 }
@@ -94,11 +94,11 @@ TEST(GradientNorm, MayBeLackingWhereAnothersTrainerDoesNotClip) {
     return result_of(cell.judge(), "gradient_norm");
   };
   for (const bool of_candidate : {true, false}) {
-    EXPECT_EQ(result(true, false, of_candidate).outcome, Outcome::not_applicable);
+    EXPECT_EQ(result(true, false, of_candidate).outcome, Outcome::does_not_apply);
     EXPECT_THAT(result(true, false, of_candidate).reason, HasSubstr("one of the records gives no norm"));
   }
-  EXPECT_EQ(result(true, true, true).outcome, Outcome::fails) << "what is clipped needs its norm";
-  EXPECT_EQ(result(false, false, true).outcome, Outcome::fails) << "ours always tell it";
+  EXPECT_EQ(result(true, true, true).outcome, Outcome::differs) << "what is clipped needs its norm";
+  EXPECT_EQ(result(false, false, true).outcome, Outcome::differs) << "ours always tell it";
 }
 
 /// Of an external trainer whose norm is summed rank by rank, so many times the reference's in each step.
@@ -127,10 +127,10 @@ TEST(GradientNorm, SummedRankByRankIsHeldToItsOwnGradients) {
   };
   for (const auto& [what, reference, candidate, outcome] :
        {Case{"roundings", 1, 1 + 0.99 * limit_of_candidate, Outcome::holds},
-        Case{"more", 1, 1 + 1.01 * limit_of_candidate, Outcome::fails},
-        Case{"less", 1, 1 - 1.01 * limit_of_candidate, Outcome::fails},
-        Case{"both wrong alike", 1.05, 1.05, Outcome::fails}, Case{"a factor", 1, 1.05, Outcome::fails},
-        Case{"the reference is wrong", 1.05, 1, Outcome::fails}}) {
+        Case{"more", 1, 1 + 1.01 * limit_of_candidate, Outcome::differs},
+        Case{"less", 1, 1 - 1.01 * limit_of_candidate, Outcome::differs},
+        Case{"both wrong alike", 1.05, 1.05, Outcome::differs}, Case{"a factor", 1, 1.05, Outcome::differs},
+        Case{"the reference is wrong", 1.05, 1, Outcome::differs}}) {
     PerRankCell cell({1, candidate});
     for (auto& row : cell.reference.ranks[0].steps) {
       if (row.step == 1) *row.gradient_norm *= reference, row.clip_coefficient = 1;
@@ -158,7 +158,7 @@ TEST(GradientNorm, WithoutRowsOfGradientsABfloat16NormIsHeldToWhatItIsStoredIn) 
     Outcome outcome;
   };
   for (const auto& [norm, factor, outcome] :
-       {Case{2, 1.0078125, Outcome::holds}, Case{2.001, 1 + 1e-5, Outcome::fails},
+       {Case{2, 1.0078125, Outcome::holds}, Case{2.001, 1 + 1e-5, Outcome::differs},
         Case{2.001, 1 + 1e-7, Outcome::holds}, Case{std::sqrt(3), std::sqrt(1.0078125), Outcome::holds}}) {
     PerRankCell cell({norm / 2 * factor, 1}, {.level = "summary"});
     cell.plan.clipping_must_act = false;
@@ -264,7 +264,7 @@ TEST(GradientNorm, ThatAnExternalTrainerGivesInSomeStepsIsComparedInThose) {
       if (!right) rank.steps[1].gradient_norm = 3;
     }
 
-    expect_outcome(cell, "gradient_norm", right ? Outcome::holds : Outcome::fails);
+    expect_outcome(cell, "gradient_norm", right ? Outcome::holds : Outcome::differs);
   }
 }
 
@@ -275,7 +275,7 @@ TEST(GradientNorm, ThatAnExternalTrainerGivesOnOneRankIsCompared) {
     for (auto& row : cell.candidate.ranks[0].steps) row.gradient_norm.reset();
     if (!right) cell.candidate.ranks[1].steps[1].gradient_norm = 3;
 
-    const auto norm = expect_outcome(cell, "gradient_norm", right ? Outcome::holds : Outcome::fails);
+    const auto norm = expect_outcome(cell, "gradient_norm", right ? Outcome::holds : Outcome::differs);
     EXPECT_EQ(norm.first_divergence.value_or(Finding{}).got, right ? "" : "3");
     EXPECT_EQ(norm.first_divergence.value_or(Finding{}).rank, right ? std::nullopt : std::optional(1));
   }

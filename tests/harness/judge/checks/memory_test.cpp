@@ -197,9 +197,9 @@ TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
 
   for (SyntheticCell* cell : {&actions, &step}) {
     const auto verdict = cell->judge();
-    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::incomplete);
     EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("lack peak_bytes or activation_peak_bytes"));
-    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
+    EXPECT_FALSE(result_of(verdict, "memory").required);
   }
   expect_red(wrong, {"memory"}, {.item = "1F2"});
 }
@@ -229,14 +229,14 @@ TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
   cell.reference.manifest["role"] = "external";
   *action_row(cell.reference, 1, "0B2").peak_bytes += 4;
 
-  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ::testing::IsEmpty());
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::differs), ::testing::IsEmpty());
 }
 
 TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheLawOut) {
   SyntheticCell cell;
   for (RankRecord& rank : cell.all_ranks()) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
 
-  const auto memory = expect_outcome(cell, "memory", Outcome::not_run);
+  const auto memory = expect_outcome(cell, "memory", Outcome::incomplete);
   EXPECT_THAT(memory.reason, HasSubstr("equal shapes in all steps (saved.csv is of one step)"));
 }
 
@@ -273,8 +273,8 @@ TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
 
     const auto verdict = cell.judge();
 
-    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::informational);
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::incomplete);
+    EXPECT_FALSE(result_of(verdict, "memory").required);
     EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("the records lack " + name + "; what they have agrees"));
     EXPECT_TRUE(verdict.holds);
   }
@@ -289,7 +289,7 @@ TEST(Memory, OfRecordsThatHaveNothingNothingIsSaidToAgree) {
     row.step = step;
   }
 
-  const auto memory = expect_outcome(cell, "memory", Outcome::not_run);
+  const auto memory = expect_outcome(cell, "memory", Outcome::incomplete);
   EXPECT_THAT(memory.reason, AllOf(HasSubstr("the records lack"), Not(HasSubstr("agrees"))));
 }
 
@@ -322,7 +322,7 @@ TEST(Memory, OfASplitBackwardThePeakOfTheStepIsAnUpperLimitToo) {
     *row.activation_peak_bytes += more;
     *row.peak_bytes += more;
 
-    const auto memory = expect_outcome(cell, "memory", more < 0 ? Outcome::holds : Outcome::fails);
+    const auto memory = expect_outcome(cell, "memory", more < 0 ? Outcome::holds : Outcome::differs);
     if (more > 0) {
       EXPECT_EQ(memory.first_divergence.value().item, "activation_peak_bytes");
     }

@@ -69,7 +69,7 @@ TEST_F(Repeatability, FailsWhereTheSecondRunEndedBadlyByItsLauncher) {
   cell.plan.repeat_launch->exit_code = 139;
   cell.plan.repeat_launch->words = "rank 1 was killed by signal 11";
 
-  EXPECT_THAT(expect_outcome(cell, "repeatability", Outcome::fails).reason,
+  EXPECT_THAT(expect_outcome(cell, "repeatability", Outcome::differs).reason,
               HasSubstr("rank 1 was killed by signal 11"));
 }
 
@@ -85,7 +85,7 @@ TEST_F(Repeatability, FailsWhereTheSecondRunLeftNoRecord) {
       judge_cell(cell.plan, cell.write_reference(), cell.write_candidate(), cell.folder / "nothing was written here");
   const auto result = result_of(verdict, "repeatability");
 
-  EXPECT_EQ(result.outcome, Outcome::fails);
+  EXPECT_EQ(result.outcome, Outcome::differs);
   EXPECT_THAT(result.reason, HasSubstr("left no readable record"));
 }
 
@@ -95,7 +95,7 @@ TEST_F(Repeatability, IsNotRunWithoutASecondRunThoughAskedFor) {
   const auto verdict = cell.judge();
 
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(result_of(verdict, "repeatability").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(verdict, "repeatability").outcome, Outcome::incomplete);
 }
 
 TEST_F(Repeatability, FailsForARowThatOneOfTheTwoLacks) {

@@ -19,7 +19,7 @@ struct GoneOnWith : SyntheticCell {
 TEST(ResumeCheck, DoesNotApplyToARunThatBeganAtTheStart) {
   SyntheticCell cell;
   const auto verdict = cell.judge();
-  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_applicable);
+  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::does_not_apply);
   EXPECT_TRUE(verdict.holds);
 }
 
@@ -31,7 +31,7 @@ TEST(ResumeCheck, OneDeviceThatWentOnHoldsAgainstItself) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty());
   EXPECT_EQ(result_of(verdict, "boundaries").outcome, Outcome::holds) << result_of(verdict, "boundaries").reason;
 }
 
@@ -40,7 +40,7 @@ TEST(ResumeCheck, EveryCheckHoldsFromTheFirstStepOn) {
     for (const char* optimizer : {"adamw", "sgd"}) {
       GoneOnWith cell({.optimizer = optimizer, .tied = tied});
       const auto verdict = cell.judge();
-      EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty()) << optimizer << (tied ? " tied" : "");
+      EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty()) << optimizer << (tied ? " tied" : "");
       const CheckResult& found = result_of(verdict, "resume");
       EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
       EXPECT_GT(found.compared.at("tensors"), 0);
@@ -88,7 +88,7 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
     GoneOnWith cell;
     change(cell.candidate);
     const auto verdict = cell.judge();
-    EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
+    EXPECT_EQ(with_outcome(verdict, Outcome::differs), checks);
     expect_finding(*verdict.first_divergence, expected);
   }
 }
@@ -100,7 +100,7 @@ TEST(ResumeCheck, WhatWasToBeGoneOnWithAndBeganAnewFails) {
   const auto verdict = cell.judge();
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("first_step is 0, requested was 1"));
-  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_run);
+  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::incomplete);
 }
 
 TEST(ResumeCheck, AReferenceThatBeginsLaterIsNoReference) {
@@ -114,7 +114,7 @@ TEST(ResumeCheck, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {
   GoneOnWith cell;
   begin_with_second_step(cell.reference);
   const auto verdict = cell.judge();
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty());
   EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::holds);
 }
 

@@ -48,7 +48,7 @@ TEST(TiedWeights, OfARunThatIsGoneOnWithIncludeItsFirstMoments) {
     const auto result = result_of(cell.judge(), "tied_weights");
 
     EXPECT_EQ(result.compared.at("tied_copies"), 3 + 4);
-    EXPECT_EQ(result.outcome, differ ? Outcome::fails : Outcome::holds);
+    EXPECT_EQ(result.outcome, differ ? Outcome::differs : Outcome::holds);
     EXPECT_EQ(result.first_divergence.value_or(Finding{}).what, differ ? "moment2 lm_head.weight" : "");
   }
 }
@@ -62,8 +62,8 @@ TEST(TiedWeights, AreComparedAfterAnotherStart) {
 
     const auto verdict = cell.judge();
 
-    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters", "tied_weights"));
-    EXPECT_THAT(with_outcome(verdict, Outcome::not_run), Contains("gradients"));
+    EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("parameters", "tied_weights"));
+    EXPECT_THAT(with_outcome(verdict, Outcome::incomplete), Contains("gradients"));
     const Finding found = result_of(verdict, "tied_weights").first_divergence.value();
     expect_finding(found, {.step = 1, .what = kind + " " + head_weight});
   }
@@ -96,7 +96,7 @@ TEST(TiedWeights, DoNotApplyWhereThereIsOneCopy) {
     SyntheticCell cell(plan);
     const auto verdict = cell.judge();
     EXPECT_TRUE(verdict.holds);
-    EXPECT_EQ(result_of(verdict, "tied_weights").outcome, Outcome::not_applicable);
+    EXPECT_EQ(result_of(verdict, "tied_weights").outcome, Outcome::does_not_apply);
   }
 }
 
