@@ -12,7 +12,6 @@
 #include "record/exit_file.hpp"
 #include "record/machine_differences.hpp"
 #include "record/rank_folder.hpp"
-#include "record/removed_dumps.hpp"
 #include "record/table_stream.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -40,9 +39,7 @@ void for_each_table(Visit visit) {
 class RankStream {
  public:
   RankStream(const Record& record, const fs::path& folder, RankRecord& rank, std::int64_t& rows_parsed)
-      : place_{record.manifest, folder,
-               rank.rank,       rank.exit && rank.exit->status == "ok",
-               rows_parsed,     dumps_were_removed(record.path)} {
+      : place_{record.manifest, folder, rank.rank, rank.exit && rank.exit->status == "ok", rows_parsed} {
     const Manifest& manifest = record.manifest;
     if (manifest.traits.may_lack) open<NormRow>(rank);
     open<StepRow>(rank), open<MicrobatchRow>(rank), open<TensorRow>(rank), open<BoundaryRow>(rank);
@@ -105,9 +102,7 @@ class RankStream {
 
   void require_dump(std::int64_t step) const {
     const Manifest& manifest = place_.manifest;
-    if (place_.dumps_removed || !place_.complete || manifest.level != RecordLevel::dump ||
-        !owns_units(manifest, place_.rank))
-      return;
+    if (!place_.complete || manifest.level != RecordLevel::dump || !owns_units(manifest, place_.rank)) return;
     const std::string file = "dumps/" + dump_file_name(step);
     if (!fs::exists(place_.folder / file)) place_.fail_missing(file);
     // Whoever reads its tensors. Larger ones are read only if that is asked for.

@@ -29,7 +29,6 @@ struct RankPlace {
   std::int64_t rank = 0;
   bool complete = false;  ///< the rank ended well: its tables are read strictly, else up to the last complete row
   std::int64_t& rows_parsed;
-  bool dumps_removed = false;
 
   RecordPlace place(const std::string& file, std::optional<std::int64_t> step = {}) const;
   /// `line` 0: no line.

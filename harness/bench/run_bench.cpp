@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The benchmarked part of a sweep: without cases added to audit values, and all at level summary.
+/// The cases of a sweep that compares bits with Plumbline's trainers.
 PreparedSweep prepare_bench(SweepOptions options) {
   if (!options.out) options.out = new_run_folder(options.sweep_file.stem().string() + "-bench");
   PreparedSweep prepared = prepare_sweep(options);
@@ -35,10 +35,6 @@ PreparedSweep prepare_bench(SweepOptions options) {
   if (prepared.file.calibrated)
     throw InputError(options.sweep_file.string() +
                      ", key tier: a bench compares no values; remove the key, in a separate sweep file");
-  std::vector<std::string> timed;
-  for (const PlannedCell& cell : prepared.plan.cells)
-    if (!cell.changes.dump) timed.push_back(cell.plan.id);
-  prepared.plan = select_cells(prepared.plan, timed);
   return prepared;
 }
 

@@ -19,7 +19,6 @@
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/sweep.hpp"
-#include "record/removed_dumps.hpp"
 #include "reports/failing_cells.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
@@ -149,12 +148,6 @@ int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
 int judge(const fs::path& folder, const Json& harness) {
   const Verdict verdict = judge_again(folder, services(), harness, stderr);
   print_text("rejudged from the records; nothing was run\n");
-  for (const auto& cell : verdict.cells) {
-    const auto audit = std::ranges::find(cell.checks, "audit", &CheckResult::name);
-    if (audit == cell.checks.end() || audit->outcome != Outcome::incomplete) continue;
-    if (dumps_were_removed(folder / "cells" / cell.id))
-      print_text(cell.id + ": audit not repeated: " + audit->reason + "\n");
-  }
   say(verdict, folder);
   return ended_with(verdict);
 }
@@ -189,9 +182,6 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   auto* list = command->add_flag("--list", given->list,
                                  "Print the cases' ids and train nothing; refuses what the sweep would refuse, and "
                                  "asks the trainers to check each run");
-  command->add_flag(
-      "--keep-dumps", options.keep_dumps,
-      "Keep the dumps of cases that the sweep file's key audit added; without it they are removed once these hold");
   command
       ->add_option("--jobs", options.jobs,
                    "Slots (cores or GPUs) for parallel jobs: each takes as many as it has ranks")

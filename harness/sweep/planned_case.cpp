@@ -120,7 +120,6 @@ std::string training_id(const std::string& run, const RunChanges& changes) {
   if (changes.optimizer && !id.ends_with("-" + *changes.optimizer)) id += "-" + *changes.optimizer;
   if (changes.granularity == "half" && !id.ends_with("-half")) id += "-half";
   if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
-  if (changes.dump) id += "-dump";
   return id;
 }
 
@@ -141,7 +140,6 @@ std::string variant_of(const ExtraCell& cell) {
   } else if (!rows.empty()) {
     parts.push_back("lengths " + join(rows, " "));
   }
-  if (cell.changes.dump) parts.push_back("level dump");
   if (cell.resumes) {
     parts.push_back(fmt::format("resumed after {} on {}{}", quantity(cell.resumes->steps, "step"),
                                 quantity(cell.resumes->world_size, "rank"),

@@ -267,7 +267,7 @@ const std::vector<std::string>& command_keys() {
 
 const std::vector<std::string>& run_file_keys() {
   static const std::vector<std::string> keys = {"run",   "in_turn", "optimizers", "granularities", "clipping",
-                                                "bench", "audit",   "tier",       "mixed_gpus",    "replicas"};
+                                                "bench", "tier",    "mixed_gpus", "replicas"};
   return keys;
 }
 

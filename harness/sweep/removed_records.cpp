@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
@@ -34,14 +33,6 @@ void remove_record(const fs::path& record) {
     fs::remove_all(part, error);
     if (error) throw SystemError(part.string() + ": cannot be removed: " + error.message());
   }
-}
-
-constexpr const char* held_audit =
-    "The sweep recomputed (key audit) the values in these dumps and removed the dumps at its end, because every "
-    "case of this reference held. plumbline sweep --keep-dumps keeps them.";
-
-void remove_dumps_of(const fs::path& record) {
-  if (path_exists(record / "manifest.json")) remove_dumps(record, held_audit);
 }
 
 }  // namespace
@@ -81,26 +72,6 @@ void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, con
     kept.references = {*found};
     write_kept_verdict(record / kept_reference_name, kept);
     remove_record(record);
-  }
-}
-
-void remove_audited_dumps(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts, const SweepFolder& folder) {
-  for (std::size_t reference = 0; reference < plan.references.size(); ++reference) {
-    if (!plan.references[reference].changes.dump) continue;
-    std::vector<std::string> ids;
-    for (const auto& cell : plan.cells) {
-      if (cell.reference == reference) ids.push_back(cell.plan.id);
-    }
-    const bool all_hold = std::ranges::all_of(ids, [&](const std::string& id) {
-      const auto found = std::ranges::find(verdicts, id, &CellVerdict::id);
-      return found != verdicts.end() && found->holds;
-    });
-    if (!all_hold) continue;
-    remove_dumps_of(folder.reference(plan.references[reference].id));
-    for (const auto& id : ids) {
-      remove_dumps_of(folder.cell(id));
-      remove_dumps_of(folder.repeat(id));
-    }
   }
 }
 

@@ -23,8 +23,4 @@ void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, con
 /// Throws InputError if the file was modified.
 std::optional<Verdict> kept_of_reference(const std::filesystem::path& record);
 
-/// Removes the dumps of cases that the key audit added, and of references all of whose cases hold. Keeps dumps that a
-/// run file requests, and those of failing cases. Throws SystemError.
-void remove_audited_dumps(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts, const SweepFolder& folder);
-
 }  // namespace plumbline

@@ -92,9 +92,9 @@ class RunReader {
     request.device = sweep.device;
     request.threads = integer("train", "threads", 1);
     request.recompute = text("train", "recompute", "none");
-    request.level = !changes_.level.empty()             ? changes_.level
-                    : changes_.dump || sweep.calibrated ? "dump"
-                                                        : text("record", "level", "full");
+    request.level = !changes_.level.empty() ? changes_.level
+                    : sweep.calibrated      ? "dump"
+                                            : text("record", "level", "full");
     return request;
   }
 

@@ -99,35 +99,28 @@ double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages
   return level == "dump" ? bytes + dump_bytes(size) : bytes;
 }
 
-std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan) {
+std::optional<double> disk_estimate(const SweepFile& sweep, const SweepPlan& plan) {
   if (sweep.commands) return std::nullopt;
   constexpr double calibration_runs = 3;  // kept: the reference, its float64 reference, and limits
   const auto level_of = [&](const auto& planned) { return make_request(sweep, planned).level.value_or("full"); };
-  DiskEstimate estimate;
-  const auto add = [&](double bytes, double of_dumps) {
-    estimate.stays += bytes - of_dumps;
-    estimate.passes += of_dumps;
-  };
+  double estimate = 0;
   std::vector<RunSize> sizes;
   for (const auto& reference : plan.references) {
     sizes.push_back(run_size(sweep, reference));
     const double bytes = record_bytes(sizes.back(), 0, 1, level_of(reference));
-    add(bytes * (sweep.calibrated ? calibration_runs : 1), reference.changes.dump ? dump_bytes(sizes.back()) : 0);
+    estimate += bytes * (sweep.calibrated ? calibration_runs : 1);
   }
   for (const auto& cell : plan.cells) {
     const RunSize& size = sizes[cell.reference];
     const std::int64_t stages = cell.plan.world * std::max(cell.placement.chunks_per_rank, 1);
     const double bytes = record_bytes(size, cell.plan.world, stages, level_of(cell));
-    add(bytes * (cell.plan.repeat ? 2 : 1), cell.changes.dump ? dump_bytes(size) : 0);
+    estimate += bytes * (cell.plan.repeat ? 2 : 1);
   }
   return estimate;
 }
 
-std::string disk_text(const DiskEstimate& estimate, const fs::path& folder) {
-  const double bytes = estimate.stays + estimate.passes;
-  std::string text = "about " + size_text(estimate.stays) + " on disk";
-  if (estimate.passes > 0)
-    text += fmt::format(", and {} more until its values are recomputed", size_text(estimate.passes));
+std::string disk_text(double bytes, const fs::path& folder) {
+  std::string text = "about " + size_text(bytes) + " on disk";
   std::error_code unknown;
   fs::path there = fs::absolute(folder, unknown);
   while (!there.empty() && !fs::exists(there, unknown) && there != there.parent_path()) there = there.parent_path();

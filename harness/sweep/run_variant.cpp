@@ -74,8 +74,7 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   // The interactive limit for a slow rank is ten minutes; a sweep has many cases to run.
   toml::table& pipeline = table_of(root, "pipeline");
   if (!pipeline.contains("timeout_ms")) pipeline.insert("timeout_ms", 30000);
-  const std::string level = changes.level.empty() && changes.dump ? "dump" : changes.level;
-  if (!level.empty()) root.insert_or_assign("record", toml::table{{"level", level}});
+  if (!changes.level.empty()) root.insert_or_assign("record", toml::table{{"level", changes.level}});
   return root;
 }
 

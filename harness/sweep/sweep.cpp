@@ -23,7 +23,6 @@
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
-#include "record/removed_dumps.hpp"
 #include "reports/failing_cells.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -146,7 +145,7 @@ class Sweep {
       const std::string id = "reference-" + reference.id;
       lost_references_[index] = !fs::exists(folder_.reference(reference.id));
       if (const auto kept = folder_.finished_launch(id);
-          kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_removed_parts(index)) {
+          kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_record(index)) {
         references_[index] = *kept;
         progress_.skip(work_of(index));
         ++said_;
@@ -196,10 +195,9 @@ class Sweep {
     return options_.jobs > 1 ? trainers_.on(slots) : trainers_;
   }
 
-  /// True if cases remain to be judged that need removed parts of a reference: its dumps or record.
-  bool lacks_removed_parts(std::size_t reference) const {
-    const fs::path record = folder_.reference(plan_.references[reference].id);
-    return (dumps_were_removed(record) || record_was_removed(record)) &&
+  /// True if cases remain to be judged that need a reference's removed record.
+  bool lacks_record(std::size_t reference) const {
+    return record_was_removed(folder_.reference(plan_.references[reference].id)) &&
            std::ranges::any_of(plan_.cells,
                                [&](const PlannedCell& cell) { return cell.reference == reference && !finished(cell); });
   }
@@ -388,7 +386,7 @@ class Sweep {
     const bool anew = options_.again && folder_.finished_cell(plan.id);
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto before = folder_.finished_launch(id);
-      const bool whole = !anew && !dumps_were_removed(record) && !record_was_removed(record);
+      const bool whole = !anew && !record_was_removed(record);
       if (before && whole) return *before;
       if (id == plan.id) folder_.forget_replay(id);
       return trainers.run(cell, id, record);
@@ -452,7 +450,6 @@ class Sweep {
     write_verdict(folder_.path() / "verdict.json", verdict);
     services_.write_reports(folder_.path());
     if (!options_.out) point_latest_to(folder_.path());
-    if (stopped_by_.empty() && !options_.keep_dumps) remove_audited_dumps(plan_, cells_, folder_);
     if (stopped_by_.empty() && options_.keep_failures) remove_records_that_hold(plan_, verdict, folder_);
     return verdict;
   }

@@ -256,12 +256,6 @@ SweepFile read_sweep_file(const fs::path& path) {
   read_for_all(table, sweep);
   sweep.clipping = table.boolean("clipping").value_or(false);
   sweep.bench = table.boolean("bench").value_or(false);
-  sweep.audit = table.boolean("audit").value_or(false);
-  if (sweep.audit && !sweep.checks.empty() && std::ranges::find(sweep.checks, "audit") == sweep.checks.end()) {
-    refuse_key(
-        table, "audit",
-        "asks for values for the check audit to recompute, but checks omits that check; add it there or remove this");
-  }
   read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
   if (sweep.device != "cpu" && sweep.device != "cuda") {

@@ -21,8 +21,7 @@ struct RunChanges {
   std::optional<std::string> partition;          ///< uniform | cost
   std::vector<std::int64_t> balance;             ///< layers, or halves of them, per stage
   std::optional<std::int64_t> replicas;          ///< copies of the pipeline
-  bool dump = false;                             ///< of the key audit: record at level dump, overriding the run file
-  std::string level;                             ///< of a launch: record level, overriding `dump`
+  std::string level;                             ///< of a launch: record level, overriding the run file
   std::optional<std::filesystem::path> weights;  ///< of a launch: initial weights
   friend bool operator==(const RunChanges&, const RunChanges&) = default;
 };
@@ -61,10 +60,8 @@ struct SweepFile {
   std::vector<std::string> checks;          ///< empty: all
   std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
   std::vector<std::string> repeat;          ///< ids of cells to run twice (R0)
-  bool clipping = false;  ///< in all cases of the matrix the clip limit must act in some steps and not in others
-  bool bench = false;     ///< the data were chosen to detect every fault: missing coverage fails the sweep
-  /// Adds one case of each model and optimiser at level dump, with its reference, so that `audit` covers values.
-  bool audit = false;
+  bool clipping = false;       ///< in all cases of the matrix the clip limit must act in some steps and not in others
+  bool bench = false;          ///< the data were chosen to detect every fault: missing coverage fails the sweep
   std::string launcher;        ///< command template with {world}; empty if the file's commands have no {launcher}
   bool own_launcher = false;   ///< set by the file
   std::string device = "cpu";  ///< cpu | cuda, for all trainers

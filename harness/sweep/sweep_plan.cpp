@@ -24,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t largest_ranks = largest_world * largest_world;
-
 std::vector<std::string> ids_of(const SweepPlan& plan) {
   std::vector<std::string> ids;
   for (const auto& cell : plan.cells) ids.push_back(cell.plan.id);
@@ -69,7 +67,6 @@ class Planner {
       throw InputError(sweep_.path.string() + ": no case of the matrix is possible: " + plan_.not_applicable.front());
     }
     for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
-    if (sweep_.audit && !sweep_.calibrated) add_audited();  // cases in the mode calibrated are always at level dump
   }
 
   /// Read once for each run file and changes.
@@ -82,8 +79,6 @@ class Planner {
     return std::get<2>(
         facts_.emplace_back(run, changes, std::make_shared<const RunFacts>(read_run_facts(run, changes))));
   }
-
-  std::int64_t all_ranks(const ExtraCell& cell) { return cell.world_size * facts_of(cell.run, cell.changes).replicas; }
 
   using OptionalTexts = std::vector<std::optional<std::string>>;
   /// How to treat a schedule that does not support a case's sizes: skipped in a matrix, an error in an explicit case.
@@ -154,43 +149,7 @@ class Planner {
     return {};
   }
 
-  /// Adds, for each model and optimiser, the first case on the fewest ranks above one at level dump.
-  void add_audited() {
-    std::vector<std::string> kinds;
-    std::map<std::string, ExtraCell> smallest;
-    for (const auto& cell : wanted_) {
-      if (cell.resumes) continue;  // its record has only a part of a training
-      const RunFacts& facts = facts_of(cell.run, cell.changes);
-      const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
-      const auto [known, fresh] = smallest.emplace(kind, cell);
-      if (fresh) kinds.push_back(kind);
-      const auto ranks = [this](const ExtraCell& each) {
-        return all_ranks(each) > 1 ? all_ranks(each) : largest_ranks;
-      };
-      if (ranks(cell) < ranks(known->second)) known->second = cell;
-    }
-    for (const auto& kind : kinds) add_audited(smallest.at(kind));
-  }
-
-  void add_audited(ExtraCell cell) {
-    constexpr double most_bytes = 1 << 30;
-    cell.changes.dump = true;
-    cell.where = sweep_.path.string() + ", key audit";
-    const std::string training = training_id(names_.at(cell.run), cell.changes);
-    const auto not_audited = [&](const std::string& why) {
-      plan_.not_applicable.push_back(training + ": its values are not recomputed: " + why);
-    };
-    if (all_ranks(cell) == 1) return not_audited("no case of this model has more than one rank");
-    const double bytes =
-        2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // including the reference's
-    if (bytes > most_bytes)
-      return not_audited(fmt::format("its dumps and its reference's would take about {:.1f} GiB; the limit is 1 GiB",
-                                     bytes / most_bytes));
-    add(std::move(cell), Unfit::refused);
-  }
-
   void add(ExtraCell wanted, Unfit unfit) {
-    const ExtraCell as_wanted = wanted;
     const std::string& run_name = names_.at(wanted.run);
     RunFacts facts = facts_of(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
@@ -254,7 +213,6 @@ class Planner {
     const bool in_matrix = sweep_.runs.empty() || std::ranges::count(sweep_.runs, wanted.run) > 0;
     plan.clipping_must_act = sweep_.clipping && in_matrix && whole_run;
     plan_.cells.push_back(std::move(cell));
-    wanted_.push_back(as_wanted);
   }
 
   /// A user's commands.
@@ -346,7 +304,6 @@ class Planner {
     changes.optimizer = wanted.changes.optimizer;
     changes.granularity = wanted.changes.granularity;
     changes.lengths = wanted.changes.lengths;
-    changes.dump = wanted.changes.dump;
     plan_.references.push_back({id, wanted.run, changes, accumulation});
     plan_.references.back().facts = shared_facts_of(wanted.run, changes);
     return plan_.references.size() - 1;
@@ -364,7 +321,6 @@ class Planner {
   SweepPlan plan_;
   std::set<std::string> ids_;
   std::map<fs::path, std::string> names_;  ///< names of run files in ids
-  std::vector<ExtraCell> wanted_;          ///< for each case of the plan
   std::vector<std::tuple<fs::path, RunChanges, std::shared_ptr<const RunFacts>>> facts_;
 };
 

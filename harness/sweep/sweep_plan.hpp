@@ -14,10 +14,10 @@ namespace plumbline {
 /// "<run>[-<optimizer>]-<schedule>-w<world>", with "-<partition>", "-balance-2-0-3", "-lengths-<hash>" if the case
 /// changes these. A schedule file appears by its name and is combined only with the world size that it has rows for.
 /// Run files of one name in several folders are prefixed by the folder's name. For users' commands an
-/// id is "[<key>-<value>-...]<schedule>-w<world>": the case's own values, then schedule and ranks. The key audit adds
-/// cases at level dump, with "-dump" in their ids. Throws InputError: a balance that does not match layers or world
-/// size, an invalid schedule file, a [[cell]] whose schedule does not support these sizes or a matrix of only such
-/// cases, two cases of one id, a `repeat` without a case, a missing program.
+/// id is "[<key>-<value>-...]<schedule>-w<world>": the case's own values, then schedule and ranks. Throws InputError: a
+/// balance that does not match layers or world size, an invalid schedule file, a [[cell]] whose schedule does not
+/// support these sizes or a matrix of only such cases, two cases of one id, a `repeat` without a case, a missing
+/// program.
 SweepPlan make_plan(const SweepFile& sweep);
 
 /// Keeps the selected cases (cell_patterns.hpp) and their references. Throws InputError naming what matches no case,

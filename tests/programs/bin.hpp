@@ -7,7 +7,9 @@
 namespace plumbline::testing {
 
 /// The folder of the programs that were built.
-inline std::string bin() { return PLUMBLINE_BIN; }
+inline std::string bin() {
+  return PLUMBLINE_BIN;
+}
 
 /// For the command line of mpirun: rank 1 becomes `other`, the rest `usual`. Given several programs itself, the mpirun
 /// of Open MPI 5.0.7 crashes.

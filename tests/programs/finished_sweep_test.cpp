@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep leaves behind when it has ended: files as docs/schemas says, and no dumps that nobody needs.
+// What a sweep leaves behind when it has ended: files as docs/schemas says.
 #include <gmock/gmock.h>
 
-#include "record/removed_dumps.hpp"
-#include "record/verdict.hpp"
 #include "support/files.hpp"
 #include "tests/ended.hpp"
 #include "tests/json_schema.hpp"
@@ -14,11 +12,9 @@ namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::SizeIs;
 
-/// Three cells: one that holds, one whose balance the launcher drops, and the first again at level dump.
+/// Two cases: one that holds, and one whose balance the launcher drops.
 class FinishedSweep : public ::testing::Test {
  protected:
   FinishedSweep() {
@@ -27,7 +23,7 @@ class FinishedSweep : public ::testing::Test {
                                            "exec \"$@\" --transport threads --world $world\n");
     fs::permissions(launcher, fs::perms::owner_all);
     sweep_ = folder_.file("sweep.toml", "launcher = \"" + launcher.string() +
-                                            " {world}\"\naudit = true\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"
+                                            " {world}\"\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"
                                             "run = [\"" PLUMBLINE_FIXTURES
                                             "/runs/quick.toml\"]\n"
                                             "[[cell]]\nrun = \"" PLUMBLINE_FIXTURES
@@ -40,21 +36,6 @@ class FinishedSweep : public ::testing::Test {
     return plumbline("sweep " + sweep_.string() + " --out " + out().string() + options);
   }
   fs::path out() const { return folder_ / "out"; }
-
-  CellVerdict audited_cell() const {
-    for (const auto& cell : read_verdict(out() / "verdict.json").cells) {
-      if (cell.id == "quick-dump-1f1b-w2") return cell;
-    }
-    ADD_FAILURE() << "no such cell";
-    return {};
-  }
-  static CheckResult audit_of(const CellVerdict& cell) {
-    for (const auto& check : cell.checks) {
-      if (check.name == "audit") return check;
-    }
-    ADD_FAILURE() << "no audit";
-    return {};
-  }
 
   /// Files of this name anywhere in the sweep's folder.
   std::vector<fs::path> files_called(const std::string& name) const {
@@ -76,8 +57,8 @@ TEST_F(FinishedSweep, ItsRequestsAndVerdictsAreAsTheSchemasSay) {
 
   const fs::path schemas = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas";
   const auto requests = files_called("request.json"), cells = files_called("cell.json");
-  EXPECT_GE(requests.size(), 5U) << "of two references and three cells, and of the second run of one";
-  EXPECT_THAT(cells, SizeIs(3));
+  EXPECT_GE(requests.size(), 4U) << "of a reference and two cases, and of the second run of one";
+  EXPECT_THAT(cells, SizeIs(2));
   const auto read = [](const auto& files) {
     std::vector<Json> values;
     for (const auto& file : files) values.push_back(read_json(file));
@@ -87,32 +68,6 @@ TEST_F(FinishedSweep, ItsRequestsAndVerdictsAreAsTheSchemasSay) {
   expect_by_schema(schemas / "request.schema.json", read(requests), {verdict});
   expect_by_schema(schemas / "verdict.schema.json", read(cells), {});
   expect_by_schema(schemas / "verdict.schema.json", {verdict}, {});
-}
-
-TEST_F(FinishedSweep, DumpsGoAndTheTablesAreAuditedAgain) {
-  ASSERT_EQ(sweep("").code, 1);
-  EXPECT_TRUE(audited_cell().holds);
-  EXPECT_EQ(audit_of(audited_cell()).outcome, Outcome::holds);
-  EXPECT_TRUE(dumps_were_removed(out() / "cells/quick-dump-1f1b-w2"));
-  EXPECT_TRUE(dumps_were_removed(out() / "references/quick-dump"));
-
-  const Ended again = plumbline("judge " + out().string());
-
-  EXPECT_EQ(again.code, 1) << "of the cell whose balance was dropped";
-  EXPECT_TRUE(audited_cell().holds);
-  EXPECT_EQ(audit_of(audited_cell()).outcome, Outcome::holds);
-  EXPECT_EQ(plumbline("record check " + (out() / "cells/quick-dump-1f1b-w2").string()).code, 0);
-}
-
-TEST_F(FinishedSweep, DumpsThatAreKeptAreAuditedAgain) {
-  const Ended ended = sweep(" --keep-dumps --cells quick-dump-1f1b-w2");
-  ASSERT_EQ(ended.code, 0) << ended.said;
-
-  const Ended again = plumbline("judge " + out().string());
-
-  EXPECT_EQ(again.code, 0) << again.said;
-  EXPECT_THAT(again.said, Not(HasSubstr("not repeated")));
-  EXPECT_EQ(audit_of(audited_cell()).outcome, Outcome::holds);
 }
 
 }  // namespace

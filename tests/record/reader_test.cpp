@@ -4,7 +4,6 @@
 #include "record/columns.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
-#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/record/sample.hpp"
@@ -226,23 +225,6 @@ TEST_F(ReadRecord, AtLevelNoneTheExitFilesAloneAreRead) {
   EXPECT_THAT(back.ranks[2].steps, IsEmpty());
   EXPECT_EQ(back.ranks[2].absent.size(), 8u);
   EXPECT_EQ(back.ranks[2].exit.value().status, "ok");
-}
-
-TEST_F(ReadRecord, DumpsThatWereRemovedAreSaidToBeSo) {
-  write(sample_of("pipeline", "dump"));
-  folder.file("run/rank-0/dumps/step-initial.safetensors", "x");
-  EXPECT_FALSE(dumps_were_removed(folder / "run"));
-
-  remove_dumps(folder / "run", "audited, and removed");
-
-  EXPECT_TRUE(dumps_were_removed(folder / "run"));
-  EXPECT_EQ(read().ranks.size(), 3u);
-  EXPECT_FALSE(std::filesystem::exists(folder / "run/rank-0/dumps"));
-  EXPECT_THAT(read_file(folder / "run" / removed_dumps_name), HasSubstr("audited"));
-}
-
-TEST_F(ReadRecord, DumpsOfARecordThatIsNotThereCannotBeRemoved) {
-  EXPECT_THROW(remove_dumps(folder / "nowhere", "audited, and removed"), Error);
 }
 
 TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {

@@ -7,7 +7,6 @@
 
 #include "record/columns.hpp"
 #include "record/record_error.hpp"
-#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/record/sample.hpp"
@@ -262,19 +261,6 @@ TEST_F(StreamedRecord, EachStepOfARankThatEndedWellHasItsDump) {
   std::filesystem::remove_all(record / "rank-2/dumps");
   std::filesystem::remove(record / "rank-2/exit.json");
   EXPECT_NO_THROW(read_record(record)) << "it was killed before";
-}
-
-TEST_F(StreamedRecord, OnlyDumpsOfRanksAreRemoved) {
-  folder.file("run/rank-0/dumps/step-0.safetensors", "x");
-  folder.file("run/rank-11/dumps/step-0.safetensors", "x");
-  folder.file("run/kept/dumps/step-0.safetensors", "x");
-  folder.file("run/rank-note", "a file");
-
-  remove_dumps(record, "audited");
-
-  EXPECT_FALSE(std::filesystem::exists(record / "rank-0/dumps"));
-  EXPECT_FALSE(std::filesystem::exists(record / "rank-11/dumps"));
-  EXPECT_TRUE(std::filesystem::exists(record / "kept/dumps/step-0.safetensors"));
 }
 
 TEST_F(StreamedRecord, TheDigestOfTheDataIsOfTheFirstRankThatTellsOne) {

@@ -78,8 +78,9 @@ TEST(MakeSchedule, NamesSizesThatFitRestrictedSchedules) {
   EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 9, 2); }), HasSubstr("8 or 10"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 13, 2); }), HasSubstr("12 or 15"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 14, 2); }), HasSubstr("12 or 15"));
-  EXPECT_THAT(message_of<InputError>([] { make_schedule("dualpipe-v", 4, 7, 2); }),
-              ::testing::AllOf(HasSubstr("needs at least 2 microbatches per rank, 8"), HasSubstr("fewer ranks, at most 3")));
+  EXPECT_THAT(
+      message_of<InputError>([] { make_schedule("dualpipe-v", 4, 7, 2); }),
+      ::testing::AllOf(HasSubstr("needs at least 2 microbatches per rank, 8"), HasSubstr("fewer ranks, at most 3")));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-h2", 2, 2000000000); }), HasSubstr("take fewer"));
   EXPECT_NO_THROW(make_schedule("interleaved-1f1b", 4, 10, 2));
 }

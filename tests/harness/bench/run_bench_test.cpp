@@ -128,14 +128,6 @@ TEST_F(RunBench, EndsWhenItIsAskedTo) {
   EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("stopped by SIGINT"));
 }
 
-TEST_F(RunBench, OfWhatASweepAddsToLookAtValuesNothingIsTimed) {
-  std::ofstream(options_.sweep.sweep_file, std::ios::app) << "audit = true\n";
-  run();
-
-  EXPECT_EQ(calls().size(), 8U);
-  for (const std::string& call : calls()) EXPECT_EQ(call.find("-dump"), std::string::npos) << call;
-}
-
 TEST_F(RunBench, SweepsThatCompareValuesOrStartCommandsAreRefused) {
   const std::string plain = bytes_of(options_.sweep.sweep_file);
   std::ofstream(options_.sweep.sweep_file) << plain << "tier = \"calibrated\"\n";

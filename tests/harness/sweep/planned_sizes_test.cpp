@@ -110,19 +110,6 @@ TEST_F(PlannedSizes, AShardOfMoreThanThereAreCellsIsRefused) {
               HasSubstr("--shard 3/3: is empty; the sweep has 2 cases"));
 }
 
-// Of each layer: attention 4 x 16384^2, three norms and the MLP of none; the dumps of one step hold gradients,
-// parameters and two states, and the start its parameters; all of it of four bytes, and twice.
-TEST_F(PlannedSizes, DumpsOfAnAuditThatAreTooLargeAreToldInGib) {
-  folder_.file("models/small/config.json", R"({"num_hidden_layers": 1, "hidden_size": 8192})");
-  folder_.file("a.toml", "[model]\nconfig = \"models/small/config.json\"\n[data]\nlengths = [4]\n[train]\nsteps = 1\n");
-
-  const auto made = plan("audit = true\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
-
-  EXPECT_THAT(made.cells, SizeIs(1));
-  EXPECT_THAT(made.not_applicable, ElementsAre(AllOf(HasSubstr("a-dump: its values are not recomputed"),
-                                                     HasSubstr("would take about 10.0 GiB; the limit is 1 GiB"))));
-}
-
 /// The lists are of 2 ranks and 2 microbatches, as a.toml has.
 class FilesInPlan : public PlannedSizes {
  protected:

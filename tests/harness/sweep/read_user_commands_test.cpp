@@ -194,7 +194,7 @@ TEST_F(ReadUserCommands, KeysOfEitherKindOfSweepAreRefusedInTheOther) {
     EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + worlds_ + key + "\n"), HasSubstr("needs commands of your own")) << key;
   }
   for (const std::string key : {"in_turn = [\"1f1b\"]", "optimizers = [\"sgd\"]", "clipping = true", "bench = true",
-                                "audit = true", "tier = \"bits\"", "mixed_gpus = true"}) {
+                                "tier = \"bits\"", "mixed_gpus = true"}) {
     EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("needs run files of Plumbline's trainers")) << key;
   }
 }

@@ -151,7 +151,7 @@ TEST_F(MakeRequest, OfSgdIsAskedItsMomentumAndOfACellTheOptimiserThatItChangesTo
 TEST_F(MakeRequest, TheLevelIsTheCallersThenTheCellsThenTheFiles) {
   run_file("[data]\nlengths = [4]\n[train]\nsteps = 1\n[record]\nlevel = \"summary\"\n");
   EXPECT_EQ(of_reference().level, "summary");
-  reference_.changes.dump = true;
+  reference_.changes.level = "dump";
   EXPECT_EQ(of_reference().level, "dump");
   reference_ = at_level(reference_, "full");
   EXPECT_EQ(of_reference().level, "full");

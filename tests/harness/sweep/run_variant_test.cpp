@@ -165,15 +165,13 @@ TEST_F(RunVariant, LengthsReplaceThoseOfTheFileAndTheirRepetition) {
   EXPECT_EQ(read_run_facts(run_, changes).microbatches, 2);
 }
 
-TEST_F(RunVariant, TheLevelOfALaunchReplacesTheFilesAndTheAudits) {
+TEST_F(RunVariant, TheLevelOfALaunchReplacesTheFiles) {
   const auto run = folder_.file("runs/b.toml", "[model]\nconfig = \"c.json\"\n[record]\nlevel = \"full\"\n");
   RunChanges changes;
   const auto level = [&](const std::string& text) {
     return parse_toml("made.toml", text)["record"]["level"].value<std::string>();
   };
   EXPECT_EQ(level(reference_run(run, changes, folder_.path())), "full");
-  changes.dump = true;
-  EXPECT_EQ(level(reference_run(run, changes, folder_.path())), "dump");
   changes.level = "summary";
   EXPECT_EQ(level(reference_run(run, changes, folder_.path())), "summary");
   EXPECT_EQ(level(pipeline_run(run, changes, "1f1b", folder_.path())), "summary");

@@ -36,6 +36,7 @@ class SecondRunOf : public RunSweep {
   }
   void diverges(const std::string& words) {
     divergence_.emplace();
+    divergence_->claim = first_.front();
     divergence_->words = words;
   }
   /// Of the only cell.

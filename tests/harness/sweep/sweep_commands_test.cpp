@@ -16,7 +16,6 @@ SweepOptions options_of_a_sweep() {
 TEST(ResumeCommand, SaysAllThatTheSweepWasGiven) {
   SweepOptions options = options_of_a_sweep();
   options.cells = {"a-1f1b-w2", "b-1f1b-w2"};
-  options.keep_dumps = true;
   options.keep_failures = true;
   options.other_trainers = true;
   options.trainers = "build/bin";
@@ -24,7 +23,7 @@ TEST(ResumeCommand, SaysAllThatTheSweepWasGiven) {
   options.shard = Shard{1, 3};
 
   EXPECT_EQ(resume_command(options, "/out"),
-            "plumbline sweep small.toml --cells a-1f1b-w2 --cells b-1f1b-w2 --keep-dumps --keep failures "
+            "plumbline sweep small.toml --cells a-1f1b-w2 --cells b-1f1b-w2 --keep failures "
             "--trainers build/bin --jobs 2 --shard 1/3 --out /out --resume");
 }
 
@@ -42,9 +41,8 @@ TEST(ResumeCommand, SaysOneOptionWithoutTheOthers) {
 TEST(CommandOfACell, RunsItIntoAFolderBesideTheSweeps) {
   SweepOptions options = options_of_a_sweep();
   options.cells = {"b-1f1b-w2"};  // what else was chosen is not run again
-  options.keep_dumps = true;
   options.jobs = 2;
-  const std::string command = "plumbline sweep small.toml --cells a-1f1b-w2 --keep-dumps";
+  const std::string command = "plumbline sweep small.toml --cells a-1f1b-w2";
   EXPECT_EQ(command_of_cell(options, "a-1f1b-w2"), command);
 
   for (const std::string out : {"my/out", "my/out/"}) {
@@ -55,7 +53,7 @@ TEST(CommandOfACell, RunsItIntoAFolderBesideTheSweeps) {
   options.other_trainers = true;
   options.trainers = "a place";
   EXPECT_EQ(command_of_cell(options, "a-1f1b-w2"), "plumbline sweep " + shell_word("it's a $place/small.toml") +
-                                                       " --cells a-1f1b-w2 --keep-dumps --trainers 'a place' --out "
+                                                       " --cells a-1f1b-w2 --trainers 'a place' --out "
                                                        "my/out-a-1f1b-w2");
 }
 

@@ -56,7 +56,6 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
   EXPECT_TRUE(sweep.clipping);
   EXPECT_TRUE(sweep.bench);
-  EXPECT_FALSE(sweep.audit);
   EXPECT_TRUE(sweep.own_launcher);
   EXPECT_EQ(sweep.launcher, "srun -n {world}");
   EXPECT_EQ(sweep.device, "cuda");
@@ -71,11 +70,10 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
 }
 
-TEST_F(ReadSweepFile, SchedulesInTurnAuditAndPartitionAreTaken) {
-  const auto sweep = read("audit = true\nin_turn = [\"zb-h1\", \"afab\"]\nchecks = [\"audit\"]\n" + matrix + cell +
-                          "partition = \"cost\"\n");
+TEST_F(ReadSweepFile, SchedulesInTurnAndPartitionAreTaken) {
+  const auto sweep =
+      read("in_turn = [\"zb-h1\", \"afab\"]\nchecks = [\"loss\"]\n" + matrix + cell + "partition = \"cost\"\n");
 
-  EXPECT_TRUE(sweep.audit);
   EXPECT_THAT(sweep.in_turn, ElementsAre("zb-h1", "afab"));
   EXPECT_EQ(sweep.cells[0].changes.partition, "cost");
 }
@@ -96,7 +94,6 @@ TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
   EXPECT_THAT(sweep.checks, IsEmpty());
   EXPECT_FALSE(sweep.clipping);
   EXPECT_FALSE(sweep.bench);
-  EXPECT_FALSE(sweep.audit);
   EXPECT_FALSE(sweep.own_launcher) << "its transport is then known, and asked for";
   EXPECT_EQ(sweep.time_limit_s, 300);
   EXPECT_THAT(sweep.launcher, AllOf(HasSubstr("mpirun"), HasSubstr("{world}")));
@@ -159,12 +156,6 @@ TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
   EXPECT_THAT(read("run = [\"a.toml\"]\nworld_sizes = [" + largest + "]\n").world_sizes, ElementsAre(largest_world));
   EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"), HasSubstr(more + " is not a world size"));
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"), HasSubstr("is not a world size"));
-}
-
-TEST_F(ReadSweepFile, AuditedValuesNeedTheCheckThatLooksAtThem) {
-  EXPECT_THAT(refusal(matrix + "audit = true\nchecks = [\"loss\"]\n"),
-              AllOf(HasSubstr("key audit"), HasSubstr("checks omits that check")));
-  EXPECT_TRUE(read(matrix + "audit = true\n").audit) << "without checks, all are asked for";
 }
 
 TEST_F(ReadSweepFile, NothingToRunIsRefused) {

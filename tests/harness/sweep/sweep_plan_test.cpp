@@ -142,7 +142,6 @@ TEST_F(MakePlan, WhatCannotBePlannedIsRefused) {
       {cell + "schedule = \"dualpipe-v\"\n", {"microbatches"}},
       {"run = [\"chunks.toml\"]\nworld_sizes = [2]\n", {"chunks"}},
       {matrix + cell, {"a-afab-w2", "twice"}},
-      {"audit = true\nchecks = [\"loss\"]\n" + matrix, {"key audit"}},
       {"run = [\"broken.toml\"]\nworld_sizes = [2]\n", {"broken.toml:2"}}};
   for (const auto& [text, words] : cases) {
     const std::string told = refusal(text);
@@ -162,7 +161,8 @@ TEST_F(MakePlan, CellOfTheMatrixThatItsScheduleCannotHaveIsNotApplicable) {
   const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"afab\", \"dualpipe-v\"]\n");
 
   EXPECT_THAT(ids(made), ElementsAre("a-afab-w1", "a-afab-w2", "a-dualpipe-v-w1"));
-  EXPECT_THAT(made.not_applicable, ElementsAre(AllOf(HasSubstr("a-dualpipe-v-w2: "), HasSubstr("fewer ranks, at most 1"))));
+  EXPECT_THAT(made.not_applicable,
+              ElementsAre(AllOf(HasSubstr("a-dualpipe-v-w2: "), HasSubstr("fewer ranks, at most 1"))));
 }
 
 TEST_F(MakePlan, RunFilesOfOneNameAreToldApartByTheirFoldersAndOthersStayAsTheyAre) {
@@ -185,23 +185,6 @@ TEST_F(MakePlan, RunFilesOfOneNameAreToldApartByTheirFoldersAndOthersStayAsTheyA
   EXPECT_THAT(ids(deeper), ElementsAre("x-z-a-afab-w2", "y-z-a-afab-w2"));
 }
 
-TEST_F(MakePlan, AuditAddsTheSmallestCellOfEachModelAndOptimizerAtLevelDumpWithItsReference) {
-  const auto made = plan(
-      "audit = true\nrun = [\"a.toml\"]\nworld_sizes = [1, 3, 2]\nschedules = [\"afab\", \"1f1b\"]\n"
-      "optimizers = [\"adamw\", \"sgd\"]\n");
-
-  ASSERT_THAT(made.cells, SizeIs(12 + 2));
-  EXPECT_EQ(made.cells[12].plan.id, "a-adamw-dump-afab-w2");
-  EXPECT_EQ(made.cells[13].plan.id, "a-sgd-dump-afab-w2");
-  EXPECT_EQ(made.cells[12].plan.variant, "level dump");
-  EXPECT_TRUE(made.cells[12].changes.dump);
-  ASSERT_THAT(made.references, SizeIs(4));
-  const PlannedReference& reference = made.references[made.cells[12].reference];
-  EXPECT_EQ(reference.id, "a-adamw-dump");
-  EXPECT_TRUE(reference.changes.dump);
-  EXPECT_FALSE(made.references[made.cells[0].reference].changes.dump) << "the other cells' own stays as it is";
-}
-
 TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
   const auto made = plan(
       "run = [\"a.toml\"]\nworld_sizes = [2]\nbench = true\nclipping = true\nchecks = [\"loss\"]\n"
@@ -214,16 +197,6 @@ TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
   }
   EXPECT_TRUE(made.cells[0].plan.clipping_must_act);
   EXPECT_FALSE(made.cells[1].plan.clipping_must_act) << "other data clip in other steps";
-}
-
-TEST_F(MakePlan, CalibratedCellsAreAuditedWhereTheyAre) {
-  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [2]\ntier = \"calibrated\"\naudit = true\n");
-  EXPECT_THAT(ids(made), ElementsAre("a-afab-w2"));
-}
-
-TEST_F(MakePlan, AuditTellsWhereNoCellHasTwoRanks) {
-  const auto alone = plan("audit = true\nrun = [\"a.toml\"]\nworld_sizes = [1]\n");
-  EXPECT_THAT(alone.not_applicable, ElementsAre(HasSubstr("no case of this model has more than one rank")));
 }
 
 TEST_F(MakePlan, ACellThatIsGoneOnWithSharesTheReferenceAndSaysWhatItBeganWith) {

@@ -1,4 +1,6 @@
 // Uses what it does not include: the proof that the self-containment test can fail. Part of no program.
 #pragma once
 
-inline std::string planted() { return "a header that only compiles after another one"; }
+inline std::string planted() {
+  return "a header that only compiles after another one";
+}
