@@ -50,8 +50,7 @@ class Bench {
   Bench(const PreparedSweep& prepared, const BenchOptions& options, std::FILE* log)
       : options_(options),
         file_(prepared.file),
-        folder_(prepared.folder, file_.name, prepared.fingerprint, false,
-                to_json(kept_sweep(file_, prepared.plan, prepared.all_cells))),
+        folder_(prepared.folder, file_.name, to_json(kept_sweep(file_, prepared.plan, prepared.all_cells)), false),
         plan_(at_level_summary(prepared.plan)),
         runs_(static_cast<std::size_t>(options.rounds) * turns()),
         progress_(log, runs_, static_cast<double>(runs_)),

@@ -39,7 +39,7 @@ namespace {
 namespace fs = std::filesystem;
 
 SweepServices services() {
-  return {judge_cell, write_reports, judge_reference};
+  return {judge_cell, write_reports, judge_reference, hash_hex(read_file("/proc/self/exe", most_by_program))};
 }
 
 /// The last lines of a sweep: the verdict, gaps of its data coverage, the path of the page.
@@ -215,7 +215,6 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
                             "plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'"},
                            {.zero = "holds, also in part", .one = "a case does not hold, or is unstable"}));
   return [given, other_trainers] {
-    given->options.judge = hash_hex(read_file("/proc/self/exe", most_by_program));
     given->options.other_trainers = other_trainers->count() > 0;
     if (given->as_test) return sweep_as_test(given->options, given->gpus);
     return given->list ? list_cells(given->options) : sweep(given->options);

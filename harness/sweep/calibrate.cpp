@@ -171,7 +171,7 @@ class Calibrating {
   double start(const std::string& name, const fs::path& record, const std::vector<std::string>& arguments) {
     if (signals_.asked()) throw stopped(std::string("stopped by ") + signals_.name() + " before " + name);
     const fs::path place = folder() / "launches" / name;
-    make_way(record, place);
+    make_way(record, place, {});
     write_file(folder() / "run.toml", run_);
     PlannedCommand command = commands_.reference("");
     command.files.clear();  // all runs share one run file

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/judge_again.hpp"
 
-#include "harness/sweep/removed_records.hpp"
+#include "harness/sweep/kept_verdict.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "reports/failing_cells.hpp"
@@ -31,14 +31,6 @@ std::map<std::string, std::string> reasons_of(const SweepFolder& folder) {
   return reasons;
 }
 
-std::optional<CellVerdict> earlier_verdict(const SweepFolder& folder, const std::string& id) {
-  try {
-    return folder.finished_cell(id);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
 CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const KeptSweep& sweep,
                              const SweepFolder& folder, const SweepServices& services) {
   plan.launch = launch;
@@ -54,7 +46,7 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
     verdict.second_run = earlier->second_run;
     verdict.values = earlier->values;
   }
-  folder.keep_cell(verdict);
+  keep_verdict(folder, plan, verdict, services.version);
   return verdict;
 }
 
@@ -66,19 +58,18 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
   SweepFindings findings;
   findings.not_run = reasons_of(folder);
   findings.otherwise = "the sweep ended before";
-  for (const auto& reference : sweep.references)
+  for (const auto& reference : sweep.references())
     findings.references.push_back(folder.finished_launch("reference-" + reference.id));
   for (const auto& plan : sweep.cells) {
-    const auto launch = folder.finished_launch(plan.id);
-    if (!launch) continue;
-    if (record_was_removed(folder.cell(plan.id))) {
-      if (const auto kept = earlier_verdict(folder, plan.id)) findings.cells.push_back(*kept);
-      print_text(plan.id + "  its record was removed: the verdict is the one from before\n", log);
-      continue;
+    if (const auto launch = folder.finished_launch(plan.id)) {
+      findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));
+      print_text(plan.id + "  " + progress_words(findings.cells.back()) + "\n", log);
+    } else if (const auto kept = kept_verdict(folder, plan, services.version)) {
+      findings.cells.push_back(*kept);
+      print_text(plan.id + "  has no record any more: the verdict is the one from before\n", log);
+    } else if (earlier_verdict(folder, plan.id)) {
+      findings.not_run[plan.id] = "its record was removed, and another build of this program judged it";
     }
-    findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));
-    const CellVerdict& cell = findings.cells.back();
-    print_text(cell.id + "  " + progress_words(cell) + "\n", log);
   }
   const Verdict verdict = sweep_verdict(sweep, findings, folder, services.judge_reference, harness);
   write_verdict(path / "verdict.json", verdict);

@@ -23,19 +23,23 @@ struct KeptReference {
 struct KeptSweep {
   std::string name;
   std::string file;                    ///< XXH3-128 of the sweep file's bytes
-  std::vector<std::string> all_cells;  ///< ids of all its cases, in order; empty in older versions
+  std::vector<std::string> all_cells;  ///< ids of all its cases, in order
   ComparisonMode comparison_mode = ComparisonMode::bits;
   Selection selection;
   std::vector<std::string> not_applicable;
-  std::vector<KeptReference> references;
   std::vector<CellPlan> cells;  ///< without findings
+
+  /// In the order of their first cases, as in the plan.
+  std::vector<KeptReference> references() const;
 };
 
 /// `all_cells`: ids of all cases of the sweep file, selected or not.
 KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::vector<std::string>& all_cells);
 
+/// All that the judge is asked about a case, and its command.
+Json to_json(const CellPlan& cell);
 Json to_json(const KeptSweep& sweep);
-/// Throws InputError naming the file: no sweep, or an older version without a plan.
+/// Throws InputError naming the file.
 KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json);
 
 }  // namespace plumbline

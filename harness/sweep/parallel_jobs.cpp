@@ -46,7 +46,8 @@ void run_parallel_jobs(const std::vector<SlottedRun>& runs, std::int64_t slots, 
       if (!attempt(run.before)) return;
       const std::vector<std::int64_t> taken(free.begin(), std::next(free.begin(), wanted));
       for (const std::int64_t slot : taken) free.erase(slot);
-      jobs.push_back({run, taken, std::async(std::launch::async, run.run, taken)});
+      jobs.push_back(
+          {run, taken, std::async(std::launch::async, run.run, slots > 1 ? taken : std::vector<std::int64_t>{})});
       next = waiting.erase(next);
     }
   };

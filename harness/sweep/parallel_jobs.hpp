@@ -12,7 +12,7 @@ namespace plumbline {
 struct SlottedRun {
   std::int64_t ranks = 1;        ///< it takes as many slots, or all if there are fewer
   std::function<void()> before;  ///< in the caller's thread, when slots are free
-  /// In its own thread; slots are numbered from 0.
+  /// In its own thread; slots are numbered from 0. Empty if there is one slot: the run has all of the machine.
   std::function<void(const std::vector<std::int64_t>& slots)> run;
   std::function<void()> after;  ///< in the caller's thread, after success
 };

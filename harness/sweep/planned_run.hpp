@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ namespace plumbline {
 
 struct RunFacts;
 
+/// What a run is made from (run_inputs.hpp): from name, "the data", to hash.
+using RunInputs = std::map<std::string, std::string>;
+
 /// A reference on one device, shared by all cases of the same training with the same order of summing gradients,
 /// whatever their world size, schedule and partition.
 struct PlannedReference {
@@ -28,6 +32,7 @@ struct PlannedReference {
   bool splits_backward = false;  ///< one of its cases in the sweep file splits the backward pass, selected or not
   std::optional<Request> request = {};         ///< set by prepare_sweep
   std::shared_ptr<const RunFacts> facts = {};  ///< of its run file; null for a user's command
+  RunInputs inputs = {};                       ///< set by prepare_sweep
 };
 
 /// The first segment of a resumed case.
@@ -46,6 +51,7 @@ struct PlannedCell {
   std::size_t reference = 0;  ///< index into SweepPlan::references
   std::optional<PlannedStart> resumes_from = {};
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
+  RunInputs inputs = {};                       ///< set by prepare_sweep; with those of its reference
 };
 
 struct SweepPlan {

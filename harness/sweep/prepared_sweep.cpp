@@ -15,6 +15,7 @@
 #include "harness/sweep/parallel_jobs.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "harness/sweep/run_facts.hpp"
+#include "harness/sweep/run_inputs.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -142,8 +143,8 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
   }
   check_gpus(sweep, options.jobs);
   sweep.folder = options.out.value_or(new_run_folder(part_of_id(sweep.file.name)));
-  sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge, sweep.inputs);
-  SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);
+  set_inputs(sweep.file, sweep.plan, options.trainers, sweep.inputs);
+  SweepFolder::refuse_unless_usable(sweep.folder, options.resume);
   return sweep;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/sweep/sweep_file.hpp"
-#include "harness/sweep/sweep_fingerprint.hpp"
+#include "harness/sweep/sweep_inputs.hpp"
 #include "harness/sweep/sweep_options.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 
@@ -21,8 +21,7 @@ struct PreparedSweep {
   SweepPlan plan;                      ///< plan of the selected cases, each with the command that repeats it
   std::vector<std::string> all_cells;  ///< ids of all cases of the sweep file
   std::filesystem::path folder;
-  SweepFingerprint fingerprint;
-  SweepInputs inputs;  ///< inputs of the fingerprint
+  SweepInputs inputs;  ///< the files of all runs
 };
 
 /// Starts only ldd and writes nothing. Throws InputError: an invalid sweep file, run file, config.json or schedule

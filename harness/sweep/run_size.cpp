@@ -83,6 +83,24 @@ double rough_seconds(const RunSize& size, std::int64_t ranks) {
          6 * size.parameters * size.tokens * size.steps / operations_a_second;
 }
 
+SweepWork::SweepWork(const SweepFile& file, const SweepPlan& plan) : calibrated_(file.calibrated) {
+  for (const auto& reference : plan.references) {
+    sizes_.push_back(run_size(file, reference));
+    total_ += of_reference(sizes_.size() - 1);
+  }
+  for (const auto& cell : plan.cells) total_ += of(cell);
+}
+
+double SweepWork::of_reference(std::size_t index) const {
+  constexpr double of_a_calibration = 22;  // the run, its float64 reference and the perturbed runs
+  return rough_seconds(sizes_[index], 1) * (calibrated_ ? of_a_calibration : 1);
+}
+
+double SweepWork::of(const PlannedCell& cell) const {
+  return rough_seconds(sizes_[cell.reference], cell.plan.world) *
+         ((cell.plan.repeat ? 2 : 1) + (cell.resumes_from ? 1 : 0));
+}
+
 double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages, const std::string& level) {
   const bool reference = ranks == 0;
   const double processes = reference ? 1 : static_cast<double>(ranks), all_stages = static_cast<double>(stages);

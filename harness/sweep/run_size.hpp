@@ -2,10 +2,12 @@
 // Rough size of a run before it starts, for estimates.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/sweep/planned_run.hpp"
 
@@ -31,6 +33,20 @@ double dump_bytes(const RunSize& size);
 
 /// Estimated seconds of a run, including its start, on a current processor; only ratios are meaningful.
 double rough_seconds(const RunSize& size, std::int64_t ranks);
+
+/// What the runs of a sweep weigh, for the estimate of the remaining time.
+class SweepWork {
+ public:
+  SweepWork(const SweepFile& file, const SweepPlan& plan);
+  double of_reference(std::size_t index) const;
+  double of(const PlannedCell& cell) const;
+  double total() const { return total_; }
+
+ private:
+  bool calibrated_;
+  std::vector<RunSize> sizes_;  ///< of the references
+  double total_ = 0;
+};
 
 /// Bytes of one record with its launch folder: `ranks` 0 for a reference. `level` as in a run file.
 double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages, const std::string& level);

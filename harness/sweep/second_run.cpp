@@ -93,8 +93,8 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
 
 fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const std::string& id, std::int64_t step) {
   const fs::path record = folder_.dump(id);
-  if (fs::exists(record)) return record;
-  const auto ended = trainers_.run(at_level(reference, "dump"), "dump-" + id, record, step);
+  const auto whole = folder_.whole_launch("dump-" + id, reference.inputs);
+  const auto ended = whole ? *whole : trainers_.run(at_level(reference, "dump"), "dump-" + id, record, step);
   if (ended.exit_code != 0) throw RunError("the reference failed at level dump: " + ended.words);
   return record;
 }

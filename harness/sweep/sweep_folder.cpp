@@ -9,7 +9,6 @@
 #include "record/writer.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/hash.hpp"
 #include "support/json.hpp"
 #include "support/paths.hpp"
 
@@ -23,13 +22,8 @@ const std::string sweep_schema = "plumbline-sweep/1";
 void remove_folder(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);
-  if (error) throw SystemError(path.string() + ": what an interrupted run left cannot be removed: " + error.message());
+  if (error) throw SystemError(path.string() + ": cannot be removed: " + error.message());
 }
-
-struct KeptFacts {
-  SweepFingerprint fingerprint;
-  std::string started;
-};
 
 std::string started_in(const fs::path& file, const Json& json) {
   const JsonKeys kept(file, json);
@@ -37,13 +31,7 @@ std::string started_in(const fs::path& file, const Json& json) {
   return kept.text("started");
 }
 
-KeptFacts read_sweep(const fs::path& file) {
-  const Json json = read_json(file);
-  const std::string started = started_in(file, json);
-  return {read_fingerprint(json, file), started};
-}
-
-constexpr const char* digest_key = "digest";
+constexpr const char* inputs_name = "inputs.json";
 
 }  // namespace
 
@@ -54,105 +42,56 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   started_ = started_in(file, read_json(file));
 }
 
-void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {
+void SweepFolder::refuse_unless_usable(const fs::path& path, bool resume) {
   const bool is_there = path_exists(path);
   if (is_there && !folder_exists(path)) throw InputError(path.string() + ": is not a folder; choose another --out");
   const bool holds_sweep = is_there && path_exists(path / "sweep.json");
-  if (resume && !holds_sweep) {
-    throw InputError(path.string() + ": holds no sweep to resume; omit --resume to start one");
-  }
-  if (!resume && is_there && !fs::is_empty(path)) {
-    throw InputError(
-        path.string() +
-        (holds_sweep ? ": already holds a sweep; add --resume to continue it, or" : ": already holds files;") +
-        " choose another --out. Nothing was overwritten.");
-  }
-  if (!resume) return;
-  const auto kept = read_sweep(path / "sweep.json");
-  if (const auto changed = changed_since(kept.fingerprint, fingerprint)) {
-    throw InputError(path.string() + ": holds results of another sweep: " + *changed +
-                     " since; choose another --out. Nothing was overwritten.");
-  }
+  if (!is_there || (holds_sweep && resume) || fs::is_empty(path)) return;
+  throw InputError(path.string() +
+                   (holds_sweep ? ": already holds a sweep; add --resume to continue it, or"
+                                : ": already holds files, and no sweep;") +
+                   " choose another --out. Nothing was overwritten.");
 }
 
-SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const SweepFingerprint& fingerprint,
-                         bool resume, const Json& plan)
+SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const Json& plan, bool resume)
     : path_(path), started_(now_text()) {
-  refuse_unless_usable(path, fingerprint, resume);
+  refuse_unless_usable(path, resume);
   was_there_ = path_exists(path);
   make_folder(path);
   lock_.emplace(path);
-  SweepFingerprint all = fingerprint;
-  if (resume) {
-    const auto kept = read_sweep(path / "sweep.json");
-    started_ = kept.started;
-    all.runs.insert(kept.fingerprint.runs.begin(), kept.fingerprint.runs.end());  // cases of another selection
-    forget_verdicts(kept.fingerprint.judge != fingerprint.judge);
-  }
-  write_sweep(path, name, all, started_, plan);
+  const fs::path file = path / "sweep.json";
+  if (path_exists(file)) started_ = started_in(file, read_json(file));
+  write_sweep(path, name, started_, plan);
 }
 
-void SweepFolder::write_sweep(const fs::path& path, const std::string& name, const SweepFingerprint& fingerprint,
-                              const std::string& started, const Json& plan) {
-  write_json(path / "sweep.json", {{"schema", sweep_schema},
-                                   {"name", name},
-                                   {"fingerprint", to_json(fingerprint)},
-                                   {"started", started},
-                                   {"plan", plan}});
-}
-
-void SweepFolder::forget_verdicts(bool all) {
-  std::error_code none;
-  for (const auto& folder : fs::directory_iterator(path_ / "cells", none)) {
-    const fs::path file = folder.path() / "cell.json";
-    if (!path_exists(file)) continue;
-    if (!all) {
-      try {
-        finished_cell(folder.path().filename().string());
-        continue;
-      } catch (const InputError& error) {
-        forgotten_.emplace_back(error.what());
-      }
-    }
-    std::error_code error;
-    fs::remove(file, error);
-    if (error) throw SystemError(file.string() + ": cannot be removed: " + error.message());
-  }
+void SweepFolder::write_sweep(const fs::path& path, const std::string& name, const std::string& started,
+                              const Json& plan) {
+  write_json(path / "sweep.json", {{"schema", sweep_schema}, {"name", name}, {"started", started}, {"plan", plan}});
 }
 
 bool SweepFolder::is_there() const {
   return path_exists(path_ / "sweep.json");
 }
 
-bool SweepFolder::keeps_cell(const std::string& id) const {
-  return path_exists(cell(id) / "cell.json");
-}
-
-std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {
-  const fs::path file = cell(id) / "cell.json";
-  if (!keeps_cell(id)) return std::nullopt;
-  const Verdict kept = read_kept_verdict(file);
-  if (kept.cells.size() != 1 || kept.cells.front().id != id)
-    throw InputError(file.string() + ": does not hold the verdict on " + id);
-  return kept.cells.front();
-}
-
-void SweepFolder::keep_cell(const CellVerdict& verdict) const {
-  Verdict kept;
-  kept.holds = verdict.holds;
-  kept.name = verdict.id;
-  kept.started = started_;
-  kept.cells = {verdict};
-  kept.machine = Json::object();
-  make_folder(cell(verdict.id));  // a run that never started has no folder
-  write_kept_verdict(cell(verdict.id) / "cell.json", kept);
+RunInputs SweepFolder::inputs_of(const std::string& id) const {
+  try {
+    return read_json(launch(id) / inputs_name).get<RunInputs>();
+  } catch (const std::exception&) {
+    return {};
+  }
 }
 
 std::optional<LaunchFinding> SweepFolder::finished_launch(const std::string& id) const {
-  const fs::path file = launch(id) / "finding.json";
-  if (!path_exists(file)) return std::nullopt;
-  const LaunchFinding finding = read_launch_finding(file);
-  return finding.interrupted ? std::nullopt : std::optional(finding);
+  try {
+    const LaunchFinding finding = read_launch_finding(launch(id) / "finding.json");
+    return finding.interrupted ? std::nullopt : std::optional(finding);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<LaunchFinding> SweepFolder::whole_launch(const std::string& id, const RunInputs& inputs) const {
+  return inputs_of(id) == inputs ? finished_launch(id) : std::nullopt;
 }
 
 std::optional<LaunchFinding> SweepFolder::finished_replay(const std::string& id) const {
@@ -161,9 +100,25 @@ std::optional<LaunchFinding> SweepFolder::finished_replay(const std::string& id)
   return lost ? std::nullopt : finding;
 }
 
-void SweepFolder::forget_replay(const std::string& id) const {
-  remove_folder(launch("replay-" + id));
-  remove_folder(replay(id));
+void SweepFolder::forget_reference(const std::string& id) const {
+  for (const char* run : {"reference-", "dump-reference-", "calibration-"}) remove_folder(launch(run + id));
+  for (const fs::path& record : {reference(id), dump("reference-" + id), calibration(id)}) remove_folder(record);
+}
+
+void SweepFolder::forget_cell(const std::string& id) const {
+  for (const char* run : {"", "begun-", "repeat-", "begun-repeat-", "replay-", "dump-", "dump-replay-", "again-"})
+    remove_folder(launch(run + id));
+  for (const fs::path& record : {cell(id), repeat(id), replay(id), dump(id), dump("replay-" + id), again(id)})
+    remove_folder(record);
+}
+
+void SweepFolder::remove_records(const std::string& id) const {
+  for (const char* run : {"", "repeat-", "replay-"}) remove_folder(launch(run + id) / "finding.json");
+  std::error_code none;
+  for (const auto& part : std::vector<fs::directory_entry>(fs::directory_iterator(cell(id), none), {})) {
+    if (part.path().filename() != "cell.json") remove_folder(part.path());
+  }
+  for (const fs::path& record : {repeat(id), replay(id)}) remove_folder(record);
 }
 
 void release_folder(const fs::path& folder, bool was_there) {
@@ -173,11 +128,12 @@ void release_folder(const fs::path& folder, bool was_there) {
   if (!was_there) fs::remove(folder, ignored);
 }
 
-void make_way(const fs::path& record, const fs::path& launch) {
+void make_way(const fs::path& record, const fs::path& launch, const RunInputs& inputs) {
   remove_folder(launch);  // first, because its finding marks the record as complete
   remove_folder(record);
   make_folder(record.parent_path());
   make_folder(launch);
+  write_json(launch / inputs_name, inputs);
 }
 
 fs::path new_run_folder(const std::string& name) {
@@ -200,21 +156,6 @@ void point_latest_to(const fs::path& folder) {
   fs::create_symlink(folder.filename(), fresh, error);
   if (!error) fs::rename(fresh, link, error);
   if (error) throw SystemError(link.string() + ": cannot be pointed to " + folder.string() + ": " + error.message());
-}
-
-void write_kept_verdict(const std::filesystem::path& path, const Verdict& verdict) {
-  Json kept = to_json(verdict);
-  const std::string digest = hash_hex(kept.dump());
-  kept[digest_key] = digest;
-  write_json(path, kept);
-}
-
-Verdict read_kept_verdict(const std::filesystem::path& path) {
-  Json kept = read_json(path, most_of_json, JsonTexts::as_written);
-  const Json digest = kept.is_object() ? kept.value(digest_key, Json()) : Json();
-  if (digest.is_string()) kept.erase(digest_key);
-  if (digest != Json(hash_hex(kept.dump()))) throw InputError(path.string() + ": is not as this program wrote it");
-  return read_verdict(path);
 }
 
 }  // namespace plumbline

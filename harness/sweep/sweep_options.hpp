@@ -30,7 +30,6 @@ struct SweepOptions {
   std::filesystem::path trainers;     ///< folder of plumbline-reference and plumbline-pipeline
   bool other_trainers = false;        ///< `trainers` is not the default folder
   std::string program = "plumbline";  ///< the program as the user calls it, for the commands in the verdict
-  std::string judge = "";             ///< XXH3-128 of the judging program: another one judges finished cases again
   Json harness = nullptr;             ///< version and commit of the program, for the verdict
 };
 

@@ -59,8 +59,13 @@ void SweepProgress::end(const std::string& what) {
   running_.erase(found);
 }
 
+void SweepProgress::say(const std::string& id, const std::string& state, double seconds, const std::string& why) {
+  line(fmt::format("[{}/{}] {}  {:.1f} s  {}{}", ++said_, runs_, id, seconds, state, why.empty() ? "" : "\n  " + why));
+}
+
 void SweepProgress::skip(double work) {
   ++begun_;
+  ++said_;
   remaining_.skip(work);
 }
 

@@ -48,8 +48,10 @@ class SweepProgress {
   /// The run that `begin` named has ended; its line is not written yet (its verdict may follow). Without a name: the
   /// only one.
   void end(const std::string& what = "");
-  /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  1.9 s  holds"; or several.
+  /// A lasting line, or several.
   void line(const std::string& text);
+  /// The line of a run: "[12/74] stories260k-adamw-1f1b-w4  1.9 s  holds", and `why` below it.
+  void say(const std::string& id, const std::string& state, double seconds, const std::string& why = "");
   /// A kept result of an earlier sweep: not run now.
   void skip(double work);
 
@@ -67,7 +69,7 @@ class SweepProgress {
   };
   std::chrono::steady_clock::time_point start_;
   std::vector<Running> running_;  ///< the one that has run longest first
-  std::size_t runs_, begun_ = 0;
+  std::size_t runs_, begun_ = 0, said_ = 0;
   RemainingTime remaining_;
 };
 

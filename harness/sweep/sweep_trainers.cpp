@@ -35,31 +35,32 @@ LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::s
   PlannedCommand command = commands_.of(reference, folder_.launch(id));
   if (dumped_step && *dumped_step >= 0 && !command.trainer.empty())
     command.words.insert(command.words.end(), {"--dump-microbatches", std::to_string(*dumped_step)});
-  return start(std::move(command), id, record, reference.request);
+  return start(std::move(command), id, record, reference.inputs, reference.request);
 }
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record) const {
   PlannedCommand command = commands_.of(cell, folder_.launch(id));
-  if (!cell.resumes_from) return start(std::move(command), id, record, cell.plan.request);
+  if (!cell.resumes_from) return start(std::move(command), id, record, cell.inputs, cell.plan.request);
   const std::string begun = "begun-" + id;
   const fs::path place = folder_.launch(begun), checkpoints = place / "checkpoints";
   PlannedCommand segment = commands_.first_segment_of(cell, place);
   segment.values["checkpoints"] = checkpoints.string();
   segment.words.insert(segment.words.end(),
                        {"--checkpoint", "{checkpoints}", "--stop-after", std::to_string(cell.resumes_from->steps)});
-  LaunchFinding first = start(std::move(segment), begun, place / "record", std::nullopt);
-  if (first.exit_code != 0 || first.timed_out) return resume_not_run(std::move(first), id, record);
+  LaunchFinding first = start(std::move(segment), begun, place / "record", cell.inputs, std::nullopt);
+  if (first.exit_code != 0 || first.timed_out) return resume_not_run(std::move(first), id, record, cell.inputs);
   command.values["checkpoint"] = (checkpoints / fmt::format("step-{:08}", cell.resumes_from->steps)).string();
   command.words.insert(command.words.end(), {"--resume", "{checkpoint}"});
-  const LaunchFinding finding = start(std::move(command), id, record, cell.plan.request);
+  const LaunchFinding finding = start(std::move(command), id, record, cell.inputs, cell.plan.request);
   std::error_code ignored;
   if (finding.exit_code == 0) fs::remove_all(checkpoints, ignored);
   return finding;
 }
 
 /// A finding in place of the case's own launch, which did not start.
-LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::string& id, const fs::path& record) const {
-  make_way(record, folder_.launch(id));
+LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::string& id, const fs::path& record,
+                                            const RunInputs& inputs) const {
+  make_way(record, folder_.launch(id), inputs);
   first.words = "the first segment of the run failed: " + first.words;
   first.started = false;  // refers to the judged run
   first.culprit_rank.reset();
@@ -77,9 +78,10 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
 }
 
 LaunchFinding SweepTrainers::start(PlannedCommand command, const std::string& id, const fs::path& record,
-                                   const std::optional<Request>& request) const {
+                                   const RunInputs& inputs, const std::optional<Request>& request) const {
+  if (signals_.asked()) throw SystemError(fmt::format("stopped by {} before {}", signals_.name(), id));
   const fs::path place = folder_.launch(id);
-  make_way(record, place);
+  make_way(record, place, inputs);
   if (request) write_json(place / request_name, to_json(*request));
   Launch launch = commands_.launch(std::move(command), place, record, slots_);
   launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));

@@ -12,8 +12,8 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/run_commands.hpp"
-#include "harness/sweep/sweep_fingerprint.hpp"
 #include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_inputs.hpp"
 
 namespace plumbline {
 
@@ -30,17 +30,18 @@ class SweepTrainers {
   /// The same, on some of the sweep's slots, numbered from 0: ranks on GPUs see only those.
   SweepTrainers on(std::vector<std::int64_t> slots) const;
 
-  /// Runs to the end, and writes request and finding into the launch folder. Thread-safe. Throws SystemError: a stop
-  /// was requested, the launcher is missing, the disk is full, an input has changed. A trainer's exit code 3 is only a
-  /// failure of this run. `dumped_step`: whose dump also has the gradients after each microbatch.
+  /// Runs to the end, and writes inputs, request and finding into the launch folder. Thread-safe. Throws SystemError: a
+  /// stop was requested, the launcher is missing, the disk is full, an input has changed. A trainer's exit code 3 is
+  /// only a failure of this run. `dumped_step`: whose dump also has the gradients after each microbatch.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     std::optional<std::int64_t> dumped_step = std::nullopt) const;
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record) const;
 
  private:
-  LaunchFinding resume_not_run(LaunchFinding first, const std::string& id, const std::filesystem::path& record) const;
+  LaunchFinding resume_not_run(LaunchFinding first, const std::string& id, const std::filesystem::path& record,
+                               const RunInputs& inputs) const;
   LaunchFinding start(PlannedCommand command, const std::string& id, const std::filesystem::path& record,
-                      const std::optional<Request>& request) const;
+                      const RunInputs& inputs, const std::optional<Request>& request) const;
   void refuse_full_disk(const std::string& id) const;
 
   const SweepFile& file_;

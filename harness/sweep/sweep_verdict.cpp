@@ -6,7 +6,6 @@
 
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
-#include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"
 #include "record/rank_folder.hpp"
@@ -156,14 +155,12 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
   verdict.machine = Json::object();
   verdict.not_applicable = sweep.not_applicable;
   bool references_hold = true;
-  for (std::size_t i = 0; i < sweep.references.size(); ++i) {
+  const auto references = sweep.references();
+  for (std::size_t i = 0; i < references.size(); ++i) {
     const auto finding = i < findings.references.size() ? findings.references[i] : std::nullopt;
-    const auto kept = kept_of_reference(folder.reference(sweep.references[i].id));
-    verdict.references.push_back(kept ? kept->references.front()
-                                      : reference_verdict(sweep, sweep.references[i], finding, folder, judge));
+    verdict.references.push_back(reference_verdict(sweep, references[i], finding, folder, judge));
     const ReferenceVerdict& reference = verdict.references.back();
     references_hold = references_hold && none_blocks(reference.checks);
-    if (kept && verdict.machine.empty()) verdict.machine = kept->machine;
     if (reference.finished && verdict.machine.empty()) {
       verdict.machine = machine_of(folder.reference(reference.id));
     }

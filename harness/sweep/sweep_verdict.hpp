@@ -51,6 +51,7 @@ struct SweepServices {
       judge;
   std::function<void(const std::filesystem::path& folder)> write_reports;
   ReferenceJudge judge_reference = nullptr;  ///< empty: references are not judged
+  std::string version = "";  ///< XXH3-128 of the judging program: another one judges finished cases again
 };
 
 /// The record that a case is compared with: its reference's, or the one that replays the case's norms.

@@ -50,16 +50,16 @@ class FinishedSweepFolder : public ::testing::Test {
     KeptSweep kept;
     kept.name = "kept";
     kept.selection.of_cells = 3;
-    kept.references = {{"r", "run", "model", "adamw", true, false}};
     CellPlan plan = cell_.plan;
     plan.id = "c";
     plan.reference = "r";
     plan.run = "run";
+    plan.model = "model";
+    plan.optimizer = "adamw";
     plan.bench = true;
     kept.cells = {plan};
     write_json(out_ / "sweep.json", {{"schema", "plumbline-sweep/1"},
                                      {"name", kept.name},
-                                     {"fingerprint", "f"},
                                      {"started", "2026-11-22T00:00:00Z"},
                                      {"plan", to_json(kept)}});
     for (const std::string launch : {"reference-r", "c"}) {

@@ -2,6 +2,7 @@
 // The whole way from records on disk to a verdict on them, with the real judge and the real report.
 #include "harness/sweep/judge_again.hpp"
 
+#include "harness/sweep/kept_verdict.hpp"
 #include "reports/report.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 
@@ -164,12 +165,13 @@ TEST_F(AskedAgain, WithTheRepeatThatWasAskedFor) {
 }
 
 TEST_F(AskedAgain, WhatCameOfTheSecondRunOfAFailingCellIsKept) {
+  asked_.id = "c";
   CellVerdict earlier;
   earlier.id = "c";
   earlier.second_run = SecondRun{SecondRun::Outcome::fails_again, "in the same place"};
   earlier.values.emplace();
   earlier.values->tensor = "gradient/w";
-  SweepFolder(out_).keep_cell(earlier);
+  keep_verdict(SweepFolder(out_), asked_, earlier, "another judge");
   holds_ = false;
 
   Verdict verdict = judge();
@@ -197,16 +199,6 @@ TEST_F(AskedAgain, ACellThatWasNotRunKeepsTheReason) {
   fs::remove_all(out_ / "launches/c");
 
   EXPECT_THAT(judge().not_run, ElementsAre("c: no room: 3 GiB are free"));
-}
-
-TEST_F(AskedAgain, ARemovedRecordWithoutItsVerdictWasNotJudged) {
-  write_file(out_ / "cells/c/record-removed.txt", "");
-
-  const Verdict verdict = judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(verdict.not_run, ElementsAre("c: the sweep ended before"));
-  EXPECT_EQ(asked_.id, "") << "there is nothing to judge";
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ cp -r prepared/w$world $record
 class NormsFrom : public RunSweep {
  protected:
   NormsFrom() {
-    options_.judge = "one judge";
+    services_.version = "one judge";
     services_.judge = [this](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
                              const std::optional<fs::path>& repeated) {
       CellVerdict verdict = judge_cell(plan, reference, candidate, repeated);
@@ -116,7 +116,7 @@ TEST_F(NormsFrom, ResumedJudgedAgainAndMergedTheReplayIsKept) {
   options_.resume = true;
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(judged_by_, SizeIs(2)) << "the verdict was kept";
-  options_.judge = "another judge";
+  services_.version = "another judge";
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_TRUE(judge_again(folder_ / "out", services_, nullptr, stderr).holds);
 
@@ -124,7 +124,7 @@ TEST_F(NormsFrom, ResumedJudgedAgainAndMergedTheReplayIsKept) {
   EXPECT_THAT(calls(), SizeIs(3)) << "nothing was run again";
 
   fs::remove_all(folder_ / "out/replays");
-  options_.judge = "a third judge";
+  services_.version = "a third judge";
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), SizeIs(4)) << "the replay was removed, and is made again";
 }
@@ -151,7 +151,7 @@ TEST_F(NormsFrom, ACandidateThatRunsAgainNeedsAnotherReplay) {
   run();
   EXPECT_FALSE(fs::exists(folder_ / "out/replays/w2/manifest.json")) << "removed with the case's record";
   options_.resume = true;
-  options_.judge = "another judge";
+  services_.version = "another judge";
 
   EXPECT_TRUE(run().verdict.holds) << log();
 

@@ -62,7 +62,7 @@ TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   EXPECT_EQ(bytes_of(folder_ / "out/notes.txt"), "mine");
 
   options_.resume = true;
-  expect_refused_alike<InputError>("holds no sweep to resume");
+  expect_refused_alike<InputError>("already holds files");
 
   options_.out.reset();
   expect_refused_alike<InputError>("--resume: needs --out");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --resume keeps: finished cases with unchanged inputs, judged by the current judge.
+// What --resume keeps: whole runs, and verdicts of the current judge.
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {
@@ -12,21 +12,18 @@ class Resume : public RunSweep {
     run_file("a", "4, 8");
     run_file("b", "4, 9");
     sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
-    options_.judge = "one judge";
+    services_.version = "one judge";
   }
   void run_file(const std::string& name, const std::string& lengths) {
     folder_.file(name + ".toml",
                  "[model]\nconfig = \"config.json\"\n[data]\ntext = \"text.txt\"\nlengths = [" + lengths + "]\n");
   }
+  std::string log() const { return bytes_of(folder_ / "log"); }
   /// The sweep has ended, and is asked for again.
   void resume() {
     run();
     fs::remove(folder_ / "calls");
     options_.resume = true;
-  }
-  void expect_refused(const std::string& words) {
-    EXPECT_THAT(error_of<InputError>([&] { run(); }), AllOf(HasSubstr("another sweep"), HasSubstr(words)));
-    EXPECT_THAT(calls(), IsEmpty());
   }
 };
 
@@ -38,18 +35,67 @@ TEST_F(Resume, KeepsAllWhereNothingHasChanged) {
   EXPECT_THAT(judged_, SizeIs(4)) << "only the first time";
 }
 
-TEST_F(Resume, RefusesOtherInputsAndNamesThem) {
+TEST_F(Resume, RunsOfOtherInputsAreMadeAgainAndTheInputIsNamed) {
+  resume();
+  run_file("b", "4, 10");
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(),
+              ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w1", "plumbline-pipeline b-1f1b-w2"));
+  EXPECT_THAT(log(), HasSubstr("the run file changed: 3 of 6 runs are made again"));
+
+  folder_.file("text.txt", "that is the question");
+  fs::remove(folder_ / "calls");
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), SizeIs(6));
+  EXPECT_THAT(log(), HasSubstr("the data changed: 6 of 6 runs are made again"));
+
+  std::ofstream(folder_ / "plumbline-pipeline", std::ios::app) << "# another build\n";
+  fs::remove(folder_ / "calls");
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), SizeIs(6));
+  EXPECT_THAT(log(), HasSubstr("the trainers changed: 6 of 6 runs are made again"));
+
+  fs::remove(folder_ / "calls");
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
+// Nothing of it is left that a later judge would take for a run of today.
+TEST_F(Resume, RunsOfOtherInputsAreGoneThoughTheSweepIsStoppedBeforeTheyAreMadeAgain) {
   resume();
   folder_.file("text.txt", "that is the question");
-  expect_refused("what a-1f1b-w1 was made from has changed");
-  folder_.file("text.txt", "to be or not to be");
-  run_file("b", "4, 10");
-  expect_refused("what b-1f1b-w1 was made from has changed");
+  behave("kill -INT " + std::to_string(getpid()) + "; sleep 20\n");
+
+  error_of<SystemError>([&] { run(); });
+
+  EXPECT_THAT(read_verdict(folder_ / "out/verdict.json").cells, IsEmpty());
+  EXPECT_THAT(judge_again(folder_ / "out", services_, nullptr, stderr).not_run, SizeIs(4));
+}
+
+TEST_F(Resume, ARunWhoseFindingOrInputsAreDamagedIsMadeAgain) {
+  resume();
+  for (const char* file : {"finding.json", "inputs.json"}) {
+    fs::remove(folder_ / "calls");
+    folder_.file(std::string("out/launches/reference-a/") + file, "{");
+    folder_.file(std::string("out/launches/b-1f1b-w2/") + file, "{");
+    folder_.file("out/cells/b-1f1b-w2/cell.json", "{");
+
+    EXPECT_TRUE(run().verdict.holds);
+    EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline b-1f1b-w2")) << file;
+  }
+}
+
+TEST_F(Resume, OfAFolderThatIsNotThereIsAStart) {
+  options_.resume = true;
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), SizeIs(6));
 }
 
 TEST_F(Resume, AnotherJudgeJudgesTheSameRecordsAgain) {
   resume();
-  options_.judge = "another judge";
+  services_.version = "another judge";
 
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), IsEmpty()) << "nothing is run";
@@ -159,15 +205,6 @@ TEST_F(Resume, AKeptVerdictThatIsNotAsItWasWrittenIsGivenAgainFromTheRecord) {
     EXPECT_EQ(judged_[0].id, "b-1f1b-w2") << "nothing else";
     EXPECT_EQ(read_json(kept)["cases"][0]["world"], 2);
   }
-}
-
-TEST_F(Resume, RefusesAFolderOfAnOlderVersion) {
-  resume();
-  Json kept = read_json(folder_ / "out/sweep.json");
-  kept["fingerprint"] = "0123";
-  write_json(folder_ / "out/sweep.json", kept);
-
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("from an older version"));
 }
 
 }  // namespace

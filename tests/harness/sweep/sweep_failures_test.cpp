@@ -181,7 +181,7 @@ TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
   };
 
   EXPECT_THAT(error_of<SystemError>([&] { run(); }),
-              HasSubstr("stopped by SIGTERM before a-1f1b-w2 was run again. 1 of 1 cases"));
+              HasSubstr("stopped by SIGTERM before again-a-1f1b-w2. 1 of 1 cases"));
 
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline a-1f1b-w2"));
 }

@@ -2,6 +2,7 @@
 // What a resumed sweep takes from its folder: nothing that was modified.
 #include "harness/sweep/sweep_folder.hpp"
 
+#include "harness/sweep/kept_verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -12,40 +13,16 @@ namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Key;
-using ::testing::UnorderedElementsAre;
 
 class FolderOfASweep : public ::testing::Test {
  protected:
-  FolderOfASweep() { print_.runs = {{"reference-r", "1"}, {"c", "2"}}; }
-  SweepFolder opened(bool resume) const { return {out_, "small", print_, resume, nullptr}; }
+  SweepFolder opened(bool resume) const { return {out_, "small", nullptr, resume}; }
   std::string refusal(bool resume = true) const {
     return error_of<InputError>([&] { opened(resume); });
   }
-  static CellVerdict verdict_on(const std::string& id) {
-    CellVerdict verdict;
-    verdict.id = id;
-    verdict.holds = true;
-    return verdict;
-  }
-
   TemporaryFolder folder_;
   const fs::path out_ = folder_ / "out";
-  SweepFingerprint print_;
 };
-
-TEST_F(FolderOfASweep, RunsOfAnotherSelectionStayInWhatItKeeps) {
-  opened(false);
-  print_.runs = {{"reference-r", "1"}, {"d", "3"}};
-
-  opened(true);
-
-  const Json kept = read_json(out_ / "sweep.json");
-  std::map<std::string, std::string> runs = kept.at("fingerprint").at("runs");
-  EXPECT_THAT(runs, UnorderedElementsAre(Key("reference-r"), Key("c"), Key("d")));
-  print_.runs = {{"c", "other"}};
-  EXPECT_THAT(refusal(), HasSubstr("what c was made from has changed"));
-}
 
 TEST_F(FolderOfASweep, ThatIsInUseIsRefused) {
   const SweepFolder first = opened(false);
@@ -80,22 +57,47 @@ TEST_F(FolderOfASweep, AnEmptyOneIsTaken) {
   EXPECT_TRUE(fs::exists(out_ / "sweep.json"));
 }
 
-// A verdict that was copied into another cell's folder is not that cell's.
-TEST_F(FolderOfASweep, TheVerdictOnAnotherCellIsNoCells) {
+// One that was edited, is another case's, another judge's, of another question or of a run of other inputs.
+TEST_F(FolderOfASweep, AVerdictIsKeptAsLongAsAllThatItIsOfIsTheSame) {
   const SweepFolder folder = opened(false);
-  folder.keep_cell(verdict_on("c"));
-  EXPECT_TRUE(folder.finished_cell("c")->holds);
-  EXPECT_FALSE(folder.finished_cell("d"));
+  CellPlan plan;
+  plan.id = "c";
+  plan.command = "plumbline sweep";
+  CellVerdict verdict;
+  verdict.id = "c";
+  verdict.holds = true;
+  make_way(folder.cell("c"), folder.launch("c"), {{"the data", "d"}});
+  keep_verdict(folder, plan, verdict, "judge");
+  const auto is_kept = [&](const CellPlan& asked, const std::string& judge = "judge") {
+    return kept_verdict(folder, asked, judge).has_value();
+  };
+  EXPECT_TRUE(is_kept(plan));
+  EXPECT_FALSE(is_kept(plan, "another"));
+  CellPlan other = plan;
+  other.command = "plumbline sweep --jobs 2";
+  EXPECT_TRUE(is_kept(other));
+  other.checks = {"loss"};
+  EXPECT_FALSE(is_kept(other));
+  other = plan;
+  other.id = "d";
+  EXPECT_FALSE(is_kept(other));
+  fs::copy(folder.cell("c"), folder.cell("d"));
+  fs::copy(folder.launch("c"), folder.launch("d"));
+  EXPECT_FALSE(is_kept(other));
 
-  make_folder(folder.cell("d"));
-  fs::copy(folder.cell("c") / "cell.json", folder.cell("d") / "cell.json");
-
-  EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("d"); }),
-              AllOf(HasSubstr("d/cell.json"), HasSubstr("does not hold the verdict on d")));
-  Json two = read_json(folder.cell("c") / "cell.json");
-  two["cases"].push_back(two["cases"][0]);
-  write_json(folder.cell("c") / "cell.json", two);
-  EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("c"); }), HasSubstr("is not as this program wrote it"));
+  write_json(folder.launch("c") / "inputs.json", {{"the data", "x"}});
+  EXPECT_FALSE(is_kept(plan));
+  write_json(folder.launch("c") / "inputs.json", {{"the data", "d"}});
+  EXPECT_TRUE(is_kept(plan));
+  const fs::path file = folder.cell("c") / "cell.json";
+  const Json written = read_json(file);
+  Json edited = written, without_digest = written;
+  edited["cases"][0]["world"] = 7;
+  without_digest.erase("digest");
+  for (const Json& changed : {edited, without_digest, Json::array()}) {
+    write_json(file, changed);
+    EXPECT_FALSE(is_kept(plan)) << changed.dump();
+  }
 }
 
 // A leftover rank of an interrupted run would be judged with this one.
@@ -104,24 +106,32 @@ TEST_F(FolderOfASweep, NothingOfAnInterruptedRunStaysWhereTheNextOneWrites) {
   folder_.file("out/cells/c/rank-7/exit.json", "{}");
   folder_.file("out/launches/c/finding.json", "{}");
 
-  make_way(folder.cell("c"), folder.launch("c"));
+  make_way(folder.cell("c"), folder.launch("c"), {{"the data", "d"}});
 
   EXPECT_FALSE(fs::exists(folder.cell("c")));
   EXPECT_TRUE(fs::is_directory(folder.launch("c")));
-  EXPECT_TRUE(fs::is_empty(folder.launch("c")));
+  EXPECT_FALSE(fs::exists(folder.launch("c") / "finding.json"));
+  EXPECT_THAT(folder.inputs_of("c"), ElementsAre(Pair("the data", "d")));
 }
 
-TEST_F(FolderOfASweep, TheFindingOfAnInterruptedRunIsNone) {
+TEST_F(FolderOfASweep, ARunIsWholeIfItEndedAndItsInputsAreTheSame) {
   const SweepFolder folder = opened(false);
-  make_folder(folder.launch("r"));
+  const RunInputs inputs = {{"the data", "d"}};
+  EXPECT_FALSE(folder.whole_launch("r", inputs)) << "it was not made";
+  make_way(folder.cell("r"), folder.launch("r"), inputs);
+  EXPECT_FALSE(folder.whole_launch("r", inputs)) << "it has not ended";
   LaunchFinding finding;
   finding.exit_code = 7;
   write_json(folder.launch("r") / "finding.json", to_json(finding));
-  EXPECT_EQ(folder.finished_launch("r")->exit_code, 7);
+  EXPECT_EQ(folder.whole_launch("r", inputs)->exit_code, 7);
+  EXPECT_FALSE(folder.whole_launch("r", {{"the data", "x"}}));
+  EXPECT_FALSE(folder.whole_launch("r", {}));
 
+  write_file(folder.launch("r") / "finding.json", "{");
+  EXPECT_FALSE(folder.whole_launch("r", inputs));
   finding.interrupted = true;
   write_json(folder.launch("r") / "finding.json", to_json(finding));
-  EXPECT_FALSE(folder.finished_launch("r"));
+  EXPECT_FALSE(folder.whole_launch("r", inputs));
 }
 
 }  // namespace

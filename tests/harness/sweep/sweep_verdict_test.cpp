@@ -18,15 +18,17 @@ class SweepVerdict : public ::testing::Test {
  protected:
   SweepVerdict() {
     make_folder(out_);
-    SweepFolder::write_sweep(out_, "small", {}, "2026-11-22T10:00:00Z", nullptr);
+    SweepFolder::write_sweep(out_, "small", "2026-11-22T10:00:00Z", nullptr);
     sweep_.name = "small";
     sweep_.selection.of_cells = 2;
     sweep_.not_applicable = {"c-w9: why"};
-    sweep_.references = {{"r", "run", "model", "adamw", true, true}, {"s", "run", "model", "", false, false}};
     for (const auto& [id, reference] : {std::pair("c", "r"), std::pair("d", "s")}) {
       CellPlan plan;
       plan.id = id;
+      plan.run = "run";
+      plan.model = "model";
       plan.reference = reference;
+      if (plan.id == "c") plan.optimizer = "adamw", plan.bench = true, plan.lengths = {4, 4};
       sweep_.cells.push_back(plan);
       CellVerdict cell;
       cell.id = id;
@@ -172,7 +174,7 @@ TEST_F(SweepVerdict, TellsWhatWasAskedOfEachRun) {
 
 TEST_F(SweepVerdict, OfADamagedManifestNothingIsTold) {
   folder_.file("out/references/r/manifest.json", R"({"optimizer": {"name": 3}, "versions": 7})");
-  sweep_.references[0].optimizer = "";
+  sweep_.cells[0].optimizer = "";
 
   const Verdict made = verdict();
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cells/<id>/cell.json: the verdict on a case, reused as long as the same judge was asked the same about the same
+// inputs.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/judge/cell_plan.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "record/verdict.hpp"
+
+namespace plumbline {
+
+/// Stores the verdict with a digest of itself, the judging program, the plan, and the inputs of the case's run.
+void keep_verdict(const SweepFolder& folder, const CellPlan& plan, const CellVerdict& verdict,
+                  const std::string& judge);
+
+/// nullopt if there is none, or if its digest is another: something of the above has changed, or the file has.
+std::optional<CellVerdict> kept_verdict(const SweepFolder& folder, const CellPlan& plan, const std::string& judge);
+
+/// As stored, whoever judged; nullopt if there is none, or if it cannot be read.
+std::optional<CellVerdict> earlier_verdict(const SweepFolder& folder, const std::string& id);
+
+}  // namespace plumbline
