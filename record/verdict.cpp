@@ -16,14 +16,6 @@ void add(Counts& sums, const Counts& counts) {
 
 }  // namespace
 
-std::string to_text(const ValueFindings& findings) {
-  if (findings.fault_signatures.empty()) return findings.otherwise;
-  std::vector<std::string> parts;
-  for (const FaultSignature& found : findings.fault_signatures)
-    parts.push_back(fmt::format("{} ({}): {}", found.words, found.evidence, found.suggests));
-  return join(parts, "; or: ");
-}
-
 bool is_blocking(const CheckResult& check) {
   if (check.outcome == Outcome::differs) return true;
   return check.outcome == Outcome::incomplete && check.required && !check.accepted;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "record/finding.hpp"
-#include "record/value_findings.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -96,7 +95,6 @@ struct CellVerdict {
   std::vector<CheckResult> checks;
   std::optional<Finding> first_divergence;  ///< the earliest over all checks
   std::optional<SecondRun> second_run;      ///< of a failed case
-  std::optional<ValueFindings> values;      ///< of a failed case with dumps
 
   /// True if nothing differs, and the case does not hold because a required claim is incomplete.
   bool incomplete() const;

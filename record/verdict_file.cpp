@@ -80,28 +80,6 @@ void list_keys(A<SecondRun> auto& second, auto& keys) {
   keys("words", second.words);
 }
 
-void list_keys(A<UlpBucket> auto& bucket, auto& keys) {
-  keys("from", bucket.from);
-  keys("to", bucket.to);
-  keys("elements", bucket.elements);
-}
-
-void list_keys(A<FaultSignature> auto& found, auto& keys) {
-  keys("name", found.name);
-  keys("words", found.words);
-  keys("evidence", found.evidence);
-  keys("suggests", found.suggests);
-}
-
-void list_keys(A<ValueFindings> auto& findings, auto& keys) {
-  keys("step", findings.step);
-  keys("tensor", findings.tensor);
-  keys("ulps", findings.ulps);
-  keys("not_numbers", findings.not_numbers);
-  keys("fingerprints", findings.fault_signatures);
-  keys("otherwise", findings.otherwise);
-}
-
 void list_keys(A<Unrecorded> auto& unrecorded, auto& keys) {
   keys("record", unrecorded.record);
   keys("what", unrecorded.what);
@@ -125,7 +103,6 @@ void list_keys(A<CellVerdict> auto& cell, auto& keys) {
   keys.written_alone("incomplete", cell.incomplete());
   keys.written_alone("unstable", cell.unstable());
   keys("second_run", cell.second_run);
-  keys("values", cell.values);
   keys("seconds", cell.seconds);
   keys("command", cell.command);
   keys("request", cell.request);

@@ -31,7 +31,6 @@ std::string why_not(const CellVerdict& cell) {
     if (message.empty() && is_blocking(check))
       message = fmt::format("{} {}: {}", check.name, to_text(check.outcome), check.reason);
   }
-  if (cell.values) message += "\nLooks like: " + to_text(*cell.values);
   if (!cell.command.empty()) message += "\nRun again: " + cell.command;
   return message;
 }

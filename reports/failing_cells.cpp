@@ -24,7 +24,6 @@ std::string cause_of(const CellVerdict& cell) {
                 : fmt::format("    to accept it, add to the sweep file: {}\n", accepting_key(cell.checks)));
   std::string words = fmt::format("    {}\n", complaint(cell));
   if (cell.unstable()) words += "    unstable: it held when it was run again\n";
-  if (const std::string like = looks_like(cell); !like.empty()) words += fmt::format("    looks like: {}\n", like);
   return words;
 }
 
@@ -44,12 +43,6 @@ std::string progress_words(const CellVerdict& cell) {
   if (cell.holds) return "holds" + (accepted.empty() ? "" : ", accepted although " + accepted);
   const std::string why = complaint(cell);
   return (cell.incomplete() ? "INCOMPLETE" : "DOES NOT HOLD") + (why.empty() ? "" : "\n  " + why);
-}
-
-std::string looks_like(const CellVerdict& cell) {
-  if (!cell.values) return "";
-  const ValueFindings& values = *cell.values;
-  return without_digests(values.fault_signatures.empty() ? values.otherwise : values.fault_signatures.front().words);
 }
 
 std::string failing_cells(const Verdict& verdict, std::size_t width) {

@@ -16,9 +16,6 @@ std::string complaint(const CellVerdict& cell);
 /// For a log: "holds", "INCOMPLETE" or "DOES NOT HOLD", with the complaint on a second line.
 std::string progress_words(const CellVerdict& cell);
 
-/// "the activation differs in a single bit"; evidence and other signatures are on the page. Empty if not searched for.
-std::string looks_like(const CellVerdict& cell);
-
 /// The failing cases, then the incomplete ones, grouped by equal text, and the command that runs one of them again.
 /// Empty if all hold. `width`: the line width for the command.
 std::string failing_cells(const Verdict& verdict, std::size_t width);

@@ -145,7 +145,6 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
   if (const std::string accepted = missing_words(cell.checks, true); !accepted.empty())
     suite.property("accepted", accepted);
   add_checks(suite, cell.checks, cell.command);
-  if (cell.values) suite.property("looks_like", to_text(*cell.values));
   if (cell.second_run) {
     const std::string words = cell.second_run->words;
     if (cell.unstable()) {

@@ -83,11 +83,11 @@ std::string without_place(const Finding& divergence) {
   return divergence.words.substr(why == std::string::npos ? begin + place.size() : why + 2);
 }
 
-/// The fault signature, else what the divergence adds to its place.
+/// What the divergence adds to its place, else the check.
 std::string in_short(const CellVerdict& cell) {
-  std::string text = looks_like(cell);
+  std::string text;
   const CheckResult* check = first_blocking(cell);
-  if (text.empty() && cell.first_divergence) text = without_place(*cell.first_divergence);
+  if (cell.first_divergence) text = without_place(*cell.first_divergence);
   if (cell.incomplete()) text = "incomplete: " + lack_of(cell);
   if (text.empty() && check != nullptr) text = fmt::format("{}: {}", lack_of(cell), check->reason);
   if (text.empty()) text = lack_of(cell);
@@ -254,22 +254,6 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
   set_text(card, "error_end", left.error_end);
 }
 
-PageData values_data(const CellVerdict& cell) {
-  if (!cell.values) return PageData(false);
-  const ValueFindings& values = *cell.values;
-  PageData fault_signatures = page_list();
-  for (const auto& [name, words, evidence, suggests] : values.fault_signatures)
-    fault_signatures.push_back(
-        page_row({{"name", name}, {"words", words}, {"evidence", evidence}, {"suggests", suggests}}));
-  const bool several = values.fault_signatures.size() > 1;
-  PageData data = page_row(
-      {{"heading", several ? "Looks like (several causes fit):" : "Looks like:"}, {"when", when(values.step)}});
-  data.set("fingerprints", fault_signatures);
-  data.set("otherwise",
-           values.fault_signatures.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));
-  return data;
-}
-
 PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
   PageData card = page_row({{"anchor", cell_anchor(index)},
                             {"title", cell_title(cell)},
@@ -281,7 +265,6 @@ PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence
                             {"id", cell.id}});
   card.set("gap", PageData(cell.incomplete()));
   add_evidence(card, cell, evidence);
-  card.set("values", values_data(cell));
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
   card.set("reasons", reasons(cell));
   card.set("checks", check_lines(cell.checks, usual, false));

@@ -55,7 +55,6 @@ std::string failing_rows(const Verdict& verdict) {
                    names.push_back(fmt::format("{} {}", check.name, outcome_words(check.outcome)));
                }
                std::string place = cell->first_divergence ? md_text(cell->first_divergence->words) : "-";
-               if (cell->values) place += "<br>**Looks like:** " + md_text(to_text(*cell->values));
                return fmt::format("| {}{} | {} | {} | {} |\n", md_text(cell->id), cell->unstable() ? " (unstable)" : "",
                                   md_text(join(names, ", ")), place,
                                   cell->command.empty() ? "-" : md_code(cell->command));

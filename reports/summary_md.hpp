@@ -8,7 +8,7 @@
 
 namespace plumbline {
 
-/// summary.md: verdict, counts, failing cases with place, fault signature and command, what was not
+/// summary.md: verdict, counts, failing cases with place and command, what was not
 /// run. Long lists are truncated with a note: such pages take 1 MiB.
 std::string summary_md(const Verdict& verdict);
 

@@ -11,7 +11,6 @@
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
-#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "record/mesh.hpp"
@@ -71,7 +70,6 @@ void say_size(const fs::path& reference, const fs::path& candidate, CellVerdict&
   std::string& size = cell.first_divergence->size;
   try {
     const auto difference = first_element(*cell.first_divergence, reference, candidate);
-    if (difference) cell.values = find_fault_signatures(*cell.first_divergence, reference, candidate);
     if (difference) size += (size.empty() ? "" : "; ") + to_text(*difference);
   } catch (const InputError& error) {
     size += (size.empty() ? "" : "; ") + std::string("no element is known: ") + error.what();
@@ -175,7 +173,6 @@ std::string comparison_text(const Verdict& verdict) {
   if (cell.first_divergence) {
     text += "\nfirst divergence (" + cell.first_divergence->level + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
-    if (cell.values) text += "\nlooks like: " + to_text(*cell.values);
   }
   return text + "\n";
 }

@@ -42,10 +42,7 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
   if (plan.repeat) plan.repeat_launch = folder.finished_launch("repeat-" + plan.id);
   CellVerdict verdict = judge_case(plan, folder, services);
   const auto earlier = earlier_verdict(folder, plan.id);
-  if (!verdict.holds && earlier) {
-    verdict.second_run = earlier->second_run;
-    verdict.values = earlier->values;
-  }
+  if (!verdict.holds && earlier) verdict.second_run = earlier->second_run;
   keep_verdict(folder, plan, verdict, services.version);
   return verdict;
 }

@@ -7,10 +7,11 @@
 #include <array>
 #include <cstring>
 
-#include "harness/sweep/fault_signatures/dumped_step.hpp"
+#include "record/digest.hpp"
 #include "record/mesh.hpp"
 #include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
+#include "support/paths.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
 
@@ -18,6 +19,30 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A tensor of a dump and its file, which its bytes are in.
+struct DumpedTensor {
+  SafetensorsFile file;
+  SafetensorsEntry entry;
+};
+
+/// The tensor with this digest that `rank`, or without one the first of any, dumped in this step.
+std::optional<DumpedTensor> dumped_tensor(const fs::path& record, std::int64_t step, const std::string& digest,
+                                          std::optional<std::int64_t> rank) {
+  for (std::int64_t each = rank.value_or(0); path_exists(record / rank_folder(each)); ++each) {
+    const fs::path path = record / rank_folder(each) / "dumps" / dump_file_name(step);
+    if (path_exists(path)) {
+      SafetensorsFile file(path);
+      for (const auto& [key, entry] : file.entries()) {
+        if (tensor_digest(entry.dtype, entry.shape, entry.bytes) != digest) continue;
+        const SafetensorsEntry found = entry;
+        return DumpedTensor{std::move(file), found};
+      }
+    }
+    if (rank) break;
+  }
+  return std::nullopt;
+}
 
 std::string value_at(const SafetensorsEntry& entry, std::size_t element) {
   if (entry.dtype == "float32") return to_text(stored_at<float>(entry.bytes, element));
@@ -53,12 +78,12 @@ bool worth_a_dump(const CellVerdict& cell) {
 
 std::optional<ElementDifference> first_element(const Finding& divergence, const fs::path& reference,
                                                const fs::path& candidate) {
-  const DumpedStep alone(record_of_replica(reference, divergence.replica), divergence.step);
-  const DumpedStep piped(record_of_replica(candidate, divergence.replica), divergence.step);
-  const auto* theirs = alone.with_digest(divergence.expected);
-  const auto* mine = piped.with_digest(divergence.got, divergence.rank);
-  if (theirs == nullptr || mine == nullptr) return std::nullopt;
-  const SafetensorsEntry &expected = theirs->second.entry, &got = mine->second.entry;
+  const auto theirs =
+      dumped_tensor(record_of_replica(reference, divergence.replica), divergence.step, divergence.expected, {});
+  const auto mine =
+      dumped_tensor(record_of_replica(candidate, divergence.replica), divergence.step, divergence.got, divergence.rank);
+  if (!theirs || !mine) return std::nullopt;
+  const SafetensorsEntry &expected = theirs->entry, &got = mine->entry;
   if (expected.dtype != got.dtype || expected.shape != got.shape) return std::nullopt;
   ElementDifference difference;
   difference.shape = got.shape;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/fault_signatures/fault_signatures.hpp"
 #include "harness/sweep/localise.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -99,13 +98,12 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const s
   return record;
 }
 
-/// Adds findings about the values, and replaces digests by the first differing element if both runs diverge at the same
+/// Replaces digests by the first differing element if both runs diverge at the same
 /// place.
 void SecondRuns::localise(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
                           CellVerdict& verdict) const {
   if (!second.first_divergence) return;
   const auto difference = first_element(*second.first_divergence, reference, candidate);
-  verdict.values = find_fault_signatures(*second.first_divergence, reference, candidate);
   keep_dumps_of_step(candidate, second.first_divergence->step);
   if (!difference || second.first_divergence->words != verdict.first_divergence->words) return;
   std::string& size = verdict.first_divergence->size;

@@ -252,12 +252,10 @@ class Sweep {
       second_runs_.run(cell, reference_of(cell), verdict);
       keep(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
-      const std::string like = looks_like(verdict);
-      progress_.line(fmt::format("{} second run: {}{}", verdict.id,
+      progress_.line(fmt::format("{} second run: {}", verdict.id,
                                  again                ? "fails again"
                                  : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
-                                                      : "not done\n  " + verdict.second_run->words,
-                                 like.empty() ? "" : "\n  looks like: " + like));
+                                                      : "not done\n  " + verdict.second_run->words));
     }
   }
 

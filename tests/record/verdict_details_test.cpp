@@ -125,20 +125,6 @@ TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   EXPECT_EQ(to_json(verdict).at("findings")[1].at("rank"), Json(nullptr));
 }
 
-TEST(ValueFindings, AreToldInOneLineEachWithItsCause) {
-  ValueFindings findings{3,
-                         "gradient/lm_head.weight",
-                         {{0, 0, 5}, {1, 1, 4}, {2, 3, 1}},
-                         2,
-                         {{"not_scaled", "gradients are 8 x", "ratio 8", "the loss was not scaled"},
-                          {"summed", "they are sums", "of 4", "no mean was taken"}},
-                         "none fits"};
-  EXPECT_EQ(to_text(findings),
-            "gradients are 8 x (ratio 8): the loss was not scaled; or: they are sums (of 4): no mean was taken");
-  findings.fault_signatures.clear();
-  EXPECT_EQ(to_text(findings), "none fits");
-}
-
 TEST(Finding, TheSentenceHasAllThatIsKnown) {
   const Finding all = {.step = 2,
                        .microbatch = 1,

@@ -61,12 +61,6 @@ Verdict example() {
   cell.reference = "tiny-adamw";
   cell.seconds = 1.5;
   cell.second_run = SecondRun{SecondRun::Outcome::holds, "every check holds"};
-  cell.values = ValueFindings{1,
-                              "gradient/lm_head.weight",
-                              {{0, 0, 3}, {2, 3, 1}},
-                              2,
-                              {{"not_scaled", "gradients are 8 x", "ratio 8", "the loss was not scaled"}},
-                              ""};
   cell.request = {{"world_size", 4}};
   cell.versions = {{"mpi", "Open MPI 4.1.4"}};
   cell.not_recorded = {{"candidate", "receives", "torch 2.16.0 has no get_fwd_recv_ops", "2.16.0", 3}};
@@ -245,7 +239,6 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
               HasSubstr("key mode: 'both' is not known; known: bits"));
   EXPECT_THAT(message([](Json& json) { json["cases"][0]["second_run"]["outcome"] = "fine"; }),
               HasSubstr("cases[0].second_run.outcome"));
-  EXPECT_THAT(message([](Json& json) { json["cases"][0]["values"].erase("step"); }), HasSubstr("cases[0].values"));
 }
 
 TEST(Verdict, OutcomesHaveTheNamesOfTheSchema) {

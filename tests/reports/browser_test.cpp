@@ -40,7 +40,6 @@ std::string red_page() {
   for (const std::size_t cell : {3U, 4U, 5U, 20U, 40U}) testing::break_check(verdict, cell, "gradients");
   verdict.cells[20].first_divergence->level = "completion";
   verdict.cells[40].first_divergence->item = "model.layers.3.mlp.down_proj.weight";
-  verdict.cells[40].values.emplace().fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
   Evidence evidence = testing::sample_evidence(verdict, 5);
   evidence.launches[verdict.cells[3].id] = {"mpirun -n 4 plumbline-pipeline run.toml",
                                             "rank 0: " + std::string(500, 'x')};

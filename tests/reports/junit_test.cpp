@@ -198,16 +198,14 @@ TEST(Junit, HostileTextStaysText) {
   EXPECT_THAT(xml, Not(HasSubstr("]]>")));
 }
 
-TEST(Junit, WhatASecondRunGaveAndWhatItLooksLikeAreProperties) {
+TEST(Junit, WhatASecondRunGaveIsAProperty) {
   Verdict verdict = two_cells();
   testing::break_check(verdict, 0, "loss");
   verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::fails_again, "loss fails"};
-  verdict.cells[0].values.emplace().otherwise = "no known cause fits";
 
   const std::string xml = junit_xml(verdict);
 
   EXPECT_THAT(xml, HasSubstr("<property name=\"second_run\" value=\"fails_again: loss fails\"/>"));
-  EXPECT_THAT(xml, HasSubstr("<property name=\"looks_like\" value=\"no known cause fits\"/>"));
   EXPECT_EQ(times_in(xml, "type=\"unstable\""), 0U);
   verdict.cells[0].second_run->outcome = SecondRun::Outcome::holds;
   EXPECT_THAT(junit_xml(verdict), HasSubstr("name=\"second_run\" time=\"0\"><failure type=\"unstable\""));

@@ -40,10 +40,10 @@ std::string list_of(const Verdict& verdict) {
   return testing::bare(testing::section_of(testing::rendered_page(verdict), "id=\"failing\">", "id=\"overview\">"));
 }
 
-TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
+TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhy) {
   Verdict verdict = testing::sample_verdict(1);
   testing::break_check(verdict, 1, "boundaries");
-  verdict.cells[1].values.emplace().fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
+  verdict.cells[1].first_divergence->words = "the bits differ as sent";
   verdict.cells[2].holds = false;
   testing::check_of(verdict.cells[2], "gradient_norm").outcome = Outcome::incomplete;
   testing::check_of(verdict.cells[2], "gradient_norm").reason = "no step's norm passed the limit";
@@ -53,7 +53,7 @@ TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
       AllOf(HasSubstr("2 cases, 2 causes"),
             HasSubstr(
                 "<li><a>stories260k, adamw, 1f1b, P = 1</a><span>step 1</span><span>microbatch 3</span>"
-                "<span>stage 2</span><span>boundary layers.3 backward</span><span>all 8 times as large</span></li>"),
+                "<span>stage 2</span><span>boundary layers.3 backward</span><span>the bits differ as sent</span></li>"),
             HasSubstr(
                 "<a>stories260k, sgd, afab, P = 1</a><span></span><span></span><span></span><span></span>"
                 "<span>incomplete: gradient_norm was not compared: no step&apos;s norm passed the limit</span></li>")));
@@ -126,27 +126,6 @@ TEST(FailureCard, WhatCameOfTheSecondRunIsTold) {
     verdict.cells[0].second_run = SecondRun{outcome, "so"};
     EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Second run:</b> " + std::string(words) + "</p>"));
   }
-}
-
-TEST(FailureCard, WhatTheValuesLookLikeIsToldWithItsCause) {
-  Verdict verdict = failing_with({told_check("gradients", Outcome::differs, "one")});
-  ValueFindings& values = verdict.cells[0].values.emplace();
-  values.step = 3;
-  values.fault_signatures = {{"not_scaled", "all 8 times as large", "ratio 8 in 12 tensors", "the loss is not scaled"}};
-
-  std::string text = testing::bare(cards_of(verdict));
-  EXPECT_THAT(text, HasSubstr("<b>Looks like:</b> (step 3 of the second run"));
-  EXPECT_THAT(text, HasSubstr("<li><b>all 8 times as large.</b> ratio 8 in 12 tensors. It suggests: the loss is not "
-                              "scaled. <span>[not_scaled]</span></li>"));
-
-  values.fault_signatures.push_back({"summed_twice", "twice", "ratio 2", "a sum is made twice"});
-  EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Looks like (several causes fit):</b>"));
-
-  values.fault_signatures.clear();
-  values.step = -1;
-  values.otherwise = "no known cause fits: ratios from 0.9 to 1.1";
-  EXPECT_THAT(cards_of(verdict), AllOf(HasSubstr("(before the first step of the second run"),
-                                       HasSubstr("<li>no known cause fits: ratios from 0.9 to 1.1</li>")));
 }
 
 TEST(FailureCard, EnvironmentRecordAndOutputStandBesideIt) {

@@ -222,8 +222,6 @@ TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
 
   ASSERT_TRUE(result.verdict.cells[0].first_divergence);
   const Finding& first = *result.verdict.cells[0].first_divergence;
-  EXPECT_TRUE(result.verdict.cells[0].values) << "what the values look like";
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("\n  looks like: "));
   EXPECT_EQ(first.expected, "2");
   EXPECT_EQ(first.got, "3");
   const std::string element = "element [1] of 2: expected 2, got 3 (4194304 ULP); 1 of 2 elements differ";
