@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reports/failing_cells.hpp"
 #include "reports/headline.hpp"
 #include "reports/markup.hpp"
 #include "reports/words.hpp"
@@ -24,13 +25,7 @@ std::string annotation(const char* level, const std::string& title, const std::s
 }
 
 std::string why_not(const CellVerdict& cell) {
-  std::string message;
-  if (cell.incomplete()) message = missing_words(cell.checks, false);
-  if (cell.first_divergence) message = cell.first_divergence->words;
-  for (const CheckResult& check : cell.checks) {
-    if (message.empty() && is_blocking(check))
-      message = fmt::format("{} {}: {}", check.name, to_text(check.outcome), check.reason);
-  }
+  std::string message = complaint(cell);
   if (!cell.command.empty()) message += "\nRun again: " + cell.command;
   return message;
 }
