@@ -84,9 +84,6 @@ int run(int argc, char** argv) {
       "!--without-split-backward", options.measure_split_backward,
       "Omit from saved.csv what the judge needs for schedules that split the backward pass (docs/record-format.md), "
       "and skip the pass over the first step that measures it");
-  app.add_option("--dump-microbatches", options.dump_microbatches_of,
-                 "At level dump: also dump the gradients of this step after each of its microbatches")
-      ->check(CLI::Range(0, INT32_MAX));
   app.add_option(
          "--export", exported,
          "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "

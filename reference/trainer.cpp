@@ -77,14 +77,13 @@ LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
 class ReferenceTrainer : public Trainer {
  public:
   ReferenceTrainer(const TrainingRun& training, const Variant& variant, const std::filesystem::path& record,
-                   std::optional<ListedAccumulation> listed, std::optional<std::int64_t> dump_microbatches_of)
+                   std::optional<ListedAccumulation> listed)
       : Trainer(training, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
         units_(unit_names(training.config)),
         meter_(this_thread_meter()),
         model_(make_model(training, variant)),
         state_(training.run.train.optimizer, model_.parameters()),
-        listed_(std::move(listed)),
-        dump_microbatches_of_(dump_microbatches_of) {}
+        listed_(std::move(listed)) {}
 
   /// An additional pass over the first step's microbatches, whose gradients are discarded, to measure the bytes of
   /// split backward passes.
@@ -106,7 +105,6 @@ class ReferenceTrainer : public Trainer {
   LlamaSlice model_;
   TrainState state_;
   std::optional<ListedAccumulation> listed_;
-  std::optional<std::int64_t> dump_microbatches_of_;
   RankGroup alone_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: bytes of a split backward pass
 };
@@ -157,7 +155,6 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   backward(std::move(graph), meter);
   ended(backward_action);
 
-  if (dump_microbatches_of_ == step) monitor_.accumulated(microbatch, state_);
   if (listed_) listed_->take(microbatch, state_);
   if (step == first_step() && meter != nullptr) add_saved_rows(meter->rows(), microbatch);
 }
@@ -238,12 +235,6 @@ ExitCode train_reference(const ReferenceOptions& options) {
   training.run.device = options.device;
   at::set_num_threads(static_cast<int>(training.run.train.threads));
   options.checkpoint.use_in(training, !options.record.empty());
-  if (const auto dumped = options.dump_microbatches_of;
-      dumped && (training.run.record_level != RecordLevel::dump || *dumped >= training.run.train.steps)) {
-    throw InputError("--dump-microbatches: only a step of the run that is recorded at level dump can be dumped (" +
-                     options.run_file.string() + ": level " + to_text(training.run.record_level) + ", " +
-                     std::to_string(training.run.train.steps) + " steps)");
-  }
   if (training.recorded()) {
     warn_of_equal_microbatches(training.plan);
     install_memory_meter();
@@ -274,9 +265,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
   claim_record_folder(record);
   std::optional<ReferenceTrainer> trainer;
   try {
-    explain_out_of_memory(memory_plan_text, [&] {
-      trainer.emplace(training, variant, record, std::move(listed), options.dump_microbatches_of);
-    });
+    explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(training, variant, record, std::move(listed)); });
     trainer->begin();
     Json manifest =
         make_manifest("reference", options.command, training, 1, schedule, {{0, 0, units}}, trainer->resumed_from());

@@ -24,8 +24,7 @@ struct ReferenceOptions {
   std::string device = "cpu";                         ///< cpu | cuda (the first visible GPU)
   CheckpointOptions checkpoint;
   std::vector<std::string> command;
-  bool measure_split_backward = true;                ///< one additional pass over the first step, if recorded
-  std::optional<std::int64_t> dump_microbatches_of;  ///< step whose dump contains the gradients after each microbatch
+  bool measure_split_backward = true;  ///< one additional pass over the first step, if recorded
   bool progress = true;
 };
 

@@ -53,8 +53,6 @@ class StepObserver {
   /// A microbatch's scaled loss, a scalar.
   virtual void on_loss(std::int64_t /*microbatch*/, const at::Tensor& /*loss*/) {}
 
-  /// After a microbatch's backward pass, if the gradients at that point were requested.
-  virtual void accumulated(std::int64_t /*microbatch*/, const TrainState& /*state*/) {}
   /// Before the gradients of a tied weight's uses are added.
   virtual void before_tied_sum(const TiedWeight& /*tied*/) {}
   /// After all gradients are summed, before clipping.

@@ -38,12 +38,6 @@ void StepRecorder::before_tied_sum(const TiedWeight& tied) {
   for (const TrainedParameter* copy : tied.held()) keep("gradient_use/" + copy->name, copy->gradient());
 }
 
-void StepRecorder::accumulated(std::int64_t microbatch, const TrainState& state) {
-  const MemoryScope scope(MemoryOwner::recorder);
-  for (const TrainedParameter& each : state.parameters)
-    keep("gradient_after/" + std::to_string(microbatch) + "/" + each.name, each.gradient());
-}
-
 void StepRecorder::before_update(std::int64_t step, const TrainState& state) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);

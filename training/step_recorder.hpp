@@ -24,7 +24,6 @@ class StepRecorder : public StepObserver {
 
   void on_boundary(const BoundaryTensor& boundary, const at::Tensor& tensor) override;
   /// At level dump: all gradients at this point.
-  void accumulated(std::int64_t microbatch, const TrainState& state) override;
   /// At level dump: the gradient of each use of a tied weight.
   void before_tied_sum(const TiedWeight& tied) override;
   void before_update(std::int64_t step, const TrainState& state) override;

@@ -64,9 +64,8 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   const bool replayed = reference_of_case(cell.plan, folder_) != folder_.reference(trained_alone.id);
   const fs::path one =
       !dump      ? reference_of_case(cell.plan, folder_)
-      : replayed ? dumped_reference(replaying(trained_alone, folder_.cell(verdict.id)), "replay-" + verdict.id,
-                                    verdict.first_divergence->step)
-                 : dumped_reference(trained_alone, "reference-" + trained_alone.id, verdict.first_divergence->step);
+      : replayed ? dumped_reference(replaying(trained_alone, folder_.cell(verdict.id)), "replay-" + verdict.id)
+                 : dumped_reference(trained_alone, "reference-" + trained_alone.id);
   const fs::path other = dump ? folder_.dump(verdict.id) : folder_.again(verdict.id);
   PlannedCell repeated = dump ? at_level(cell, "dump") : cell;
   CellPlan& plan = repeated.plan;
@@ -90,10 +89,10 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   return {SecondRun::Outcome::fails_again, words};
 }
 
-fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const std::string& id, std::int64_t step) {
+fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const std::string& id) {
   const fs::path record = folder_.dump(id);
   const auto whole = folder_.whole_launch("dump-" + id, reference.inputs);
-  const auto ended = whole ? *whole : trainers_.run(at_level(reference, "dump"), "dump-" + id, record, step);
+  const auto ended = whole ? *whole : trainers_.run(at_level(reference, "dump"), "dump-" + id, record);
   if (ended.exit_code != 0) throw RunError("the reference failed at level dump: " + ended.words);
   return record;
 }

@@ -30,12 +30,9 @@ SweepTrainers SweepTrainers::on(std::vector<std::int64_t> slots) const {
   return same;
 }
 
-LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id, const fs::path& record,
-                                 std::optional<std::int64_t> dumped_step) const {
-  PlannedCommand command = commands_.of(reference, folder_.launch(id));
-  if (dumped_step && *dumped_step >= 0 && !command.trainer.empty())
-    command.words.insert(command.words.end(), {"--dump-microbatches", std::to_string(*dumped_step)});
-  return start(std::move(command), id, record, reference.inputs, reference.request);
+LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id,
+                                 const fs::path& record) const {
+  return start(commands_.of(reference, folder_.launch(id)), id, record, reference.inputs, reference.request);
 }
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record) const {

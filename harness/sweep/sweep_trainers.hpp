@@ -32,9 +32,9 @@ class SweepTrainers {
 
   /// Runs to the end, and writes inputs, request and finding into the launch folder. Thread-safe. Throws SystemError: a
   /// stop was requested, the launcher is missing, the disk is full, an input has changed. A trainer's exit code 3 is
-  /// only a failure of this run. `dumped_step`: whose dump also has the gradients after each microbatch.
-  LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
-                    std::optional<std::int64_t> dumped_step = std::nullopt) const;
+  /// only a failure of this run.
+  LaunchFinding run(const PlannedReference& reference, const std::string& id,
+                    const std::filesystem::path& record) const;
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record) const;
 
  private:

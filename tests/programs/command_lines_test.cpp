@@ -111,14 +111,12 @@ TEST_F(ReferenceCommandLine, CapabilitiesNameTheProgram) {
 
 TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
   const std::string exported = " --export " + (folder_ / "e").string();
-  const std::array<std::pair<std::string, std::string>, 8> mistakes = {{
+  const std::array<std::pair<std::string, std::string>, 6> mistakes = {{
       {run + " --recrod r", "--recrod"},
       {record, "give a run file, with --record DIR"},
       {run + record + exported, "give a run file, with --record DIR"},
       {run + record + " --shadow --perturb 1", "--shadow and --perturb: give one of them"},
       {run + exported + " --device cuda", "omit --shadow, --perturb and --device"},
-      {run + record + " --dump-microbatches -1", "--dump-microbatches"},
-      {run + record + " --dump-microbatches 0", "recorded at level dump"},
       {run + " --plan --text /nowhere.txt", "/nowhere.txt"},
   }};
   for (const auto& [arguments, words] : mistakes) {

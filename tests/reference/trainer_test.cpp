@@ -154,35 +154,6 @@ TEST(ReferenceTrainer, MeasuresASplitBackwardUnlessDisabled) {
   EXPECT_EQ(digests(with, "parameter"), digests(without, "parameter"));
 }
 
-TEST(ReferenceTrainer, DumpsGradientsAfterEachMicrobatch) {
-  const testing::TemporaryFolder folder;
-  const std::filesystem::path run = folder.path() / "run.toml";
-  std::string text = read_file(quick);
-  for (auto at = text.find("../"); at != std::string::npos; at = text.find("../", at))
-    text.replace(at, 3, PLUMBLINE_FIXTURES "/");
-  write_file(run, text + "\n[record]\nlevel = \"dump\"\n");
-  ReferenceOptions options;
-  options.run_file = run;
-  options.record = folder.path() / "record";
-  options.dump_microbatches_of = 1;
-  options.command = {"test"};
-  options.progress = false;
-
-  train_reference(options);
-
-  const auto dumps = options.record / "rank-0" / "dumps";
-  const SafetensorsFile asked(dumps / "step-1.safetensors"), other(dumps / "step-2.safetensors");
-  const std::string name = "model.layers.0.mlp.up_proj.weight";
-  const auto bytes = [&](const std::string& key) {
-    const auto& entry = asked.at(key);
-    return std::vector<std::byte>(entry.bytes.begin(), entry.bytes.end());
-  };
-  EXPECT_EQ(bytes("gradient_after/3/" + name), bytes("gradient/" + name)) << "after the last one it is the step's";
-  EXPECT_NE(bytes("gradient_after/0/" + name), bytes("gradient_after/2/" + name));
-  EXPECT_EQ(bytes("gradient_after/0/" + name), bytes("gradient_after/1/" + name)) << "microbatch 1 is masked";
-  EXPECT_FALSE(other.entries().contains("gradient_after/0/" + name));
-}
-
 TEST(ReferenceTrainer, UsesTheConfiguredNumberOfThreads) {
   const testing::TemporaryFolder folder;
   std::string text = read_file(quick);

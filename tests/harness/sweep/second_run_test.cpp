@@ -75,18 +75,6 @@ TEST_F(SecondRunOf, ADifferenceIsAskedToDumpAndHeldAgainstAReferenceThatDumpsToo
             "at level dump, " + second.candidate.string() + ": loss, gradients. First divergence: the bits differ");
   for (const std::string id : {"dump-a-1f1b-w2", "dump-reference-a"})
     EXPECT_EQ(read_json(out_ / "launches" / id / "request.json").at("level"), "dump") << id;
-  EXPECT_THAT(bytes_of(out_ / "launches/dump-reference-a/command.txt"), HasSubstr(" --dump-microbatches 0"));
-  EXPECT_THAT(bytes_of(out_ / "launches/dump-a-1f1b-w2/command.txt"), Not(HasSubstr("--dump-microbatches")));
-}
-
-TEST_F(SecondRunOf, TheStartIsNoStepWhoseMicrobatchesAreDumped) {
-  first_ = second_ = {"parameters"};
-  diverges("the start differs");
-  divergence_->step = -1;
-
-  run();
-
-  EXPECT_THAT(bytes_of(out_ / "launches/dump-reference-a/command.txt"), Not(HasSubstr("--dump-microbatches")));
 }
 
 TEST_F(SecondRunOf, WhatIsNoDifferenceOfValuesIsAskedAndHeldAgainstTheSameAsBefore) {
