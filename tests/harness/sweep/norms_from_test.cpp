@@ -10,6 +10,7 @@ namespace {
 const char* const clipping_trainer = R"sh(
 world=$1 record=$2 norms=$3
 echo "$world $(basename "$(dirname "$record")") '$norms'" >> calls
+[ -n "$norms" ] && [ -e stops ] && { kill -INT $(cat stops); sleep 20; }
 [ -n "$norms" ] && [ -e fails ] && { echo "no such norms" >&2; exit 7; }
 cp -r prepared/w$world $record
 )sh";
@@ -98,6 +99,18 @@ TEST_F(NormsFrom, AReplayThatFailsLeavesTheFirstVerdictWithTheReason) {
   fs::remove(folder_ / "fails");
   options_.again = true;
   EXPECT_TRUE(run().verdict.holds) << log();
+}
+
+// Or the verdict before it would be kept.
+TEST_F(NormsFrom, AReplayThatIsStoppedIsMadeWhenTheSweepIsGoneOnWith) {
+  folder_.file("stops", std::to_string(getpid()));
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("while replay-w2 ran. 0 of 1 cases are finished"));
+  fs::remove(folder_ / "stops");
+  options_.resume = true;
+
+  EXPECT_TRUE(run().verdict.holds) << log();
+  EXPECT_THAT(judged_by_, ElementsAre("references", "references", "replays"));
+  EXPECT_THAT(calls(), SizeIs(4)) << "the reference, the case, and the replay twice";
 }
 
 TEST_F(NormsFrom, ACaseThatDiffersInTheReplayFails) {
