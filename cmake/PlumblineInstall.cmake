@@ -55,5 +55,5 @@ install(FILES "${CMAKE_BINARY_DIR}/generated/plumblineConfig.cmake" "${CMAKE_BIN
               cmake/PlumblineGpuTest.cmake cmake/PlumblineSweepTest.cmake DESTINATION "${package}")
 
 install(DIRECTORY docs/schemas DESTINATION "${CMAKE_INSTALL_DATADIR}/plumbline")
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN schemas EXCLUDE PATTERN decisions EXCLUDE)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN schemas EXCLUDE)
 install(FILES CHANGELOG.md VERSION DESTINATION "${CMAKE_INSTALL_DOCDIR}")

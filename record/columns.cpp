@@ -207,13 +207,7 @@ Table<MemoryRow> made(const MemoryRow*) {
            column("activation_peak_bytes", &MemoryRow::activation_peak_bytes, presence),
            column("buffer_bytes", &MemoryRow::buffer_bytes, presence),
            column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence),
-           column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column),
-           column("table_bytes", &MemoryRow::table_bytes, Presence::added_with_schema_2),
-           column("data_bytes", &MemoryRow::data_bytes, Presence::added_with_schema_2),
-           column("other_bytes", &MemoryRow::other_bytes, Presence::added_with_schema_2),
-           column("other_peak_bytes", &MemoryRow::other_peak_bytes, Presence::added_with_schema_2),
-           column("process_private_bytes", &MemoryRow::process_private_bytes, Presence::added_with_schema_2),
-           column("heap_free_bytes", &MemoryRow::heap_free_bytes, Presence::any_may_lack_column)},
+           column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column)},
           {"step"},
           Complete::each_step};
 }

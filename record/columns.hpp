@@ -17,7 +17,6 @@ enum class Presence {
   external_may_lack_column,  ///< external records may lack the column
   external_may_lack_value,   ///< the same, or have empty cells; in our own records every cell is filled
   external_may_leave_empty,  ///< all records have the column; external records may have empty cells
-  added_with_schema_2,       ///< external records and records of schema 1 may lack the column
   any_may_lack_column,       ///< newer: any record may lack it or have empty cells
   external_alone,            ///< external records may have it, with or without empty cells; our own never write it
 };

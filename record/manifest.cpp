@@ -47,26 +47,18 @@ const std::vector<std::string> keys_of_a_manifest = {"schema",         "run_id",
                                                      "names_stripped", "perturbation",
                                                      "shadow_of"};
 
-std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
-  const std::string schema = keys.text("schema"), family = record_family;
+void check_schema(const std::filesystem::path& path, const JsonKeys& keys) {
+  const std::string schema = keys.text("schema"), family = record_family, known = record_schema_name();
   const std::int64_t number = schema.starts_with(family) ? parse_integer(schema.substr(family.size())).value_or(0) : 0;
-  const std::string known = fmt::format("{0}{1} to {0}{2}", family, oldest_schema, record_schema);
   if (number > record_schema)
     throw InputError(fmt::format("{}: written by a newer version (schema {}); this one reads {}: use a newer plumbline",
                                  path.string(), schema, known));
-  if (number < oldest_schema)
+  if (number < record_schema)
     throw InputError(fmt::format("{}: schema '{}' is not known; this version reads {}", path.string(), schema, known));
-  return number;
 }
 
 void read_data(const JsonKeys& data, Manifest& manifest) {
-  // Schema 2 has it in exit.json, for the data of each rank.
-  std::vector<std::string> known = {"source", "microbatches"};
-  if (manifest.schema == 1) {
-    manifest.data_digest = data.text("digest");
-    known.emplace_back("digest");
-  }
-  data.refuse_unknown(known);
+  data.refuse_unknown({"source", "microbatches"});
   manifest.microbatches = data.integer("microbatches", 1, most_counted);
   data.text("source");
 }
@@ -154,8 +146,7 @@ void check_optimizer(const JsonKeys& optimizer, bool own) {
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
-  const bool may_lack = manifest.schema == 1 || manifest.traits.may_lack;
-  if (may_lack && !keys.has_value("learning_rate_schedule")) return;
+  if (manifest.traits.may_lack && !keys.has_value("learning_rate_schedule")) return;
   const JsonKeys schedule = keys.object("learning_rate_schedule");
   schedule.refuse_unknown({"warmup_steps", "start_factor", "final_factor", "total_steps"});
   auto& read = manifest.learning_rate_schedule.emplace();
@@ -225,6 +216,8 @@ void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");
+  if (manifest.boundary_gradient_factor != 1)
+    keys.fail("boundary_gradient_factor", "is not 1, which is allowed only in an external record");
   const auto stages = static_cast<std::int64_t>(manifest.stages.size());
   if (manifest.role == "reference" && manifest.world_size != 1)
     keys.fail("world_size", fmt::format("is {}, but a reference is one device", manifest.world_size));
@@ -317,7 +310,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   Manifest manifest;
   manifest.json = json;
   const JsonKeys keys(path, json);
-  manifest.schema = read_schema(path, keys);
+  check_schema(path, keys);
   keys.refuse_misspelt(keys_of_a_manifest);
   manifest.run_id = keys.text("run_id");
   if (manifest.run_id.empty()) keys.fail("run_id", "must not be empty");

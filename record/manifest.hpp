@@ -12,8 +12,8 @@
 namespace plumbline {
 
 inline constexpr const char* record_family = "plumbline-record/";
-/// The schema that is written, and the oldest one that is read.
-inline constexpr std::int64_t record_schema = 2, oldest_schema = 1;
+/// The schema that is written and read.
+inline constexpr std::int64_t record_schema = 2;
 /// "plumbline-record/2"
 std::string record_schema_name();
 

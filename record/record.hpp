@@ -64,8 +64,7 @@ struct RecordTraits {
 };
 
 struct Manifest {
-  Json json;                ///< as read, including unknown keys
-  std::int64_t schema = 2;  ///< of plumbline-record/<schema>
+  Json json;  ///< as read, including unknown keys
   std::string run_id, role, dtype, device;
   RecordTraits traits;                ///< of the role; set_role() keeps the two together
   std::string transport;              ///< empty: unknown
@@ -89,7 +88,7 @@ struct Manifest {
   std::string norm_order = "canonical";  ///< canonical | per_rank: squares are summed on each rank, then over ranks
   double clip_epsilon = 0;               ///< clip coefficient = limit / (norm + clip_epsilon)
   std::optional<NormsFrom> norms_from;   ///< set if another record's norms were replayed
-  std::optional<LearningRateSchedule> learning_rate_schedule;  ///< optional in external records and in schema 1
+  std::optional<LearningRateSchedule> learning_rate_schedule;  ///< optional in external records
   std::optional<EvaluationPlan> evaluation;                    ///< nullopt: the run evaluates nothing
   std::optional<Mesh> mesh;  ///< set if the record describes one pipeline of several; world_size is that pipeline's
   std::int64_t every = 1;    ///< record step i is step i * every of the run

@@ -185,9 +185,8 @@ void take_not_recorded(Record& record) {
   }
 }
 
-/// Schema 2: takes the data digest of the first rank that saw data. The data check compares the ranks.
+/// Takes the data digest of the first rank that saw data. The data check compares the ranks.
 void take_data_digest(Record& record) {
-  if (record.manifest.schema == 1) return;
   for (const RankRecord& rank : record.ranks) {
     if (!rank.exit || !rank.exit->data_digest) continue;
     record.manifest.data_digest = *rank.exit->data_digest;

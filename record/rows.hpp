@@ -105,14 +105,7 @@ struct MemoryRow {
   std::optional<std::int64_t> activation_peak_bytes;
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> process_peak_bytes;
-  // at the step's end
-  std::optional<std::int64_t> live_bytes;
-  std::optional<std::int64_t> table_bytes;
-  std::optional<std::int64_t> data_bytes;
-  std::optional<std::int64_t> other_bytes;
-  std::optional<std::int64_t> other_peak_bytes;  ///< within the step
-  std::optional<std::int64_t> process_private_bytes;
-  std::optional<std::int64_t> heap_free_bytes;  ///< the part of private memory that malloc keeps after it was freed
+  std::optional<std::int64_t> live_bytes;  ///< at the step's end
 };
 
 struct SavedRow {

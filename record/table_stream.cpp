@@ -23,14 +23,12 @@ void RankPlace::fail_missing(const std::string& file) const {
 
 bool may_lack_column(Presence presence, const Manifest& manifest) {
   if (presence == Presence::any_may_lack_column || presence == Presence::external_alone) return true;
-  const bool external = manifest.traits.may_lack;
-  if (presence == Presence::added_with_schema_2) return external || manifest.schema == 1;
-  return external && (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
+  return manifest.traits.may_lack &&
+         (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
 }
 
 bool must_have_value_of_our_own(Presence presence) {
-  return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty ||
-         presence == Presence::added_with_schema_2;
+  return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty;
 }
 
 bool is_absent(const RankPlace& rank, const std::string& file) {

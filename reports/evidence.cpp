@@ -10,7 +10,6 @@
 #include "record/record_stream.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
@@ -233,44 +232,6 @@ LaunchEvidences gather_launches(const fs::path& folder, const Verdict& verdict) 
   return launches;
 }
 
-struct Rounds {
-  std::string name;
-  std::vector<double> milliseconds, speeds;
-};
-
-std::vector<Rounds> rounds_of(const Json& benchmarks) {
-  std::vector<Rounds> all;
-  for (const Json& entry : benchmarks) {
-    const std::string name = entry.at("name").get<std::string>();
-    auto same = std::ranges::find(all, name, &Rounds::name);
-    if (same == all.end()) same = all.insert(same, {name, {}, {}});
-    same->milliseconds.push_back(entry.at("real_time").get<double>());
-    if (entry.contains("speed")) same->speeds.push_back(entry.at("speed").get<double>());
-  }
-  return all;
-}
-
-/// The results of `plumbline bench` next to the verdict; nothing if there are none.
-BenchRows read_bench_rows(const fs::path& folder) {
-  const fs::path file = folder / "bench.json";
-  std::error_code missing;
-  BenchRows bench;
-  if (!fs::exists(file, missing)) return bench;
-  const Json json = read_json(file);
-  try {
-    for (const Rounds& each : rounds_of(json.at("benchmarks"))) {
-      const auto [low, high] = std::ranges::minmax(each.milliseconds);
-      bench.rows.push_back(
-          {each.name, std::ssize(each.milliseconds), *median_of(each.milliseconds), low, high, median_of(each.speeds)});
-    }
-    const Json context = json.value("context", Json::object());
-    if (!context.value("quiet", true)) bench.noise = context.at("noise").get<double>();
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("{}: not as plumbline bench --json writes it: {}", file.string(), error.what()));
-  }
-  return bench;
-}
-
 }  // namespace
 
 fs::path record_in(const fs::path& folder, const std::optional<Finding>& divergence) {
@@ -286,11 +247,6 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   for (const auto& cell : verdict.cells) gathering.cell(cell);
   gathering.slowest();
   evidence.launches = gather_launches(folder, verdict);
-  try {
-    evidence.bench = read_bench_rows(folder);
-  } catch (const std::exception& error) {
-    evidence.missing.push_back(relative_message(error, folder));
-  }
   return evidence;
 }
 

@@ -51,26 +51,12 @@ struct LaunchEvidence {
 /// By the name of the launch: a case's id, "reference-<id>".
 using LaunchEvidences = std::map<std::string, LaunchEvidence>;
 
-/// A reference or a case of `plumbline bench`, over its rounds.
-struct BenchRow {
-  std::string name;
-  std::int64_t rounds = 0;
-  double median_ms = 0, low_ms = 0, high_ms = 0;  ///< of a step
-  std::optional<double> speed = {};               ///< median of tokens/s over the reference's
-};
-
-struct BenchRows {
-  std::vector<BenchRow> rows;
-  std::optional<double> noise;  ///< of two runs of the same reference, as a share; only if the machine was not quiet
-};
-
 struct Evidence {
   std::map<std::string, RunSummary> references;     ///< by folder name
   std::map<std::string, RunSummary> cells;          ///< by case id
   std::map<std::string, std::string> reference_of;  ///< case id -> reference's folder name
   std::optional<SlowestCase> slowest;               ///< of those whose ranks executed their schedule.csv
   LaunchEvidences launches;
-  BenchRows bench;                   ///< of the benchmark next to the verdict
   std::vector<std::string> missing;  ///< unreadable records, with the reason
 };
 
@@ -81,8 +67,7 @@ std::filesystem::path record_in(const std::filesystem::path& folder,
 /// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record in <id>/ itself), step by step.
 /// A record that cannot be read is listed in `missing` and skipped, without an exception. A case's reference is the one
 /// that the verdict names, with the same model and seed; if it names none, the one with the same model, data, seed,
-/// dtype, optimiser, clip limit and accumulation order. Also reads <folder>/launches, <folder>/baseline.json and
-/// bench.json, if they exist.
+/// dtype, optimiser, clip limit and accumulation order. Also reads <folder>/launches, if it exists.
 Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
 
 }  // namespace plumbline

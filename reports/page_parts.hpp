@@ -60,7 +60,7 @@ void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual)
 PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking);
 /// subjects: the cases of each run, and the references, a line each.
 void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
-/// plots: loss, gradients and memory, drawn if something differs; bench: of a benchmark, if there is one.
+/// plots: loss, gradients and memory, drawn if something differs.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// timeline: of the slowest case, measured above planned.
 void fill_timeline(PageData& page, const Verdict& verdict, const Evidence& evidence);

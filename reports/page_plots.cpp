@@ -235,17 +235,6 @@ std::optional<std::string> memory_sentence(const Verdict& verdict, const Evidenc
       equal == predicted ? "all" : grouped(equal) + " of", count_text(predicted, "rank"));
 }
 
-PageData bench_data(const std::vector<BenchRow>& bench) {
-  PageData rows = page_list();
-  for (const BenchRow& each : bench)
-    rows.push_back(page_row({{"name", each.name},
-                             {"rounds", grouped(each.rounds)},
-                             {"median", short_number(each.median_ms)},
-                             {"range", short_number(each.low_ms) + " to " + short_number(each.high_ms)},
-                             {"speed", each.speed ? short_number(*each.speed) : "-"}}));
-  return rows;
-}
-
 constexpr double timeline_width = 1220;
 
 std::string milliseconds(double value) {
@@ -300,11 +289,6 @@ void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence
   page.set("sentences", page_texts(sentences));
   page.set("comparisons", comparisons.pictures());
   page.set("memory", memory_pictures(std::move(figures)));
-  set_text(page, "bench_noise",
-           evidence.bench.noise
-               ? fmt::format("two runs of the same reference differ by {}", percent_of(*evidence.bench.noise))
-               : "");
-  set_list(page, "bench", bench_data(evidence.bench.rows));
 }
 
 void fill_timeline(PageData& page, const Verdict& verdict, const Evidence& evidence) {

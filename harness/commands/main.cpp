@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program `plumbline`: sweep, merge, judge, compare, bench, calibrate, report, doctor, schedule,
-// record.
+// The program `plumbline`: sweep, merge, judge, compare, calibrate, report, doctor, schedule, record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "command_line/command_line.hpp"
 #include "harness/commands/commands.hpp"
@@ -33,8 +31,6 @@ std::string beside_text(const fs::path& folder) {
 }
 
 int run(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "history")
-    throw InputError("plumbline history was removed; docs/ci.md shows trends with other tools");
   CLI::App app{"Proves that a pipeline-parallel trainer computes the same bits as one device."};
   begin_command_line(app, "plumbline");
   app.set_version_flag("--version", version_text("plumbline"));
@@ -50,7 +46,6 @@ int run(int argc, char** argv) {
       {"merge", add_merge_command(app, harness_json())},
       {"report", add_report_command(app)},
       {"doctor", add_doctor_command(app, program_folder())},
-      {"bench", add_bench_command(app, argv[0], program_folder(), harness_json())},
       {"schedule", add_schedule_command(app)},
       {"calibrate", add_calibrate_command(app, program_folder())},
       {"record", add_record_command(app)}};

@@ -45,8 +45,7 @@ void add_columns(std::string& text) {
   const auto& table = table_of<T>();
   std::vector<std::string> columns, values;
   for (const auto& column : table.columns) {
-    if (column.presence == Presence::external_may_lack_column || column.presence == Presence::added_with_schema_2 ||
-        column.presence == Presence::external_may_lack_value)
+    if (column.presence == Presence::external_may_lack_column || column.presence == Presence::external_may_lack_value)
       columns.push_back(column.name);
     if (column.presence == Presence::external_may_leave_empty) values.push_back(column.name);
   }

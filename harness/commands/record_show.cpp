@@ -5,6 +5,7 @@
 #include "harness/commands/commands.hpp"
 #include "harness/judge/facts/fact_text.hpp"
 #include "harness/judge/facts/recorded.hpp"
+#include "record/manifest.hpp"
 #include "record/record_stream.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -116,7 +117,7 @@ std::string shown_record(const std::filesystem::path& path) {
     for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].add(record.ranks[i]);
   }
   std::string text = line("record", path.string());
-  text += line("run", manifest.run_id + ", " + manifest.role + ", plumbline-record/" + to_text(manifest.schema));
+  text += line("run", manifest.run_id + ", " + manifest.role + ", " + record_schema_name());
   text += line("level", to_text(manifest.level) + ", " + manifest.dtype + " on " + manifest.device);
   text +=
       line("size", to_text(manifest.world_size) + " ranks, " + to_text(manifest.steps - manifest.first_step) +

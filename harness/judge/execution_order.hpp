@@ -51,18 +51,8 @@ enum class Structure : std::int8_t {
 /// Off-path findings, ordered within a step: figures of the whole step, then its actions. The last figures of step -1
 /// are those of the whole record.
 enum class OffPath : std::int8_t {
-  duration,
   state_of_rank,
-  state_of_world,
-  bounds,
-  buffers,
-  owned,
-  total_peak,
-  leak,
-  gpu,
-  process,
   whole_record,
-  saved,
   actions,
   activation_peak,
 };

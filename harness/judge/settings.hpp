@@ -38,7 +38,7 @@ void compare_configs(const Json& reference, const Json& candidate, Differences& 
 void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences);
 /// "optimizer.amsbound": keys that no formula uses and that differ where there are several groups.
 std::vector<std::string> optimizer_keys_not_judged(const Json& reference, const Json& candidate);
-/// If one lacks it (an external record, schema 1), only the rates of the steps are compared.
+/// If one lacks it (an external record), only the rates of the steps are compared.
 void compare_learning_rate_schedules(const Manifest& one, const Manifest& other, Differences& differences);
 
 }  // namespace plumbline::judging

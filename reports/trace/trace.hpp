@@ -9,7 +9,7 @@
 
 namespace plumbline {
 
-/// In the Trace Event Format's JSON object form (docs/trace.md): a process per rank; computations on its first
+/// In the Trace Event Format's JSON object form: a process per rank; computations on its first
 /// thread, each with its wait, messages on the threads after it, a flow arrow per message, counters for
 /// memory. `step`: only that one. Throws InputError if a record has no actions, if an action is unknown, and if
 /// a clock ran backwards.

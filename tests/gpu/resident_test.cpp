@@ -50,7 +50,7 @@ class ResidentMemory : public ::testing::Test {
       EXPECT_GT(each.own, 0);
       EXPECT_LE(each.own, private_limit);
       // How much of a library counts as resident depends on the page cache: a file that was read from end to end is
-      // cached in pages of 2 MiB, and one access maps all of such a page (docs/decisions/0006).
+      // cached in pages of 2 MiB, and one access maps all of such a page.
       if (each.in_huge_pages > 0) {
         std::printf("a library lies in huge pages (%.1f MB mapped so): the peak of %.1f MB says nothing\n",
                     each.in_huge_pages / megabyte, each.peak / megabyte);

@@ -26,7 +26,6 @@ const std::vector<KnownFault>& known_faults() {
         {"P2", "a layer that two stages hold (rank >= 1: the last layer of the stage before)"},
         {"P5", "layers that begin with the values of those counted from the rank's own first one (rank >= 1)"},
         {"P4", "the whole model built on the rank, its parameters owned as such"},
-        {"P4o", "the whole model built on the rank, its parameters nobody's"},
         {"C1", "the shape of a receive taken from the send that crosses it"},
         {"C2", "a receive sized by the first one of its edge"},
         {"C5", "an activation used before all of it has come"},
@@ -66,27 +65,10 @@ const std::vector<KnownFault>& known_faults() {
         {"U5", "one element of a parameter one ULP off after the update"},
         {"U6", "one element of the first moment of the rank's copy of a tied weight one ULP off after the update"},
         {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
-        {"H2", "64 bytes more after every step, of no activation and no state"},
-        {"M1", "65 MiB of a process that is no tensor, lost in each step"},
-        {"M3", "1 GiB of tensor that is nobody's, for a moment of the step"},
-        {"K-other", "64 MiB of tensor kept from within the step on, nobody's; and so for each owner of bytes:"},
-        {"K-parameters", ""},
+        {"K-parameters", "64 MiB of tensor kept from within the step on, as parameters; and so for each owner:"},
         {"K-gradients", ""},
         {"K-optimizer", ""},
         {"K-activations", ""},
-        {"K-data", ""},
-        {"K-tables", ""},
-        {"K-transport", ""},
-        {"K-recorder", ""},
-        {"L-other", "64 MiB of tensor for a moment of the step, nobody's; and so for each owner of bytes:"},
-        {"L-parameters", ""},
-        {"L-gradients", ""},
-        {"L-optimizer", ""},
-        {"L-activations", ""},
-        {"L-data", ""},
-        {"L-tables", ""},
-        {"L-transport", ""},
-        {"L-recorder", ""},
         {"R-steps", "of a run that is gone on with: the optimiser's count of steps lost"},
         {"R-moments", "of a run that is gone on with: the optimiser's moments lost"},
         {"R-data", "of a run that is gone on with: its place in the data lost"},
@@ -147,14 +129,11 @@ Fault parse_fault(const std::string& text) {
 
 namespace {
 
-constexpr std::int64_t mebibyte = 1 << 20;
-
 constexpr std::pair<const char*, MemoryOwner> owners[] = {
-    {"other", MemoryOwner::other},         {"parameters", MemoryOwner::parameters},
-    {"gradients", MemoryOwner::gradients}, {"optimizer", MemoryOwner::optimizer},
-    {"data", MemoryOwner::data},           {"activations", MemoryOwner::activations},
-    {"tables", MemoryOwner::tables},       {"transport", MemoryOwner::transport},
-    {"recorder", MemoryOwner::recorder},
+    {"parameters", MemoryOwner::parameters},
+    {"gradients", MemoryOwner::gradients},
+    {"optimizer", MemoryOwner::optimizer},
+    {"activations", MemoryOwner::activations},
 };
 
 /// The first backward action and the forward action after it run in the other order.
@@ -197,16 +176,9 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (is_gradient_fault(fault.id)) return make_gradient_fault(fault);
   if (is_state_fault(fault.id)) return make_state_fault(fault);
   if (fault.id.starts_with("H4-")) return make_disturbance(fault);
-  if (fault.id == "P4") return std::make_unique<WholeModel>(MemoryOwner::parameters);
-  if (fault.id == "P4o") return std::make_unique<WholeModel>(MemoryOwner::other);
-  if (fault.id == "M1") return std::make_unique<LostMemory>(65 * mebibyte);
-  if (fault.id == "M3") return std::make_unique<ExtraTensor>(fault, MemoryOwner::other, 1024 * mebibyte, false);
-  for (const auto& [name, owner] : owners) {
-    for (const bool kept : {true, false}) {
-      if (fault.id == (kept ? "K-" : "L-") + std::string(name))
-        return std::make_unique<ExtraTensor>(fault, owner, 64 * mebibyte, kept);
-    }
-  }
+  if (fault.id == "P4") return std::make_unique<WholeModel>();
+  for (const auto& [name, owner] : owners)
+    if (fault.id == "K-" + std::string(name)) return std::make_unique<ExtraTensor>(fault, owner);
   if (fault.id == "C8") return std::make_unique<DroppedGradient>(fault);
   if (fault.id == "G1") return std::make_unique<UnscaledLoss>();
   if (fault.id == "G6") return std::make_unique<GradientsNotZeroed>(fault);
@@ -221,7 +193,6 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "L2") return std::make_unique<ResidualLeftOut>();
   if (fault.id.starts_with("X")) return std::make_unique<MixedFault>(fault);
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
-  if (fault.id == "H2") return std::make_unique<Leak>();
   return std::make_unique<FaultyWire>(fault, rank);
 }
 

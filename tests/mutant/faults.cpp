@@ -84,7 +84,7 @@ Transport& NormsOfDroppedLayer::transport(Transport& inner) {
 }
 
 void WholeModel::made(const TrainingRun& training, const RankParts& /*parts*/) {
-  const MemoryScope scope(owner_);
+  const MemoryScope scope(MemoryOwner::parameters);
   whole_.emplace(training.config, all_units(training.config), at::kFloat);
 }
 
@@ -178,19 +178,10 @@ at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, std::int
   return input;
 }
 
-void Leak::after_update(TrainState& state) {
-  kept_.push_back(at::empty({16}, state.parameters.front().value.options().requires_grad(false)));
-}
-
-void LostMemory::before_update(TrainState& /*state*/) {
-  lost_.emplace_back(static_cast<std::size_t>(bytes_), 1);
-}
-
 void ExtraTensor::before_update(TrainState& state) {
   if (state.step != fault_.step) return;
   const MemoryScope scope(owner_);
-  tensor_ = at::empty({bytes_}, at::kByte);
-  if (!kept_) tensor_.reset();
+  tensor_ = at::empty({64 << 20}, at::kByte);
 }
 
 Transport& FaultyWire::transport(Transport& inner) {

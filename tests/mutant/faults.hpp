@@ -28,11 +28,9 @@ class NormsOfDroppedLayer : public Seams {
 
 class WholeModel : public Seams {
  public:
-  explicit WholeModel(MemoryOwner owner) : owner_(owner) {}
   void made(const TrainingRun& training, const RankParts& parts) override;
 
  private:
-  MemoryOwner owner_;
   std::optional<LlamaSlice> whole_;
 };
 
@@ -133,26 +131,6 @@ class KeptInputs : public Seams {
   std::vector<at::Tensor> kept_;
 };
 
-/// Some bytes more after every step, belonging to nothing that the law speaks of.
-class Leak : public Seams {
- public:
-  void after_update(TrainState& state) override;
-
- private:
-  std::vector<at::Tensor> kept_;
-};
-
-/// Memory that is no tensor, lost in each step; every page of it is touched.
-class LostMemory : public Seams {
- public:
-  explicit LostMemory(std::int64_t bytes) : bytes_(bytes) {}
-  void before_update(TrainState& state) override;
-
- private:
-  std::int64_t bytes_;
-  std::vector<std::vector<char>> lost_;
-};
-
 class HalvesSwapped : public Seams {
  public:
   Unit unit_to_run(const LlamaSlice& slice, Unit unit) override;
@@ -163,18 +141,15 @@ class ResidualLeftOut : public Seams {
   at::Tensor unit_output(at::Tensor output, Unit unit, const at::Tensor& input) override;
 };
 
-/// A tensor of an owner's that nothing uses, from the middle of the step on: kept, or gone at once.
+/// 64 MiB of an owner's that nothing uses, kept from the middle of the step on.
 class ExtraTensor : public Seams {
  public:
-  ExtraTensor(Fault fault, MemoryOwner owner, std::int64_t bytes, bool kept)
-      : fault_(std::move(fault)), owner_(owner), bytes_(bytes), kept_(kept) {}
+  ExtraTensor(Fault fault, MemoryOwner owner) : fault_(std::move(fault)), owner_(owner) {}
   void before_update(TrainState& state) override;
 
  private:
   Fault fault_;
   MemoryOwner owner_;
-  std::int64_t bytes_;
-  bool kept_;
   at::Tensor tensor_;
 };
 

@@ -33,8 +33,7 @@ TEST(Columns, AreThoseOfTheFormat) {
   EXPECT_EQ(header<ActionRow>(), "step, index, action, stage, microbatch, start_ns, end_ns, wait_ns, peak_bytes");
   EXPECT_EQ(header<MemoryRow>(),
             "step, peak_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, activation_peak_bytes, buffer_bytes, "
-            "process_peak_bytes, live_bytes, table_bytes, data_bytes, other_bytes, other_peak_bytes, "
-            "process_private_bytes, heap_free_bytes");
+            "process_peak_bytes, live_bytes");
   EXPECT_EQ(header<SavedRow>(),
             "microbatch, unit, saved_bytes, forward_bytes, backward_bytes, input_bytes, retained_bytes, weight_bytes");
   EXPECT_EQ(header<TrafficRow>(), "step, peer, direction, side, operations, bytes");
@@ -54,8 +53,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(BoundaryRow{1, 2, "backward", "norm", 4, 3, "send", 5, "float32", {8}, "d", 32}), ","),
             "1,2,backward,norm,4,3,send,5,float32,8,d,32");
   EXPECT_EQ(join(cells_of(ActionRow{1, 2, "3B4", 3, 4, 5, 6, 7, 8}), ","), "1,2,3B4,3,4,5,6,7,8");
-  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}), ","),
-            "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
+  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8, 9}), ","), "1,2,3,4,5,6,7,8,9");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7}), ","), "1,norm,2,3,4,5,6,7");
   EXPECT_EQ(join(cells_of(TrafficRow{1, 2, "forward", "receive", 3, 4}), ","), "1,2,forward,receive,3,4");
   EXPECT_EQ(join(cells_of(GpuMemoryRow{1, 2, 3, 4, 5, 6}), ","), "1,2,3,4,5,6");
@@ -64,7 +62,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
 
 TEST(Columns, WhatIsAbsentIsAnEmptyCell) {
   EXPECT_EQ(join(cells_of(StepRow{}), ","), "0,,,,,0,0,,,");
-  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,,,,,,,");
+  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, {}, {}, {}}), ","), "1,norm,2,3,4,,,");
 }
 
@@ -178,9 +176,6 @@ TEST(Columns, OlderAndForeignRecordsMayLackTheseColumns) {
               ElementsAre("peak_bytes", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_peak_bytes",
                           "buffer_bytes", "process_peak_bytes"));
   EXPECT_THAT(columns_of<MemoryRow>(Presence::external_may_lack_column), ElementsAre("live_bytes"));
-  EXPECT_THAT(columns_of<MemoryRow>(Presence::added_with_schema_2),
-              ElementsAre("table_bytes", "data_bytes", "other_bytes", "other_peak_bytes", "process_private_bytes"));
-  EXPECT_THAT(columns_of<MemoryRow>(Presence::any_may_lack_column), ElementsAre("heap_free_bytes"));
   expect_all_required<MicrobatchRow>(), expect_all_required<BoundaryRow>(), expect_all_required<SavedRow>();
   expect_all_required<TrafficRow>(), expect_all_required<GpuMemoryRow>(), expect_all_required<EvaluationRow>();
 }

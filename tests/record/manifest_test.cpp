@@ -76,14 +76,12 @@ TEST(Manifest, OptionalKeysAreRead) {
   Json json = sample_manifest();
   json["frozen"] = {"model.norm.weight"};
   json["loss_scaling"] = "after";
-  json["boundary_gradient_factor"] = 0.125;
   json["clip_norm"] = nullptr;
 
   const Manifest manifest = parse(json);
 
   EXPECT_THAT(manifest.frozen, ElementsAre("model.norm.weight"));
   EXPECT_EQ(manifest.loss_scaling, "after");
-  EXPECT_EQ(manifest.boundary_gradient_factor, 0.125);
   EXPECT_FALSE(manifest.clip_norm);
 }
 
@@ -128,22 +126,10 @@ TEST(Manifest, AnotherOptimiserBringsKeysOfItsOwn) {
 TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/3")),
               HasSubstr("written by a newer version (schema plumbline-record/3)"));
-  EXPECT_THAT(refusal(with("/schema", "plumbline-record/0")), HasSubstr("is not known"));
+  EXPECT_THAT(refusal(with("/schema", "plumbline-record/1")), HasSubstr("is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-verdict/1")), HasSubstr("schema 'plumbline-verdict/1' is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/x")), HasSubstr("is not known"));
   EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a string"));
-}
-
-TEST(Manifest, TheFirstSchemaHasTheDataDigestAndNoScheduleOfTheLearningRate) {
-  Json json = with("/schema", "plumbline-record/1");
-  EXPECT_THAT(refusal(json), HasSubstr("key data.digest: is missing"));
-
-  json["data"]["digest"] = some_digest;
-  json.erase("learning_rate_schedule");
-  const Manifest manifest = parse(json);
-  EXPECT_EQ(manifest.schema, 1);
-  EXPECT_EQ(manifest.data_digest, some_digest);
-  EXPECT_FALSE(manifest.learning_rate_schedule);
 }
 
 TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {

@@ -139,7 +139,7 @@ TEST_F(ReadRecord, EachDamagedFileIsNamedWithItsPlace) {
        }},
       {"rank-0/memory.csv:4: the row has 2 fields",
        [&] { overwrite(rank_file(0, "memory.csv"), bytes_of(rank_file(0, "memory.csv")) + "2,1\n"); }},
-      {"column 'other_bytes' is missing", [&] { drop_column(rank_file(0, "memory.csv"), "other_bytes"); }},
+      {"column 'live_bytes' is missing", [&] { drop_column(rank_file(0, "memory.csv"), "live_bytes"); }},
       {"schedule.csv: is missing", [&] { fs::remove(record / "schedule.csv"); }},
       {"schedule.csv: its digest is ", [&] { overwrite(record / "schedule.csv", "0F0,0B0\n1F0,1B0\n2F0,2B1\n"); }},
       {"rank-1/exit.json: key rank: is 0 in the folder of rank 1",
@@ -237,9 +237,7 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
     drop_column(rank_file(rank, "steps.csv"), "live_tokens");
     drop_column(rank_file(rank, "tensors.csv"), "nonzero_rows");
     drop_column(rank_file(rank, "actions.csv"), "peak_bytes");
-    for (const char* column : {"live_bytes", "table_bytes", "data_bytes", "other_bytes", "other_peak_bytes",
-                               "process_private_bytes", "heap_free_bytes"})
-      drop_column(rank_file(rank, "memory.csv"), column);
+    drop_column(rank_file(rank, "memory.csv"), "live_bytes");
   }
   for (const char* column : {"peak_bytes", "parameter_bytes", "gradient_bytes", "optimizer_bytes",
                              "activation_peak_bytes", "buffer_bytes", "process_peak_bytes"})
@@ -253,20 +251,6 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
   EXPECT_FALSE(back.ranks[0].tensors.at(0).nonzero_rows);
   EXPECT_FALSE(back.ranks[0].actions.at(0).peak_bytes);
   EXPECT_EQ(cells_of(back.ranks[0].memory.at(0)), cells_of(MemoryRow{}));
-}
-
-TEST_F(ReadRecord, ARecordFromBeforeAColumnWasThereIsReadWithoutIt) {
-  Json json = sample_of("pipeline", "full");
-  json["schema"] = "plumbline-record/1";
-  json["data"]["digest"] = std::string(32, 'a');
-  write(json);
-  drop_column(rank_file(0, "memory.csv"), "other_bytes");
-
-  EXPECT_FALSE(read().ranks[0].memory.at(0).other_bytes);
-  EXPECT_EQ(read().manifest.data_digest, std::string(32, 'a')) << "not of the ranks, which tell another";
-
-  set_cell(rank_file(1, "memory.csv"), "other_bytes", "");
-  EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes': '' is not")) << "a column that is there is filled";
 }
 
 TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {

@@ -124,33 +124,27 @@ TEST(RequiredTables, LevelsAskForMoreAndMore) {
   EXPECT_EQ(demand("saved.csv", RecordLevel::full), Demand::none);
 }
 
-Manifest manifest_of(const std::string& role, int schema) {
+Manifest manifest_of(const std::string& role) {
   Manifest manifest;
   manifest.set_role(role);
-  manifest.schema = schema;
   return manifest;
 }
 
 std::vector<std::string> who_may_lack(Presence presence) {
   std::vector<std::string> who;
   for (const char* role : {"reference", "pipeline", "external"})
-    for (const int schema : {1, 2})
-      if (may_lack_column(presence, manifest_of(role, schema)))
-        who.push_back(role + std::string(" ") + std::to_string(schema));
+    if (may_lack_column(presence, manifest_of(role))) who.emplace_back(role);
   return who;
 }
 
 TEST(RecordTables, WhoMayLackAColumnAndWhoMustFillIt) {
   EXPECT_THAT(who_may_lack(Presence::required), IsEmpty());
-  EXPECT_THAT(who_may_lack(Presence::external_may_lack_column), ElementsAre("external 1", "external 2"));
-  EXPECT_THAT(who_may_lack(Presence::external_may_lack_value), ElementsAre("external 1", "external 2"));
+  EXPECT_THAT(who_may_lack(Presence::external_may_lack_column), ElementsAre("external"));
+  EXPECT_THAT(who_may_lack(Presence::external_may_lack_value), ElementsAre("external"));
   EXPECT_THAT(who_may_lack(Presence::external_may_leave_empty), IsEmpty());
-  EXPECT_THAT(who_may_lack(Presence::added_with_schema_2),
-              ElementsAre("reference 1", "pipeline 1", "external 1", "external 2"));
-  EXPECT_EQ(who_may_lack(Presence::any_may_lack_column).size(), 6U);
+  EXPECT_EQ(who_may_lack(Presence::any_may_lack_column).size(), 3U);
 
-  for (const Presence filled :
-       {Presence::external_may_lack_value, Presence::external_may_leave_empty, Presence::added_with_schema_2})
+  for (const Presence filled : {Presence::external_may_lack_value, Presence::external_may_leave_empty})
     EXPECT_TRUE(must_have_value_of_our_own(filled));
   for (const Presence empty : {Presence::required, Presence::external_may_lack_column, Presence::any_may_lack_column})
     EXPECT_FALSE(must_have_value_of_our_own(empty));

@@ -87,7 +87,7 @@ inline ActionRow sample_action(std::int64_t rank, std::int64_t step) {
 }
 
 inline MemoryRow sample_memory(std::int64_t step) {
-  return {step, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  return {step, 1, 2, 3, 4, 5, 6, 7, 8};
 }
 
 inline TrafficRow sample_traffic(std::int64_t rank, std::int64_t step) {

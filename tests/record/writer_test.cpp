@@ -69,15 +69,14 @@ TEST(RecordWriter, WritesAStepsRowsAtItsEndAndNotBefore) {
   RecordWriter writer(folder.path(), 2, RecordLevel::full, false);
 
   writer.add(sample_memory(0));
-  EXPECT_THAT(bytes_of(folder / "rank-2/memory.csv"), HasSubstr("process_private_bytes,heap_free_bytes\n"));
+  EXPECT_THAT(bytes_of(folder / "rank-2/memory.csv"), HasSubstr("process_peak_bytes,live_bytes\n"));
   EXPECT_EQ(read_csv(folder / "rank-2/memory.csv").rows.size(), 0u);
   writer.end_step(sample_step(2, 0));
 
   EXPECT_EQ(bytes_of(folder / "rank-2/memory.csv"),
             "step,peak_bytes,parameter_bytes,gradient_bytes,optimizer_bytes,activation_peak_bytes,buffer_bytes,"
-            "process_peak_bytes,live_bytes,table_bytes,data_bytes,other_bytes,other_peak_bytes,process_private_bytes,"
-            "heap_free_bytes\n"
-            "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14\n");
+            "process_peak_bytes,live_bytes\n"
+            "0,1,2,3,4,5,6,7,8\n");
   EXPECT_EQ(bytes_of(folder / "rank-2/steps.csv"),
             "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,valid_tokens,live_tokens,seconds,recording_"
             "seconds\n"

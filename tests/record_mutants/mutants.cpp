@@ -164,9 +164,6 @@ class TableMutants {
     std::vector<std::string> items{file_, name_, column};
     for (const char* own : {"name", "cut", "action", "unit"})
       if (table_.has(own)) items.push_back(table_.rows[row].cells[table_.column(own)]);
-    if (table_.has("action")) items.push_back("seconds");  // an action may outlast its step
-    if (table_.has("action") && row + 1 < table_.rows.size())
-      items.push_back(table_.rows[row + 1].cells[table_.column("action")]);  // by its time it is the next that is wrong
     if (name_ == "microbatches.csv" || name_ == "boundaries.csv") items.push_back("microbatch ");
     if (name_ == "microbatches.csv" || name_ == "steps.csv") items.push_back("step ");
     if (name_ == "steps.csv") items.push_back(column == "learning_rate" ? "learning rate" : "loss");

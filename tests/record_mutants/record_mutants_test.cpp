@@ -76,7 +76,7 @@ enum class Side { reference, candidate };
 
 struct Pair {
   const char* name;       ///< for the list: which record is changed
-  const char* reference;  ///< folders beside tests/frozen_records/schema-2
+  const char* reference;  ///< folders of tests/frozen_records
   const char* candidate;
   Side changed;
   bool external;
@@ -118,18 +118,13 @@ void add_column(const std::filesystem::path& file, const std::string& name, cons
 
 /// A frozen record with the columns and tables that our records have since gained.
 void take_record(const std::string& name, const std::filesystem::path& to) {
-  std::filesystem::copy(tree / "tests" / "frozen_records" / "schema-2" / name, to,
-                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(tree / "tests" / "frozen_records" / name, to, std::filesystem::copy_options::recursive);
   if (name.starts_with("external")) return;
   add_evaluations(to);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(to)) {
     if (entry.path().filename() == "steps.csv") {
       add_column(entry.path(), "recording_seconds", "seconds",
                  [](const std::string& seconds) { return to_text(parse_double(seconds).value() / 2); });
-    }
-    if (entry.path().filename() == "memory.csv") {
-      add_column(entry.path(), "heap_free_bytes", "process_private_bytes",
-                 [](const std::string& bytes) { return to_text(parse_integer(bytes).value() / 8); });
     }
   }
 }

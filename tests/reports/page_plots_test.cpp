@@ -138,20 +138,5 @@ TEST(PagePlots, TheTimelineSaysWhatWasMeasuredAndPlanned) {
   EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core: this measures"));
 }
 
-TEST(PagePlots, SpeedIsThatOfABenchmarkThatWasGiven) {
-  const Verdict verdict = testing::sample_verdict(1);
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  EXPECT_THAT(plots_of(verdict, evidence), Not(HasSubstr("bench.json")));
-
-  evidence.bench.rows = {{"alone", 3, 12.5, 12, 13, std::nullopt}, {"a-1f1b-w2", 3, 8, 7.5, 9, 1.5}};
-  EXPECT_THAT(testing::bare(plots_of(verdict, evidence)),
-              AllOf(HasSubstr("<tr><th>alone</th><td>3</td><td>12.5</td><td>12 to 13</td><td>-</td></tr>"),
-                    HasSubstr("<tr><th>a-1f1b-w2</th><td>3</td><td>8</td><td>7.5 to 9</td><td>1.5</td></tr>"),
-                    Not(HasSubstr("not quiet"))));
-  evidence.bench.noise = 0.128;
-  EXPECT_THAT(plots_of(verdict, evidence),
-              HasSubstr("The machine was not quiet: two runs of the same reference differ by 12.8 %."));
-}
-
 }  // namespace
 }  // namespace plumbline

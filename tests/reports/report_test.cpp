@@ -45,12 +45,11 @@ Json manifest_of(std::int64_t world, const std::string& role, const std::string&
     stages.push_back({{"stage", stage}, {"rank", stage}, {"units", stages_of(world)[static_cast<std::size_t>(stage)]}});
   }
   Json json = testing::sample_manifest();
-  json["schema"] = "plumbline-record/1";
   json["role"] = role;
   json["model"]["num_hidden_layers"] = 2;
   json["world_size"] = world;
   json["steps"] = steps;
-  json["data"] = {{"digest", std::string(32, 'a')}, {"source", "made up"}, {"microbatches", microbatches}};
+  json["data"] = {{"source", "made up"}, {"microbatches", microbatches}};
   json["schedule"]["name"] = schedule;
   json["schedule"]["microbatches"] = microbatches;
   json["schedule"]["digest"] = hash_hex(csv);
@@ -96,8 +95,8 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       memory.activation_peak_bytes = 401 - step;
       memory.parameter_bytes = memory.peak_bytes = 1000;
       memory.gradient_bytes = 900;
-      memory.buffer_bytes = memory.process_peak_bytes = memory.process_private_bytes = 10;
-      memory.live_bytes = memory.table_bytes = memory.data_bytes = memory.other_bytes = memory.other_peak_bytes = 0;
+      memory.buffer_bytes = memory.process_peak_bytes = 10;
+      memory.live_bytes = 0;
       if (world == 1) memory.optimizer_bytes = 2000;
       writer.add(memory);
       if (world > 1) writer.add(TrafficRow{step, 1 - rank, "forward", "send", 1, 32});
@@ -182,18 +181,6 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("Loss, gradients, memory"));
 }
 
-TEST_F(Report, ABenchmarkBesideTheVerdictIsShownAndOneThatIsNoneIsNamed) {
-  write_file(folder / "bench.json", R"({"benchmarks": [{"name": "alone", "real_time": 4.0},
-      {"name": "c", "real_time": 3.0, "speed": 1.5}, {"name": "c", "real_time": 2.0, "speed": 2.5}]})");
-  write_reports(folder.path());
-  EXPECT_THAT(page(), HasSubstr("<th scope=\"row\">c</th><td class=\"num\">2</td><td class=\"num\">2.5</td>"
-                                "<td class=\"num\">2 to 3</td><td class=\"num\">2</td>"));
-
-  write_file(folder / "bench.json", "{}");
-  write_reports(folder.path());
-  EXPECT_THAT(page(), HasSubstr("<li>bench.json: not as plumbline bench --json writes it"));
-}
-
 TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   const Evidence evidence = gather_evidence(folder.path(), verdict);
 
@@ -259,7 +246,6 @@ TEST_F(Report, TheReferenceIsTheNamedOneOfTheSameModelAndSeedElseTheOneThatTrain
   EXPECT_EQ(reference_with("/model/hidden_size", 16), "");
   EXPECT_EQ(reference_with("/seed", 2), "");
   EXPECT_EQ(reference_with("/dtype", "bfloat16"), "alone") << "a resumed run may have other data, too";
-  EXPECT_EQ(reference_with("/data/digest", std::string(32, '0')), "alone");
   fs::copy(folder / "references/alone", folder / "references/a-copy", fs::copy_options::recursive);
   EXPECT_EQ(reference_with("/seed", 1), "alone");
 

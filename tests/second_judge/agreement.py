@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """agreement.py PLUMBLINE CHANGES SEED PAIR...: both judges have the same outcome and the same place of the first divergence, on pairs of records and on so many
-changes of one value or row of them. A pair is REFERENCE:CANDIDATE, or the folder of a sweep, whose cases are judged unchanged."""
+changes of one value or row of them, on one side or on both alike. A pair is REFERENCE:CANDIDATE, with :more of records with the columns that they lack, with
+:unchanged not changed, or the folder of a sweep, whose cases are judged unchanged."""
 
 import collections
 import json
@@ -11,7 +12,8 @@ import sys
 import tempfile
 
 from judge import Verdict, judge
-from mutations import mutations
+from more_columns import add_columns
+from mutations import mutations, on_other_side
 from record import Record, Refused, database
 
 
@@ -50,9 +52,11 @@ def same_place(place, found):
 class Pair:
     """A copy of two records, which changes are made in, and their tables."""
 
-    def __init__(self, program, one, other, folder):
+    def __init__(self, program, one, other, folder, more):
         self.program, self.folder = program, folder
         self.sides = [pathlib.Path(shutil.copytree(path, folder / name, ignore=shutil.ignore_patterns("dumps"))) for path, name in ((one, "r"), (other, "c"))]
+        for side in self.sides if more else ():
+            add_columns(side)
         self.db = database()
         self.records = [Record(self.db, side, path) for side, path in zip("rc", self.sides)]
 
@@ -66,21 +70,29 @@ class Pair:
         self.db.execute("rollback")
         return first_judge(self.program, *self.sides), second
 
-    def changed(self, file, text):
-        record = self.records["rc".index(file.relative_to(self.folder).parts[0])]
-        before = file.read_text()
-        file.write_text(text)
-        verdicts = self.judged(lambda: record.load(int(file.parent.name[5:]), file.stem, file))
-        file.write_text(before)
+    def changed(self, texts):
+        """Judged with other texts of some files."""
+        before = {file: file.read_text() for file in texts}
+
+        def load():
+            for file in texts:
+                self.records["rc".index(file.relative_to(self.folder).parts[0])].load(int(file.parent.name[5:]), file.stem, file)
+
+        for file, text in texts.items():
+            file.write_text(text)
+        verdicts = self.judged(load)
+        for file, text in before.items():
+            file.write_text(text)
         return verdicts
 
 
 def pairs_of(text):
-    """(reference, candidate, whether it is changed too) of REFERENCE:CANDIDATE, or of each case of a sweep's folder."""
+    """(reference, candidate, whether it is changed too, whether with more columns) of REFERENCE:CANDIDATE[:more|:unchanged], or of each case of a sweep's folder."""
     if ":" in text:
-        return [(*text.split(":"), True)]
+        one, other, *more = text.split(":")
+        return [(one, other, more != ["unchanged"], more == ["more"])]
     cells = json.loads((pathlib.Path(text) / "verdict.json").read_text())["cases"]
-    return [(f"{text}/references/{cell['reference']}", f"{text}/cells/{cell['id']}", False) for cell in cells]
+    return [(f"{text}/references/{cell['reference']}", f"{text}/cells/{cell['id']}", False, False) for cell in cells]
 
 
 def main():
@@ -98,20 +110,23 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         pairs = [pair for text in texts for pair in pairs_of(text)]
-        for number, (one, other, changes) in enumerate(pairs):
+        for number, (one, other, changes, more) in enumerate(pairs):
             at = pathlib.Path(folder) / str(number)
             at.mkdir()
-            pair = Pair(program, one, other, at)
+            pair = Pair(program, one, other, at, more)
             hold(f"{one} {other}", *pair.judged())
             if changes:
-                pair.changes = [mutations(side, f"{seed} {number} {side.name}") for side in pair.sides]
+                pair.changes = mutations(pair.sides, f"{seed} {number}")
                 made.append(pair)
             else:
                 shutil.rmtree(at)
         for number in range(count):
-            pair = made[number % len(made)]
-            file, text, words = next(pair.changes[number // len(made) % 2])
-            hold(f"{file.relative_to(folder)} {words}", *pair.changed(file, text))
+            pair = made[number // 2 % len(made)]
+            change = next(pair.changes)
+            texts = {change.file: change.text}
+            if number % 2:  # on both sides, where that is a change of its own
+                texts.update(on_other_side(change, pair.sides[change.file.is_relative_to(pair.sides[0])]))
+            hold(f"{change.words}{', and alike on the other side' * (len(texts) > 1)}", *pair.changed(texts))
     print(f"{len(pairs)} pairs and {count} changes, seed {seed}: {dict(seen)}; {unlike} judged unlike")
     return 1 if unlike or not seen["holds"] or count and not seen["differs"] else 0
 

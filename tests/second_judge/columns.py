@@ -42,6 +42,7 @@ COLUMNS = [
     Column("gradient_norm", "norm", "steps", "gradient_norm is not null", "'gradient_norm'", "gradient_norm", NORM),
     Column("gradient_norm", "norm", "steps", "clip_coefficient is not null", "'clip_coefficient'", "clip_coefficient", NORM),
     Column("applied", "applied", "tensors", "kind = 'applied'", "kind || ' ' || name", TENSOR, APPLIED),
+    Column("parameters", "", "steps", "true", "'update'", "updated", APPLIED, True),
     Column("parameters", "rates", "steps", "learning_rate is not null", "'learning_rate'", "learning_rate", RATE),
     Column("parameters", "parameters", "tensors", "kind in ('parameter', 'copy')", "kind || ' ' || name", TENSOR, UPDATE),
     Column("parameters", "moments", "tensors", "kind in ('moment1', 'moment2')", "kind || ' ' || name", TENSOR, UPDATE),

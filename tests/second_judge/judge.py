@@ -41,7 +41,7 @@ def diff(db, column):
     names = column.value.split()
     select = ", ".join(f"{bits(column.table, name)} as {name}" for name in names)
     rows = f"select step::int as step, ({column.key})::varchar as k, rank, line, {select} from {column.table} where ({column.rows})"
-    optional = ("nonzero_rows", "live_tokens")
+    optional = ("nonzero_rows", "live_tokens", "data_digest", "updated")
     unlike = [f"r.{n} is distinct from c.{n}" + (f" and r.{n} is not null and c.{n} is not null" if n in optional else "") for n in names]
     what = " || ' ' || ".join(f"case when {one} then '{n}' else '' end" for n, one in zip(names, unlike))
     return db.execute(
@@ -149,7 +149,7 @@ class Judge:
             ranks |= {stage["rank"] for stage in record.stages if {"embed_tokens", "lm_head"} & set(stage["units"])}
             for step, microbatch, rank in self.db.execute(f"select step::int, microbatch, rank from microbatches where run = '{record.run}' and data_digest is null").fetchall():
                 if rank in ranks and not self.excused("inputs", step, record.run) and not self.excused("labels", step, record.run):
-                    self.add(step, DATA, "data", microbatch, rank, "no data_digest")
+                    self.add(1 << 40, DATA, "data", microbatch, rank, f"no data_digest in step {step}")  # of a rank, counted at the end
 
     def completion(self):
         for record in (self.reference, self.candidate):

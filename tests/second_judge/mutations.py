@@ -3,11 +3,15 @@
 
 import csv
 import io
+import itertools
 import math
 import random
+import re
 import struct
+from dataclasses import dataclass
+from pathlib import Path
 
-from columns import TYPES
+from columns import COLUMNS, KEYS, TYPES
 from refusals import WORDS
 
 FRACTIONS = ("real", "real32", "size", "size32", "time")
@@ -42,34 +46,83 @@ def changed(kind, text, draw):
     return next_float(text, kind.endswith("32")) if kind != "size" else repr(float(text) * (1 + 1e-6))
 
 
-def mutated(table, change, column, draw):
-    """The bytes of the table with the change in a row, and which; None where no row allows it."""
-    header, *rows = csv.reader(io.StringIO(table))
-    if not rows or column and column not in header:
+@dataclass
+class Change:
+    file: Path
+    text: str  # of the whole file
+    words: str
+    row: dict  # that was changed
+    new: dict | None  # what it is now; None: removed
+
+
+def written(header, rows):
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue()
+
+
+def fits(condition, row):
+    """Whether a Column's rows has this one."""
+    name, words = condition.split(" ")[0], re.findall("'(.*?)'", condition)
+    return condition == "true" or bool(row.get(name)) and (not words or row[name] in words)
+
+
+def mutated(file, change, column, draw, condition="true"):
+    """The change in a row of the table; None where no row allows it."""
+    header, *rows = csv.reader(io.StringIO(file.read_text()))
+    numbers = [number for number, row in enumerate(rows) if fits(condition, dict(zip(header, row)))]
+    if not numbers or column and column not in header:
         return None
-    number = draw.randrange(len(rows))
+    number = draw.choice(numbers)
     row = rows[number]
     if change == "row removed":
-        del rows[number]
+        new, result = rows[:number] + rows[number + 1 :], None
     elif change == "row doubled":
-        rows.insert(number, list(row))
+        new, result = rows[:number] + [row] + rows[number:], row
     else:
         at = header.index(column)
+        if (file.stem, column, change) == ("evaluation", "data_digest", "emptied"):
+            return None  # an external record need not tell it, and of one that tells some the judges differ in what they compare
         if column == "shape" and "computed" in row:
             return None  # of every cut held against its microbatch's (variable_lengths), which the second judge does not
-        kind = next(types[column].rstrip("!") for types in TYPES.values() if column in types)
+        kind = TYPES[file.stem][column].rstrip("!")
         value = {"changed": lambda: changed(kind, row[at], draw), "not a number": lambda: "nan", "emptied": lambda: ""}[change]()
         if value is None or value == row[at]:
             return None
-        rows[number] = [*row[:at], value, *row[at + 1 :]]
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *rows])
-    return out.getvalue(), f"line {number + 2}: {','.join(row)}"
+        result = [*row[:at], value, *row[at + 1 :]]
+        new = rows[:number] + [result] + rows[number + 1 :]
+    words = f"{'/'.join(file.parts[-3:])} {column or ''} {change}, line {number + 2}: {','.join(row)}"
+    return Change(file, written(header, new), words, dict(zip(header, row)), result and dict(zip(header, result)))
 
 
-def mutations(folder, seed):
-    """Endless: (file, bytes, words), each column and change of each table as often as the others."""
-    draw = random.Random(seed)
+def on_other_side(change, side):
+    """The same value in the rows with this key in the other record: file and text of each that has one. Of numbers that follow from others only: of these a
+    record alone says whether they are right."""
+    altered = {name: value for name, value in (change.new or {}).items() if value and value != change.row[name]}
+    if not altered.keys() & {"loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens", "valid_tokens"}:
+        return {}
+    texts = {}
+    for file in sorted(side.glob(f"rank-*/{change.file.name}")):
+        header, *rows = csv.reader(io.StringIO(file.read_text()))
+        for row in rows:
+            there = dict(zip(header, row))
+            if all(there[name] == change.row[name] for name in KEYS[file.stem].split(", ")):
+                row[:] = [altered[name] if name in altered and cell else cell for name, cell in there.items()]
+                texts[file] = written(header, rows)
+    return texts
+
+
+def targets(draw):
+    """Endless: a value or a row of each comparison in turn."""
+    while True:
+        once = [(column, change) for column in COLUMNS for change in ("changed", "row removed")]
+        draw.shuffle(once)
+        for column, change in once:
+            yield column.table, change, draw.choice(column.value.split()) if change == "changed" else None, column.rows
+
+
+def anything(draw):
+    """Endless: each column and change of each table as often as the others."""
     kinds = [(table, "changed", column) for table, types in TYPES.items() for column in types for _ in range(2)]
     kinds += [(table, "not a number", column) for table, types in TYPES.items() for column, kind in types.items() if kind.rstrip("!") in FRACTIONS]
     kinds += [(table, "emptied", column) for table, types in TYPES.items() for column, kind in types.items() if not kind.endswith("!")]
@@ -77,9 +130,18 @@ def mutations(folder, seed):
     while True:
         draw.shuffle(kinds)
         for table, change, column in kinds:
-            files = sorted(folder.glob(f"rank-*/{table}.csv"))
-            if files:
-                file = draw.choice(files)
-                made = mutated(file.read_text(), change, column, draw)
-                if made:
-                    yield file, made[0], f"{file.relative_to(folder)} {column or ''} {change}, {made[1]}"
+            yield table, change, column, "true"
+
+
+def mutations(sides, seed):
+    """Endless: changes of the records in turn, two of three of what is compared."""
+    draw = random.Random(seed)
+    compared, rest = targets(draw), anything(draw)
+    for number in itertools.count():
+        made = None
+        while not made:
+            table, change, column, condition = next(rest if number % 3 == 2 else compared)
+            files = sorted(sides[number // 3 % 2].glob(f"rank-*/{table}.csv"))
+            tried = [mutated(file, change, column, draw, condition) for file in draw.sample(files, len(files))]
+            made = next((one for one in tried if one), None)
+        yield made

@@ -70,11 +70,11 @@ def refuse(db, records):
         held = " or ".join(f"(stage = '{stage}' and rank = {rank})" for stage, rank in ranks.items())
         moments = ", 'moment1', 'moment2'" if record.first_step else ""
         outside = {
-            "steps": "step = '-1'" + ("" if record.external else " or seconds is null"),
+            "steps": "step = '-1'" + ("" if record.external else " or seconds is null or live_tokens is null"),
             "microbatches": f"step = '-1' or microbatch::int >= {microbatches}",
             "tensors": f"not ({held}) or step = '-1' and kind not in ('parameter', 'buffer', 'copy'{moments})" + ("" if record.external else " or nonzero_rows is null and shape similar to '[0-9]+x[0-9]+'"),
             "boundaries": f"step = '-1' or microbatch::int >= {microbatches} or from_stage::int >= {len(ranks)} or to_stage::int >= {len(ranks)} or peer::int >= {record.manifest['world_size']}",
-            "evaluation": "step = '-1'",
+            "evaluation": f"step = '-1' or microbatch::int >= {(record.manifest.get('evaluation') or {}).get('microbatches', 0)}",
         }
         for table, condition in outside.items():
             found = db.execute(f"select rank, line from {table} where run = '{side}' and (step::bigint not in ({start}) or {condition})").fetchall()

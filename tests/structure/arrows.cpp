@@ -37,10 +37,9 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/judge", {{"record", "schedule", "support"}, {}, false}},
       {"harness/launch", {{"record", "support"}, {}}},
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
-      {"harness/bench", {{"harness/sweep", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/commands",
-       {{"command_line", "harness/bench", "harness/sweep", "harness/judge", "harness/launch", "reports", "record",
-         "schedule", "support"},
+       {{"command_line", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule",
+         "support"},
         {}}},
   };
   return table;

@@ -2,15 +2,11 @@
 #include "training/memory_row.hpp"
 
 #include <ATen/ops/empty.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <memory>
 #include <new>
-#include <vector>
 
 #include "support/machine_memory.hpp"
 
@@ -22,7 +18,7 @@ at::Tensor bytes(MemoryOwner owner, std::int64_t count) {
   return at::empty({count}, at::kByte);
 }
 
-TEST(MemoryRow, HasLiveBytesByOwner) {
+TEST(MemoryRow, HasStateBytesByOwner) {
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
   begin_step_memory(meter);
@@ -37,9 +33,6 @@ TEST(MemoryRow, HasLiveBytesByOwner) {
   EXPECT_EQ(row.parameter_bytes, 1);
   EXPECT_EQ(row.gradient_bytes, 20);
   EXPECT_EQ(row.optimizer_bytes, 300);
-  EXPECT_EQ(row.table_bytes, 4000);
-  EXPECT_EQ(row.data_bytes, 50000);
-  EXPECT_EQ(row.other_bytes, 600000);
   EXPECT_EQ(row.live_bytes, 654321);
   EXPECT_EQ(row.peak_bytes, 654321);
   EXPECT_EQ(row.activation_peak_bytes, 5);
@@ -51,33 +44,14 @@ TEST(MemoryRow, PeaksArePerStep) {
   for (const MemoryOwner owner : {MemoryOwner::other, MemoryOwner::transport}) bytes(owner, 1000);
   const at::Tensor kept = bytes(MemoryOwner::other, 10);
   begin_step_memory(meter);
-  EXPECT_EQ(memory_row(meter, 0, 0).other_peak_bytes, 10) << "what is alive when the step begins is in it";
+  EXPECT_EQ(memory_row(meter, 0, 0).peak_bytes, 10) << "what is alive when the step begins is in it";
 
   for (const MemoryOwner owner : {MemoryOwner::other, MemoryOwner::transport}) bytes(owner, 100);
 
   const MemoryRow row = memory_row(meter, 0, 0);
-  EXPECT_EQ(row.other_peak_bytes, 110);
-  EXPECT_EQ(row.other_bytes, 10);
   EXPECT_EQ(row.buffer_bytes, 100);
   EXPECT_EQ(row.peak_bytes, 110);
   EXPECT_EQ(row.live_bytes, 10);
-}
-
-TEST(MemoryRow, HasTheHeapsFreeBytes) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer has an allocator of its own, of which malloc tells nothing";
-#endif
-  constexpr std::int64_t block = 64 << 10, blocks = 200;
-  const MemoryMeter& meter = new_memory_meter();
-  std::vector<std::unique_ptr<char[]>> taken;
-  for (int i = 0; i < blocks; ++i) taken.push_back(std::make_unique<char[]>(block));
-  const std::int64_t before = memory_row(meter, 0, 0).heap_free_bytes.value();
-
-  for (int i = 0; i < blocks; i += 2) taken[i].reset();
-
-  const std::int64_t freed = memory_row(meter, 1, 0).heap_free_bytes.value() - before;
-  EXPECT_GE(freed, block * (blocks / 2 - 1));
-  EXPECT_LE(freed, block * (blocks / 2 + 2));
 }
 
 /// Pages of this process that were written to and so are resident, in its lifetime.
@@ -110,25 +84,6 @@ TEST(MemoryRow, ProcessPeakIsTheKernels) {
 
   EXPECT_LE(before, recorded);
   EXPECT_LE(recorded, after) << "it only rises";
-}
-
-TEST(MemoryRow, PrivateBytesExcludeFiles) {
-  const MemoryMeter& meter = new_memory_meter();
-  const auto recorded = [&] { return memory_row(meter, 0, 0).process_private_bytes.value(); };
-  // In the build folder: a file system in memory, where temporary files may lie, is shared memory to the kernel.
-  const std::string path = PLUMBLINE_BIN "/../mapped-" + std::to_string(getpid());
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-  ASSERT_GE(file, 0);
-  ASSERT_EQ(unlink(path.c_str()), 0);
-  ASSERT_EQ(ftruncate(file, 128 * mebibyte), 0);
-  const std::int64_t before = recorded();
-
-  const Pages own(64 * mebibyte, MAP_PRIVATE | MAP_ANONYMOUS), shared(32 * mebibyte, MAP_SHARED | MAP_ANONYMOUS);
-  const Pages of_file(128 * mebibyte, MAP_SHARED, file);
-  close(file);
-
-  const double grown = static_cast<double>(recorded() - before) / static_cast<double>(mebibyte);
-  EXPECT_NEAR(grown, 64 + 32, 16) << "the kernel counts these by batches of pages";
 }
 
 }  // namespace

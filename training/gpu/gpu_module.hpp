@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The CUDA part of this build: a module (plumbline-gpu.so next to the program) that only --device cuda loads, since it
-// costs about 250 MB per process (docs/decisions/0006). A build without it has stubs for these functions.
+// costs about 250 MB per process. A build without it has stubs for these functions.
 #pragma once
 
 #include "training/gpu/gpu_support.hpp"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// conformance: each rank executed, in order, the list that the manifest's schedule lowers to; that schedule is the one
-// named; and timestamps do not contradict it.
+// conformance: each rank executed, in order, the list that the manifest's schedule lowers to, and that schedule is the
+// one named.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/times_comparison.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/lowering.hpp"
 #include "support/hash.hpp"
@@ -31,11 +30,7 @@ ListedActions listed_actions(const ActionList& list) {
 class ConformanceCheck : public StepCheck {
  public:
   explicit ConformanceCheck(const CellEvidence& evidence)
-      : StepCheck(evidence,
-                  {"conformance", "conformance",
-                   "exact: the executed actions are the list; by the clocks no action begins before its inputs exist"}),
-        reference_times_(evidence.reference, "reference", builder_),
-        candidate_times_(evidence.candidate, "candidate", builder_) {
+      : StepCheck(evidence, {"conformance", "conformance", "exact: the executed actions are the list"}) {
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
     asked_for();
@@ -56,8 +51,6 @@ class ConformanceCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    reference_times_.step(now.step);
-    candidate_times_.step(now.step);
     notation("reference", evidence_.reference);
     notation("candidate", evidence_.candidate);
     if (reference_list_)
@@ -70,17 +63,6 @@ class ConformanceCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
-    std::string clocks = reference_times_.contradiction();
-    if (const std::string mine = candidate_times_.contradiction(); !mine.empty())
-      clocks += (clocks.empty() ? "" : "; ") + mine;
-    if (!clocks.empty()) builder_.not_shown("the order of work across ranks: " + clocks);
-    LocatedResult judged = conclude_lists();
-    if (!clocks.empty()) judged.result.reason.insert(0, clocks + "; ");
-    return judged;
-  }
-
- private:
-  LocatedResult conclude_lists() {
     if (!evidence_.candidate.schedule_csv) {
       return builder_.conclude_as(Outcome::incomplete,
                                   "the record has no schedule.csv: there is no list to compare the actions with");
@@ -95,6 +77,7 @@ class ConformanceCheck : public StepCheck {
                              {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
 
+ private:
   /// Each row is one action of the notation, with matching cells for stage and microbatch.
   void notation(const std::string& whose, const Record& record) {
     for (const RankRecord& rank : record.ranks) {
@@ -231,7 +214,6 @@ class ConformanceCheck : public StepCheck {
                                                           .why = why});
   }
 
-  TimesComparison reference_times_, candidate_times_;
   std::optional<ListedActions> reference_list_;  ///< set if the record has one
   std::vector<ListedActions> lists_;             ///< the candidate's lists, by rank
   Listed listed_ = Listed::all_actions;
@@ -246,7 +228,7 @@ CheckDescriptor conformance_check() {
           .place = 160,
           .claims =
               "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one "
-              "named; a pipeline sums gradients in the order of that list; events are in causal order across ranks.",
+              "named; a pipeline sums gradients in the order of that list.",
           .needs_in_words = "level summary, `schedule.csv` and `actions.csv` ([rules](record-format.md#actionscsv)).",
           .cannot_see = "whether an action computed what its name says.",
           .compares_without = {"actions", "schedule"},

@@ -13,16 +13,11 @@
 namespace plumbline::judging {
 namespace {
 
-/// Compares a record's digest of all its data with the digests of its microbatches, hashed while they are read.
+/// Compares each rank's digest of all its data with the digests of its microbatches, hashed while they are read.
 class WholeDigest {
  public:
   WholeDigest(const Record& record, std::string whose)
       : record_(record), whose_(std::move(whose)), ranks_(record.ranks.size()) {}
-
-  /// Schema 1, digest in the manifest: over the microbatches in order.
-  void microbatch(const std::string& digest) {
-    if (in_manifest()) all_.update(digest);
-  }
 
   void step() {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -36,7 +31,6 @@ class WholeDigest {
   }
 
   void conclude(CheckResultBuilder& builder) const {
-    if (in_manifest() && !record_.in_part()) of_manifest(builder);
     for (std::size_t i = 0; i < ranks_.size(); ++i) of_rank(record_.ranks[i], ranks_[i], builder);
   }
 
@@ -45,15 +39,6 @@ class WholeDigest {
     Hasher digests;
     std::int64_t fed = 0;
   };
-
-  bool in_manifest() const { return record_.manifest.schema == 1; }
-
-  void of_manifest(CheckResultBuilder& builder) const {
-    const std::string computed = all_.hex();
-    if (computed == record_.manifest.data_digest) return;
-    report(builder, {}, "data.digest", computed, record_.manifest.data_digest,
-           fmt::format("data.digest in the {}'s manifest", whose_));
-  }
 
   /// Over a rank's data by its own table: all microbatches, or none.
   void of_rank(const RankRecord& rank, const Fed& fed, CheckResultBuilder& builder) const {
@@ -68,7 +53,7 @@ class WholeDigest {
     const auto& recorded = rank.exit->data_digest;
     const auto computed = fed.fed > 0 ? std::optional(fed.digests.hex()) : std::nullopt;
     builder.compare("whole_digests");
-    if (record_.manifest.schema > 1 && recorded != computed) {
+    if (recorded != computed) {
       report(builder, rank.rank, "data_digest", computed.value_or("null"), recorded.value_or("null"),
              name + ": data_digest in exit.json, against the digests in microbatches.csv");
     }
@@ -95,7 +80,6 @@ class WholeDigest {
 
   const Record& record_;
   std::string whose_;
-  Hasher all_;
   std::vector<Fed> ranks_;
 };
 
@@ -135,11 +119,6 @@ class DataCheck : public StepCheck {
       compare_facts(now, expected, own, own_builder);
     }
     if (own_builder.diverged()) builder_.absorb(std::move(own_builder));
-    if (evidence_.reference.manifest.schema > 1) return;
-    for (std::int64_t m = evidence_.first_own(); m < evidence_.end_own(); ++m) {
-      of_reference_.microbatch(digest_of(now.reference_rows.microbatches(m)));
-      of_candidate_.microbatch(digest_of(now.candidate_rows.microbatches(m)));
-    }
   }
 
   void totals(const StepEvidence& now) {

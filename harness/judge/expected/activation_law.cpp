@@ -14,14 +14,12 @@ class ActivationLaw {
  public:
   explicit ActivationLaw(const SavedTable& saved) : saved_(saved) {}
 
-  PredictedPeak relay(const Action& action, std::int64_t bytes) {
-    begin(action);
-    reach(action.type == ActionType::backward_weight ? 0 : bytes, "relay");
-    return peak_;
+  std::int64_t relay(const Action& action, std::int64_t bytes) const {
+    return live_ + (action.type == ActionType::backward_weight ? 0 : bytes);
   }
 
-  PredictedPeak run(const Action& action, const std::vector<std::string>& units) {
-    begin(action);
+  std::int64_t run(const Action& action, const std::vector<std::string>& units) {
+    peak_ = live_;
     if (action.type == ActionType::forward) {
       for (const auto& unit : units) forward(row(action.microbatch, unit));
     } else {
@@ -32,16 +30,10 @@ class ActivationLaw {
   }
 
  private:
-  void begin(const Action& action) { peak_ = {action, live_, "", unmeasured_ == 0}; }
-
-  void reach(std::int64_t beyond, const std::string& unit) {
-    if (!peak_.unit.empty() && live_ + beyond <= peak_.bytes) return;
-    peak_.bytes = std::max(peak_.bytes, live_ + beyond);
-    peak_.unit = unit;
-  }
+  void reach(std::int64_t beyond) { peak_ = std::max(peak_, live_ + beyond); }
 
   void forward(const SavedRow& saved) {
-    reach(saved.forward_bytes, saved.unit);
+    reach(saved.forward_bytes);
     live_ += saved.saved_bytes;
   }
 
@@ -49,23 +41,19 @@ class ActivationLaw {
     const bool split = saved.input_bytes && saved.retained_bytes && saved.weight_bytes;
     if (type == ActionType::backward) {
       live_ -= saved.saved_bytes;
-      reach(saved.backward_bytes, saved.unit);
+      reach(saved.backward_bytes);
     } else if (type == ActionType::backward_input && split) {
       live_ -= saved.saved_bytes;
-      reach(*saved.input_bytes, saved.unit);
+      reach(*saved.input_bytes);
       live_ += *saved.retained_bytes;
     } else if (type == ActionType::backward_input) {  // saved tensors stay until W: an upper bound
-      ++unmeasured_;
-      peak_.exact = false;
-      reach(saved.backward_bytes, saved.unit);
+      reach(saved.backward_bytes);
     } else if (split) {
       live_ -= *saved.retained_bytes;
-      reach(*saved.weight_bytes, saved.unit);
+      reach(*saved.weight_bytes);
     } else {
-      --unmeasured_;
-      peak_.exact = false;
       live_ -= saved.saved_bytes;
-      reach(saved.backward_bytes, saved.unit);
+      reach(saved.backward_bytes);
     }
   }
 
@@ -82,16 +70,15 @@ class ActivationLaw {
 
   const SavedTable& saved_;
   std::int64_t live_ = 0;
-  std::int64_t unmeasured_ = 0;  ///< units between I and W: while there are any, live_ is an upper bound
-  PredictedPeak peak_;
+  std::int64_t peak_ = 0;  ///< of the action
 };
 
 }  // namespace
 
-std::vector<PredictedPeak> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
-                                         const std::vector<std::int64_t>& boundary_bytes) {
+std::vector<std::int64_t> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
+                                        const std::vector<std::int64_t>& boundary_bytes) {
   ActivationLaw law(saved);
-  std::vector<PredictedPeak> peaks;
+  std::vector<std::int64_t> peaks;
   for (const auto& action : list) {
     if (!is_compute(action.type)) continue;
     const StageEntry* stage = stages.find(action.stage);

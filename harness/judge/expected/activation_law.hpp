@@ -18,16 +18,10 @@ namespace plumbline::judging {
 /// saved.csv by (microbatch, unit).
 using SavedTable = std::map<std::pair<std::int64_t, std::string>, SavedRow>;
 
-struct PredictedPeak {
-  Action action;
-  std::int64_t bytes = 0;
-  std::string unit;   ///< unit at which the action peaks; "relay" for a stage without units
-  bool exact = true;  ///< false: an upper bound, because the columns of split backward are empty
-};
-
-/// One entry per compute action of the list, in order; no activations are live before the first. `boundary_bytes`: of
-/// the boundary tensor, by microbatch. Throws InputError naming the unit and microbatch that the table lacks.
-std::vector<PredictedPeak> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
-                                         const std::vector<std::int64_t>& boundary_bytes);
+/// Peak bytes of each compute action of the list, in order; no activations are live before the first. An upper bound if
+/// the table's columns of split backward are empty. `boundary_bytes`: of the boundary tensor, by microbatch. Throws
+/// InputError naming the unit and microbatch that the table lacks.
+std::vector<std::int64_t> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
+                                        const std::vector<std::int64_t>& boundary_bytes);
 
 }  // namespace plumbline::judging

@@ -38,19 +38,6 @@ Message message_of(ActionType type) {
   }
 }
 
-/// The action that consumes the tensor of `receive`.
-bool consumes(const Action& action, const Action& receive) {
-  if (action.stage != receive.stage || action.microbatch != receive.microbatch) return false;
-  if (receive.type == ActionType::receive_forward) return action.type == ActionType::forward;
-  return action.type == ActionType::backward || action.type == ActionType::backward_input;
-}
-
-/// True if the neighbouring stage is on the same rank, so that a tensor passes without a message.
-bool neighbour_on_rank(const StageMap& stages, std::int64_t stage, std::int64_t along) {
-  const StageEntry *here = stages.find(stage), *neighbour = stages.find(stage + along);
-  return here != nullptr && neighbour != nullptr && here->rank == neighbour->rank;
-}
-
 }  // namespace
 
 std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const StageMap& stages,
@@ -66,30 +53,6 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
     moved.bytes += bytes_of(action, bytes);
   }
   return traffic;
-}
-
-std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, const std::vector<std::int64_t>& bytes,
-                          std::int64_t tied_bytes) {
-  std::int64_t live = 0, most = 0;
-  for (std::size_t i = 0; i < lowered.size(); ++i) {
-    const Action& action = lowered[i];
-    const bool received = action.type == ActionType::receive_forward || action.type == ActionType::receive_backward;
-    if (received) live += bytes_of(action, bytes);
-    most = std::max(most, live + (action.type == ActionType::reduce ? tied_bytes : 0));
-    if (!is_compute(action.type)) continue;
-    for (std::size_t before = 0; before < i; ++before) {
-      const bool receive =
-          lowered[before].type == ActionType::receive_forward || lowered[before].type == ActionType::receive_backward;
-      if (receive && consumes(action, lowered[before])) live -= bytes_of(lowered[before], bytes);
-    }
-    if (action.type == ActionType::backward_weight) continue;  // has no boundary tensors
-    const std::int64_t along = action.type == ActionType::forward ? 1 : -1;
-    if (neighbour_on_rank(stages, action.stage, -along)) live -= bytes_of(action, bytes);
-    // Kept for the neighbour from here on, however late its SEND is.
-    if (stages.find(action.stage + along) != nullptr) live += bytes_of(action, bytes);
-    most = std::max(most, live);
-  }
-  return most;
 }
 
 }  // namespace plumbline::judging

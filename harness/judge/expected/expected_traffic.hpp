@@ -34,11 +34,4 @@ struct Moved {
 std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const StageMap& stages,
                                               const std::vector<std::int64_t>& bytes);
 
-/// Upper bound of a rank's transport buffers in a step, for any order of arrivals. A receive buffer counts from its
-/// place in the list until its consumer has started; a sent tensor from its producer on (its SEND may come late) to the
-/// end of the step (the contract allows any earlier release); a tensor passed within the rank from the end of its
-/// producer to the start of its consumer; and `tied_bytes` during REDUCE.
-std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, const std::vector<std::int64_t>& bytes,
-                          std::int64_t tied_bytes);
-
 }  // namespace plumbline::judging

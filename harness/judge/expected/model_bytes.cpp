@@ -14,8 +14,6 @@ namespace {
 constexpr std::int64_t most_step_count_bytes = 8;
 /// LibTorch's fused AdamW counts steps in one float32 scalar per parameter.
 constexpr std::int64_t step_count_bytes = 4;
-/// Flash attention on a GPU saves three numbers of 64 bits for dropout, also without dropout.
-constexpr std::int64_t dropout_generator_bytes = 24;
 
 std::optional<std::int64_t> moment_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
   const std::string name = optimizer.value("name", "");
@@ -28,20 +26,6 @@ std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t 
   const auto moments = moment_bytes(optimizer, parameter_bytes);
   if (!moments) return std::nullopt;
   return *moments + (optimizer.value("name", "") == "adamw" ? step_count_bytes : 0);
-}
-
-/// Bytes of all uses of tied weights except the first of each.
-std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& manifest) {
-  const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
-  if (model.llama) return model.tied ? model.vocabulary * model.hidden * size : 0;
-  std::int64_t bytes = 0;
-  for (const auto& names : manifest.tied) {
-    for (const auto& parameter : model.parameters) {
-      if (parameter.name != names.front() && std::ranges::find(names, parameter.name) != names.end())
-        bytes += element_count(parameter.shape) * static_cast<std::int64_t>(dtype_size(parameter.dtype));
-    }
-  }
-  return bytes;
 }
 
 /// Bytes of the computation's copies in mixed precision, besides the trained parameters.
@@ -85,14 +69,6 @@ std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vec
   return sum;
 }
 
-std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest) {
-  const auto bytes =
-      model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
-  const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
-  if (!state) return std::nullopt;
-  return StateBytes{bytes + copy_bytes(manifest, model.vocabulary * model.hidden), 0, *state};
-}
-
 StateRange& StateRange::operator+=(const StateRange& other) {
   for (const auto column : {&StateBytes::parameters, &StateBytes::gradients, &StateBytes::optimizer}) {
     least.*column += other.least.*column;
@@ -124,73 +100,6 @@ StateRange state_range(const ExpectedModel& model, const std::vector<std::string
     if (!alias) range.least.optimizer += moments.value_or(0);
   }
   return range;
-}
-
-StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manifest& reference,
-                             const Manifest& candidate) {
-  StateRange range;
-  const Json& optimizer = candidate.json.at("optimizer");
-  const auto copy = apart ? tied_copy_bytes(model, candidate) : StateBytes{};
-  if (reference.traits.own_bytes && candidate.traits.own_bytes) {
-    range.optimizer_known = copy.has_value();
-    range.least = range.most = copy.value_or(StateBytes{});
-    return range;
-  }
-  const auto tied = bytes_of_second_uses(model, candidate);
-  const auto moments = moment_bytes(optimizer, tied);
-  const auto counts = most_step_count_bytes * (static_cast<std::int64_t>(model.parameters.size()) + 1);
-  range.optimizer_known = moments.has_value();
-  range.most = {tied, tied, moments.value_or(0) + counts};
-  range.least = {-range.most.parameters, -range.most.gradients, -range.most.optimizer};
-  return range;
-}
-
-AttentionKernel attention_kernel(const Manifest& manifest) {
-  const bool on_cpu = manifest.device == "cpu";
-  const Json environment = manifest.json.value("environment", Json());
-  const Json named = environment.is_object() ? environment.value("attention", Json()) : Json();  // of any JSON type
-  if (named == "math") return AttentionKernel::math;
-  if (on_cpu) return AttentionKernel::cpu_flash;
-  return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;
-}
-
-bool recomputes_attention(const std::string& recompute) {
-  return recompute == "layer" || recompute == "attention";
-}
-
-std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel) {
-  if (kernel == AttentionKernel::unknown) return "manifest.json does not name the attention kernel";
-  if (kernel == AttentionKernel::gpu_flash && model.head_dim % 8 != 0)
-    return "flash attention on a GPU pads heads of " + std::to_string(model.head_dim);
-  return "";
-}
-
-std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
-                                        const MicrobatchShape& shape, const std::string& dtype, AttentionKernel kernel,
-                                        const std::string& recompute) {
-  const auto size = static_cast<std::int64_t>(dtype_size(dtype)), wide = std::max<std::int64_t>(size, 4);
-  const auto hidden = model.hidden, width = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
-  const auto tokens = shape.batch * shape.sequence;
-  const auto norm = tokens * (wide * (hidden + 1) + size * hidden);
-  if (unit == "embed_tokens") return 0;
-  if (unit == "norm") return norm;
-  if (unit == "lm_head") return tokens * (size * hidden + wide * model.vocabulary) + wide;
-  if (!is_layer(unit)) return std::nullopt;
-  const auto input = size * tokens * hidden;
-  if (recompute == "layer") return input;
-  std::int64_t attention = 0, mlp = 0;
-  if (!unit.ends_with(".mlp") && recompute == "attention") {
-    attention = input;
-  } else if (!unit.ends_with(".mlp")) {
-    if (!why_no_layer_form(model, kernel).empty()) return std::nullopt;
-    attention = size * tokens * (2 * width + 2 * key) + wide * tokens * model.heads;
-    if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
-    if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
-    attention += norm + input;
-  }
-  if (!unit.ends_with(".attention"))
-    mlp = recompute == "mlp" ? input : norm + input + 4 * size * tokens * model.intermediate;
-  return attention + mlp;
 }
 
 }  // namespace plumbline::judging

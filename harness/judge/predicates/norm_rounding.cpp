@@ -77,8 +77,6 @@ std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replica
   for (const Record* record : replicas) {
     if (!record->manifest.recorded({"gradients"})) return std::nullopt;
     for (const GradientRow& gradient : gradients_once(*record)) {
-      const bool untold = gradient.row->l2 == 0 && gradient.row->nonzero > 0;
-      if (record->manifest.schema == 1 && untold) return std::nullopt;
       gradients.emplace(gradient.row->name, gradient.row);
     }
   }

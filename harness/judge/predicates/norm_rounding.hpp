@@ -46,8 +46,7 @@ struct NormByRows {
   double limit = 0;  ///< relative, for a norm that is summed by rank
 };
 
-/// nullopt if the step's gradients or their l2 are not recorded (the latter in schema 1 of other writers), or if other
-/// replicas hold parts of them.
+/// nullopt if the step's gradients are not recorded, or if other replicas hold parts of them.
 std::optional<NormByRows> norm_by_rows(const Record& record);
 /// Of all replicas that hold parts of the gradients.
 std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas);

@@ -193,8 +193,8 @@ TEST(Compare, WhereBothDumpedItTheElementIsNamed) {
   const auto digest_of = [](const std::vector<float>& values) {
     return tensor_digest("float32", {std::ssize(values)}, std::as_bytes(std::span(values)));
   };
-  const auto write_dump = [](const fs::path& record, std::int64_t rank, const std::vector<float>& values) {
-    const fs::path path = record / rank_folder(rank) / "dumps" / dump_file_name(1);
+  const auto write_dump = [](const std::filesystem::path& record, std::int64_t rank, const std::vector<float>& values) {
+    const std::filesystem::path path = record / rank_folder(rank) / "dumps" / dump_file_name(1);
     make_folder(path.parent_path());
     write_safetensors(
         path, {{"gradient/model.norm.weight", {"float32", {std::ssize(values)}, std::as_bytes(std::span(values))}}});

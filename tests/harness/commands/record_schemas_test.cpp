@@ -25,8 +25,7 @@ class RecordSchemas : public ::testing::Test {
 
 TEST_F(RecordSchemas, AcceptWhatOurProgramsAndOthersWrote) {
   std::vector<Json> manifests, exits;
-  for (const fs::path& folder :
-       {schema_tree / "tests" / "frozen_records" / "schema-2", schema_tree / "examples" / "kept"}) {
+  for (const fs::path& folder : {schema_tree / "tests" / "frozen_records", schema_tree / "examples" / "kept"}) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
       if (name == "manifest.json") manifests.push_back(read_json(entry.path()));

@@ -164,8 +164,7 @@ TEST(RecordRules, TellOfEachTableWhatAnExternalRecordMayLackOrLeaveEmpty) {
                         "  steps.csv, values: seconds\n"
                         "  tensors.csv, columns: nonzero_rows\n"
                         "  actions.csv, columns: peak_bytes\n"
-                        "  memory.csv, columns: live_bytes, table_bytes, data_bytes, other_bytes, other_peak_bytes, "
-                        "process_private_bytes\n"
+                        "  memory.csv, columns: live_bytes\n"
                         "  memory.csv, values: peak_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, "
                         "activation_peak_bytes, buffer_bytes, process_peak_bytes\n\n"));
 }

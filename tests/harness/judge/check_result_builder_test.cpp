@@ -124,14 +124,15 @@ TEST(CheckResultBuilder, EightItemsAreAllNamed) {
 
 TEST(CheckResultBuilder, AFindingWithoutWordsGetsTheSentenceOfItsParts) {
   CheckResultBuilder builder("memory", "memory", "exact");
-  builder.diverge(off_path(3, OffPath::leak, 1), {.step = 3, .rank = 1, .item = "live_bytes", .why = "too many"});
+  builder.diverge(off_path(3, OffPath::activation_peak, 1),
+                  {.step = 3, .rank = 1, .item = "live_bytes", .why = "too many"});
 
   const auto judged = builder.conclude("", {});
 
   const auto& found = judged.result.first_divergence.value();
   EXPECT_EQ(found.level, "memory");
   EXPECT_EQ(found.words, "step 3, rank 1, live_bytes: too many");
-  EXPECT_EQ(judged.point, off_path(3, OffPath::leak, 1));
+  EXPECT_EQ(judged.point, off_path(3, OffPath::activation_peak, 1));
 }
 
 TEST(CheckResultBuilder, TakesAllThatAPartHasCountedAndSaid) {

@@ -142,7 +142,7 @@ TEST(Judge, WhatOneStepCannotShowIsToldAndKeepsNothingFromHolding) {
 
   const CellVerdict verdict = cell.judge();
 
-  for (const char* name : {"gradients", "parameters", "memory"}) {
+  for (const char* name : {"gradients", "parameters"}) {
     EXPECT_EQ(result_of(verdict, name).outcome, Outcome::holds) << comparison_text(verdict);
     EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("the run has one step"))) << name;
   }
@@ -265,7 +265,7 @@ TEST(Judge, TheFirstStepAndTheStartHaveNoOtherNumberInTheRun) {
 TEST(Judge, WhatAnExternalRecordLacksIsListedAndKeepsNoCaseFromHolding) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
-  action_row(cell.candidate, 0, "0F1").peak_bytes.reset();
+  cell.candidate.ranks[0].memory[1].activation_peak_bytes.reset();
 
   const CellVerdict verdict = cell.judge();
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <tuple>
 
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
@@ -55,53 +54,6 @@ std::vector<Units> one_stage_of(const std::vector<Units>& stages) {
   return one;
 }
 
-/// Begin, end and wait of each action, in a step that begins at 0.
-struct Time {
-  std::int64_t start = 0, end = 0, wait = 0;
-};
-
-/// One clock for all ranks. A computation waits for its inputs; no rank updates before all have finished computing.
-std::vector<std::vector<Time>> times_of(const std::vector<ActionList>& lists) {
-  constexpr std::int64_t compute = 900, gap = 10, flight = 100;
-  using Key = std::tuple<bool, std::int32_t, std::int32_t>;  // forward, receiving stage, microbatch
-  std::vector<std::vector<Time>> times(lists.size());
-  std::vector<std::int64_t> now(lists.size(), 0);
-  std::vector<std::map<Key, std::size_t>> receives(lists.size());
-  std::map<Key, std::int64_t> sent;
-  const auto place = [&](std::size_t rank) {
-    const Action& action = lists[rank][times[rank].size()];
-    if (action.type == ActionType::step) return false;
-    const bool takes_forward = action.type == ActionType::forward || action.type == ActionType::receive_forward;
-    const Key input{takes_forward, action.stage, action.microbatch};
-    Time time{now[rank], now[rank] + gap / 2, 0};
-    if (action.type == ActionType::send_forward) sent[{true, action.stage + 1, action.microbatch}] = time.start;
-    if (action.type == ActionType::send_backward) sent[{false, action.stage - 1, action.microbatch}] = time.start;
-    if (action.type == ActionType::receive_forward || action.type == ActionType::receive_backward)
-      receives[rank][input] = times[rank].size();
-    if (is_compute(action.type)) {
-      const auto receive = receives[rank].find(input);
-      if (receive != receives[rank].end()) {
-        const auto arrived = sent.find(input);
-        if (arrived == sent.end()) return false;
-        time.wait = std::max<std::int64_t>(0, arrived->second + flight - time.start) + 1;
-        times[rank][receive->second].end = time.start + time.wait;
-      }
-      time.end = time.start + time.wait + compute;
-    }
-    now[rank] = (is_compute(action.type) ? time.end : time.start) + gap;
-    times[rank].push_back(time);
-    return true;
-  };
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t rank = 0; rank < lists.size(); ++rank)
-      while (times[rank].size() < lists[rank].size() && place(rank)) moved = true;
-  }
-  const std::int64_t all = *std::ranges::max_element(now) + compute;
-  for (std::size_t rank = 0; rank < lists.size(); ++rank) times[rank].push_back({now[rank], all, 0});
-  return times;
-}
-
 class LongRunWriter {
  public:
   LongRunWriter(const LongRun& run, bool reference, const std::filesystem::path& folder)
@@ -113,7 +65,6 @@ class LongRunWriter {
         make_schedule("1f1b", static_cast<std::int32_t>(stages_.size()), static_cast<std::int32_t>(run.microbatches));
     list.name = reference ? "sequential" : "1f1b";
     lists_ = lower(list, /*tied=*/false).ranks;
-    times_ = times_of(lists_);
     const Json json = manifest(to_csv(list));
     claim_record_folder(folder);
     write_manifest(folder, json);
@@ -184,8 +135,7 @@ class LongRunWriter {
   }
 
   SavedRow saved(std::int64_t microbatch, const std::string& unit) const {
-    const auto bytes = *judging::saved_bytes(model_, unit, {1, length_of(microbatch)}, "float32",
-                                             judging::attention_kernel(manifest_));
+    const auto bytes = 60 * length_of(microbatch);
     return {microbatch, unit, bytes, bytes + 100, bytes + 300, {}, {}, {}};
   }
 
@@ -208,7 +158,7 @@ class LongRunWriter {
     for (std::int64_t step = 0; step < run_.steps; ++step) {
       const std::string at = std::to_string(step) + ",";
       write_microbatches(at, step, first || last, last, data, microbatches.text);
-      write_actions(at, step, times_[number], actions, executed.text);
+      write_actions(at, step, actions, executed.text);
       memories.text += at + memory;
       for (const auto& line : lines_of(traffic)) moved.text += at + line;
       write_step(at, step, last, steps.text);
@@ -280,15 +230,13 @@ class LongRunWriter {
             to_text(rates_->at(step)) + "," + tokens + "," + tokens + ",6,0.5,\n";
   }
 
-  void write_actions(const std::string& at, std::int64_t step, const std::vector<Time>& times,
-                     const std::vector<std::string>& actions, std::string& text) const {
-    const std::int64_t begin = step * (times_.front().back().end + 1000);
+  static void write_actions(const std::string& at, std::int64_t step, const std::vector<std::string>& actions,
+                            std::string& text) {
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const auto split = actions[i].find('|');
       text.append(at).append(actions[i], 0, split);
-      text.append(std::to_string(begin + times[i].start)).append(",");
-      text.append(std::to_string(begin + times[i].end)).append(",");
-      text.append(std::to_string(times[i].wait)).append(",");
+      const std::int64_t begin = 1'000'000'000 * step + 1000 * static_cast<std::int64_t>(i);
+      text.append(std::to_string(begin)).append(",").append(std::to_string(begin + 900)).append(",0,");
       text.append(actions[i], split + 1);
     }
   }
@@ -303,16 +251,14 @@ class LongRunWriter {
       const bool compute = is_compute(action.type);
       cells.push_back(std::to_string(i) + "," + to_text(action) + "," + std::to_string(action.stage) + "," +
                       (action.microbatch == no_microbatch ? "" : std::to_string(action.microbatch)) + ",|" +
-                      (compute ? std::to_string(peaks[computed++].bytes) : "") + "\n");
+                      (compute ? std::to_string(peaks[computed++]) : "") + "\n");
     }
     return cells;
   }
 
   std::string memory_cells(std::size_t rank) const {
     const auto state = *judging::state_bytes(model_, stages_[rank], manifest_);
-    std::int64_t activations = 0;
-    for (const auto& peak : judging::predict_peaks(lists_[rank], map_, saved_, bytes_))
-      activations = std::max(activations, peak.bytes);
+    const std::int64_t activations = std::ranges::max(judging::predict_peaks(lists_[rank], map_, saved_, bytes_));
     MemoryRow row;
     row.parameter_bytes = state.parameters;
     row.gradient_bytes = state.gradients;
@@ -320,15 +266,8 @@ class LongRunWriter {
     row.activation_peak_bytes = activations;
     row.buffer_bytes = reference_ ? 0 : 48;
     row.process_peak_bytes = 1 << 27;
-    row.table_bytes = std::ranges::any_of(stages_[rank], judging::is_layer) ? tables : 0;
-    row.data_bytes = 0;
-    row.other_bytes = 4;
-    row.other_peak_bytes = 100;
-    const std::int64_t kept = state.parameters + state.gradients + state.optimizer + *row.table_bytes;
-    row.live_bytes = kept + *row.other_bytes;
-    row.peak_bytes = kept + activations + *row.other_peak_bytes;
-    row.process_private_bytes = 90 << 20;
-    row.heap_free_bytes = 1 << 20;
+    row.live_bytes = state.parameters + state.gradients + state.optimizer;
+    row.peak_bytes = *row.live_bytes + activations;
     auto cells = cells_of(row);
     cells.erase(cells.begin());
     return csv_line(cells);
@@ -347,7 +286,6 @@ class LongRunWriter {
   std::filesystem::path folder_;
   std::vector<Units> stages_;
   std::vector<ActionList> lists_;
-  std::vector<std::vector<Time>> times_;
   Manifest manifest_;
   judging::StageMap map_;
   judging::ExpectedModel model_;

@@ -91,28 +91,26 @@ std::int64_t crossing_bytes(std::int64_t microbatch) {
 struct Kept {
   std::int64_t saved, forward, backward;
 };
-Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int64_t microbatch,
-          judging::AttentionKernel kernel) {
-  const auto saved = *judging::saved_bytes(model, unit, {1, lengths[microbatch]}, "float32", kernel);
+Kept kept(std::int64_t microbatch) {
+  const auto saved = 60 * lengths[microbatch];
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 
 /// A second implementation of the activation memory model, for F and B only; a split backward keeps nothing from I to
 /// W.
-std::int64_t action_peak(const judging::ExpectedModel& model, const std::vector<std::string>& units,
-                         judging::AttentionKernel kernel, const Action& action, std::int64_t& live) {
+std::int64_t action_peak(const std::vector<std::string>& units, const Action& action, std::int64_t& live) {
   if (units.empty()) return live + crossing_bytes(action.microbatch);
   if (action.type == ActionType::backward_weight) return live;
   std::int64_t peak = 0;
   if (action.type == ActionType::forward) {
-    for (const auto& unit : units) {
-      const Kept bytes = kept(model, unit, action.microbatch, kernel);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const Kept bytes = kept(action.microbatch);
       peak = std::max(peak, live + bytes.forward);
       live += bytes.saved;
     }
   } else {
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-      const Kept bytes = kept(model, *unit, action.microbatch, kernel);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const Kept bytes = kept(action.microbatch);
       live -= bytes.saved;
       peak = std::max(peak, live + bytes.backward);
     }
@@ -181,13 +179,10 @@ class RunBuilder {
     boundaries(rank, step);
     const auto peak = actions(rank, step);
     const auto state = *judging::state_bytes(model_, units(rank.rank), manifest_);
-    rank.memory.push_back(memory(step, units(rank.rank), state, peak));
+    rank.memory.push_back(memory(step, state, peak));
   }
 
-  /// Tables of 4 positions and head size 2; other bytes as on a CPU, or with a GPU's workspaces.
-  MemoryRow memory(std::int64_t step, const std::vector<std::string>& units, const judging::StateBytes& state,
-                   std::int64_t activations) const {
-    const bool layers = std::ranges::any_of(units, judging::is_layer);
+  MemoryRow memory(std::int64_t step, const judging::StateBytes& state, std::int64_t activations) const {
     MemoryRow row;
     row.step = step;
     row.parameter_bytes = state.parameters;
@@ -196,19 +191,10 @@ class RunBuilder {
     row.activation_peak_bytes = activations;
     row.buffer_bytes = stages_.size() > 1 ? 48 : 0;
     row.process_peak_bytes = 1 << 27;
-    row.table_bytes = layers ? 2 * 4 * 2 * 4 : 0;
-    row.data_bytes = 0;
-    row.other_bytes = plan_.device == "cpu" ? 4 : 50000;
-    row.other_peak_bytes = plan_.device == "cpu" ? 100 : 90000;
-    const std::int64_t state_and_tables = state.parameters + state.gradients + state.optimizer + *row.table_bytes;
-    row.live_bytes = state_and_tables + *row.other_bytes;
-    row.peak_bytes = state_and_tables + activations + *row.other_peak_bytes;
-    row.process_private_bytes = (reference_ ? 60 : 90) << 20;
-    row.heap_free_bytes = 1 << 20;
+    row.live_bytes = state.parameters + state.gradients + state.optimizer;
+    row.peak_bytes = *row.live_bytes + activations;
     return row;
   }
-
-  judging::AttentionKernel kernel() const { return judging::attention_kernel(manifest_); }
 
   /// Requested bytes as in memory.csv, or those of all ranks if they are one process; 64 MiB reserved, and 500 bytes
   /// used by the context.
@@ -288,64 +274,8 @@ class RunBuilder {
     }
   }
 
-  /// Begin, end and wait of each action of a rank's list.
-  struct Time {
-    std::int64_t start = 0, end = 0, wait = 0;
-  };
-
-  /// One clock for all ranks: a receive ends when its consumer has waited for the message; no rank updates before all
-  /// have finished computing.
-  std::vector<std::vector<Time>> times_of(std::int64_t step) const {
-    std::vector<std::vector<Time>> times(lowered_.ranks.size());
-    std::vector<std::int64_t> now(lowered_.ranks.size(), 1'000'000 * step + (reference_ ? 7 : 0));
-    std::map<std::tuple<bool, std::int32_t, std::int32_t>, std::int64_t> sent;  // forward, receiving stage, microbatch
-    const auto input_of = [](const Action& action) {
-      const bool forward = action.type == ActionType::forward || action.type == ActionType::receive_forward;
-      return std::tuple{forward, action.stage, action.microbatch};
-    };
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t rank = 0; rank < times.size(); ++rank) {
-        const ActionList& list = lowered_.ranks[rank];
-        while (times[rank].size() < list.size()) {
-          const Action& action = list[times[rank].size()];
-          Time time{now[rank], now[rank] + 900, 0};
-          if (action.type == ActionType::reduce || action.type == ActionType::step) break;
-          if (is_compute(action.type)) {
-            for (std::size_t i = 0; i < times[rank].size(); ++i) {
-              const bool receive =
-                  list[i].type == ActionType::receive_forward || list[i].type == ActionType::receive_backward;
-              if (!receive || input_of(list[i]) != input_of(action)) continue;
-              const auto arrived = sent.find(input_of(action));
-              if (arrived == sent.end()) time.end = -1;
-              if (arrived == sent.end()) break;
-              time.wait = std::max<std::int64_t>(0, arrived->second + 100 - time.start) + 1;
-              times[rank][i].end = time.start + time.wait;
-              time.end = time.start + time.wait + 900;
-            }
-            if (time.end < 0) break;
-          }
-          if (action.type == ActionType::send_forward) sent[{true, action.stage + 1, action.microbatch}] = time.start;
-          if (action.type == ActionType::send_backward) sent[{false, action.stage - 1, action.microbatch}] = time.start;
-          times[rank].push_back(time);
-          now[rank] = is_compute(action.type) ? time.end + 10 : time.start + 10;
-          moved = true;
-        }
-      }
-    }
-    const std::int64_t all_computed = *std::ranges::max_element(now) + 1000;
-    for (std::size_t rank = 0; rank < times.size(); ++rank) {
-      while (times[rank].size() < lowered_.ranks[rank].size()) {
-        times[rank].push_back({now[rank], all_computed + now[rank] % 1000, 0});
-        now[rank] += 10;
-      }
-    }
-    return times;
-  }
-
   std::int64_t actions(RankRecord& rank, std::int64_t step) {
     std::int64_t live = 0, peak = 0, index = 0;
-    const auto times = times_of(step)[static_cast<std::size_t>(rank.rank)];
     std::map<std::tuple<std::int64_t, std::string, std::string>, TrafficRow> traffic;
     for (const auto& action : lowered_.ranks[static_cast<std::size_t>(rank.rank)]) {
       ActionRow row{step,
@@ -353,13 +283,13 @@ class RunBuilder {
                     to_text(action),
                     action.stage,
                     std::nullopt,
-                    times[static_cast<std::size_t>(index)].start,
-                    times[static_cast<std::size_t>(index)].end,
-                    times[static_cast<std::size_t>(index)].wait,
+                    1'000'000 * step + 1000 * index + (reference_ ? 7 : 0),
+                    1'000'000 * step + 1000 * index + 900,
+                    0,
                     std::nullopt};
       if (action.microbatch != no_microbatch) row.microbatch = action.microbatch;
       if (is_compute(action.type)) {
-        row.peak_bytes = action_peak(model_, units(rank.rank), kernel(), action, live);
+        row.peak_bytes = action_peak(units(rank.rank), action, live);
         peak = std::max(peak, *row.peak_bytes);
       } else {
         row.peak_bytes = live;
@@ -387,7 +317,7 @@ class RunBuilder {
   void saved(RankRecord& rank) {
     for (std::int64_t m = 0; m < synthetic_microbatches; ++m) {
       for (const auto& unit : model_.units) {
-        const Kept bytes = kept(model_, unit, m, kernel());
+        const Kept bytes = kept(m);
         rank.saved.push_back({m, unit, bytes.saved, bytes.forward, bytes.backward, {}, {}, {}});
       }
     }

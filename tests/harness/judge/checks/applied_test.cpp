@@ -58,19 +58,6 @@ TEST(Applied, GradientsAndBuffersOfEqualRecordsHold) {
   EXPECT_EQ(result_of(verdict, "buffers").compared.at("buffers"), synthetic_steps + 1);
 }
 
-TEST(Applied, AGradientThatTheOptimizerReceivesOtherwiseIsRed) {
-  AppliedCell cell;
-  tensor_row(cell.candidate, 1, "applied", "model.norm.weight").digest = other_digest;
-  expect_red(cell, {"applied"}, {.level = "R4", .step = 1, .item = "model.norm.weight"});
-}
-
-TEST(Applied, AGradientThatTheOptimizerDoesNotReceiveIsRed) {
-  AppliedCell cell;
-  cell.candidate.erase(&RankRecord::tensors,
-                       [](const auto& row) { return row.kind == "applied" && row.name == "model.norm.weight"; });
-  expect_red(cell, {"applied"}, {.step = 0, .item = "model.norm.weight", .got = "none"});
-}
-
 // A norm below the limit hides that nothing would have clipped: gradients before clipping are evidence of their own.
 TEST(Applied, IsNoEvidenceOfTheGradientsBeforeClipping) {
   AppliedCell cell;
@@ -81,14 +68,6 @@ TEST(Applied, IsNoEvidenceOfTheGradientsBeforeClipping) {
 
   ASSERT_TRUE(verdict.incomplete());
   EXPECT_EQ(acceptable_claims(verdict.checks).front(), "gradients");
-}
-
-TEST(Buffers, ThatDifferAreRed) {
-  for (const std::int64_t step : {-1, 0, 1}) {
-    AppliedCell cell;
-    tensor_row(cell.candidate, step, "buffer", "model.norm.count").digest = other_digest;
-    expect_red(cell, {"buffers"}, {.level = "R5", .step = step, .item = "model.norm.count"});
-  }
 }
 
 TEST(Buffers, ThatOneRecordLacksAreMissing) {
@@ -137,13 +116,6 @@ TEST(SkippedStep, ThatNoRecordStatesNeedsThem) {
   cell.skip(1);
   cell.say_updated(true, 1);
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::differs), Contains("gradients"));
-}
-
-TEST(SkippedStep, OfOneRankAloneIsRed) {
-  AppliedCell cell;
-  cell.say_updated(true, 1);
-  cell.candidate.ranks[1].steps[1].updated = false;
-  expect_red(cell, {"parameters"}, {.step = 1, .rank = 1, .item = "updated", .got = "none"});
 }
 
 TEST(SkippedStep, WithOverflownGradientsHoldsIfBothHaveThem) {

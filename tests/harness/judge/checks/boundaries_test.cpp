@@ -15,11 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The reader refuses the candidate's rank 0, and the verdict names file, line and step.
-void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t step, const std::string& words) {
-  expect_red(cell, {"completion"}, {.step = step, .rank = 0, .item = file, .words = "candidate/" + file + words});
-}
-
 TEST(Boundaries, EachWayInWhichOneIsWrongIsToldAtItsPlace) {
   expect_each_red(
       {"boundaries"},
@@ -98,34 +93,6 @@ TEST(Boundaries, RowsBeyondThoseOfThePartitionAreTold) {
         {.step = 1, .microbatch = 2, .item = "layers.7", .expected = "no such boundary in this model"}}});
 }
 
-TEST(Boundaries, TheSameRowTwiceIsNotEvenRead) {
-  SyntheticCell cell;
-  const auto row = boundary_row(cell.candidate, 1, 1, "forward", "layers.1", "send");
-  cell.candidate.ranks[0].boundaries.push_back(row);
-
-  expect_refused(cell, "rank-0/boundaries.csv", 1,
-                 ":22: a second row of the same key: step 1, microbatch 1, direction forward, cut layers.1");
-}
-
-TEST(Boundaries, WorldSizeOneMovesNothing) {
-  SyntheticCell to_another(one_stage()), to_itself(one_stage());
-  to_another.candidate.ranks[0].traffic.push_back({1, 1, "forward", "send", 1, 48});
-  to_itself.candidate.ranks[0].traffic.push_back({0, 0, "forward", "send", 1, 48});
-
-  expect_refused(to_another, "rank-0/traffic.csv", 1, ":2: column 'peer': '1' is not a rank of this run");
-  expect_refused(to_itself, "rank-0/traffic.csv", 0, ":2: column 'peer': '0' is the rank itself");
-}
-
-TEST(Boundaries, AtOneStageNothingCrosses) {
-  SyntheticCell cell(one_stage());
-  auto row = boundary_row(cell.reference, 1, 2, "backward", "layers.1", "computed");
-  row.side = "local", row.from_stage = 0, row.to_stage = 0, row.peer = 0;
-  cell.candidate.ranks[0].boundaries.push_back(row);
-
-  expect_red(cell, {"boundaries"},
-             {.step = 1, .microbatch = 2, .item = "layers.1", .words = "a local that the partition does not imply"});
-}
-
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsHidesNoneThatDiffers) {
   const std::vector<std::pair<std::string, Json>> others{{"loss_scaling", "after"}, {"boundary_gradient_factor", 10}};
   for (const auto& [key, value] : others) {  // either of the two
@@ -162,12 +129,6 @@ struct OneDeviceCell : SyntheticCell {
   }
 };
 
-TEST(CutsOfOneDevice, AreComparedEachInBothDirections) {
-  OneDeviceCell cell;
-  const auto boundaries = expect_outcome(cell, "boundaries", Outcome::holds);
-  EXPECT_EQ(boundaries.compared.at("tensors"), 2 * 4 * synthetic_microbatches * synthetic_steps);
-}
-
 // What the reference's recorder could not see excuses what is missing, and nothing that is there.
 TEST(CutsOfOneDevice, NoExcuseOfTheReferenceHidesATensorThatBothHave) {
   for (const char* what : {"sends", "receives", "boundaries"}) {
@@ -178,30 +139,6 @@ TEST(CutsOfOneDevice, NoExcuseOfTheReferenceHidesATensorThatBothHave) {
 
     expect_fails(cell, "boundaries", {.step = 1, .microbatch = 2, .direction = "backward", .item = "norm"});
   }
-}
-
-TEST(CutsOfOneDevice, OneThatDiffersIsToldWithItsPlace) {
-  for (const char* direction : {"forward", "backward"}) {
-    OneDeviceCell cell;
-    cell.row(1, 2, direction, "norm").digest = other_digest;
-
-    expect_finding(
-        expect_fails(cell, "boundaries"),
-        {.step = 1, .microbatch = 2, .rank = 0, .direction = direction, .got = other_digest, .words = "norm"});
-  }
-}
-
-TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
-  OneDeviceCell cut, step;
-  std::erase_if(cut.candidate.ranks[0].boundaries, [](const BoundaryRow& row) {
-    return row.step == 1 && row.microbatch == 3 && row.direction == "backward" && row.cut == "layers.1";
-  });
-  std::erase_if(step.candidate.ranks[0].boundaries, [](const BoundaryRow& row) { return row.step == 0; });
-
-  expect_fails(cut, "boundaries",
-               {.step = 1, .microbatch = 3, .words = "the candidate records no tensor at this boundary"});
-  const auto result = result_of(step.judge(), "boundaries");
-  expect_finding(result.first_divergence.value(), {.step = 0, .microbatch = 0});
 }
 
 TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
@@ -246,17 +183,6 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
   }
 }
 
-TEST(Boundaries, TrafficIsCountedOfEveryRankInEveryStep) {
-  SyntheticCell cell;
-
-  const auto boundaries = result_of(cell.judge(), "boundaries");
-
-  EXPECT_EQ(boundaries.inspected.at("ranks"), 2);
-  EXPECT_EQ(boundaries.compared.at("traffic_edges"), 2 * 2 * synthetic_steps) << "to and from the one neighbour";
-  EXPECT_EQ(boundaries.compared.at("bytes_moved"), 2 * 2 * synthetic_steps * 208);
-  EXPECT_THAT(boundaries.reason, ::testing::Not(HasSubstr("not inspected")));
-}
-
 /// A microbatch of one position in step 0 and of two in step 1.
 void lengthen(SyntheticRun& run) {
   for (MicrobatchRow& row : run.rows(&RankRecord::microbatches))
@@ -290,14 +216,6 @@ TEST(Boundaries, AnotherShapeThanTheOneDevicesRecorderTookMayBeOfAnotherTensor) 
   }
 }
 
-TEST(Boundaries, APipelineOfOneRankHasNoneForAnotherToBeComparedWith) {
-  SyntheticCell cell;
-  cell.reference = synthetic_candidate(one_stage());
-
-  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::does_not_apply).reason,
-              HasSubstr("no stage boundary in common"));
-}
-
 TEST(Boundaries, TrafficThatAnExternalTrainerDoesNotCountIsLeftOut) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
@@ -309,23 +227,6 @@ TEST(Boundaries, TrafficThatAnExternalTrainerDoesNotCountIsLeftOut) {
   EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
   EXPECT_THAT(boundaries.reason, HasSubstr("bytes moved (traffic.csv or schedule.csv is absent)"));
   EXPECT_FALSE(boundaries.compared.contains("traffic_edges"));
-}
-
-TEST(Boundaries, AListOfFewerRanksThanTheRecordHasIsNotFollowedBeyondItsEnd) {
-  SyntheticCell cell(with_empty_stage());
-  cell.candidate.schedule_csv = to_csv(make_schedule("1f1b", 2, synthetic_microbatches));
-  cell.candidate.manifest["schedule"]["digest"] = hash_hex(cell.candidate.schedule_csv);
-  EXPECT_EQ(result_of(cell.judge(), "boundaries").inspected.at("ranks"), 2);
-}
-
-TEST(Boundaries, OfTwoPipelinesTheCutsOfOneAloneAreLeftOut) {
-  SyntheticCell cell;
-  cell.candidate = synthetic_candidate(with_empty_stage());
-  cell.reference = synthetic_candidate({});
-  for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
-
-  const auto boundaries = expect_outcome(cell, "boundaries", Outcome::holds);
-  EXPECT_THAT(boundaries.reason, HasSubstr("tensors at boundaries that only the candidate has"));
 }
 
 /// Everything before layers.1, but for the first parameter if that is trained.

@@ -43,6 +43,19 @@ TEST(Conformance, EachActionThatTheListDoesNotHaveIsTold) {
                   one_stage());
 }
 
+TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    action_row(of_candidate ? cell.candidate : cell.reference, 1, "0F2").microbatch = 3;
+
+    expect_fails(cell, "conformance",
+                 {.step = 1,
+                  .item = "0F2",
+                  .expected = "its own stage and microbatch in the other fields",
+                  .words = of_candidate ? "candidate" : "reference"});
+  }
+}
+
 TEST(Conformance, AnotherScheduleUnderTheNameAskedFor) {
   SyntheticCell cell({.schedule = "afab"});
   cell.candidate.manifest["schedule"]["name"] = "1f1b";
@@ -55,12 +68,6 @@ TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
   cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
 
   expect_red(cell, {"conformance"}, {.words = "not the list of the file mine.csv"});
-}
-
-TEST(Conformance, ComputeThatOverlapsItself) {
-  SyntheticCell cell;
-  action_row(cell.candidate, 0, "0B3").end_ns += 1000;
-  expect_red(cell, {"conformance"}, {.item = "0B4", .words = "overlaps 0B3"});
 }
 
 TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {
@@ -105,19 +112,6 @@ TEST(Conformance, AnExternalTrainersMessagesAreHeldToAListThatHasThem) {
 
     const auto conformance = expect_outcome(cell, "conformance", with_messages ? Outcome::differs : Outcome::holds);
     EXPECT_EQ(conformance.first_divergence.value_or(Finding{}).expected, with_messages ? "0SEND_F3" : "");
-  }
-}
-
-TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
-  for (const bool of_candidate : {true, false}) {
-    SyntheticCell cell;
-    action_row(of_candidate ? cell.candidate : cell.reference, 1, "0F2").microbatch = 3;
-
-    expect_fails(cell, "conformance",
-                 {.step = 1,
-                  .item = "0F2",
-                  .expected = "its own stage and microbatch in the other fields",
-                  .words = of_candidate ? "candidate" : "reference"});
   }
 }
 

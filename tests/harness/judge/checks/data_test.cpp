@@ -21,46 +21,6 @@ void expect_not_comparable(SyntheticCell& cell, const std::string& words) {
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
 }
 
-TEST(Data, AnotherMicrobatchOnOneRankIsNamedBeforeWhatFollowsFromIt) {
-  SyntheticCell cell;
-  for (auto& row : cell.candidate.ranks[1].microbatches) {
-    if (row.step == 1 && row.microbatch == 2) row.data_digest = other_digest;
-  }
-  boundary_row(cell.candidate, 1, 2, "forward", "layers.1", "send").digest = other_digest;
-
-  expect_red(cell, {"data", "boundaries"}, {.level = "data", .step = 1, .microbatch = 2, .rank = 1});
-}
-
-TEST(Data, NumbersOfEveryRankAreHeld) {
-  for (const std::size_t rank : {0, 1}) {
-    for (auto column : {&StepRow::tokens, &StepRow::valid_tokens}) {
-      SyntheticCell sums;
-      sums.candidate.ranks[rank].steps[1].*column -= 1;
-      expect_fails(sums, "data");
-    }
-    SyntheticCell cell;
-    cell.candidate.ranks[rank].steps[1].live_tokens = 5;
-    expect_finding(
-        expect_fails(cell, "data"),
-        {.step = 1, .rank = static_cast<std::int64_t>(rank), .expected = "6", .got = "5", .words = "live tokens"});
-  }
-  SyntheticCell sees_no_tokens(with_empty_stage());
-  for (auto& row : sees_no_tokens.candidate.ranks[1].microbatches) row.valid_tokens = 1;
-  expect_fails(sees_no_tokens, "data", {.rank = 1});
-}
-
-TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
-  SyntheticCell cell, fed_in_part;
-  MicrobatchRow& row = cell.candidate.ranks[1].microbatches.at(synthetic_microbatches + 2);
-  const std::string right = std::exchange(row.data_digest, other_digest);
-  fed_in_part.candidate.ranks[0].microbatches.at(2).data_digest.clear();
-  digest_data_again(fed_in_part.candidate);
-
-  expect_fails(cell, "data",
-               {.item = "data", .expected = right, .got = other_digest, .words = "step 1, microbatch 2, rank 1"});
-  expect_fails(fed_in_part, "data", {.words = "digests in microbatches.csv"});
-}
-
 TEST(Data, OfAnotherSplitNamesListsOfMicrobatches) {
   for (const bool external : {true, false}) {
     for (const bool sizes : {true, false}) {
@@ -90,22 +50,6 @@ TEST(Data, TheDigestOfTheWholeRunIsRecomputedOnEveryRank) {
   cell.reference.ranks[0].exit->data_digest.reset();
   expect_red(cell, {"data"},
              {.step = 0, .item = "data_digest", .got = "null", .words = "reference, rank 0: data_digest in exit.json"});
-}
-
-TEST(Data, InTheFirstSchemaTheManifestHasTheDigestOfTheWholeRun) {
-  SyntheticCell cell;
-  const std::string digest = cell.reference.ranks[0].exit->data_digest.value();
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    run->manifest["schema"] = "plumbline-record/1";
-    run->manifest["data"]["digest"] = digest;
-    for (auto& rank : run->ranks) rank.exit->data_digest.reset();
-  }
-  EXPECT_TRUE(cell.judge().holds);
-
-  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["data"]["digest"] = other_digest;
-  std::filesystem::remove_all(cell.folder / "reference");
-  std::filesystem::remove_all(cell.folder / "candidate");
-  expect_red(cell, {"data"}, {.words = "data.digest in the reference's manifest"});
 }
 
 TEST(Data, ARankThatHoldsTheEmbeddingOrTheHeadSeesEveryMicrobatch) {
@@ -144,16 +88,6 @@ TEST(Comparability, ACopyUnderAnotherRunIdIsFoundByItsTimes) {
   expect_not_comparable(cell, "one is a copy");
 }
 
-TEST(Data, WhatIsComparedIsCounted) {
-  SyntheticCell cell;
-
-  const auto data = result_of(cell.judge(), "data");
-
-  EXPECT_EQ(data.compared.at("digests"), 2 * synthetic_microbatches * synthetic_steps) << "of both ranks";
-  EXPECT_EQ(data.compared.at("sizes"), 2 * synthetic_microbatches * synthetic_steps);
-  EXPECT_EQ(data.compared.at("whole_digests"), 3) << "of each rank of both records";
-}
-
 // A rank in the middle need not be told any digest; one that is told some has to be told all of them.
 TEST(Data, ARankInTheMiddleThatWasFedSomeOfTheMicrobatches) {
   SyntheticCell cell(with_empty_stage());
@@ -186,26 +120,6 @@ TEST(Data, LiveTokensThatAnExternalTrainerDoesNotCountAreNotDemanded) {
 
     expect_outcome(cell, "data", Outcome::holds);
   }
-}
-
-// The one digest in its manifest is of all steps, of which a run that was gone on with is compared from its first on.
-TEST(Data, InTheFirstSchemaAReferenceThatIsReadInPartHasNoDigestOfTheWhole) {
-  SyntheticCell cell;
-  cell.reference.manifest["schema"] = "plumbline-record/1";
-  cell.reference.manifest["data"]["digest"] = cell.reference.ranks[0].exit->data_digest.value();
-  cell.reference.ranks[0].exit->data_digest.reset();
-  begin_with_second_step(cell.candidate);
-
-  expect_outcome(cell, "data", Outcome::holds);
-}
-
-TEST(Data, RowsOfAStepMayStandInAnyOrder) {
-  SyntheticCell cell;
-  for (RankRecord& rank : cell.all_ranks()) {
-    std::ranges::stable_sort(rank.microbatches, {},
-                             [](const auto& row) { return std::pair(row.step, -row.microbatch); });
-  }
-  EXPECT_TRUE(cell.judge().holds);
 }
 
 TEST(Data, LiveTokensAreDistinctIdsOfTheVocabulary) {

@@ -10,7 +10,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -45,75 +44,6 @@ TEST(EvaluationCheck, DoesNotApplyWhereNeitherRunWasToEvaluate) {
   const CellVerdict verdict = cell.judge();
   EXPECT_TRUE(verdict.holds);
   EXPECT_EQ(result_of(verdict, "evaluation").outcome, Outcome::does_not_apply);
-}
-
-TEST(EvaluationCheck, CountsWhatItCompared) {
-  EvaluatedCell cell;
-  const auto found = expect_outcome(cell, "evaluation", Outcome::holds);
-  EXPECT_EQ(found.compared.at("evaluation_losses"), 4);
-  EXPECT_EQ(found.compared.at("evaluations"), 2);
-  EXPECT_EQ(found.compared.at("sums"), 2);
-  EXPECT_EQ(found.inspected.at("sums"), 2);
-}
-
-TEST(EvaluationCheck, EachWayInWhichOneIsWrongIsTold) {
-  struct Case {
-    void (*change)(EvaluatedCell&);
-    std::int64_t step;
-    std::optional<std::int64_t> microbatch;
-    const char *item, *words;
-  };
-  const std::vector<Case> cases = {
-      {[](auto& cell) { cell.row(4).loss = std::nextafter(cell.row(4).loss, 10.0F); }, 1, 1, "loss",
-       "microbatch 1, stage 1, rank 1, loss of the evaluation"},
-      {[](auto& cell) { cell.row(2).loss = std::nextafter(cell.row(2).loss, 0.0F); }, 0, std::nullopt, "loss",
-       "loss of the evaluation after the step"},
-      {[](auto& cell) {  // the first microbatch's is told before that of the whole
-         cell.row(1).loss += 1;
-         cell.row(2).loss += 1;
-       },
-       0, 1, "loss", "(expected 0.25, got 1.25"},
-      {[](auto& cell) {
-         for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
-           run->ranks.back().evaluation[1].loss = 0.0F;
-           run->ranks.back().evaluation[2].loss = 1.5F;
-         }
-         cell.row(1).loss = -0.0F;
-       },
-       0, 1, "loss", "(expected 0, got -0)"},
-      {[](auto& cell) { cell.row(0).data_digest = other_digest; }, 0, 0, "data_digest", other_digest.c_str()},
-      {[](auto& cell) { cell.row(3).tokens = 8; }, 1, 0, "tokens", "(expected 7, got 8)"},
-      {[](auto& cell) {
-         auto& rows = cell.candidate.ranks.back().evaluation;
-         rows.erase(rows.begin() + 1);
-       },
-       0, 1, "rows", "rows of the evaluation after the step: of the candidate"},
-      {[](auto& cell) {
-         for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation[5].loss += 1e-3F;
-       },
-       1, std::nullopt, "loss", "not the sum over the microbatches"},
-      {[](auto& cell) {
-         for (SyntheticRun* run : {&cell.reference, &cell.candidate})
-           run->ranks.back().evaluation[0].loss = std::numeric_limits<float>::quiet_NaN();
-       },
-       0, 0, "loss", "the reference itself"},
-      {[](auto& cell) { cell.row(3).loss = std::numeric_limits<float>::infinity(); }, 1, 0, "loss", "not finite ("},
-  };
-  for (const auto& [change, step, microbatch, item, words] : cases) {
-    SCOPED_TRACE(words);
-    EvaluatedCell cell;
-    change(cell);
-    expect_evaluation_red(cell, step, microbatch, std::string("evaluation.csv ") + item, words);
-  }
-}
-
-// Which asks it of a record that is alone.
-TEST(EvaluationCheck, IsTheOneThatSaysIt) {
-  EvaluatedCell cell;
-  cell.row(5).tokens = 11;
-  const CellVerdict verdict = cell.judge();
-  EXPECT_EQ(result_of(verdict, "evaluation").outcome, Outcome::differs);
-  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::holds);
 }
 
 TEST(EvaluationCheck, AfterTheLastStepAlone) {
@@ -173,46 +103,6 @@ TEST(EvaluationCheck, WhatWasAskedForIsHeldToTheRecord) {
   EXPECT_EQ(result_of(verdict, "evaluation").reason, "neither run evaluates");
 }
 
-TEST(EvaluationCheck, OtherTokensAndSumsOfThemAreTold) {
-  for (auto column : {&EvaluationRow::tokens, &EvaluationRow::valid_tokens}) {
-    const bool all = column == &EvaluationRow::tokens;
-    const std::string item = all ? "evaluation.csv tokens" : "evaluation.csv valid_tokens";
-    EvaluatedCell sums;
-    for (SyntheticRun* run : {&sums.reference, &sums.candidate}) run->ranks.back().evaluation[5].*column += 1;
-    expect_evaluation_red(sums, 1, std::nullopt, item,
-                          std::string("reference, not the sum over the microbatches ") +
-                              (all ? "(expected 10, got 11)" : "(expected 9, got 10)"));
-    for (const std::size_t first : {0, 3}) {
-      EvaluatedCell cell;
-      cell.row(first + 1).*column -= 1;
-      cell.row(first + 2).*column -= 1;  // so that they add up
-      expect_fails(cell, "evaluation", {.step = first == 0 ? 0 : 1, .microbatch = 1, .rank = 1, .item = item});
-    }
-  }
-}
-
-TEST(EvaluationCheck, AWholeThatIsNotTheSumInTheCandidateAloneDiffersTwice) {
-  EvaluatedCell cell;
-  cell.row(5).loss += 1e-3F;
-  EXPECT_THAT(result_of(cell.judge(), "evaluation").reason, HasSubstr("2 differences in all"));
-}
-
-TEST(EvaluationCheck, OneMicrobatchTwiceOrNotAtAllInEitherRecord) {
-  for (const bool of_candidate : {true, false}) {
-    for (const bool twice : {true, false}) {
-      EvaluatedCell cell;
-      auto& ranks = (of_candidate ? cell.candidate : cell.reference).ranks;
-      auto& rows = ranks.back().evaluation;
-      twice ? void(rows.insert(rows.begin() + 4, rows[4])) : void(rows.erase(rows.begin() + 4));
-
-      const auto verdict = cell.judge();
-
-      EXPECT_FALSE(verdict.holds);
-      expect_finding(*verdict.first_divergence, {.step = 1, .words = of_candidate ? "candidate" : "reference"});
-    }
-  }
-}
-
 TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedAt) {
   for (const bool of_candidate : {true, false}) {
     EvaluatedCell cell;
@@ -264,12 +154,6 @@ TEST(EvaluationCheck, IsOfTheSameDataEveryTimeInBothRecords) {
   EvaluatedCell valid;
   change_alike(valid, [](auto& row, auto& whole) { row.valid_tokens += 1, whole.valid_tokens += 1; });
   expect_evaluation_red(valid, 1, 1, "evaluation.csv valid_tokens", "(expected 2, got 3)");
-}
-
-TEST(EvaluationCheck, ALossBelowZeroIsFoundInBothRecords) {
-  EvaluatedCell cell;
-  change_alike(cell, [](auto& row, auto& whole) { row.loss = -0.25F, whole.loss = 1.25F; });
-  expect_evaluation_red(cell, 1, 1, "evaluation.csv loss", "a cross-entropy, which is never below 0");
 }
 
 TEST(EvaluationCheck, OfMoreMicrobatchesThanAnyTableHoldsEndsAtTheFirstThatLacks) {

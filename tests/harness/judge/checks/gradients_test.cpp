@@ -9,16 +9,7 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
-  SyntheticCell cell;
-  for (TensorRow& row : cell.candidate.rows(&RankRecord::tensors)) {
-    if (row.kind == "gradient" && row.step == 1) row.digest = other_digest;
-  }
-  expect_red(cell, {"gradients"}, {.level = "R3", .step = 1, .item = "model.norm.weight"});
-}
 
 // What is wrong goes on to all that stand in front of it: the last in the model is where it began.
 TEST(Gradients, AFaultWithinAStageIsNamedNearestToTheEndOfTheModel) {
@@ -38,33 +29,6 @@ void multiply_gradients(SyntheticCell& cell, double factor) {
   }
 }
 
-TEST(Gradients, OfOneFactorAreToldAsThat) {
-  struct Case {
-    double factor;
-    const char* words;
-  };
-  for (const auto& [factor, words] :
-       {Case{5, "all gradients of step 0 are 5 times the reference's: as many as microbatches"},
-        Case{0.2, "all gradients of step 0 are 1/5 of the reference's: as many as microbatches"},
-        Case{10, "all gradients of step 0 are 10 times the reference's: as many as valid tokens in the step"},
-        Case{2, "all gradients of step 0 are 2 times the reference's: as many as stages"},
-        Case{7, "all gradients of step 0 are 7 times the reference's"}}) {
-    SyntheticCell cell;
-    multiply_gradients(cell, factor);
-    EXPECT_EQ(expect_fails(cell, "gradients", {.words = words}).size, words);
-  }
-}
-
-TEST(Gradients, ThatHaveNoFactorInCommonOrAreAsLargeAsTheyWereAreNot) {
-  for (const bool equal : {true, false}) {
-    SyntheticCell cell;
-    multiply_gradients(cell, equal ? 1 : 5);
-    if (!equal) tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").l2 *= 1 + 3e-6;
-
-    EXPECT_THAT(result_of(cell.judge(), "gradients").reason, ::testing::Not(HasSubstr("all gradients")));
-  }
-}
-
 TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
   SyntheticCell cell;
   multiply_gradients(cell, 5);
@@ -81,72 +45,6 @@ TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
   const auto& loss = result_of(verdict, "loss").first_divergence.value();
   EXPECT_THAT(loss.size, HasSubstr("check the gradients first: all gradients of step 0 are 5 times"));
   EXPECT_THAT(loss.size, ::testing::Not(HasSubstr("before they are divided")));
-}
-
-TEST(Gradients, TiedGradientsThatWereNotReducedNameTheTiedWeightOnly) {
-  SyntheticCell cell;
-  tensor_row(cell.candidate, 0, "gradient", embedding_weight).digest = other_digest;
-  tensor_row(cell.candidate, 0, "gradient", head_weight).digest = "1" + other_digest.substr(1);
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("gradients", "tied_weights"));
-  EXPECT_THAT(result_of(verdict, "gradients").reason,
-              HasSubstr("in that step: model.embed_tokens.weight, lm_head.weight)"));
-}
-
-TEST(Gradients, EachWayInWhichARowIsWrongIsTold) {
-  expect_each_red(
-      {"gradients"},
-      {{"dtype",
-        [](auto& cell) { tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").dtype = "float64"; },
-        {.step = 1, .item = "model.norm.weight", .words = "the dtype differs"}},
-       {"shape",
-        [](auto& cell) {
-          tensor_row(cell.candidate, 0, "gradient", "model.layers.0.mlp.down_proj.weight").shape = {6, 4};
-        },
-        {.step = 0, .item = "model.layers.0.mlp.down_proj.weight", .words = "shape"}},
-       {"the same bits with other rows that are not zero",
-        [](auto& cell) {
-          auto& row = tensor_row(cell.candidate, 1, "gradient", "model.layers.0.mlp.gate_proj.weight");
-          row.nonzero_rows = *row.nonzero_rows - 1;
-        },
-        {.words = "nonzero_rows"}}});
-  expect_each_red({"gradients", "nonzero_gradients"},
-                  {{"infinite",
-                    [](auto& cell) { tensor_row(cell.candidate, 1, "gradient", head_weight).inf = 2; },
-                    {.step = 1, .item = head_weight, .words = "2 infinite"}},
-                   {"missing",
-                    [](auto& cell) {
-                      std::erase_if(cell.candidate.ranks[1].tensors, [](const auto& row) {
-                        return row.kind == "gradient" && row.name == "model.norm.weight" && row.step == 0;
-                      });
-                    },
-                    {.step = 0, .item = "model.norm.weight"}}});
-}
-
-TEST(Gradients, NanInBothRecordsNamesTheFirstTensorThatHoldsIt) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    tensor_row(*run, 0, "gradient", "model.layers.1.self_attn.v_proj.weight").nan = 1;
-    tensor_row(*run, 0, "parameter", embedding_weight).nan = 3;
-  }
-
-  expect_red(cell, {"gradients", "nonzero_gradients", "parameters"},
-             {.step = 0, .item = "model.layers.1.self_attn.v_proj.weight", .words = "1 NaN"});
-}
-
-TEST(Gradients, WhatIsNoNumberIsToldOfTheRecordThatHasIt) {
-  for (const bool of_reference : {true, false}) {
-    SyntheticCell cell;
-    auto& row = tensor_row(of_reference ? cell.reference : cell.candidate, 0, "gradient", embedding_weight);
-    row.inf = 1;
-    row.digest = other_digest;
-
-    EXPECT_THAT(result_of(cell.judge(), "gradients").reason,
-                HasSubstr((of_reference ? "the reference's own tensor" : "the candidate's tensor") +
-                          std::string(" holds 0 NaN and 1 infinite")));
-  }
 }
 
 TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <sstream>
-
-#include "harness/commands/compare.hpp"
-#include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -13,90 +8,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
-  SyntheticCell cell({.tied = false});
-  for (const std::int64_t step : {0, 1})
-    tensor_row(cell.candidate, step, "parameter", head_weight).digest = other_digest;
-  std::erase_if(cell.candidate.ranks[1].tensors,
-                [](const auto& row) { return row.name == head_weight && row.kind.starts_with("moment"); });
-
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("parameters"));
-  EXPECT_EQ(verdict.first_divergence->item, head_weight);
-  EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("in that step: lm_head.weight)"));
-}
-
-TEST(Parameters, LearningRateOfOneRank) {
-  SyntheticCell cell(with_empty_stage());
-  cell.candidate.ranks[1].steps[1].learning_rate = 0.0011;
-  expect_red(cell, {"parameters"}, {.step = 1, .rank = 1, .item = "learning_rate"});
-}
-
-/// Adds the column that only external recorders write, with this rate for each parameter behind step 0.
-void add_rates(const std::filesystem::path& record, std::size_t ranks, const std::string& rate) {
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const std::filesystem::path table = record / rank_folder(static_cast<std::int64_t>(rank)) / "tensors.csv";
-    std::istringstream before(read_file(table));
-    std::string after, line;
-    std::getline(before, line);
-    after = line + ",learning_rate\n";
-    while (std::getline(before, line)) after += line + "," + (line.starts_with("0,parameter,") ? rate : "") + "\n";
-    write_file(table, after);
-  }
-}
-
-TEST(Parameters, TheLearningRateOfEachIsAFiniteNumber) {
-  for (const std::string rate : {"nan", "inf", "-inf", "0.5"}) {
-    for (const bool both : {false, true}) {
-      SyntheticCell cell;
-      for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
-      const auto reference = cell.write_reference(), candidate = cell.write_candidate();
-      add_rates(candidate, cell.candidate.ranks.size(), rate);
-      if (both) add_rates(reference, cell.reference.ranks.size(), rate);
-
-      const CellVerdict verdict = compare_records(reference, candidate);
-
-      const CheckResult& result = result_of(verdict, "parameters");
-      EXPECT_EQ(result.outcome, rate == "0.5" ? Outcome::holds : Outcome::differs) << rate;
-      EXPECT_EQ(result.reason.find("expected a finite number") == std::string::npos, rate == "0.5") << result.reason;
-    }
-  }
-}
-
-TEST(Parameters, EachWayInWhichOneIsWrongIsTold) {
-  expect_each_red({"parameters"},
-                  {{"a moment of an otherwise equal step",
-                    [](auto& cell) {
-                      tensor_row(cell.candidate, 1, "moment2", "model.layers.0.mlp.gate_proj.weight").digest =
-                          other_digest;
-                    },
-                    {.step = 1, .item = "model.layers.0.mlp.gate_proj.weight", .words = "moment2"}},
-                   {"a learning rate that neither record tells",
-                    [](auto& cell) {
-                      for (RankRecord& rank : cell.all_ranks()) rank.steps[1].learning_rate.reset();
-                    },
-                    {.step = 1, .item = "learning_rate", .words = "got absent"}},
-                   {"NaN at the start of both",
-                    [](auto& cell) {
-                      for (auto* run : {&cell.reference, &cell.candidate})
-                        tensor_row(*run, -1, "parameter", "model.norm.weight").nan = 1;
-                    },
-                    {.step = -1, .item = "model.norm.weight"}},
-                   {"the whole model on each rank",
-                    [](auto& cell) {
-                      for (const std::int64_t step : {0, 1}) {
-                        auto row = tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
-                        row.stage = 0;
-                        cell.candidate.ranks[0].tensors.push_back(row);
-                      }
-                    },
-                    {.step = 0, .rank = 0, .item = "model.norm.weight"}}});
-}
 
 TEST(Parameters, BehindAnotherStartNothingIsCounted) {
   SyntheticCell cell;

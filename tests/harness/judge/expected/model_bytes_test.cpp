@@ -50,138 +50,11 @@ TEST(StateBytes, ByHand) {
     EXPECT_EQ(state_bytes(expected_model(small(tied)), units, manifest), bytes) << manifest.dtype << manifest.json;
 }
 
-TEST(StateBytes, TiedCopyIsTheDifferenceBetweenTwoStagesAndOne) {
-  const auto model = expected_model(small(true));
-  for (const Json& optimizer : {adamw, momentum, plain}) {
-    const auto manifest = manifest_of(optimizer);
-    const auto one = *state_bytes(model, {"embed_tokens", "lm_head"}, manifest),
-               first = *state_bytes(model, {"embed_tokens"}, manifest),
-               last = *state_bytes(model, {"lm_head"}, manifest), copy = *tied_copy_bytes(model, manifest);
-    EXPECT_EQ(first.parameters + last.parameters, one.parameters + copy.parameters);
-    EXPECT_EQ(first.gradients + last.gradients, one.gradients + copy.gradients);
-    EXPECT_EQ(first.optimizer + last.optimizer, one.optimizer + copy.optimizer);
-  }
-  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw)), (StateBytes{128, 0, 260}));
-  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw, "bfloat16")), (StateBytes{64, 0, 128 + 4}));
-  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw, "mixed")), (StateBytes{32 * 6, 0, 32 * 8 + 4}));
-}
-
 TEST(StateBytes, FrozenParameterHasAValueOnly) {
   auto manifest = manifest_of(adamw);
   manifest.frozen = {"model.norm.weight"};
 
   EXPECT_EQ(state_bytes(expected_model(small(false)), {"norm"}, manifest), (StateBytes{16, 0, 0}));
-}
-
-TEST(SavedBytes, ClosedFormsByHand) {
-  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
-
-  EXPECT_EQ(saved_bytes(model, "embed_tokens", {1, 5}, "float32", AttentionKernel::cpu_flash), 0);
-  EXPECT_EQ(saved_bytes(model, "layers.0", {1, 5}, "float32", AttentionKernel::cpu_flash),
-            4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
-  EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 9);
-  EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 12 + 4);
-  EXPECT_FALSE(saved_bytes(model, "head", {1, 5}, "float32", AttentionKernel::cpu_flash));
-}
-
-TEST(SavedBytes, OfALayerThatIsComputedAgainAreItsInput) {
-  const auto model = expected_model(small(false));  // H 4
-
-  for (const auto kernel : {AttentionKernel::cpu_flash, AttentionKernel::unknown}) {
-    EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "float32", kernel, "layer"), 4 * 10 * 4);
-    EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "bfloat16", kernel, "layer"), 2 * 10 * 4);
-    EXPECT_EQ(saved_bytes(model, "layers.0", {1, 7}, "float64", kernel, "layer"), 8 * 7 * 4);
-  }
-}
-
-TEST(SavedBytes, OfHalvesAddUpToThoseOfTheLayer) {
-  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
-  const auto bytes = [&](const char* unit, const char* recompute) {
-    return saved_bytes(model, unit, {1, 5}, "float32", AttentionKernel::cpu_flash, recompute);
-  };
-  const int attention = 4 * 5 * (12 + 12 + 6 + 2 + 1), mlp = 4 * 5 * (12 + 24 + 1), input = 4 * 5 * 4;
-
-  EXPECT_EQ(bytes("layers.0.attention", "none"), attention);
-  EXPECT_EQ(bytes("layers.0.mlp", "none"), mlp);
-  EXPECT_EQ(bytes("layers.0", "none"), attention + mlp);
-  EXPECT_EQ(bytes("layers.0", "attention"), input + mlp);
-  EXPECT_EQ(bytes("layers.0", "mlp"), attention + input);
-  EXPECT_EQ(bytes("layers.0.attention", "attention"), input);
-  EXPECT_EQ(bytes("layers.0.attention", "mlp"), attention);
-  EXPECT_EQ(bytes("layers.0.mlp", "mlp"), input);
-  EXPECT_EQ(bytes("layers.0.mlp", "layer"), input);
-}
-
-TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {
-  const auto model = expected_model(small(false));
-
-  for (const char* unit : {"embed_tokens", "layers.0", "norm", "lm_head"}) {
-    EXPECT_EQ(*saved_bytes(model, unit, {1, 5}, "float64", AttentionKernel::cpu_flash),
-              2 * *saved_bytes(model, unit, {1, 5}, "float32", AttentionKernel::cpu_flash))
-        << unit;
-  }
-}
-
-TEST(SavedBytes, OfBf16KeepNormsAndSoftmaxInFp32) {
-  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
-
-  EXPECT_EQ(saved_bytes(model, "embed_tokens", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), 0);
-  const int norm = 5 * (4 * (4 + 1) + 2 * 4);
-  EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), norm);
-  EXPECT_EQ(saved_bytes(model, "layers.0", {1, 5}, "bfloat16", AttentionKernel::cpu_flash),
-            2 * norm + 2 * 5 * (2 * 4 + 2 * 6 + 2 * 3 + 4 * 6) + 4 * 5 * 2);
-  EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), 5 * (2 * 4 + 4 * 8) + 4);
-}
-
-TEST(SavedBytes, AttentionAsWideAsTheHiddenStateGivesTheMeasuredForm) {
-  Json config = small(false);
-  config["head_dim"] = 2;  // A = H: 4N(8H + 2K + 4I + h + 2)
-  EXPECT_EQ(saved_bytes(expected_model(config), "layers.0", {1, 7}, "float32", AttentionKernel::cpu_flash),
-            4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
-}
-
-TEST(SavedBytes, OfMathAttentionGrowWithTheSquareOfTheSequence) {
-  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
-  const auto kernel = AttentionKernel::math;
-
-  EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "float32", kernel),
-            4 * 10 * (2 * 9 + 2 * 4 + 4 * 6 + 4 * 6) + 4 * 2 * 2 * 5 * 5);
-  EXPECT_EQ(saved_bytes(model, "lm_head", {2, 5}, "float32", kernel),
-            saved_bytes(model, "lm_head", {2, 5}, "float32", AttentionKernel::cpu_flash));
-}
-
-TEST(SavedBytes, OfFlashOnAGpuHaveItsGeneratorsStateBesides) {
-  Json config = small(false);
-  config["head_dim"] = 8;
-  const auto model = expected_model(config);
-
-  EXPECT_EQ(*saved_bytes(model, "layers.0", {2, 5}, "bfloat16", AttentionKernel::gpu_flash),
-            *saved_bytes(model, "layers.0", {2, 5}, "bfloat16", AttentionKernel::cpu_flash) + 24);
-}
-
-TEST(SavedBytes, WhatIsNotKnownIsNotGuessed) {
-  const auto model = expected_model(small(false));  // heads of 3
-
-  EXPECT_FALSE(saved_bytes(model, "layers.0", {1, 5}, "bfloat16", AttentionKernel::gpu_flash));
-  EXPECT_NE(why_no_layer_form(model, AttentionKernel::gpu_flash), "");
-  EXPECT_FALSE(saved_bytes(model, "layers.0", {1, 5}, "float32", AttentionKernel::unknown));
-  EXPECT_NE(why_no_layer_form(model, AttentionKernel::unknown), "");
-  EXPECT_EQ(why_no_layer_form(model, AttentionKernel::math), "");
-}
-
-TEST(SavedBytes, KernelIsWhatTheManifestNames) {
-  Manifest manifest;
-  manifest.json = Json::object();
-  manifest.device = "cpu";
-  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::cpu_flash);
-  manifest.device = "cuda";
-  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::unknown);
-  manifest.json["environment"] = {{"attention", "flash"}};
-  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::gpu_flash);
-  manifest.json["environment"] = {{"attention", "math"}};
-  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::math);
-  manifest.json["environment"] = {{"attention", "not fixed"}};
-  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::unknown);
 }
 
 /// Of one's own: a weight of 8 x 4 with two names, of which one unit each, and a bias in another dtype.
@@ -286,46 +159,6 @@ TEST(StateRange, OfManyStagesIsTheirSumAndKnownWhereAllAre) {
   EXPECT_FALSE(sum.optimizer_known);
   sum += StateRange{{}, {}, true};
   EXPECT_FALSE(sum.optimizer_known);
-}
-
-TEST(BeyondOneDevice, OfOurOwnIsTheCopyOfAWeightWhoseUsesLieApart) {
-  const auto model = expected_model(small(true));
-  const auto ours = manifest_of(adamw);
-
-  const StateRange apart = beyond_one_device(model, true, ours, ours);
-  EXPECT_EQ(apart.least, (StateBytes{128, 0, 260}));
-  EXPECT_EQ(apart.most, apart.least);
-  const StateRange together = beyond_one_device(model, false, ours, ours);
-  EXPECT_EQ(together.most, StateBytes{});
-  EXPECT_TRUE(together.optimizer_known);
-  EXPECT_FALSE(beyond_one_device(model, true, ours, manifest_of({{"name", "lion"}})).optimizer_known);
-}
-
-TEST(BeyondOneDevice, WhereOneRecordIsAnothersIsWhatItsWayOfKeepingLeavesOpen) {
-  const auto model = expected_model(small(true));
-  const auto both_ways = static_cast<std::int64_t>(model.parameters.size() + 1) * count_bytes;
-  for (const auto& [reference, candidate] : {std::pair{of_another(momentum), manifest_of(momentum)},
-                                             std::pair{manifest_of(momentum), of_another(momentum)}}) {
-    const StateRange range = beyond_one_device(model, true, reference, candidate);
-
-    EXPECT_EQ(range.most, (StateBytes{128, 128, 128 + both_ways}));
-    EXPECT_EQ(range.least, (StateBytes{-128, -128, -128 - both_ways}));
-    EXPECT_TRUE(range.optimizer_known);
-  }
-  const auto untied = expected_model(small(false));
-  EXPECT_EQ(beyond_one_device(untied, false, of_another(plain), of_another(plain)).most, (StateBytes{0, 0, both_ways}));
-  EXPECT_FALSE(
-      beyond_one_device(model, true, of_another({{"name", "lion"}}), of_another({{"name", "lion"}})).optimizer_known);
-}
-
-TEST(BeyondOneDevice, OfAModelOfOnesOwnAreAllUsesOfATiedWeightButTheFirst) {
-  Manifest manifest = of_another_tied(plain);
-  EXPECT_EQ(beyond_one_device(of_ones_own(), true, manifest, manifest).most, (StateBytes{128, 128, 4 * count_bytes}));
-
-  manifest.tied = {{"in.weight", "out.weight", "in.bias"}};
-  EXPECT_EQ(beyond_one_device(of_ones_own(), true, manifest, manifest).most.parameters, 128 + 32);
-  manifest.tied = {{"out.weight", "in.weight"}, {"none", "in.bias"}};
-  EXPECT_EQ(beyond_one_device(of_ones_own(), true, manifest, manifest).most.parameters, 128 + 32);
 }
 
 }  // namespace
