@@ -97,7 +97,6 @@ void ScheduleExecutor::sum_replicas(const StepAction& now) {
 
 void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
   const TiedWeight tied(training_.config.tied, parts_.state);
-  observer_.before_tied_sum(tied);
   const bool head = action.stage != 0;
   const Placement& placement = plan_.schedule.placement;
   const int peer = placement.rank_of(head ? 0 : placement.stages() - 1);

@@ -37,6 +37,7 @@ struct CheckResult {
   std::string reason;                     ///< one sentence; for `holds`, what was shown
   Counts compared;                        ///< values compared with another record's or with a recomputed one
   Counts inspected;                       ///< values only inspected: sizes, forms, the reference's own rows
+  Counts evidence;                        ///< figures of the case that are not summed over cases
   std::vector<std::string> not_shown;     ///< parts of its claim that these runs do not cover, with the reason
   std::string limit;                      ///< "0 ULP", "equal to the byte", "60 % of the reference", with the reason
   std::string measured;

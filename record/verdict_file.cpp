@@ -68,6 +68,7 @@ void list_keys(A<CheckResult> auto& check, auto& keys) {
   keys("reason", check.reason);
   keys("compared", check.compared);
   keys("inspected", check.inspected);
+  keys("evidence", check.evidence);
   keys("not_shown", check.not_shown);
   keys("limit", check.limit);
   keys("measured", check.measured);

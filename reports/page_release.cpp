@@ -5,6 +5,7 @@
 #include <set>
 
 #include "reports/headline.hpp"
+#include "reports/mission_figures.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/text.hpp"
@@ -34,6 +35,16 @@ PageData world_squares(const std::set<std::int64_t>& worlds, const ReleaseCounts
 }  // namespace
 
 void fill_release(PageData& page, const Verdict& verdict) {
+  PageData figure_rows = page_list(), figure_columns = page_list();
+  for (const std::string& head : figure_heads()) figure_columns.push_back(page_row({{"head", head}}));
+  for (const MissionFigures& figures : mission_figures(verdict)) {
+    PageData row = page_row({{"world", grouped(figures.world)}}), cells = page_list();
+    for (const std::string& text : figure_texts(figures)) cells.push_back(page_row({{"text", text}}));
+    row.set("figures", cells);
+    figure_rows.push_back(row);
+  }
+  page.set("figure_heads", figure_columns);
+  page.set("figure_rows", figure_rows);
   std::vector<std::string> names;
   std::set<std::int64_t> worlds;
   std::map<std::string, ReleaseCounts> counts;

@@ -7,6 +7,7 @@
 
 #include "reports/headline.hpp"
 #include "reports/markup.hpp"
+#include "reports/mission_figures.hpp"
 #include "reports/words.hpp"
 #include "support/text.hpp"
 
@@ -107,6 +108,13 @@ std::string summary_md(const Verdict& verdict) {
   };
   text += failing_rows(verdict) + incomplete_rows(verdict) + list("Not run", verdict.not_run) +
           list("Accepted although not compared", accepted_lines(verdict));
+  text += "\n### Shown at each world size\n\n| P |";
+  for (const std::string& head : figure_heads()) text += fmt::format(" {} |", head);
+  text += "\n|---|";
+  for (std::size_t i = 0; i < figure_heads().size(); ++i) text += "---|";
+  text += "\n";
+  for (const MissionFigures& figures : mission_figures(verdict))
+    text += fmt::format("| {} | {} |\n", figures.world, join(figure_texts(figures), " | "));
   return text + list("Not covered by these data", warnings(verdict));
 }
 

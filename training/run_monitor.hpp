@@ -65,7 +65,6 @@ class RunMonitor : public StepObserver {
   void on_loss(std::int64_t microbatch, const at::Tensor& loss) override {
     notify(&StepObserver::on_loss, microbatch, loss);
   }
-  void before_tied_sum(const TiedWeight& tied) override { notify(&StepObserver::before_tied_sum, tied); }
   void before_update(std::int64_t step, const TrainState& state) override {
     notify(&StepObserver::before_update, step, state);
   }

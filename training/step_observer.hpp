@@ -53,8 +53,6 @@ class StepObserver {
   /// A microbatch's scaled loss, a scalar.
   virtual void on_loss(std::int64_t /*microbatch*/, const at::Tensor& /*loss*/) {}
 
-  /// Before the gradients of a tied weight's uses are added.
-  virtual void before_tied_sum(const TiedWeight& /*tied*/) {}
   /// After all gradients are summed, before clipping.
   virtual void before_update(std::int64_t /*step*/, const TrainState& /*state*/) {}
   virtual void after_update(std::int64_t /*step*/, const TrainState& /*state*/, const StepUpdate& /*update*/) {}

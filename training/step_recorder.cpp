@@ -33,11 +33,6 @@ void StepRecorder::start(const TrainState& state) {
   parameters_and_moments(initial_step, state, /*with_moments=*/state.step > 0);
 }
 
-void StepRecorder::before_tied_sum(const TiedWeight& tied) {
-  const MemoryScope scope(MemoryOwner::recorder);
-  for (const TrainedParameter* copy : tied.held()) keep("gradient_use/" + copy->name, copy->gradient());
-}
-
 void StepRecorder::before_update(std::int64_t step, const TrainState& state) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);

@@ -25,7 +25,6 @@ class StepRecorder : public StepObserver {
   void on_boundary(const BoundaryTensor& boundary, const at::Tensor& tensor) override;
   /// At level dump: all gradients at this point.
   /// At level dump: the gradient of each use of a tied weight.
-  void before_tied_sum(const TiedWeight& tied) override;
   void before_update(std::int64_t step, const TrainState& state) override;
   void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
   /// At level dump, writes the step's collected tensors to dumps/step-<k>.safetensors.

@@ -43,10 +43,7 @@ StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, doub
 
 void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm) {
-  if (const TiedWeight weight(tied, state); weight.within_a_slice()) {
-    observer.before_tied_sum(weight);
-    weight.add_uses();
-  }
+  if (const TiedWeight weight(tied, state); weight.within_a_slice()) weight.add_uses();
   observer.before_update(step, state);
   const double norm = global_norm();
   if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);

@@ -43,6 +43,7 @@ void CheckResultBuilder::diverge(const ExecutionPoint& point, Finding finding) {
 void CheckResultBuilder::absorb(CheckResultBuilder part) {
   for (const auto& [what, number] : part.result_.compared) compare(what, number);
   for (const auto& [what, number] : part.result_.inspected) inspect(what, number);
+  for (const auto& [what, number] : part.result_.evidence) evidence(what, number);
   for (auto& words : part.result_.not_shown) not_shown(words);
   for (auto& words : part.left_out_) leave_out(words);
   auto& peaks = part.result_.predicted_peak_bytes;

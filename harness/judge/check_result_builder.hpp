@@ -2,6 +2,7 @@
 // Builder of a check's result: counts, differences, and the first divergence in execution order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,11 @@ class CheckResultBuilder {
   /// Counts items that both runs have: as compared for the candidate, as inspected for the reference.
   void compare_or_inspect(bool compared, const std::string& what, std::int64_t count = 1) {
     compared ? compare(what, count) : inspect(what, count);
+  }
+  /// A figure of the case; of several the largest remains.
+  void evidence(const std::string& what, std::int64_t value) {
+    std::int64_t& figure = result_.evidence[what];
+    figure = std::max(figure, value);
   }
   /// Adds a difference. Without a level it gets that of the check, without words those of words_of().
   void diverge(const ExecutionPoint& point, Finding finding);

@@ -44,7 +44,6 @@ bool accepted(const CellPlan& plan, const std::string& claim) {
 bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own) {
   if (check.required == Required::always) return true;
   if (!asked_for(plan, check.name)) return false;
-  if (check.required == Required::on_bench_alone && !plan.bench) return false;
   return own || is_of_every_case(check.name);
 }
 

@@ -56,8 +56,7 @@ Json request_of(const fs::path& launch) {
 judging::DataCoverageRequest bench_request(const KeptSweep& sweep, const KeptReference& reference,
                                            const SweepFolder& folder) {
   const auto& checks = sweep.selection.checks;
-  const bool data_matter =
-      checks.empty() || std::ranges::find(checks, "variable_lengths") != checks.end();  // the claim about the data
+  const bool data_matter = checks.empty() || std::ranges::find(checks, "boundaries") != checks.end();
   judging::DataCoverageRequest request;
   request.required = reference.bench && data_matter;
   request.equal_lengths = reference.equal_lengths;

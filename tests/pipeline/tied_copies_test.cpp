@@ -13,7 +13,6 @@
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
-#include "support/safetensors.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
@@ -70,18 +69,6 @@ TEST_F(TiedCopies, TheHeartbeatNamesThePeerDuringTheSum) {
   };
   ASSERT_EQ(train(), 0);
   EXPECT_EQ(peer, 1);
-}
-
-TEST_F(TiedCopies, UsesAreDumpedBeforeTheirSum) {
-  ASSERT_EQ(train(), 0);
-  for (const auto& [number, name] : {std::pair(0, "model.embed_tokens.weight"), std::pair(1, "lm_head.weight")}) {
-    const SafetensorsFile dump(rank(number) / "dumps/step-1.safetensors");
-    const auto use = dump.entries().find("gradient_use/" + std::string(name));
-    ASSERT_NE(use, dump.entries().end()) << name;
-    const auto sum = dump.entries().find("gradient/" + std::string(name));
-    ASSERT_NE(sum, dump.entries().end()) << name;
-    EXPECT_FALSE(std::ranges::equal(use->second.bytes, sum->second.bytes)) << name;
-  }
 }
 
 TEST_F(TiedCopies, TheWaitForTheNormIsRecorded) {

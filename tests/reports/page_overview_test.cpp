@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string markup_of(const Verdict& verdict) {
-  return testing::section_of(testing::rendered_page(verdict), "<div class=\"overview\">", "<h2 id=\"release\">");
+  return testing::section_of(testing::rendered_page(verdict), "<div class=\"overview\">", "<h2 id=\"figures\">");
 }
 
 std::string overview_of(const Verdict& verdict) {

@@ -91,7 +91,7 @@ CellVerdict holding_cell(const std::string& model, const std::string& optimizer,
   cell.command = "plumbline sweep sweeps/default.toml --cells " + cell.id;
   for (const char* name :
        {"completion", "data", "census", "loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm",
-        "parameters", "audit", "empty_partitions", "variable_lengths", "memory", "conformance", "repeatability"}) {
+        "parameters", "audit", "tied_weights", "buffers", "memory", "conformance", "repeatability"}) {
     cell.checks.push_back(holding_check(name));
   }
   CheckResult& last = cell.checks.back();

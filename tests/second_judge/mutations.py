@@ -84,7 +84,7 @@ def mutated(file, change, column, draw, condition="true"):
         if (file.stem, column, change) == ("evaluation", "data_digest", "emptied"):
             return None  # an external record need not tell it, and of one that tells some the judges differ in what they compare
         if column == "shape" and "computed" in row:
-            return None  # of every cut held against its microbatch's (variable_lengths), which the second judge does not
+            return None  # of every cut held against its microbatch's (boundaries), which the second judge does not
         kind = TYPES[file.stem][column].rstrip("!")
         value = {"changed": lambda: changed(kind, row[at], draw), "not a number": lambda: "nan", "emptied": lambda: ""}[change]()
         if value is None or value == row[at]:

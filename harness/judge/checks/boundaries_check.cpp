@@ -125,6 +125,7 @@ class BoundariesCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
+    if (empty_ > 0) builder_.evidence("crossings_of_empty_stages", empty_);
     if (cuts_)
       return builder_.conclude(fmt::format("nothing crossed between stages; the tensors that both computed at the "
                                            "model's {} boundaries are {}",
@@ -166,9 +167,17 @@ class BoundariesCheck : public StepCheck {
     }
     for (const Column column : {Column::forward, Column::backward}) {
       for (const Fact& fact : of_column(now.facts.reference, column)) {
-        if (evidence_.model.unit_position(std::string(fact.name)).value_or(0) == 0)
-          report(now.step, fact.microbatch, rules_of(column).name, std::string(fact.name),
-                 "no such boundary in this model", "a row", "", "reference");
+        const std::string cut(fact.name);
+        if (evidence_.model.unit_position(cut).value_or(0) == 0)
+          report(now.step, fact.microbatch, rules_of(column).name, cut, "no such boundary in this model", "a row", "",
+                 "reference");
+        const MicrobatchRow* sizes = now.reference_rows.microbatch(fact.microbatch);
+        if (!sizes || !evidence_.model.llama) continue;
+        const Shape expected = {sizes->batch, sizes->sequence_length, evidence_.model.hidden};
+        const Shape& shape = std::get<const BoundaryRow*>(fact.value)->shape;
+        if (shape != expected)
+          report(now.step, fact.microbatch, rules_of(column).name, cut, shape_text(expected), shape_text(shape),
+                 "not the shape of its microbatch", "reference");
       }
     }
   }
@@ -180,9 +189,16 @@ class BoundariesCheck : public StepCheck {
         const FactSpan theirs =
             with_key(now.facts.reference, {.column = Column::forward, .microbatch = m, .name = crossing.cut});
         ++(theirs.empty() ? alone_ : shared_);
+        if (!theirs.empty() && of_empty_stage(crossing)) empty_ += 2;  // forward and backward
       }
     }
     builder_.inspect("crossings", evidence_.own_microbatches() * std::ssize(evidence_.stages.crossings));
+  }
+
+  /// At an end without units.
+  bool of_empty_stage(const Crossing& crossing) const {
+    const auto empty = [&](std::int64_t stage) { return evidence_.stages.find(stage)->units.empty(); };
+    return empty(crossing.from_stage) || empty(crossing.to_stage);
   }
 
   void report(std::int64_t step, std::int64_t microbatch, std::string_view direction, const std::string& cut,
@@ -204,7 +220,7 @@ class BoundariesCheck : public StepCheck {
 
   TrafficComparison traffic_;
   bool cuts_ = false;  ///< both are one device, and the candidate records the boundaries of its units
-  std::int64_t shared_ = 0, alone_ = 0;
+  std::int64_t shared_ = 0, alone_ = 0, empty_ = 0;
 };
 
 }  // namespace

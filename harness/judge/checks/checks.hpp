@@ -44,9 +44,8 @@ std::unique_ptr<StepCheck> make_check(const CellEvidence& evidence) {
 /// When a case in which the check is incomplete does not hold. Claims of every case (record/verdict.hpp) are required
 /// whoever wrote the records; the others of our trainers' own records at level full.
 enum class Required {
-  always,          ///< whatever checks were selected: a run that broke off, or another than was requested
-  where_asked,     ///< unless other checks were selected
-  on_bench_alone,  ///< and only on data that were chosen to let it show something
+  always,       ///< whatever checks were selected: a run that broke off, or another than was requested
+  where_asked,  ///< unless other checks were selected
 };
 
 /// Which values a check compares. Behind clip coefficients that differ as rounding does, values that follow from them

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
@@ -96,6 +97,10 @@ class DataCheck : public StepCheck {
     compare_columns(now, {Column::ids, Column::sizes}, builder_);
     agree_within_reference(now);
     totals(now);
+    std::set<std::int64_t> lengths;
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m)
+      if (const MicrobatchRow* row = now.reference_rows.microbatch(m)) lengths.insert(row->sequence_length);
+    builder_.evidence("lengths_in_a_step", std::ssize(lengths));
     of_reference_.step();
     of_candidate_.step();
   }

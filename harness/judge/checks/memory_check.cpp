@@ -156,6 +156,10 @@ class MemoryCheck : public StepCheck {
     const auto& measured = row.activation_peak_bytes;
     if (!measured && side.record.manifest.traits.may_lack) return lack("activation_peak_bytes");
     builder_.compare("activation_peaks");
+    if (measured && &side == &sides_[1] && most > 0) {
+      builder_.evidence("activation_peak_bytes", *measured);
+      builder_.evidence("activation_peak_permille_of_model", 1000 * *measured / most);
+    }
     if (measured && *measured <= most) return;
     report(OffPath::activation_peak, side, rank, row.step, "activation_peak_bytes", fmt::format("at most {}", most),
            measured, "more than the activation memory model gives");

@@ -4,6 +4,7 @@
 // labels is all zero.
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 #include "harness/judge/checks/checks.hpp"
@@ -29,6 +30,8 @@ class NonzeroGradients {
   }
 
   bool rows_rule_left_out() const { return rows_rule_left_out_; }
+  /// Names of parameters with a finite gradient that is not zero.
+  const std::set<std::string>& seen() const { return seen_; }
 
  private:
   void parameters() {
@@ -78,6 +81,7 @@ class NonzeroGradients {
     if (row.nonzero <= 0 && attends_to_itself_alone(row.name)) return;
     if (row.nonzero <= 0 && as_in_the_reference(row)) return;
     if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");
+    seen_.insert(row.name);
     if (!evidence_.model.llama || row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
     const auto& steps = rows_->steps();
     const bool tokens_recorded = record_.manifest.recorded({"inputs", "labels"});
@@ -149,6 +153,7 @@ class NonzeroGradients {
   CheckResultBuilder& builder_;
   ZeroDigests zeros_;
   bool rows_rule_left_out_ = false;
+  std::set<std::string> seen_;
 };
 
 class NonzeroGradientsCheck : public StepCheck {
@@ -173,6 +178,8 @@ class NonzeroGradientsCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
+    builder_.evidence("parameters", std::ssize(candidate_.seen()));
+    builder_.evidence("lm_head.weight", candidate_.seen().contains("lm_head.weight") ? 1 : 0);
     if (none_told_) return builder_.conclude_as(Outcome::does_not_apply, no_gradient_compared);
     if (builder_.count("gradients_zero_in_both") > 0)
       builder_.not_shown("gradients that are dropped where both records' are zero");

@@ -46,9 +46,4 @@ bool is_layer(const std::string& unit) {
   return unit.starts_with("layers.");
 }
 
-bool holds_no_layer(const StageEntry& stage, const std::vector<StageEntry>& all) {
-  const auto layers = [](const StageEntry& entry) { return std::ranges::any_of(entry.units, is_layer); };
-  return std::ranges::any_of(all, layers) ? !layers(stage) : stage.units.empty();
-}
-
 }  // namespace plumbline::judging

@@ -37,7 +37,4 @@ StageMap stage_map(const Manifest& manifest);
 /// True for names like "layers.3".
 bool is_layer(const std::string& unit);
 
-/// True if the stage has no layer; in models without units of such names, if it has no unit.
-bool holds_no_layer(const StageEntry& stage, const std::vector<StageEntry>& all);
-
 }  // namespace plumbline::judging

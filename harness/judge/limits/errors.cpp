@@ -52,7 +52,6 @@ class Measuring {
       if (!truth.entries().contains(key)) lacks(shadow_, fmt::format("{} in {}", key, name));
     }
     for (const auto& [key, entry] : truth.entries()) {
-      if (key.starts_with("gradient_use/")) continue;  // their sum is the gradient, an item
       if (!mine.entries().contains(key)) lacks(run_, fmt::format("{} in {}", key, name));
       const std::string item = key.ends_with(computed) ? key.substr(0, key.size() - computed.size()) : key;
       add({step, item}, relative_error(mine.at(key), entry), all_zero(entry));

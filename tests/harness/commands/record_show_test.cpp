@@ -151,8 +151,7 @@ TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
        {"\nas_asked           -        required, always     required, always\n",
         "\nloss               summary  required             required\n",
         "\nloss           within limits  to the gradients\n", "\nparameters     within limits  to the update\n",
-        "\nmemory             summary  required             must not differ\n",
-        "\nvariable_lengths   full     with the bench       must not differ\n"})
+        "\nmemory             summary  required             must not differ\n"})
     EXPECT_THAT(text, HasSubstr(row));
 }
 
@@ -171,9 +170,9 @@ TEST(RecordRules, TellOfEachTableWhatAnExternalRecordMayLackOrLeaveEmpty) {
 
 TEST(RecordRules, TellWhichChecksNeedWhatARecorderMayNotSee) {
   EXPECT_THAT(rules_text(),
-              EndsWith("  sends: boundaries, empty_partitions, variable_lengths\n"
-                       "  receives: boundaries, empty_partitions, variable_lengths\n"
-                       "  boundaries: boundaries, empty_partitions, variable_lengths\n"
+              EndsWith("  sends: boundaries\n"
+                       "  receives: boundaries\n"
+                       "  boundaries: boundaries\n"
                        "  actions: memory, conformance\n"
                        "  schedule: memory, conformance\n"
                        "  waits: a part of another check\n"
@@ -183,10 +182,8 @@ TEST(RecordRules, TellWhichChecksNeedWhatARecorderMayNotSee) {
                        "  parameters: census, parameters, tied_weights, resume, replicas\n"
                        "  moments: tied_weights, resume, replicas\n"
                        "  rates: a part of another check\n"
-                       "  inputs: data, nonzero_gradients (of the reference), empty_partitions (of the reference), "
-                       "variable_lengths (of the reference), memory (of the reference), resume\n"
-                       "  labels: data, nonzero_gradients (of the reference), empty_partitions (of the reference), "
-                       "variable_lengths (of the reference), memory (of the reference), resume\n"
+                       "  inputs: data, nonzero_gradients (of the reference), memory (of the reference), resume\n"
+                       "  labels: data, nonzero_gradients (of the reference), memory (of the reference), resume\n"
                        "  applied: applied\n"
                        "  buffers: buffers\n"));
 }

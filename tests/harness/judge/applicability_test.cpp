@@ -68,17 +68,13 @@ TEST(Applicability, UnderTwoSchedulesOfTheDefaultSweepIsAsCountedByHand) {
   // 64 cases of the matrix, 8 with a balance, 2 of equal lengths, 1 of large state, 1 of given weights, 3 that are
   // resumed.
   EXPECT_EQ(plan.cells.size(), 79U);
-  // Every stage has a layer in the matrix up to P = 5 (5 layers, 2 optimisers, 2 schedules) and up to P = 4 (4 layers);
-  // in those of equal lengths, large state and given weights; in two that are resumed, at P = 1 and 3.
-  EXPECT_EQ(not_applying["empty_partitions"], 4 * 5 + 4 * 4 + 4 + 2);
   // Untied: half of the matrix, 4 with a balance, that of large state, 2 that are resumed. Tied on one stage: in the
   // matrix at P = 1 (2 optimisers, 2 schedules).
   EXPECT_EQ(not_applying["tied_weights"], 64 / 2 + 4 + 1 + 2 + 4);
-  EXPECT_EQ(not_applying["variable_lengths"], 2);
   EXPECT_EQ(not_applying["repeatability"], 79 - 4);
   EXPECT_EQ(not_applying["resume"], 79 - 3);
   EXPECT_EQ(not_applying["replicas"], 79);
-  EXPECT_EQ(not_applying.size(), 6U) << "every other check applies in every cell";
+  EXPECT_EQ(not_applying.size(), 4U) << "every other check applies in every cell";
 }
 
 /// Of one pipeline that began with step 0, with several microbatches and a layer in each stage.
@@ -92,42 +88,20 @@ Manifest plain_manifest() {
 // What was asked for decides, whatever the candidate did in its place: else a candidate could ask itself out of a
 // check.
 TEST(Applicability, FollowsFromTheRequestBeforeTheCandidate) {
-  const std::vector<StageEntry> with_empty = {{0, 0, {"embed_tokens", "layers.0", "layers.1"}},
-                                              {1, 1, {"norm", "lm_head"}}};
   CellPlan asked;
   asked.request.emplace();
-  asked.request->stages = with_empty;
   asked.request->first_step = 2;
-  EXPECT_FALSE(not_applicable("empty_partitions", asked, plain_manifest()));
   EXPECT_FALSE(not_applicable("resume", asked, plain_manifest()));
-
-  Manifest another = plain_manifest();
-  another.microbatches = 1;
-  asked.request->microbatches = {{{3}, false}, {{1}, false}};
-  EXPECT_FALSE(not_applicable("variable_lengths", asked, another));
-  asked.request->microbatches = {{{3}, false}};
-  EXPECT_TRUE(not_applicable("variable_lengths", asked, plain_manifest()));
-  asked.request->microbatches.reset();
-  asked.request->microbatch_count = 2;
-  EXPECT_FALSE(not_applicable("variable_lengths", asked, another));
-  asked.request->microbatch_count = 1;
-  EXPECT_TRUE(not_applicable("variable_lengths", asked, plain_manifest()));
 }
 
 TEST(Applicability, FollowsFromTheCandidateWhereNothingWasAsked) {
   CellPlan nothing_asked, no_detail_asked;
   no_detail_asked.request.emplace();
   Manifest another = plain_manifest();
-  another.microbatches = 1;
   another.first_step = 1;
-  another.stages[1].units = {"norm", "lm_head"};
   for (const CellPlan& plan : {nothing_asked, no_detail_asked}) {
-    EXPECT_TRUE(not_applicable("empty_partitions", plan, plain_manifest()));
-    EXPECT_FALSE(not_applicable("empty_partitions", plan, another));
     EXPECT_TRUE(not_applicable("resume", plan, plain_manifest()));
     EXPECT_FALSE(not_applicable("resume", plan, another));
-    EXPECT_FALSE(not_applicable("variable_lengths", plan, plain_manifest()));
-    EXPECT_TRUE(not_applicable("variable_lengths", plan, another));
   }
 }
 
@@ -149,9 +123,8 @@ TEST(Applicability, OfReplicasNeedsASecondPipeline) {
 }
 
 TEST(Requirements, OfOwnRecordsAndOfOthers) {
-  CellPlan all, one, bench;
+  CellPlan all, one;
   one.checks = {"loss"};
-  bench.bench = true;
   const auto of = [](const CellPlan& plan, const std::string& check, bool own = true) {
     return judging::is_required(plan, judging::check_of(check), own);
   };
@@ -159,8 +132,6 @@ TEST(Requirements, OfOwnRecordsAndOfOthers) {
   EXPECT_TRUE(of(one, "loss"));
   EXPECT_FALSE(of(one, "data"));
   EXPECT_TRUE(of(one, "completion")) << "whatever was asked for";
-  EXPECT_FALSE(of(all, "variable_lengths"));
-  EXPECT_TRUE(of(bench, "variable_lengths"));
   for (const std::string& claim : claims_of_every_case())
     EXPECT_TRUE(of(all, claim, false)) << claim << ", whoever wrote the records";
   EXPECT_TRUE(of(all, "memory"));

@@ -29,11 +29,23 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_THAT(with_outcome(verdict, Outcome::differs), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::incomplete), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::does_not_apply),
-              ElementsAre("as_asked", "applied", "buffers", "evaluation", "empty_partitions", "resume", "replicas",
-                          "repeatability"));
+              ElementsAre("as_asked", "applied", "buffers", "evaluation", "resume", "replicas", "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
   EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 21 * synthetic_steps);
   EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
+}
+
+TEST(Judge, FiguresOfTheMissionAreInEveryVerdict) {
+  SyntheticCell full, empty(with_empty_stage());
+  const CellVerdict verdict = full.judge(), of_empty = empty.judge();
+
+  EXPECT_EQ(result_of(verdict, "nonzero_gradients").evidence, (Counts{{"parameters", 21}, {"lm_head.weight", 1}}));
+  EXPECT_EQ(result_of(verdict, "data").evidence, (Counts{{"lengths_in_a_step", 4}}));
+  EXPECT_EQ(result_of(verdict, "memory").evidence.at("activation_peak_permille_of_model"), 1000);
+  EXPECT_FALSE(result_of(verdict, "boundaries").evidence.contains("crossings_of_empty_stages"));
+  // Two crossings, into the empty stage and out of it, both ways.
+  EXPECT_EQ(result_of(of_empty, "boundaries").evidence.at("crossings_of_empty_stages"),
+            2 * 2 * synthetic_microbatches * synthetic_steps);
 }
 
 TEST(Judge, HoldsAtWorldSizeOneWithoutAnyCrossing) {
@@ -183,21 +195,13 @@ TEST(Judge, NotApplicableFollowsFromPlanAndManifestAlone) {
   CellPlan plan;
   Manifest manifest;
   manifest.device = "cpu";
-  manifest.microbatches = 8;
-  manifest.stages = {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {"norm", "lm_head"}}};
 
-  EXPECT_FALSE(not_applicable("empty_partitions", plan, manifest));
   EXPECT_TRUE(not_applicable("repeatability", plan, manifest));
-  EXPECT_FALSE(not_applicable("variable_lengths", plan, manifest));
   EXPECT_FALSE(not_applicable("memory", plan, manifest));
 
   plan.repeat = true;
-  plan.lengths = {64, 64, 64};
   manifest.device = "cuda";
-  manifest.stages[1].units = {"layers.1", "norm", "lm_head"};
-  EXPECT_TRUE(not_applicable("empty_partitions", plan, manifest));
   EXPECT_FALSE(not_applicable("repeatability", plan, manifest));
-  EXPECT_TRUE(not_applicable("variable_lengths", plan, manifest));
   EXPECT_FALSE(not_applicable("memory", plan, manifest)) << "memory is judged on every device";
 }
 
@@ -296,7 +300,7 @@ TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
     EXPECT_FALSE(verdict.holds);
     EXPECT_THAT(with_outcome(verdict, Outcome::incomplete),
                 ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "applied", "parameters",
-                            "tied_weights", "buffers", "variable_lengths"));
+                            "tied_weights", "buffers"));
     EXPECT_TRUE(verdict.incomplete());
     cell.plan.accept_missing = {"gradients", "parameters", "buffers"};
     EXPECT_TRUE(cell.judge().holds);

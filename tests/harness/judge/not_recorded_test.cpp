@@ -328,7 +328,7 @@ TEST(NotRecorded, AStageWithoutUnitsThatHandsOnWhatNobodySawIsNotRed) {
   const auto verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(checks_that_speak_of(verdict, "could not see receives"), Contains("empty_partitions"));
+  EXPECT_THAT(checks_that_speak_of(verdict, "could not see receives"), Contains("boundaries"));
 }
 
 TEST(NotRecorded, SeveralKindsStandInOneSentence) {

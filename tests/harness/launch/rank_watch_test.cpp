@@ -17,6 +17,9 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
 using namespace std::chrono_literals;
 
 Json manifest_in_mesh(const Json& replicas, std::int64_t replica) {

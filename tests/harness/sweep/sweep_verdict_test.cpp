@@ -138,7 +138,7 @@ TEST_F(SweepVerdict, AsksOfAReferencesDataWhatTheSweepAsks) {
   sweep_.selection.checks = {"loss"};
   verdict();
   EXPECT_FALSE(asked_.at("r").required);
-  sweep_.selection.checks = {"loss", "variable_lengths"};
+  sweep_.selection.checks = {"loss", "boundaries"};
   verdict();
   EXPECT_TRUE(asked_.at("r").required);
 }

@@ -240,17 +240,5 @@ TEST(AsAsked, ARunThatLeftNoRecordIsNotRunAndHoldsNothing) {
   EXPECT_FALSE(verdict.holds);
 }
 
-TEST(AsAsked, WhatAppliesIsDecidedFromTheRequestNotFromTheCandidatesWords) {
-  AskedCell cell;  // four stages of which one is empty were asked for; two ran
-  const auto asked = with_empty_stage();
-  cell.plan.request->stages.emplace();
-  for (std::size_t i = 0; i < asked.stages.size(); ++i) {
-    const auto number = static_cast<std::int64_t>(i);
-    cell.plan.request->stages->push_back({number, number, asked.stages[i]});
-  }
-
-  EXPECT_NE(result_of(cell.judge(), "empty_partitions").outcome, Outcome::does_not_apply);
-}
-
 }  // namespace
 }  // namespace plumbline::testing

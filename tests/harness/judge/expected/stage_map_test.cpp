@@ -62,15 +62,7 @@ TEST(StageMapOf, EmptyStagesHandOnBetweenOthersAlone) {
   EXPECT_THAT(crossings_of(stage_map(manifest)), ElementsAre("1 on 1 to 2 on 2 at norm", "2 on 2 to 3 on 3 at norm"));
 }
 
-TEST(StageMapOf, AStageIsEmptyWhereItHoldsNoLayerOrNothingOfAModelThatNamesNone) {
-  const auto without = [](const std::vector<StageEntry>& all) {
-    std::vector<std::int64_t> stages;
-    for (const StageEntry& each : all)
-      if (holds_no_layer(each, all)) stages.push_back(each.stage);
-    return stages;
-  };
-  EXPECT_THAT(without(v_placed().stages), ElementsAre(3));
-  EXPECT_THAT(without({stage(0, 0, {"wte"}), stage(1, 1, {"h.0"}), stage(2, 2, {})}), ElementsAre(2));
+TEST(StageMapOf, LayersAreNamedSo) {
   EXPECT_TRUE(is_layer("layers.10"));
   EXPECT_FALSE(is_layer("layer"));
   EXPECT_FALSE(is_layer("h.layers.0"));
