@@ -95,10 +95,8 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
       if (times == 0) continue;
       add(kind, times, alias);
       if (!dumped) continue;
-      // value, gradient and moments, also of an alias; the two uses of a tied weight; rounded copies
-      const bool tied = config.tied && (kind == UnitKind::embedding || kind == UnitKind::head);
-      const std::int64_t copies =
-          product_of_sizes({times, (tied ? 3 : 2) + moments, unit_bytes(config, kind, element)});
+      // value, gradient and moments, also of an alias; rounded copies
+      const std::int64_t copies = product_of_sizes({times, 2 + moments, unit_bytes(config, kind, element)});
       plan.dump = sum_of_sizes({plan.dump, copies, product_of_sizes({times, unit_bytes(config, kind, rounded)})});
     }
   }
