@@ -39,12 +39,12 @@ class Step {
 
   double seconds(bool deterministic) {
     at::globalContext().setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
-    load_gpu_module().synchronise();
+    load_gpu_module().synchronize();
     const auto begin = std::chrono::steady_clock::now();
     at::Tensor x = ids_;
     for (std::int64_t unit = 0; unit < slice_.units().end; ++unit) x = slice_.forward_unit(unit, x);
     token_weighted_loss(x, ids_, ids_.numel()).backward();
-    load_gpu_module().synchronise();
+    load_gpu_module().synchronize();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 

@@ -3,7 +3,7 @@
 """Times whole programs against each other in interleaved pairs and prints ratios.
 
 Machines are noisy: two figures are compared only when they were taken in turn within one run of this script. Every program runs once a
-round, and its steps (but the first of each run) are pooled over all rounds. Two ratios are shown: of the median steps, which neighbours on
+round, and its steps (but the first of each run) are pooled over all rounds. Two ratios are shown: of the median steps, which neighbors on
 the machine spoil, and of the fastest tenth's steps, which show what the program can do when it is let.
 
     ninja -C build/cpu plumbline-reference plumbline-pipeline bare_loop

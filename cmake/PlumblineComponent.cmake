@@ -19,7 +19,7 @@ elseif(PLUMBLINE_SANITIZE STREQUAL "thread")
   target_compile_options(plumbline_options INTERFACE ${sanitizers} -Wno-tsan) # of fences, of which ThreadSanitizer sees nothing
   target_link_options(plumbline_options INTERFACE ${sanitizers})
 elseif(PLUMBLINE_SANITIZE)
-  # g++ sees uninitialised values in instrumented code (std::regex, for one) that are none. The check of vptr opens a pipe for each new type and
+  # g++ sees uninitialized values in instrumented code (std::regex, for one) that are none. The check of vptr opens a pipe for each new type and
   # calls every object wrong where it cannot: tests of a full table of open files would be red.
   set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -Wno-maybe-uninitialized)
   target_compile_options(plumbline_options INTERFACE ${sanitizers})

@@ -81,8 +81,8 @@ std::string codes_text(const ExitWords& words) {
   return wrapped(text, help_width);
 }
 
-void choose_colours_by(const std::string& word) {
-  choose_colours(word == "always" ? Colours::always : word == "never" ? Colours::never : Colours::where_terminal);
+void choose_colors_by(const std::string& word) {
+  choose_colors(word == "always" ? Colors::always : word == "never" ? Colors::never : Colors::where_terminal);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ void add_color_option(CLI::App& app) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   for (CLI::App* command : commands) add_color_option(*command);
   if (!commands.empty()) return;
-  app.add_option_function<std::string>("--color", choose_colours_by, "Whether to colour verdicts")
+  app.add_option_function<std::string>("--color", choose_colors_by, "Whether to color verdicts")
       ->check(one_of({"auto", "always", "never"}))
       ->default_str("auto");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Common parts of all command lines: the form of the help, suggestions for misspelt words, and
+// Common parts of all command lines: the form of the help, suggestions for misspelled words, and
 // tab completion. CLI11 reads them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error messages for command lines, with suggestions for misspelt words.
+// Error messages for command lines, with suggestions for misspelled words.
 #pragma once
 
 #include <CLI/CLI.hpp>

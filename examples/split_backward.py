@@ -87,7 +87,7 @@ def whole(layers, x, y):
 
 def in_parts(layers, x, y):
     stages = [PipelineStage(layer, number, STAGES, torch.device("cpu")) for number, layer in enumerate(layers)]
-    for stage in stages:  # torch 2.10 and 2.11 open connections by a message to each neighbour; gloo has none to the rank itself
+    for stage in stages:  # torch 2.10 and 2.11 open connections by a message to each neighbor; gloo has none to the rank itself
         stage._get_init_p2p_neighbors_ops = list
     ScheduleInterleavedZeroBubble(stages, MICROBATCHES, loss_of, scale_grads=False).step(x, target=y)
 

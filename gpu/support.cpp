@@ -69,7 +69,7 @@ void CudaSupport::use(int index) {
   at::globalContext().lazyInitDevice(c10::kCUDA);  // the allocator exists only after this
 }
 
-void CudaSupport::synchronise() {
+void CudaSupport::synchronize() {
   check_cuda(cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream().stream()), "cudaStreamSynchronize");
 }
 

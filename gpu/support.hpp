@@ -12,7 +12,7 @@ class CudaSupport final : public GpuSupport {
   int device_count(std::string& why) override;
   GpuDevice device(int index) override;
   void use(int index) override;
-  void synchronise() override;
+  void synchronize() override;
   std::unique_ptr<GpuTimer> make_timer() override;
   GpuFreeMemory free_memory(int index) override;
   GpuAllocatorBytes allocator_bytes(int index) override;

@@ -20,12 +20,12 @@ namespace plumbline {
 
 class LlamaSlice {
  public:
-  /// Creates the parameters of these units only, uninitialised and without gradients. `dtype` (kFloat, kDouble or
+  /// Creates the parameters of these units only, uninitialized and without gradients. `dtype` (kFloat, kDouble or
   /// kBFloat16) is that of parameters, gradients and activations. Throws std::logic_error for a range outside the model
   /// or another dtype.
   LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device = at::kCPU);
 
-  /// For mixed precision, before allocate_gradients(): adds uninitialised float32 masters to the bfloat16 values.
+  /// For mixed precision, before allocate_gradients(): adds uninitialized float32 masters to the bfloat16 values.
   void keep_masters();
   /// Rounds all masters to their copies; does nothing without masters.
   void round_masters() const;

@@ -16,8 +16,8 @@
 namespace plumbline {
 namespace {
 
-/// The neighbouring number in bits: away from zero for 1, towards zero for -1. Zero stays zero: it has no last place,
-/// and its neighbours are not roundings of it.
+/// The neighboring number in bits: away from zero for 1, towards zero for -1. Zero stays zero: it has no last place,
+/// and its neighbors are not roundings of it.
 template <typename Bits>
 void move_elements(at::Tensor& value, std::mt19937_64& random) {
   auto* next = static_cast<std::byte*>(value.mutable_data_ptr());

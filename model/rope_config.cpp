@@ -83,7 +83,7 @@ Llama3RopeScaling read_llama3(const ConfigReader& rope, std::int64_t max_positio
   return scaling;
 }
 
-/// Unknown keys are refused: a misspelt key would disable the scaling silently.
+/// Unknown keys are refused: a misspelled key would disable the scaling silently.
 void refuse_unknown_parts(const ConfigReader& rope, const std::string& type) {
   std::vector<std::string> known = {"rope_type", "type", "rope_theta", "partial_rotary_factor",
                                     "original_max_position_embeddings"};

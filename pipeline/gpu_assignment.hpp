@@ -22,7 +22,7 @@ struct GpuSharing {
   bool mixed_models = false;  ///< otherwise GPUs of different models are refused, since bits may differ between models
 };
 
-/// Serialisation. Parsing throws RunError for malformed text.
+/// Serialization. Parsing throws RunError for malformed text.
 std::string to_text(const RankGpus& rank);
 RankGpus parse_rank_gpus(const std::string& text);
 

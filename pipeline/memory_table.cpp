@@ -53,7 +53,7 @@ std::string memory_table(const TrainingRun& training) {
                       ", precision " + training.run.train.dtype + ", recompute " +
                       to_text(training.run.train.recompute) +
                       (training.run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
-  table += line({"", "in all", "parameters", "gradients", "optimiser", "activations", "all ranks"});
+  table += line({"", "in all", "parameters", "gradients", "optimizer", "activations", "all ranks"});
   const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run);
   table += line("reference", reference, reference.total());
   for (int world = 1; world <= most_ranks; ++world) table += line_of(training, world);

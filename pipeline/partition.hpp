@@ -18,7 +18,7 @@ namespace plumbline {
 /// "Layers" are half layers if the config cuts them, each of them counted:
 /// * `uniform`: layers spread evenly, extra layers on the earliest stages; with more stages than layers, one layer each
 /// on stages 1, 2, ...
-/// * `cost`: minimises the FLOPs of the most expensive stage (the functions below; an embedding lookup costs 0) over
+/// * `cost`: minimizes the FLOPs of the most expensive stage (the functions below; an embedding lookup costs 0) over
 /// the numbers of layers on the head's stage, the most of them among equals; the other stages share the rest as in
 /// `uniform`.
 /// * `balance`: the given number of layers per stage; 0 is allowed anywhere.

@@ -86,7 +86,7 @@ int train_with_threads(PipelineOptions options) {
     const std::lock_guard guard(lock);
     return failure.has_value() && !trained;
   };
-  // Nothing is recorded until every rank has initialised its part of the model.
+  // Nothing is recorded until every rank has initialized its part of the model.
   std::latch made(world), begun(world);
   std::vector<TrainingRun> trainings;
   for (int replica = 0; replica < plan.replicas; ++replica) {

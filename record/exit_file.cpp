@@ -27,8 +27,8 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   const Json json = read_json(path);
   const JsonKeys keys(path, json);
-  keys.refuse_misspelt({"rank", "status", "code", "signal", "last_action", "data_digest", "notes", "waited_for",
-                        "not_recorded", "where"});
+  keys.refuse_misspelled({"rank", "status", "code", "signal", "last_action", "data_digest", "notes", "waited_for",
+                          "not_recorded", "where"});
   ExitFile exit;
   exit.rank = keys.integer("rank", 0);
   exit.status = keys.word("status", {"ok", "stopped", "error", "signal", "timeout"});

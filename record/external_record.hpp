@@ -94,7 +94,7 @@ class ExternalRecord {
   void gradient(std::int64_t stage, const std::string& name, const TensorView& value);
   /// The global norm and the clip coefficient.
   void norm(double norm, double coefficient);
-  /// After the optimiser's step. `kind`: parameter, moment1, moment2.
+  /// After the optimizer's step. `kind`: parameter, moment1, moment2.
   void after_step(const std::string& kind, std::int64_t stage, const std::string& name, const TensorView& value);
   /// Writes the step's rows. Refuses a step that lacks a microbatch, a loss that was begun, or, in a run that clips,
   /// the norm.

@@ -144,18 +144,18 @@ void JsonKeys::refuse_unknown(const std::vector<std::string>& known) const {
       fail(key, fmt::format("is not known{}; known here: {}", did_you_mean(key, known), join(known, ", ")));
 }
 
-void JsonKeys::refuse_misspelt(const std::vector<std::string>& known) const {
+void JsonKeys::refuse_misspelled(const std::vector<std::string>& known) const {
   const auto plain = [](const std::string& key) {
     std::string letters;
     for (const unsigned char letter : key)
       if (std::isalnum(letter) != 0) letters += static_cast<char>(std::tolower(letter));
     return letters;
   };
-  std::map<std::string, std::string> spelt;
-  for (const std::string& key : known) spelt[plain(key)] = key;
+  std::map<std::string, std::string> spelled;
+  for (const std::string& key : known) spelled[plain(key)] = key;
   for (const auto& [key, value] : object_.items()) {
-    const auto meant = spelt.find(plain(key));
-    if (meant != spelt.end() && std::ranges::find(known, key) == known.end())
+    const auto meant = spelled.find(plain(key));
+    if (meant != spelled.end() && std::ranges::find(known, key) == known.end())
       fail(key, fmt::format("is not known; did you mean {}?", meant->second));
   }
 }

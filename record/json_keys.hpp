@@ -47,7 +47,7 @@ class JsonKeys {
   void refuse_unknown(const std::vector<std::string>& known) const;
   /// Fails for the first unknown key that is one of `known` but for case, blanks, hyphens and underscores. For objects
   /// that may have keys of their writer's.
-  void refuse_misspelt(const std::vector<std::string>& known) const;
+  void refuse_misspelled(const std::vector<std::string>& known) const;
   /// InputError: "<file>: key <prefix.key>: <what>".
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 

@@ -142,7 +142,7 @@ void check_optimizer(const JsonKeys& optimizer, bool own) {
   for (const auto& [of, keys] : formulas) known.insert(known.end(), keys.begin(), keys.end());
   known.emplace_back("implementation");
   known.insert(known.end(), optimizer_variants.begin(), optimizer_variants.end());
-  optimizer.refuse_misspelt(known);
+  optimizer.refuse_misspelled(known);
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
@@ -311,7 +311,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.json = json;
   const JsonKeys keys(path, json);
   check_schema(path, keys);
-  keys.refuse_misspelt(keys_of_a_manifest);
+  keys.refuse_misspelled(keys_of_a_manifest);
   manifest.run_id = keys.text("run_id");
   if (manifest.run_id.empty()) keys.fail("run_id", "must not be empty");
   manifest.set_role(keys.word("role", {"reference", "pipeline", "external"}));

@@ -17,7 +17,7 @@ inline constexpr std::int64_t record_schema = 2;
 /// "plumbline-record/2"
 std::string record_schema_name();
 
-/// Keys of an optimiser that mark a variant; only external records have them, and their steps are not recomputed.
+/// Keys of an optimizer that mark a variant; only external records have them, and their steps are not recomputed.
 inline constexpr std::array optimizer_variants = {"nesterov", "dampening", "maximize", "amsgrad", "groups"};
 
 /// True for a config of that type, of an equivalent family with the given keys, or of no type and with the defining

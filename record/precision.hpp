@@ -6,7 +6,7 @@
 
 namespace plumbline {
 
-/// Parameters, accumulated gradients and optimiser state are float32; computation uses a bfloat16 copy.
+/// Parameters, accumulated gradients and optimizer state are float32; computation uses a bfloat16 copy.
 inline constexpr const char* mixed_precision = "mixed";
 
 /// dtype of parameters, accumulated gradients and moments.

@@ -147,7 +147,7 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
 
 /// Both tensors have the same dtype, float32 or bfloat16.
 void compare_values(Comparison& result, const at::Tensor& expected, const at::Tensor& computed) {
-  // A bfloat16 is the upper half of a float32, so neighbours are 2^16 float32 apart.
+  // A bfloat16 is the upper half of a float32, so neighbors are 2^16 float32 apart.
   const std::int64_t ulp = expected.scalar_type() == at::kBFloat16 ? 1 << 16 : 1;
   const at::Tensor wide_expected = expected.to(at::kFloat), wide_computed = computed.to(at::kFloat);
   const auto* golden = wide_expected.const_data_ptr<float>();

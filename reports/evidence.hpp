@@ -67,7 +67,7 @@ std::filesystem::path record_in(const std::filesystem::path& folder,
 /// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record in <id>/ itself), step by step.
 /// A record that cannot be read is listed in `missing` and skipped, without an exception. A case's reference is the one
 /// that the verdict names, with the same model and seed; if it names none, the one with the same model, data, seed,
-/// dtype, optimiser, clip limit and accumulation order. Also reads <folder>/launches, if it exists.
+/// dtype, optimizer, clip limit and accumulation order. Also reads <folder>/launches, if it exists.
 Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
 
 }  // namespace plumbline

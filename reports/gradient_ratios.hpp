@@ -32,7 +32,7 @@ struct NamedRatios {
 };
 
 /// Ratio - 1, one point per parameter for each end of its range, over powers of ten on both sides of 0; runs differ
-/// by mark and colour. An SVG element.
+/// by mark and color. An SVG element.
 std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std::string& title);
 
 }  // namespace plumbline

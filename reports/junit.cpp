@@ -19,7 +19,7 @@ std::string attribute(const std::string& name, const std::string& value) {
   return fmt::format(" {}=\"{}\"", name, xml_escape(value));
 }
 
-/// The known parts: an external trainer may name no optimiser or schedule.
+/// The known parts: an external trainer may name no optimizer or schedule.
 std::string named(std::vector<std::string> parts) {
   std::erase(parts, "");
   return join(parts, "/");

@@ -14,7 +14,7 @@ namespace plumbline {
 /// the way to a CI system.
 ///
 /// A suite's name is "<run>/<optimizer>/<schedule>/P<world>", with "/balance-2-0-3" and "/<variant>" if the case has
-/// one: it never depends on the case's position, so that a CI system recognises it when cases are added. A
+/// one: it never depends on the case's position, so that a CI system recognizes it when cases are added. A
 /// run that did not end well is an <error>; checks that differ, and required ones that are incomplete, are
 /// <failure>s (skipped after a run that did not end well, because they add nothing); other checks that do not hold are
 /// <skipped>. The end of a run's standard error is its <system-out>.

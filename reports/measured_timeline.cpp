@@ -108,7 +108,7 @@ TimelineMeasurement::StepTimes TimelineMeasurement::read(const Record& rows, std
     times.waits.push_back(std::move(waits));
     all.push_back(std::move(spans));
   }
-  times.measured = summarise(times.executed, std::move(all));
+  times.measured = summarize(times.executed, std::move(all));
   return times;
 }
 

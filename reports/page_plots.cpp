@@ -170,7 +170,7 @@ class Comparisons {
   PageData pictures_ = page_list();
 };
 
-/// References of one model with the same activations, for any optimiser: one figure.
+/// References of one model with the same activations, for any optimizer: one figure.
 struct MemoryFigure {
   std::string model;
   std::optional<std::int64_t> peak;  ///< the reference's

@@ -24,7 +24,7 @@ std::string outcome_words(Outcome outcome);
 std::string outcome_and_weight(const CheckResult& check);
 /// "holds", "incomplete", "unstable", "does not hold".
 std::string case_state(const CellVerdict& cell);
-/// The character in a square of the table, which needs no colour.
+/// The character in a square of the table, which needs no color.
 std::string outcome_sign(Outcome outcome);
 
 /// "640 tensors, 51,200 elements"; empty if nothing was counted.

@@ -20,7 +20,7 @@ enum class ActionType : std::uint8_t {
   send_backward,     // SEND_B: a gradient to the previous stage
   receive_backward,  // RECV_B
   reduce,            // REDUCE: tied gradients
-  step,              // STEP: the optimiser
+  step,              // STEP: the optimizer
 };
 
 inline constexpr std::int32_t no_microbatch = -1;

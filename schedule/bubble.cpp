@@ -10,7 +10,7 @@
 
 namespace plumbline {
 
-Simulation summarise(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions) {
+Simulation summarize(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions) {
   Simulation result;
   result.actions = std::move(actions);
   double first = std::numeric_limits<double>::infinity();

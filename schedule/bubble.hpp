@@ -10,6 +10,6 @@ namespace plumbline {
 
 /// The results of `simulate` for measured times, one per action of the lists; a rank's work is the duration of its
 /// compute actions.
-Simulation summarise(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions);
+Simulation summarize(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions);
 
 }  // namespace plumbline

@@ -144,7 +144,7 @@ class Svg {
                        label(5, y_ + 15, fmt::format("rank {}", rank)), thin, compute, numbers);
   }
 
-  /// Of the colours in the rows.
+  /// Of the colors in the rows.
   std::string legend(const std::string& rows) {
     std::string svg;
     double x = left;
@@ -169,7 +169,7 @@ class Svg {
 
 }  // namespace
 
-std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool colour) {
+std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool color) {
   const double scale = scale_of(timelines, static_cast<double>(columns));
   std::string text;
   std::set<ActionType> drawn;
@@ -188,24 +188,24 @@ std::string draw_text(const std::vector<Timeline>& timelines, std::size_t column
         const std::size_t begin = std::max(at, column(timeline.simulation.actions[rank][i].start));
         const std::size_t end = column(timeline.simulation.actions[rank][i].end);
         if (end <= begin) continue;  // shorter than a character
-        text.append(begin - at, colour ? ' ' : '.');
-        std::string cell = (colour ? "" : std::string(name(action.type))) + std::to_string(action.microbatch);
+        text.append(begin - at, color ? ' ' : '.');
+        std::string cell = (color ? "" : std::string(name(action.type))) + std::to_string(action.microbatch);
         if (cell.size() > end - begin) cell = name(action.type);
-        cell.resize(end - begin, colour ? ' ' : '-');
-        text += colour ? style_of(action.type).ansi + cell + "\x1b[0m" : cell;
+        cell.resize(end - begin, color ? ' ' : '-');
+        text += color ? style_of(action.type).ansi + cell + "\x1b[0m" : cell;
         drawn.insert(action.type);
         at = end;
       }
-      text.append(columns - at, colour ? ' ' : '.');
+      text.append(columns - at, color ? ' ' : '.');
       text += '\n';
     }
   }
   for (const Style& style : styles) {
     if (!drawn.contains(style.type)) continue;
-    text += colour ? fmt::format("{} {} \x1b[0m ", style.ansi, style.word)
-                   : fmt::format("{} {}, ", name(style.type), style.word);
+    text += color ? fmt::format("{} {} \x1b[0m ", style.ansi, style.word)
+                  : fmt::format("{} {}, ", name(style.type), style.word);
   }
-  return text + (colour ? "\n" : ". idle\n");
+  return text + (color ? "\n" : ". idle\n");
 }
 
 std::string draw_svg(const std::vector<Timeline>& timelines, double width) {

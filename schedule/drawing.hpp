@@ -19,9 +19,9 @@ struct Timeline {
 };
 
 /// For a terminal: `columns` characters per row for the longest makespan, with each action's microbatch if it fits.
-/// `colour`: ANSI colours by action type instead of letters. Several timelines are drawn below each other on one time
+/// `color`: ANSI colors by action type instead of letters. Several timelines are drawn below each other on one time
 /// scale.
-std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool colour);
+std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool color);
 
 /// A self-contained SVG with a legend of what is drawn. Every compute action has its text as a tooltip; waits and
 /// messages in progress are thin bars (a measured message lasts until its sender observed its end). Several timelines

@@ -55,7 +55,7 @@ class Simulator {
                         schedule_.name, rank, next_[index(rank)], to_text(list[next_[index(rank)]])));
       }
     }
-    return summarise(schedule_, std::move(actions_));
+    return summarize(schedule_, std::move(actions_));
   }
 
  private:

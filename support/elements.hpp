@@ -50,7 +50,7 @@ bool for_each_number(const std::string& dtype, std::span<const std::byte> bytes,
 /// Empty for integers and unknown dtypes.
 std::vector<double> numbers_of(const std::string& dtype, std::span<const std::byte> bytes);
 
-/// Distance of an element of two tensors of that dtype in the order of its numbers: neighbours are 1 apart, and both
+/// Distance of an element of two tensors of that dtype in the order of its numbers: neighbors are 1 apart, and both
 /// zeros are equal. nullopt for NaN, which has no order, and for dtypes other than float32 and bfloat16.
 std::optional<std::int64_t> ulps_between(const std::string& dtype, std::span<const std::byte> one,
                                          std::span<const std::byte> other, std::size_t element);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 const char* const index_name = "model.safetensors.index.json";
 const char* const file_name = "model.safetensors";
 
-/// Common files that are no safetensors, recognised by their first bytes.
+/// Common files that are no safetensors, recognized by their first bytes.
 void refuse_other_formats(const fs::path& file) {
   std::array<char, 24> begin{};
   std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t usual_width = 80, least_width = 20, digest_digits = 32;
 
-Colours chosen = Colours::where_terminal;
+Colors chosen = Colors::where_terminal;
 
 /// Number of code points, an approximation of the shown width.
 std::size_t columns_of(std::string_view text) {
@@ -77,7 +77,7 @@ bool is_word(char c) {
 }
 
 constexpr const char *red = "31", *green = "32", *yellow = "33";
-/// Longer words come before their prefixes. For words with blanks around them the blanks are not coloured.
+/// Longer words come before their prefixes. For words with blanks around them the blanks are not colored.
 constexpr std::array<std::pair<std::string_view, const char*>, 15> words = {{{"DOES NOT HOLD", red},
                                                                              {"NOT USABLE", red},
                                                                              {"FAILED", red},
@@ -94,13 +94,13 @@ constexpr std::array<std::pair<std::string_view, const char*>, 15> words = {{{"D
                                                                              {"  fails", red},
                                                                              {"  not run", yellow}}};
 
-void colour_line(std::string_view line, std::string& text) {
-  for (const auto& [word, colour] : words) {
+void color_line(std::string_view line, std::string& text) {
+  for (const auto& [word, color] : words) {
     const std::size_t at = line.find(word), end = at + word.size();
     if (at == std::string_view::npos) continue;
     if ((at > 0 && is_word(line[at - 1]) && word.front() != ' ') || (end < line.size() && is_word(line[end]))) continue;
     const std::size_t begin = line.find_first_not_of(' ', at);
-    text.append(line.substr(0, begin)).append("\x1b[").append(colour).append("m");
+    text.append(line.substr(0, begin)).append("\x1b[").append(color).append("m");
     text.append(line.substr(begin, end - begin)).append("\x1b[0m").append(line.substr(end));
     return;
   }
@@ -167,24 +167,24 @@ std::string without_digests(const std::string& text) {
   return shown;
 }
 
-void choose_colours(Colours colours) {
-  chosen = colours;
+void choose_colors(Colors colors) {
+  chosen = colors;
 }
 
-bool shows_colours(std::FILE* out) {
-  if (chosen != Colours::where_terminal) return chosen == Colours::always;
+bool shows_colors(std::FILE* out) {
+  if (chosen != Colors::where_terminal) return chosen == Colors::always;
   const char *no = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
   if ((no != nullptr && *no != '\0') || (terminal != nullptr && std::string_view(terminal) == "dumb")) return false;
   return ::isatty(::fileno(out)) == 1;
 }
 
-std::string coloured(const std::string& text) {
-  return by_line(text, colour_line);
+std::string colored(const std::string& text) {
+  return by_line(text, color_line);
 }
 
 std::string for_people(const std::string& text, std::FILE* out) {
   const std::string fitting = wrapped(without_digests(printable_lines(text)), line_width(out));
-  return shows_colours(out) ? coloured(fitting) : fitting;
+  return shows_colors(out) ? colored(fitting) : fitting;
 }
 
 void print_text(const std::string& text, std::FILE* out) {

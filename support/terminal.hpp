@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text for terminals: wrapped to the width, without digests, coloured if supported.
+// Text for terminals: wrapped to the width, without digests, colored if supported.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ std::string wrapped_command(const std::string& command, std::size_t width, std::
 /// Removes " (expected <digest>, got <digest>)" and truncates other digests to 8 digits.
 std::string without_digests(const std::string& text);
 
-enum class Colours { where_terminal, always, never };
+enum class Colors { where_terminal, always, never };
 /// Process-wide; the default is where_terminal, or never if NO_COLOR is set.
-void choose_colours(Colours colours);
-bool shows_colours(std::FILE* out);
+void choose_colors(Colors colors);
+bool shows_colors(std::FILE* out);
 
-/// Colours one verdict or outcome per line: green holds, red does not, yellow warns.
-std::string coloured(const std::string& text);
+/// Colors one verdict or outcome per line: green holds, red does not, yellow warns.
+std::string colored(const std::string& text);
 
 /// All of the above, for whole lines of printable text (support/plain_text.hpp).
 std::string for_people(const std::string& text, std::FILE* out);

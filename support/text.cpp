@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-/// Levenshtein distance that counts a swap of neighbours as one error.
+/// Levenshtein distance that counts a swap of neighbors as one error.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

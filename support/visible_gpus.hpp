@@ -17,7 +17,7 @@ inline constexpr const char* visible_gpus_variable = "CUDA_VISIBLE_DEVICES";
 std::optional<std::vector<std::string>> visible_gpus(const std::filesystem::path& devices = "/dev");
 
 /// Restricts this process and its children to the GPUs that CTest assigned to its test (CTEST_RESOURCE_GROUP_*, by
-/// their index among the visible ones). Does nothing without an assignment. Call it before CUDA is initialised. Throws
+/// their index among the visible ones). Does nothing without an assignment. Call it before CUDA is initialized. Throws
 /// as visible_gpus.
 void take_assigned_gpus();
 

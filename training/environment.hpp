@@ -12,7 +12,7 @@
 namespace plumbline {
 
 /// Deterministic algorithms, one compute thread (until the run sets another number), TF32 off, no filling of
-/// uninitialised memory, flush-denormal off, the attention kernel (exactness.md, 8). Call before the first tensor.
+/// uninitialized memory, flush-denormal off, the attention kernel (exactness.md, 8). Call before the first tensor.
 /// Throws SystemError if another LibTorch is loaded than the one compiled against.
 void apply_deterministic_settings();
 /// Keeps memory that is freed for the next step. By default glibc returns it to the system and faults it in again page

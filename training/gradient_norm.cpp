@@ -42,7 +42,7 @@ std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const Train
     return norms;
   }
   // One tensor for all results from the start, so that a subset of the parameters never needs more memory than all of
-  // them; and one GPU synchronisation instead of one per parameter.
+  // them; and one GPU synchronization instead of one per parameter.
   std::int64_t pieces = 0;
   for (const at::Tensor& gradient : gradients) pieces += pieces_of(gradient);
   const at::Tensor together = at::empty({pieces}, gradients.front().options().dtype(at::kDouble));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/make_slice.hpp"
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/load_weights.hpp"
 #include "training/memory_meter.hpp"
 #include "training/precision.hpp"
@@ -28,7 +28,7 @@ void set_initial_values(LlamaSlice& slice, const RunFile& run) {
   if (run.weights) {
     load_weights(slice, *run.weights);
   } else {
-    initialise(slice, run.train.seed);
+    initialize(slice, run.train.seed);
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace plumbline {
 
-/// Parameters (uninitialised), zeroed gradients and tables, each under its memory owner. `tables_in`: the dtype in
+/// Parameters (uninitialized), zeroed gradients and tables, each under its memory owner. `tables_in`: the dtype in
 /// which RoPE tables are computed, if not the slice's own.
 LlamaSlice make_slice(const TrainingRun& training, UnitRange units,
                       std::optional<at::ScalarType> tables_in = std::nullopt);

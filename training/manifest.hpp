@@ -29,7 +29,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
 void write_record_start(const std::filesystem::path& record, const TrainingRun& training, const Json& manifest,
                         const ManifestSchedule& schedule);
 
-/// The optimiser's name and settings.
+/// The optimizer's name and settings.
 Json optimizer_json(const OptimizerSettings& settings);
 
 }  // namespace plumbline

@@ -12,7 +12,7 @@
 namespace plumbline {
 
 enum class MemoryOwner : std::uint8_t {
-  other,  ///< everything else, including temporaries of optimiser and clipping
+  other,  ///< everything else, including temporaries of optimizer and clipping
   parameters,
   gradients,
   optimizer,

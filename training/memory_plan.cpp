@@ -15,7 +15,7 @@ namespace plumbline {
 
 std::string to_text(const MemoryPlan& plan) {
   return "at least " + bytes_text(plan.total()) + ": parameters " + bytes_text(plan.parameters) + ", gradients " +
-         bytes_text(plan.gradients) + ", optimiser " + bytes_text(plan.optimizer) + ", activations " +
+         bytes_text(plan.gradients) + ", optimizer " + bytes_text(plan.optimizer) + ", activations " +
          bytes_text(plan.activations) +
          (plan.dump == 0 ? "" : ", copies for the dump after them " + bytes_text(plan.dump)) +
          (plan.checkpoint == 0 ? "" : ", copy for checkpoints " + bytes_text(plan.checkpoint));

@@ -32,7 +32,7 @@ struct MemoryPlan {
 /// "at least 3.2 GiB: parameters 0.8 GiB, ..."
 std::string to_text(const MemoryPlan& plan);
 
-/// Parameters (with copies in mixed precision), gradients and optimiser state of these units; no activations.
+/// Parameters (with copies in mixed precision), gradients and optimizer state of these units; no activations.
 /// `copied`: with the copy for checkpoints. `dumped`: with those of level dump.
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
                       bool copied = false, bool dumped = false);

@@ -14,7 +14,7 @@ inline bool is_mixed(const TrainSettings& train) {
   return train.dtype == mixed_precision;
 }
 
-/// Of parameters, gradients and optimiser state.
+/// Of parameters, gradients and optimizer state.
 inline at::ScalarType trained_type(const TrainSettings& train) {
   return parse_dtype(trained_dtype(train.dtype));
 }

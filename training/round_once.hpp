@@ -12,7 +12,7 @@ namespace plumbline {
 
 /// The nearest bfloat16, ties to even.
 c10::BFloat16 round_to_bfloat16(double value);
-/// The same for each element of a float64 tensor, on its device and without synchronisation.
+/// The same for each element of a float64 tensor, on its device and without synchronization.
 at::Tensor round_to_bfloat16(const at::Tensor& values);
 
 }  // namespace plumbline

@@ -104,7 +104,7 @@ TomlTable required_table(const TomlTable& file, const std::string& key) {
   return *table;
 }
 
-/// First of all, so that a misspelt key is not reported as a missing one.
+/// First of all, so that a misspelled key is not reported as a missing one.
 void refuse_other_keys(const TomlTable& table, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) table.has(key);
   table.refuse_unknown_keys();

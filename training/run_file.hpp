@@ -37,7 +37,7 @@ struct OptimizerSettings {
   /// The weight decay of a parameter with this many dimensions: norms and biases are not matrices.
   double decay_of(std::int64_t dimensions) const;
 
-  /// Another optimiser than the run file's (for a sweep), with the file's settings for it. Throws InputError naming the
+  /// Another optimizer than the run file's (for a sweep), with the file's settings for it. Throws InputError naming the
   /// known ones.
   void use(const std::string& optimizer);
 };

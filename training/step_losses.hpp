@@ -16,7 +16,7 @@ class StepLosses {
   void begin(std::int64_t microbatches);
   /// `loss`: a scalar. Stores only its value.
   void set(std::int64_t microbatch, const at::Tensor& loss);
-  /// By microbatch; 0 if none was set. On a GPU a step's first call synchronises with all earlier work.
+  /// By microbatch; 0 if none was set. On a GPU a step's first call synchronizes with all earlier work.
   const std::vector<float>& read();
 
  private:

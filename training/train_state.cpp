@@ -24,7 +24,7 @@ TrainState::TrainState(const OptimizerSettings& optimizer, const std::vector<Par
 
 void TrainState::add(const OptimizerSettings& optimizer, std::int64_t stage, const std::vector<Parameter>& slice) {
   const bool adamw = optimizer.name == "adamw";
-  if (!adamw && optimizer.name != "sgd") throw std::logic_error("unknown optimiser " + optimizer.name);
+  if (!adamw && optimizer.name != "sgd") throw std::logic_error("unknown optimizer " + optimizer.name);
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::optimizer);
   for (const Parameter& parameter : slice) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's training state between steps: parameters, gradients and optimiser state.
+// A rank's training state between steps: parameters, gradients and optimizer state.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +12,8 @@
 
 namespace plumbline {
 
-/// A parameter with its gradient accumulator (`value.grad()` or its float32 sum) and its optimiser state. Moments are
-/// undefined if the optimiser has none, and for an alias, whose owner holds them.
+/// A parameter with its gradient accumulator (`value.grad()` or its float32 sum) and its optimizer state. Moments are
+/// undefined if the optimizer has none, and for an alias, whose owner holds them.
 struct TrainedParameter : Parameter {
   std::int64_t stage = 0;
   at::Tensor moment1;  ///< AdamW's exp_avg, SGD's momentum buffer
@@ -29,11 +29,11 @@ struct TrainState {
   /// The state of a single slice: stage 0.
   TrainState(const OptimizerSettings& optimizer, const std::vector<Parameter>& slice);
 
-  /// Allocates zeroed optimiser tensors under MemoryOwner::optimizer; shares the parameters with the slice. Throws
-  /// std::logic_error for an unknown optimiser.
+  /// Allocates zeroed optimizer tensors under MemoryOwner::optimizer; shares the parameters with the slice. Throws
+  /// std::logic_error for an unknown optimizer.
   void add(const OptimizerSettings& optimizer, std::int64_t stage, const std::vector<Parameter>& slice);
 
-  /// Bytes of the optimiser's tensors.
+  /// Bytes of the optimizer's tensors.
   std::int64_t optimizer_bytes() const;
 
   std::vector<TrainedParameter> parameters;  ///< stage by stage, each in canonical order

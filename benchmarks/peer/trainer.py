@@ -112,7 +112,7 @@ def main():
     if world > 1:
         dist.init_process_group("gloo")
         parts = [PipelineStage(module, stage, stages, torch.device("cpu")) for module, stage in zip(modules, sorted(mine))]
-        for part in parts:  # torch 2.11 opens connections by a message to each neighbour, and gloo has none to the rank itself
+        for part in parts:  # torch 2.11 opens connections by a message to each neighbor, and gloo has none to the rank itself
             part._get_init_p2p_neighbors_ops = list
         schedule = get_schedule_class(args.schedule)(parts[0] if count == 1 else parts, args.microbatches, loss_of)
     parameters = [parameter for module in modules for parameter in module.parameters()]

@@ -96,7 +96,7 @@ class Pipeline:
         self.losses = []
 
     def talk(self, other, microbatch=None, give=None, take=False):
-        """Sends to a neighbour and receives from it at once, so that neither waits for the other."""
+        """Sends to a neighbor and receives from it at once, so that neither waits for the other."""
         works, tensor = [], None
         if give is not None:
             works.append(dist.isend(give.contiguous(), other))

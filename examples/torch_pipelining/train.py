@@ -146,7 +146,7 @@ def main():
         for module in modules:
             module.load_state_dict({name: whole[name] for name in module.state_dict()})
         parts = [PipelineStage(module, stage, stages, torch.device("cpu")) for module, stage in zip(modules, mine)]
-        for part in parts:  # torch 2.11 opens connections by a message to each neighbour, and gloo has none to the rank itself
+        for part in parts:  # torch 2.11 opens connections by a message to each neighbor, and gloo has none to the rank itself
             part._get_init_p2p_neighbors_ops = list
         kind = get_schedule_class(args.schedule)
         schedule = kind(parts[0] if args.schedule in ONE_STAGE_A_RANK else parts, MICROBATCHES, loss_of)

@@ -11,7 +11,7 @@
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
-#include "harness/sweep/localise.hpp"
+#include "harness/sweep/localize.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "record/mesh.hpp"
 #include "reports/headline.hpp"

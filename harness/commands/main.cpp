@@ -31,7 +31,7 @@ std::string beside_text(const fs::path& folder) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Proves that a pipeline-parallel trainer computes the same bits as one device."};
+  CLI::App app{"Checks that a pipeline-parallel trainer computes the same bits as one device."};
   begin_command_line(app, "plumbline");
   app.set_version_flag("--version", version_text("plumbline"));
   app.require_subcommand(1);

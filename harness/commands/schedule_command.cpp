@@ -156,11 +156,11 @@ int list_schedules(const Options& options) {
 constexpr std::size_t rank_label = 8, piped_width = 80;
 
 void draw(const Options& options, const std::vector<Timeline>& timelines) {
-  const bool colour = options.out.empty() && shows_colours(stdout);
+  const bool color = options.out.empty() && shows_colors(stdout);
   const std::size_t width = line_width(stdout), columns = (width == no_limit ? piped_width : width) - rank_label;
   deliver(options, options.out.ends_with(".svg")
                        ? draw_svg(timelines)
-                       : draw_text(timelines, options.columns > 0 ? options.columns : columns, colour));
+                       : draw_text(timelines, options.columns > 0 ? options.columns : columns, color));
 }
 
 int show(const Options& options) {

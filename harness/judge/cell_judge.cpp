@@ -41,7 +41,7 @@ std::string why_not_the_same_start(const StepEvidence& start) {
 
 LocatedResult not_comparable(const std::vector<std::string>& differences) {
   CheckResultBuilder builder("data", "data",
-                             "the same training: model, data, seed, dtype, optimiser, clip, order of accumulation");
+                             "the same training: model, data, seed, dtype, optimizer, clip, order of accumulation");
   for (std::size_t i = 0; i < differences.size(); ++i) {
     builder.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)),
                     {.item = "manifest.json", .words = "not comparable: " + join(differences, "; ")});

@@ -32,7 +32,7 @@ enum class BoundaryEnd : std::int8_t { sent, received };
 
 enum class NormPart : std::int8_t { norm, clip_coefficient };
 
-/// Results of the optimiser, in the order of comparison.
+/// Results of the optimizer, in the order of comparison.
 enum class StateKind : std::int8_t { parameter, copy, moment1, moment2, buffer };
 
 /// Faults of runs and records as a whole, in the order of inspection.

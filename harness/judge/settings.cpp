@@ -113,7 +113,7 @@ void compare_other_keys(const Json& reference, const Json& candidate, Difference
   if (!one.is_null() && !other.is_null()) differences.demand_equal("model: max_position_embeddings", one, other);
 }
 
-/// The numbers of this optimiser's formula.
+/// The numbers of this optimizer's formula.
 std::vector<std::string> numbers_of_optimizer(const Json& optimizer) {
   std::vector<std::string> keys = {"learning_rate", "weight_decay"};
   const Json name = value_or(optimizer, "name", "");

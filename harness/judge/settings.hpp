@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparison of two records' models, optimisers and learning rate schedules, and their differences in words.
+// Comparison of two records' models, optimizers and learning rate schedules, and their differences in words.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ std::string training_id(const std::string& run, const RunChanges& changes);
 /// For a file, its name.
 std::string schedule_name(const std::string& schedule);
 
-/// A case's other changes than optimiser and balance, in words.
+/// A case's other changes than optimizer and balance, in words.
 std::string variant_of(const ExtraCell& cell);
 
 /// The run file's key `name`, else "a" for x/a.toml, as a part of an id.

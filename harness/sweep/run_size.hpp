@@ -18,7 +18,7 @@ struct RunSize {
   double tokens = 0;        ///< per step, including padding
   double microbatches = 0;  ///< of a step
   double steps = 0;
-  double states = 0;  ///< optimiser state: numbers per parameter
+  double states = 0;  ///< optimizer state: numbers per parameter
   double hidden = 0, layers = 0;
   double units = 0;          ///< layers, or halves of them
   double element_bytes = 4;  ///< of the run's dtype
@@ -27,7 +27,7 @@ struct RunSize {
 /// Zeros for what the run file and its model do not specify (the trainers report that), and for users' commands.
 RunSize run_size(const SweepFile& sweep, const PlannedReference& reference);
 
-/// Bytes of all dumps of one record: gradients, parameters and optimiser state of every step and of the start, and
+/// Bytes of all dumps of one record: gradients, parameters and optimizer state of every step and of the start, and
 /// boundary tensors, which a pipeline's record has as sent and as received.
 double dump_bytes(const RunSize& size);
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/localise.hpp"
+#include "harness/sweep/localize.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -80,7 +80,7 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   if (both.empty()) {
     return {SecondRun::Outcome::holds, where + join(in_the_way(verdict), ", ") + " did not fail in the second run"};
   }
-  if (dump) localise(second, one, other, verdict);
+  if (dump) localize(second, one, other, verdict);
   const bool located = second.first_divergence && !second.first_divergence->words.empty();
   std::string words = where + join(both, ", ");
   if (located) words += ". First divergence: " + second.first_divergence->words;
@@ -99,7 +99,7 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const s
 
 /// Replaces digests by the first differing element if both runs diverge at the same
 /// place.
-void SecondRuns::localise(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
+void SecondRuns::localize(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
                           CellVerdict& verdict) const {
   if (!second.first_divergence) return;
   const auto difference = first_element(*second.first_divergence, reference, candidate);

@@ -24,7 +24,7 @@ class SecondRuns {
  private:
   SecondRun again(const PlannedCell& cell, const LaunchFinding& reference, bool dump, CellVerdict& verdict);
   std::filesystem::path dumped_reference(const PlannedReference& reference, const std::string& id);
-  void localise(const CellVerdict& second, const std::filesystem::path& reference,
+  void localize(const CellVerdict& second, const std::filesystem::path& reference,
                 const std::filesystem::path& candidate, CellVerdict& verdict) const;
 
   const SweepFile& file_;

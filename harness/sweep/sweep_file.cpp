@@ -121,7 +121,7 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
 }
 
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
-  // First, so that a misspelt key is not reported as a missing one.
+  // First, so that a misspelled key is not reported as a missing one.
   for (const char* key : {"run", "world_size", "schedule", "optimizer", "granularity", "partition", "balance",
                           "lengths", "resume_at", "resume_world", "resume_schedule", "replicas"}) {
     table.has(key);
@@ -219,7 +219,7 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
 
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
-  // First, so that a misspelt key is not reported as a missing one.
+  // First, so that a misspelled key is not reported as a missing one.
   for (const char* key : {"name", "world_sizes", "schedules", "checks", "accept_missing", "repeat", "launcher",
                           "device", "time_limit_s", "cell"})
     table.has(key);

@@ -76,7 +76,7 @@ struct SweepFile {
 
 /// Reads and validates everything that does not depend on other files, except that run files must exist. Paths are
 /// relative to the sweep file's folder. Throws InputError naming file, line and key: unknown key, world size below 1,
-/// unknown schedule, optimiser or check, nothing to run, a missing run file, an invalid command
+/// unknown schedule, optimizer or check, nothing to run, a missing run file, an invalid command
 /// (read_user_commands.hpp).
 SweepFile read_sweep_file(const std::filesystem::path& path);
 

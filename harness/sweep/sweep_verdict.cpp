@@ -36,7 +36,7 @@ Json part_of(const Json& manifest, const std::vector<std::string>& keys) {
   return part;
 }
 
-/// Name of the optimiser; empty if the manifest lacks it.
+/// Name of the optimizer; empty if the manifest lacks it.
 std::string name_of(const Json& part) {
   const Json name = part.value("optimizer", Json::object()).value("name", Json());
   return name.is_string() ? name.get<std::string>() : "";

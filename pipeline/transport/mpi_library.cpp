@@ -45,7 +45,7 @@ void check_mpi(int code, const char* call) {
       (length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "MPI error " + std::to_string(code)));
 }
 
-bool initialise_mpi() {
+bool initialize_mpi() {
   int started = 0;
   int ended = 0;
   check_mpi(MPI_Initialized(&started), "MPI_Initialized");
@@ -66,7 +66,7 @@ bool initialise_mpi() {
   return started == 0;
 }
 
-void finalise_mpi() {
+void finalize_mpi() {
   check_mpi(MPI_Finalize(), "MPI_Finalize");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI initialisation, finalisation and error codes.
+// MPI initialization, finalization and error codes.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace plumbline {
 /// Throws RunError with the call's name and MPI's error text unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
-/// Initialises MPI unless it already is; returns whether it did, in which case the caller must call finalise_mpi.
-/// Throws SystemError if MPI was already finalised or its thread level is below MPI_THREAD_FUNNELED. From then on MPI
+/// Initializes MPI unless it already is; returns whether it did, in which case the caller must call finalize_mpi.
+/// Throws SystemError if MPI was already finalized or its thread level is below MPI_THREAD_FUNNELED. From then on MPI
 /// calls return errors instead of aborting.
-bool initialise_mpi();
-void finalise_mpi();
+bool initialize_mpi();
+void finalize_mpi();
 
 /// "Open MPI v4.1.4", "MPICH 4.0.2": the loaded library's version text up to its first comma.
 std::string mpi_version();

@@ -164,7 +164,7 @@ class MpiCommunicator {
 class MpiEndpoint final : public Endpoint {
  public:
   MpiEndpoint(EndJob end_job, std::size_t part_bytes)
-      : end_job_(std::move(end_job)), part_bytes_(part_bytes), owns_mpi_(initialise_mpi()) {
+      : end_job_(std::move(end_job)), part_bytes_(part_bytes), owns_mpi_(initialize_mpi()) {
     check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
     communicators_.emplace();
@@ -210,7 +210,7 @@ class MpiEndpoint final : public Endpoint {
 
   void close() override {
     for (MpiCommunicator& communicator : *communicators_) communicator.free();
-    if (owns_mpi_) finalise_mpi();
+    if (owns_mpi_) finalize_mpi();
   }
 
  private:
@@ -228,7 +228,7 @@ class MpiEndpoint final : public Endpoint {
   int size_ = 1;
   bool core_each_ = false;  ///< every rank has a core of its own
   std::chrono::steady_clock::time_point last_idle_, yield_until_;
-  std::optional<std::array<MpiCommunicator, 3>> communicators_;  ///< empty until MPI is initialised
+  std::optional<std::array<MpiCommunicator, 3>> communicators_;  ///< empty until MPI is initialized
   std::map<std::pair<int, Channel>, std::deque<MpiReceive*>> unmatched_;
 };
 

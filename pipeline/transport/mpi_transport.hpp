@@ -19,7 +19,7 @@ using EndJob = std::function<void(const std::string& reason)>;
 /// MPI counts are int, so longer bodies are sent in parts of this size.
 inline constexpr std::size_t largest_mpi_part_bytes = std::size_t{1} << 30;
 
-/// Collective. Initialises MPI unless it already is (then `close` finalises it); only the calling thread uses MPI.
+/// Collective. Initializes MPI unless it already is (then `close` finalizes it); only the calling thread uses MPI.
 /// Sends are synchronous (MPI_Issend), so that no run succeeds only because of buffering that another transport lacks.
 /// Throws SystemError if MPI's thread support is insufficient, RunError with MPI's error text if a call fails.
 /// `end_job` replaces MPI_Abort, for tests.

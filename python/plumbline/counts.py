@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers of microbatches within a step, if a pipeline is called several times for one optimiser step."""
+"""Numbers of microbatches within a step, if a pipeline is called several times for one optimizer step."""
 
 from __future__ import annotations
 

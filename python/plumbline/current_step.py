@@ -22,14 +22,14 @@ class CurrentStep:
     microbatches: list[data.Microbatch] = field(default_factory=list)
     losses: dict[int, Any] = field(default_factory=dict)
     gradients_taken: bool = False
-    untaken: dict[int, list[tuple[Stage, str, Any]]] = field(default_factory=dict)  # by its optimiser's id: a parameter whose gradient follows
+    untaken: dict[int, list[tuple[Stage, str, Any]]] = field(default_factory=dict)  # by its optimizer's id: a parameter whose gradient follows
     applied: set[tuple[int, str]] = field(default_factory=set)  # stage and name of each parameter whose gradient an optimizer has received
     stepped: bool = False  # an optimizer that is watched
     learning_rate: float | None = None
     other_optimizer: str | None = None  # the class of one that was not given to the record
-    rates: dict[int, float] = field(default_factory=dict)  # of each parameter in an optimiser, by its id
+    rates: dict[int, float] = field(default_factory=dict)  # of each parameter in an optimizer, by its id
     index: int = 0  # of the next action
-    update: list[Any] | None = None  # the row of STEP, if an optimiser is watched
+    update: list[Any] | None = None  # the row of STEP, if an optimizer is watched
     fed: dict[int, list[Any]] = field(default_factory=dict)  # by microbatch, observed inputs and labels
     labels: dict[int, tuple[str, Any]] = field(default_factory=dict)  # by microbatch, those that the model was given, and their keyword
     counts: Counts = field(default_factory=Counts)

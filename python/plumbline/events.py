@@ -155,8 +155,8 @@ class Events(Settings):
             self._take_gradients(now, owner)
 
     def _gradients_of(self, optimizer: Any) -> Taken:
-        """Records the gradients that this optimiser is about to apply, and those of no optimiser. Those of others may be incomplete: each parameter
-        may have an optimiser that steps within the backward pass. Returns what was recorded now."""
+        """Records the gradients that this optimizer is about to apply, and those of no optimizer. Those of others may be incomplete: each parameter
+        may have an optimizer that steps within the backward pass. Returns what was recorded now."""
         now = self._in_step("gradients")
         self._begin_gradients(now)
         return self._take_gradients(now, id(optimizer)) | self._take_gradients(now, id(None))
@@ -218,7 +218,7 @@ class Events(Settings):
         return call
 
     def _notice_replaced(self, when: str) -> None:
-        """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimiser may still hold the old."""
+        """Notes parameters that the trainer replaced by other objects. The model's current ones are recorded; the optimizer may still hold the old."""
         for stage in self.stages:
             before = {name for name, _ in stage.parameters}
             if not self._not_recorded.attempt("parameters", stage.replaced):
@@ -228,7 +228,7 @@ class Events(Settings):
                 words = "only parameters that a model has from the start on can be judged"
                 self._not_recorded.note(f"{', '.join(added)} was added {when}: {words}")
             else:
-                self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimiser created before still holds the old ones")
+                self._not_recorded.note(f"the parameter objects changed {when} (as load_state_dict(assign=True) does): an optimizer created before still holds the old ones")
 
     def _notice_unfrozen(self, step: int) -> None:
         """Removes parameters that were frozen when the record began, and are trained from this step on, from `frozen` of the manifest."""

@@ -49,7 +49,7 @@ def refuse_marked(named: Iterable[tuple[str, Any]], recorded_ranks: int = 1) -> 
 
 
 def refuse_parts_of_masters(named: Iterable[tuple[str, Any]], master_of: Callable[[Any], Any]) -> None:
-    """Raises ValueError if `master_of` gives a part of a parameter's master, as optimisers do that divide masters among replicas."""
+    """Raises ValueError if `master_of` gives a part of a parameter's master, as optimizers do that divide masters among replicas."""
     for name, parameter in named:
         try:
             held, whole = math.prod(master_of(parameter).shape), math.prod(parameter.shape)
@@ -67,12 +67,12 @@ def tensor_parallel_size(recorded_ranks: int) -> int | None:
     state = sys.modules.get("megatron.core.parallel_state")
     if state is not None and state.model_parallel_is_initialized():
         return int(state.get_tensor_model_parallel_world_size())
-    distributed = initialised()
+    distributed = initialized()
     return 1 if distributed is None or distributed.get_world_size() == recorded_ranks else None
 
 
-def initialised() -> Any:
-    """torch.distributed, if torch was built with it and the trainer has initialised it; otherwise None."""
+def initialized() -> Any:
+    """torch.distributed, if torch was built with it and the trainer has initialized it; otherwise None."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     return distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
 

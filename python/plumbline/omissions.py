@@ -34,13 +34,13 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
     skipped, rated = updated(record, now) is False, now.learning_rate is not None
     by_another = bool(not rated and record._optimizers and now.other_optimizer)
     if by_another:
-        words = f"{now.other_optimizer} stepped, which is none of the optimisers that the record was given: give that one as optimizer=, once it is made"
+        words = f"{now.other_optimizer} stepped, which is none of the optimizers that the record was given: give that one as optimizer=, once it is made"
         not_recorded.add([kind for kind in ("gradients", "applied", "moments", "rates") if kind not in not_recorded], f"step {now.number}: {words}")
     if not now.gradients_taken and record._optimizers and not skipped:
         seen = not_recorded.attempt("gradients", lambda: any(stage.gradient(one) is not None for stage in record.stages for one in stage.trained))
-        require("gradients", bool(seen), "no optimiser stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
+        require("gradients", bool(seen), "no optimizer stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
     if record._optimizers:
-        not_recorded.attempt("gradients", record.gradients)  # also those of optimisers that did not step
+        not_recorded.attempt("gradients", record.gradients)  # also those of optimizers that did not step
     there = record.clip_norm is None or bool(record._norms.calls) or skipped
     require("norm", there, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")
     if skipped:
@@ -49,5 +49,5 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
         for optimizer in record._optimizers:
             not_recorded.attempt("rates", now.apply_rates, optimizer)
     rate = now.learning_rate
-    require("rates", rate is not None, "no optimiser stepped; call record.learning_rate(rate) if the optimiser is your own")
+    require("rates", rate is not None, "no optimizer stepped; call record.learning_rate(rate) if the optimizer is your own")
     require("rates", rate is None or math.isfinite(rate), f"the learning rate is {rate}")

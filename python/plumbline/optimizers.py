@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records from torch's optimisers and clipping functions: rates, the time of the update, gradients before clipping, and their norm."""
+"""Records from torch's optimizers and clipping functions: rates, the time of the update, gradients before clipping, and their norm."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def watch(record: Events, optimizer: Any) -> None:
             return
         if not now.gradients_taken and record.clip_norm is not None and "gradients" not in not_recorded:
             words = (
-                "the optimiser stepped, but no gradients were seen before clipping: call record.gradients() and "
+                "the optimizer stepped, but no gradients were seen before clipping: call record.gradients() and "
                 "record.norm(total_norm), or clip by torch.nn.utils.clip_grad_norm_"
             )
             not_recorded.add(("gradients", "norm"), f"step {now.number}: {words}")
@@ -42,7 +42,7 @@ def watch(record: Events, optimizer: Any) -> None:
         overflow = getattr(optimizer, "found_inf", None)  # set by GradScaler if the optimizer's own kernel skips the update
         now.stepped = now.stepped or overflow is None or not float(overflow)
         not_recorded.attempt("rates", now.apply_rates, optimizer)
-        if now.update is None:  # one STEP for several optimisers, from the start of the first to the end of the last
+        if now.update is None:  # one STEP for several optimizers, from the start of the first to the end of the last
             now.update = record._attempt_begin(min((stage.number for stage in record.stages), default=0), "STEP")
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -54,7 +54,7 @@ def watch(record: Events, optimizer: Any) -> None:
 
 
 def watch_others(record: Events) -> None:
-    """Observes optimisers that update recorded parameters but were not given to the record: made later, or held by the one that was given."""
+    """Observes optimizers that update recorded parameters but were not given to the record: made later, or held by the one that was given."""
     register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
     if register is None:
         return

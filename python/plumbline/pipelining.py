@@ -34,7 +34,7 @@ def watch_pipelining(
     `units(stage)` returns a stage's units, if they are not its module's children; `names(stage, name)` the whole model's name of a stage's
     parameter. gradient_of, master_of: see watch_model.
 
-    A schedule may be called several times for one optimiser step; Record(microbatches=) is then the number of all calls, or of one. Raises
+    A schedule may be called several times for one optimizer step; Record(microbatches=) is then the number of all calls, or of one. Raises
     ValueError if it is no multiple of the schedule's microbatches, RuntimeError if torch has no torch.distributed.
     """
     if not torch.distributed.is_available():
@@ -233,11 +233,11 @@ class WatchedStage:
     def skips(self, ops: Any, other: int) -> bool:
         """True if a traced model sends tensors past a stage: a reference records no such tensor at the boundaries in between."""
         to = {waits.rank_of(op.peer, getattr(self.stage, "group", None)) for op in ops}
-        neighbour = self.record._on_rank.get(other)
-        if to <= {neighbour}:
+        neighbor = self.record._on_rank.get(other)
+        if to <= {neighbor}:
             return False
-        ranks = ", ".join(str(rank) for rank in sorted(to - {neighbour}))
-        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which no reference records at a stage boundary"
+        ranks = ", ".join(str(rank) for rank in sorted(to - {neighbor}))
+        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbor (a skip connection), which no reference records at a stage boundary"
         self.record._not_recorded.add(("sends", "receives", "boundaries"), words)
         return True
 

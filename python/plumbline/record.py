@@ -40,7 +40,7 @@ class Record(Steps):
         buffers: Callable[[], Named] | Named | dict[str, Any] = (),
     ) -> None:
         """Adds a stage of this rank: its units in the model's order, its parameters by the model's names. Call it before the first step.
-        `gradient_of(parameter)` returns the gradient if it is not in .grad, `master_of(parameter)` the tensor that the optimiser updates
+        `gradient_of(parameter)` returns the gradient if it is not in .grad, `master_of(parameter)` the tensor that the optimizer updates
         instead of the parameter; `again()` the current parameters, if their objects may be replaced. `buffers`: the persistent buffers of its
         modules by the model's names, or a function that returns the current ones. Raises ValueError for a part of a parameter whose place in the
         whole is unknown, or of a master, RuntimeError after the first step has begun."""
@@ -98,7 +98,7 @@ class Record(Steps):
 
     @recording("rates")
     def learning_rate(self, rate: float) -> None:
-        """Records the rate of this step. Not needed with an optimiser of torch."""
+        """Records the rate of this step. Not needed with an optimizer of torch."""
         self._in_step("learning_rate").learning_rate = float(rate)
 
     def action(self, stage: int, kind: str, microbatch: int | None = None, peer: int = -1) -> ActionBlock:

@@ -70,7 +70,7 @@ class Settings:
                         clipping functions get them; code of your own clips by what record.norm(total_norm) returns. "" or None: no replay
         gather          for ranks without torch.distributed: a function that returns the list of all ranks' objects, given this rank's
 
-        Raises ValueError for an unknown level, counts below 1, an optimiser without rates, a mesh without the axis, `slices` that do not fit, and
+        Raises ValueError for an unknown level, counts below 1, an optimizer without rates, a mesh without the axis, `slices` that do not fit, and
         `norms_from` that is no record or has no norms.
         """
         if level not in LEVELS:
@@ -115,7 +115,7 @@ class Settings:
     def _place(self, rank: int | None, world_size: int | None) -> tuple[int, int]:
         if rank is not None and world_size is not None:
             return rank, world_size
-        distributed = meshes.initialised()
+        distributed = meshes.initialized()
         if distributed is not None:
             return distributed.get_rank(self._group), distributed.get_world_size(self._group)
         return rank or 0, world_size or 1
@@ -125,9 +125,9 @@ class Settings:
             return [local]
         if self._gather is not None:
             return self._gather(local)
-        distributed = meshes.initialised()
+        distributed = meshes.initialized()
         if distributed is None:
-            raise RuntimeError("ranks must exchange their stages: give gather=, or initialise torch.distributed")
+            raise RuntimeError("ranks must exchange their stages: give gather=, or initialize torch.distributed")
         everyone: list[Any] = [None] * self.world_size
         distributed.all_gather_object(everyone, local, group=self._group)
         return everyone

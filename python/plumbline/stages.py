@@ -15,7 +15,7 @@ TensorRow = tuple[str, str, int, Any, float | None]  # kind, name, stage, tensor
 
 
 def shaped_as(parameter: Any, tensor: Any) -> Any:
-    """The tensor; in the parameter's shape if it is flat, as masters of a distributed optimiser are, and has as many elements."""
+    """The tensor; in the parameter's shape if it is flat, as masters of a distributed optimizer are, and has as many elements."""
     shape = getattr(parameter, "shape", ())
     flat = len(shape) != 1 and tuple(getattr(tensor, "shape", ())) == (math.prod(shape),)
     return tensor.reshape(shape) if flat else tensor
@@ -45,7 +45,7 @@ class Stage:
         return [parameter for _, parameter in self.parameters if getattr(parameter, "requires_grad", True)]
 
     def master(self, parameter: Any) -> Any:
-        """The tensor that the optimiser updates: the master of the parameter, or the parameter itself."""
+        """The tensor that the optimizer updates: the master of the parameter, or the parameter itself."""
         master = self.master_of(parameter) if self.master_of else None
         return parameter if master is None else master
 
@@ -78,7 +78,7 @@ class Stage:
         return True
 
     def parameter_rows(self, rates: dict[int, float]) -> Iterator[TensorRow]:
-        """`rates`: learning rates by the id of the parameter in its optimiser."""
+        """`rates`: learning rates by the id of the parameter in its optimizer."""
         for name, parameter in self.parameters:
             master = self.master(parameter)
             yield "parameter", name, self.number, shaped_as(parameter, master), rates.get(id(master))
@@ -96,11 +96,11 @@ class Stage:
 
 
 def require_updated(stages: list[Stage], optimizers: list[Any]) -> None:
-    """Raises LookupError if the optimisers update none of the recorded tensors."""
+    """Raises LookupError if the optimizers update none of the recorded tensors."""
     held = set().union(*map(training.held_by, optimizers))
     updated = {id(stage.master(parameter)) for stage in stages for parameter in stage.trained}
     if held and updated and not held & updated:
-        raise LookupError("no optimiser holds a parameter of this rank; if it updates other tensors instead, give master_of=")
+        raise LookupError("no optimizer holds a parameter of this rank; if it updates other tensors instead, give master_of=")
 
 
 def tied_in(named: Named) -> list[list[str]]:

@@ -45,7 +45,7 @@ def watch_model(
     before would include its uses before the boundary, and that of a view only those within the unit.
 
     `names(name)` returns the record's name of a parameter, `gradient_of(parameter)` its gradient if that is not in .grad, and
-    `master_of(parameter)` the tensor that the optimiser updates instead. Raises AttributeError for a unit that the model does not have.
+    `master_of(parameter)` the tensor that the optimizer updates instead. Raises AttributeError for a unit that the model does not have.
     """
     for unit in units or ():
         module_at(model, unit)  # raises for a unit that the model does not have

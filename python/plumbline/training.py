@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Optimiser, model and library versions for the manifest, from the trainer's objects."""
+"""Optimizer, model and library versions for the manifest, from the trainer's objects."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NEWEST_TESTED = "2.15"  # torch
 
 
 def optimizer_of(optimizer: Any) -> dict[str, Any]:
-    """The manifest's `optimizer` of a torch optimiser; a dict is returned unchanged."""
+    """The manifest's `optimizer` of a torch optimizer; a dict is returned unchanged."""
     if isinstance(optimizer, dict):
         return optimizer
     groups = getattr(optimizer, "param_groups", [])
     numbers = [_numbers(group) | {"lr": float(group.get("initial_lr", group["lr"]))} for group in groups]
     differ = any(one != numbers[0] for one in numbers)
     values = dict(getattr(optimizer, "defaults", {}))
-    for one in numbers:  # torchtitan sets its values in a single group, not in the optimiser
+    for one in numbers:  # torchtitan sets its values in a single group, not in the optimizer
         values |= one
     if differ:
         values |= {key: max(one[key] for one in numbers) for key in ("lr", "weight_decay") if key in values}  # the same on any number of ranks
@@ -53,13 +53,13 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
 
 
 def _has_stepped(optimizer: Any) -> bool:
-    """Whether the optimiser has a state already: the trainer has loaded a checkpoint, or trained before."""
+    """Whether the optimizer has a state already: the trainer has loaded a checkpoint, or trained before."""
     states = optimizer.state.values() if isinstance(getattr(optimizer, "state", None), dict) else ()
     return any(float(state.get("step") or 0) > 0 or state.get("momentum_buffer") is not None for state in states if isinstance(state, dict))
 
 
 def unwrapped(optimizer: Any) -> list[Any]:
-    """The optimisers, also dicts, of one, of a list, or of None. In place of a wrapper without torch's hooks those within it, if they have them:
+    """The optimizers, also dicts, of one, of a list, or of None. In place of a wrapper without torch's hooks those within it, if they have them:
     its `chained_optimizers` (Megatron's ChainedOptimizer) or `optimizer`, which is None on a rank that trains nothing."""
     if isinstance(optimizer, (list, tuple)):
         return [inner for one in optimizer for inner in unwrapped(one)]
@@ -78,24 +78,24 @@ def has_hooks(optimizer: Any) -> bool:
 
 
 def require_rates(optimizers: list[Any]) -> None:
-    """Raises ValueError for an optimiser without a rate in each of its groups of parameters, or without groups in its defaults; None, as in
+    """Raises ValueError for an optimizer without a rate in each of its groups of parameters, or without groups in its defaults; None, as in
     transformers' Adafactor, is no rate."""
     for one in optimizers:
         groups = getattr(one, "param_groups", None) or [getattr(one, "defaults", {})]
         if not all(group.get("lr") is not None for group in groups):
             instead = "give optimizer= its name and rate instead, as {'name': 'mine', 'learning_rate': 0.1}"
             words = f"{instead}, and call record.gradients() and record.learning_rate() in each step"
-            raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimisers of torch.optim have: {words}")
+            raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimizers of torch.optim have: {words}")
 
 
 def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
-    """The manifest's `optimizer` of one rank; None if it has no optimiser."""
+    """The manifest's `optimizer` of one rank; None if it has no optimizer."""
     return together([optimizer_of(one) for one in optimizers if one is not None])
 
 
 def together(optimizers: list[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Merges several optimisers, of one rank or of all, independently of which rank holds which. If values differ they count as groups of one
-    optimiser, with the largest rate and decay; if kinds differ, the name lists all."""
+    """Merges several optimizers, of one rank or of all, independently of which rank holds which. If values differ they count as groups of one
+    optimizer, with the largest rate and decay; if kinds differ, the name lists all."""
     every = [one for one in optimizers if one]
     if not every:
         return None

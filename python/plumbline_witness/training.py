@@ -86,7 +86,7 @@ def make_optimizer(run, parameters):
 
 
 def update(run, step, optimizer):
-    """Makes the optimiser step and returns its rate."""
+    """Makes the optimizer step and returns its rate."""
     rate = learning_rate(run, step)
     for group in optimizer.param_groups:
         group["lr"] = rate

@@ -144,7 +144,7 @@ class ManifestTest(unittest.TestCase):
         rates = [{"name": "sgd", "learning_rate": rate} for rate in (0.25, 0.5)]  # each rank's only group: no rank's own number
         self.assertEqual(together(rates), together(rates[::-1]), {"name": "sgd", "learning_rate": 0.5, "groups": 2})
 
-    def test_an_optimiser_of_another_kind_needs_its_defaults_alone(self):
+    def test_an_optimizer_of_another_kind_needs_its_defaults_alone(self):
         class Descent:
             defaults = {"lr": 0.5, "friction": 0.25, "noise": 0}
 

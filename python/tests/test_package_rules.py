@@ -96,7 +96,7 @@ class RulesTest(unittest.TestCase):
             ("some", {}, {"losses": (1,)}, "losses", r"step 0: only microbatches \[0\] of 2 have a loss"),
             ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|only microbatches \[0, 1, 2\] of 4 have a loss"),
             ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was recorded; call record.loss"),
-            ("rate", {}, {"rate": None}, "rates", r"step 0: no optimiser stepped; call record.learning_rate"),
+            ("rate", {}, {"rate": None}, "rates", r"step 0: no optimizer stepped; call record.learning_rate"),
             ("infinite", {}, {"rate": float("inf")}, "rates", r"step 0: the learning rate is inf"),
             ("norm", {"clip_norm": 2.5}, {}, "norm", r"step 0: clip_norm is 2.5, but no norm was seen"),
         ):
@@ -298,7 +298,7 @@ class RulesTest(unittest.TestCase):
             self.assertEqual((record.rank, record.world_size), (0, 1))
             record = plumbline.Record(self.folder / "none", **options, rank=1, world_size=2)
             record.stage(1, ["first"], {})
-            with self.assertRaisesRegex(RuntimeError, "give gather=, or initialise torch.distributed"):
+            with self.assertRaisesRegex(RuntimeError, "give gather=, or initialize torch.distributed"):
                 with record.step(numpy.ones(1)):
                     pass
 

@@ -289,7 +289,7 @@ class TorchTest(unittest.TestCase):
         for replicas, refused in (([[0, 1], [2, 3]], False), ([[0, 1]], True)):
             mesh = {"axes": {"pp": 2, "dp": len(replicas)}, "pipeline": "pp", "replicas": replicas, "replica": 0}
             record = plumbline.Record(self.folder / str(refused), model={}, steps=1, microbatches=1, optimizer=None, mesh=mesh)
-            with mock.patch("plumbline.meshes.initialised", lambda: distributed):
+            with mock.patch("plumbline.meshes.initialized", lambda: distributed):
                 with self.assertRaisesRegex(ValueError, "only a part") if refused else contextlib.nullcontext():
                     record.stage(0, [], dict(model.named_parameters()))
 
@@ -349,7 +349,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(found.manifest["dtype"], "mixed")
         kinds = {kind: {row["dtype"] for row in found.tensors if row["kind"] == kind} for kind in ("parameter", "copy", "gradient", "moment1")}
         self.assertEqual(kinds, {"parameter": {"float32"}, "copy": {"bfloat16"}, "gradient": {"float32"}, "moment1": {"float32"}})
-        for name in ("right", "flat"):  # flat: masters as of a distributed optimiser
+        for name in ("right", "flat"):  # flat: masters as of a distributed optimizer
             right = plumbline.compare(one, trained(name, flat=name == "flat"))
             self.assertTrue(right, right)
             self.assertEqual((right.checks["gradients"].outcome, right.checks["audit"].outcome), ("holds", "holds"))
@@ -382,7 +382,7 @@ class TorchTest(unittest.TestCase):
         blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})
         self.assertEqual(plumbline.torch.units_of(blocks), ["body.blocks.0"])
 
-    def test_numbers_that_all_groups_share_are_the_optimisers(self):
+    def test_numbers_that_all_groups_share_are_the_optimizers(self):
         from plumbline.training import optimizer_of
 
         parameters = list(made().parameters())
@@ -405,7 +405,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(other.first_divergence["step"], -1)
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
-    def test_other_optimisers_and_dtypes_hold_against_themselves(self):
+    def test_other_optimizers_and_dtypes_hold_against_themselves(self):
         for name, options in {"rmsprop": {"make": torch.optim.RMSprop}, "bfloat16": {"dtype": torch.bfloat16}}.items():
             records = [on_one_device(self.folder / f"{name}-{i}", made(), **options) for i in range(2)]
             found = plumbline.compare(*records)

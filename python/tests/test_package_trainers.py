@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models and optimisers of other kinds than the examples': what is recorded of them, and that recording does not change them."""
+"""Models and optimizers of other kinds than the examples': what is recorded of them, and that recording does not change them."""
 
 import contextlib
 import importlib.util
@@ -74,7 +74,7 @@ class TrainersTest(unittest.TestCase):
         self.folder = pathlib.Path(place.name)
 
     def train(self, make, optimizer_of=lambda parameters: torch.optim.SGD(parameters, lr=0.1), update=None, recorded=True, units=None, **more):
-        """Trains the model and returns the digests of its parameters. `update`: in place of the optimiser's step."""
+        """Trains the model and returns the digests of its parameters. `update`: in place of the optimizer's step."""
         torch.manual_seed(2)
         model = make()
         optimizer, record = optimizer_of(list(model.parameters())), None
@@ -250,7 +250,7 @@ class TrainersTest(unittest.TestCase):
             self.assertEqual({row["dtype"] for row in self.rows("tensors", name="0.weight")}, {recorded})
         self.assertEqual([str(plain(torch.ones(2, dtype=torch.bool).numpy()).dtype), plain(torch.ones(2) > 0).dtype], ["int64", torch.int64])
 
-    def test_optimisers_that_step_within_the_backward_pass_have_their_own_gradients(self):
+    def test_optimizers_that_step_within_the_backward_pass_have_their_own_gradients(self):
         sums = {}
 
         def each_its_own(parameters):
@@ -292,7 +292,7 @@ class TrainersTest(unittest.TestCase):
             if not lacking:
                 self.assertEqual([row["name"] for row in read.tensors if row["kind"] == "gradient"], ["1.weight", "1.bias"] * STEPS)
 
-    def test_optimisers_within_others_are_watched(self):
+    def test_optimizers_within_others_are_watched(self):
         class Chained:
             """As Megatron's: clips in its step, and has a state that is no dict."""
 
@@ -326,7 +326,7 @@ class TrainersTest(unittest.TestCase):
         stub = types.SimpleNamespace(chained_optimizers=[types.SimpleNamespace(optimizer=None)], param_groups=[])
         self.assertEqual(plumbline.training.unwrapped([stub, None]), [])
 
-    def test_a_wrapper_of_torchs_class_without_its_init_is_no_optimiser(self):
+    def test_a_wrapper_of_torchs_class_without_its_init_is_no_optimizer(self):
         class Accelerated(torch.optim.Optimizer):
             """As accelerate's."""
 
@@ -346,7 +346,7 @@ class TrainersTest(unittest.TestCase):
         read = plumbline.read(self.folder / "one")
         self.assertEqual((read.manifest["optimizer"]["name"], read.exits[0].get("not_recorded")), ("adamw", None))
 
-    def test_an_optimiser_that_the_record_was_not_given_is_named(self):
+    def test_an_optimizer_that_the_record_was_not_given_is_named(self):
         def late(parameters):
             given, later = torch.optim.AdamW(parameters, lr=0.1), torch.optim.RMSprop(parameters, lr=0.1)
             given.step, given.zero_grad = later.step, later.zero_grad
@@ -356,7 +356,7 @@ class TrainersTest(unittest.TestCase):
         self.assertFalse(sys.modules["torch.optim.optimizer"]._global_optimizer_pre_hooks)
         found = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
         self.assertEqual({one["what"] for one in found}, {"gradients", "applied", "moments", "rates"})
-        self.assertRegex(found[0]["why"], "^step 0: RMSprop stepped, which is none of the optimisers that the record was given")
+        self.assertRegex(found[0]["why"], "^step 0: RMSprop stepped, which is none of the optimizers that the record was given")
 
     def test_parameters_that_are_trained_later_are_not_frozen(self):
         from plumbline.manifest import unfreeze
@@ -385,7 +385,7 @@ class TrainersTest(unittest.TestCase):
         plumbline.manifest.write(record, record._ranks)  # as after a first step that called the pipeline several times
         self.assertEqual(plumbline.read(self.folder / "one").manifest["frozen"], [])
 
-    def test_optimisers_of_other_classes(self):
+    def test_optimizers_of_other_classes(self):
         from plumbline.training import optimizer_of, together
 
         class SGD(torch.optim.Optimizer):

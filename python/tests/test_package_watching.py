@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is recorded of a model of torch that is watched, and of its optimisers and clipping."""
+"""What is recorded of a model of torch that is watched, and of its optimizers and clipping."""
 
 import contextlib
 import importlib.util
@@ -203,7 +203,7 @@ class WatchingTest(unittest.TestCase):
             found = {row["kind"]: row["digest"] for row in rows(self.folder / name, "tensors") if row["name"] == "1.weight" and row["kind"].startswith("moment")}
             self.assertEqual(found, {kind: plumbline.digest(state[key]) for kind, key in expected.items()})
 
-    def test_an_optimiser_is_described_by_its_numbers(self):
+    def test_an_optimizer_is_described_by_its_numbers(self):
         from plumbline.training import optimizer_of
 
         parameters = list(chain().parameters())
@@ -229,7 +229,7 @@ class WatchingTest(unittest.TestCase):
         torch.optim.lr_scheduler.LambdaLR(sgd, lambda step: 0.5)  # sets every group's rate: no numbers of its own
         self.assertNotIn("groups", optimizer_of(sgd))
 
-    def test_several_optimisers_step_once_and_tell_that_their_numbers_differ(self):
+    def test_several_optimizers_step_once_and_tell_that_their_numbers_differ(self):
         for name, rate, groups in (("alike", 0.5, None), ("apart", 0.25, 2)):
             model = chain()
             optimizers = [torch.optim.SGD(model[0].parameters(), lr=0.5), torch.optim.SGD([*model[1].parameters(), *model[2].parameters()], lr=rate)]
@@ -274,7 +274,7 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(rates, {"0": "0.5", "1": "0.25", "2": "0.125"})
         self.assertEqual(self.cells("steps", "learning_rate"), [("0.5",)])
 
-    def test_optimisers_of_several_kinds_bear_all_their_names(self):
+    def test_optimizers_of_several_kinds_bear_all_their_names(self):
         from plumbline.training import optimizer_of_all
 
         one, two, three = ([parameter] for parameter in list(chain().parameters())[:3])

@@ -152,7 +152,7 @@ class Training(unittest.TestCase):
         self.assertNotEqual(clip_coefficient(float("nan"), 1.0), clip_coefficient(float("nan"), 1.0))
 
     def test_float64_is_rounded_to_bfloat16_once(self):
-        tie = 1 + 2.0**-8  # between 1 and its neighbour, then a little to either side of it, of which float32 knows nothing
+        tie = 1 + 2.0**-8  # between 1 and its neighbor, then a little to either side of it, of which float32 knows nothing
         values = torch.tensor([tie, tie + 2.0**-40, tie - 2.0**-40, 3 * 2.0**-134, -5 * 2.0**-134, float("inf"), -tie], dtype=torch.float64)
         expected = [1.0, 1 + 2.0**-7, 1.0, 2.0**-132, -(2.0**-132), float("inf"), -1.0]
         self.assertEqual(to_bfloat16(values).double().tolist(), expected)

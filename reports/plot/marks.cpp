@@ -12,7 +12,7 @@
 namespace plumbline::plot {
 namespace {
 
-/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008), on white and on black.
+/// Colors that color-blind readers can distinguish (Okabe and Ito 2008), on white and on black.
 constexpr std::array colors{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#888888", "#7A5195"};
 
 /// Outlines around the current point, as relative path commands; not filled, so marks below remain visible.

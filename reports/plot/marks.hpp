@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points and lines of several series, which differ in colour and, for black and white, in shape or dashes.
+// Points and lines of several series, which differ in color and, for black and white, in shape or dashes.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Point {
 /// Points of series number `series`; after eight the marks repeat. Coinciding points are drawn once.
 std::string draw_points(std::size_t series, const std::vector<Point>& points);
 
-/// A line through the points, with a gap at each that is not finite. Points on a level line between their neighbours
+/// A line through the points, with a gap at each that is not finite. Points on a level line between their neighbors
 /// are omitted, which does not change the line.
 std::string draw_line(std::size_t series, const std::vector<Point>& points);
 

@@ -18,7 +18,7 @@ std::string path(std::string_view data, std::string_view look);
 /// Escapes `text`.
 std::string label(double x, double y, std::string_view text, std::string_view look = "");
 
-/// The whole picture; `title` is for screen readers. Text and axes use the page's colour.
+/// The whole picture; `title` is for screen readers. Text and axes use the page's color.
 std::string picture(double width, double height, std::string_view title, std::string_view body);
 
 }  // namespace plumbline::plot

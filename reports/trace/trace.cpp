@@ -40,7 +40,7 @@ std::string_view category(ActionType type) {
     case ActionType::reduce:
       return "reduce";
     case ActionType::step:
-      return "optimiser";
+      return "optimizer";
     default:
       return "message";
   }
@@ -125,7 +125,7 @@ void add_memory(Json& events, const RankRecord& rank, const std::map<std::int64_
     Json values = Json::object();
     if (row.parameter_bytes) values["parameters"] = *row.parameter_bytes;
     if (row.gradient_bytes) values["gradients"] = *row.gradient_bytes;
-    if (row.optimizer_bytes) values["optimiser"] = *row.optimizer_bytes;
+    if (row.optimizer_bytes) values["optimizer"] = *row.optimizer_bytes;
     if (!values.empty()) events.push_back(counter(rank.rank, "model state, bytes", end->second, values));
   }
 }

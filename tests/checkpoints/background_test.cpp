@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport_group.hpp"
 #include "support/files.hpp"

@@ -58,7 +58,7 @@ RIGHT = [
     right("norm summed by rank", THREE, clip=0.4, norm_order="per_rank", epsilon=1e-6, optimizer=ADAMW, dtype="float64", seed=4, lengths=[3, 5, 1, 3, 4], says="INCOMPLETE: nothing differs, but loss, gradients, parameters were not compared from step"),
     right("loss scaled afterwards", TWO, scaling="after"),
     right("a frozen parameter", TWO, frozen=("up.bias",), optimizer=ADAMW),
-    right("an optimiser without a name", TWO, optimizer=SIGNS),
+    right("an optimizer without a name", TWO, optimizer=SIGNS),
     right("a schedule to hold it to", THREE, schedule="GPipe", says="conformance        holds"),
     right("dumps of values", TWO, level="dump", optimizer=ADAMW, clip=0.4, dtype="float32"),
     right("three steps of seven microbatches", THREE, steps=3, lengths=[2, 4, 1, 3, 5, 2, 6], optimizer=ADAMW, clip=0.5),

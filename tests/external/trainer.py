@@ -302,7 +302,7 @@ class Trainer:
                 p * (1 - rate * decay) - rate * (m / one) / (math.sqrt(v / two) + options["eps"])
                 for p, m, v in zip(weight.values, first.values, second.values)
             ]
-        elif options["name"] == "signs":  # an optimiser that the format does not name
+        elif options["name"] == "signs":  # an optimizer that the format does not name
             moved = [p - rate * math.copysign(1.0, g) * 0.01 for p, g in zip(weight.values, gradient.values)]
         else:
             moving = [g + decay * p for g, p in zip(gradient.values, weight.values)]

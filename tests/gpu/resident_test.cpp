@@ -19,7 +19,7 @@ constexpr double megabyte = 1e6;
 /// libraries vary from run to run: 10 MB are added for those, so that only the trainer can fail here.
 constexpr double resident_limit = (130 + 10) * megabyte;
 /// Limit on the process's own part; the rest are pages of libraries, which all processes share. Measured: 60.8 MB,
-/// and 63.2 MB with MPI initialised, nearly all of it registered by LibTorch when it is loaded. The CUDA module alone
+/// and 63.2 MB with MPI initialized, nearly all of it registered by LibTorch when it is loaded. The CUDA module alone
 /// adds more than the margin.
 constexpr double private_limit = 70 * megabyte;
 
@@ -84,7 +84,7 @@ TEST_F(ResidentMemory, IsSmallForThePipelinesHelp) {
   expect_within_limits(after(PLUMBLINE_BIN "/plumbline-pipeline --help", 0), 1);
 }
 
-// A folder that is not empty is refused after MPI is initialised and the plan is made, but before the model is
+// A folder that is not empty is refused after MPI is initialized and the plan is made, but before the model is
 // allocated.
 TEST_F(ResidentMemory, IsSmallBeforeTheModel) {
   std::filesystem::create_directories(folder_ / "taken/rank-0");

@@ -19,7 +19,7 @@ TEST(GpuTimer, MeasuresWhenTheGpuReachesAPoint) {
   const auto timer = gpu.make_timer();
   const at::Tensor one = at::ones({4096, 4096}, at::TensorOptions(at::kCUDA));
   at::Tensor product = at::mm(one, one);
-  gpu.synchronise();
+  gpu.synchronize();
 
   const std::int64_t began_ns = monotonic_ns();
   timer->mark();

@@ -12,7 +12,7 @@
 
 #include <cmath>
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/llama_slice.hpp"
 #include "model/parameter.hpp"
 #include "model/rms_norm.hpp"
@@ -49,7 +49,7 @@ double largest_error(const at::Tensor& computed, const at::Tensor& exact) {
   return computed.to(at::kDouble).sub(exact).div(exact).abs().max().item<double>();
 }
 
-// Rounded twice, after normalising and after the weight: (1 + 2^-8)^2 bounds the two (half an ulp is at most 2^-8 of
+// Rounded twice, after normalizing and after the weight: (1 + 2^-8)^2 bounds the two (half an ulp is at most 2^-8 of
 // the value), and the 2^-16 beyond that covers float32's own roundings.
 const double two_roundings = std::pow(1 + 0x1p-8, 2) - 1;
 
@@ -133,7 +133,7 @@ TEST(Bfloat16, SavedMemoryMatchesTheClosedForm) {
 TEST(Bfloat16, InitialLossIsNearTheLogarithmOfTheVocabulary) {
   const LlamaConfig config = small_config({{"initializer_range", 0.02}});
   LlamaSlice slice(config, whole(config), at::kBFloat16);
-  initialise(slice, 3);
+  initialize(slice, 3);
   slice.prepare_tables(64);
   const at::Tensor ids = make_ids(config, 4, 64);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/deferred_weights.hpp"
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/parameter.hpp"
 #include "tests/model/models.hpp"
 
@@ -37,7 +37,7 @@ LlamaSlice with_masters(const LlamaConfig& config) {
   slice.keep_masters();
   slice.allocate_gradients();
   slice.prepare_tables(64);
-  initialise(slice, 7);
+  initialize(slice, 7);
   return slice;
 }
 
@@ -49,7 +49,7 @@ TEST(GradientSums, AddWidenedGradientsInOrder) {
     LlamaSlice narrow(config, testing::whole(config), at::kBFloat16);
     narrow.allocate_gradients();
     narrow.prepare_tables(64);
-    initialise(narrow, 7);
+    initialize(narrow, 7);
     const auto apart = gradients_apart(narrow, microbatches);
 
     const LlamaSlice mixed = with_masters(config);
@@ -84,7 +84,7 @@ TEST(Masters, AreTheFloat32DrawAndCopiesAreRoundedOnce) {
   for (const bool tied : {false, true}) {
     const LlamaConfig config = testing::small_config({{"tie_word_embeddings", tied}});
     LlamaSlice wide(config, testing::whole(config), at::kFloat);
-    initialise(wide, 7);
+    initialize(wide, 7);
 
     const LlamaSlice mixed = with_masters(config);
 

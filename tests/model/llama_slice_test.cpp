@@ -13,7 +13,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/parameter.hpp"
 #include "tests/model/models.hpp"
 
@@ -223,7 +223,7 @@ TEST(LlamaSlice, PaddingOnTheRightChangesNothing) {
 TEST(LlamaSlice, InitialLossIsNearTheLogarithmOfTheVocabulary) {
   const LlamaConfig config = small_config({{"initializer_range", 0.02}});
   LlamaSlice slice(config, whole(config), at::kFloat);
-  initialise(slice, 3);
+  initialize(slice, 3);
   slice.prepare_tables(64);
   const at::Tensor ids = make_ids(config, 4, 64);
 

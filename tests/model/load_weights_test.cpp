@@ -134,7 +134,7 @@ TEST(LoadWeights, RoundsToTheNearestBfloat16TiesToEven) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;
   Weights weights = weights_of(config);
-  // 1 and 1 + 2^-7 are neighbours
+  // 1 and 1 + 2^-7 are neighbors
   const std::vector<float> given{1 + 0x1p-8F, 1 + 0x1p-8F + 0x1p-20F, 1 + 3 * 0x1p-8F, 1 - 0x1p-9F};
   const std::vector<float> expected{1, 1 + 0x1p-7F, 1 + 0x1p-6F, 1};
   for (std::size_t i = 0; i < given.size(); ++i) {

@@ -8,7 +8,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty_like.h>
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "support/hash.hpp"
@@ -37,7 +37,7 @@ UnitRange whole(const LlamaConfig& config) {
 
 LlamaSlice make_slice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, std::int64_t longest) {
   LlamaSlice slice(config, units, dtype);
-  initialise(slice, 7);
+  initialize(slice, 7);
   const at::NoGradGuard no_grad;
   for (Parameter& parameter : slice.parameters()) {
     if (parameter.value.dim() == 1) {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "model/copy_values.hpp"
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/llama_slice.hpp"
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
@@ -24,14 +24,14 @@ using testing::value_of;
 LlamaSlice perturbed(const LlamaConfig& config, UnitRange units, std::uint64_t seed,
                      at::ScalarType dtype = at::kFloat) {
   LlamaSlice slice(config, units, dtype);
-  initialise(slice, 5);
+  initialize(slice, 5);
   perturb(slice, seed);
   return slice;
 }
 
 LlamaSlice plain(const LlamaConfig& config, at::ScalarType dtype = at::kFloat) {
   LlamaSlice slice(config, {0, 6}, dtype);
-  initialise(slice, 5);
+  initialize(slice, 5);
   return slice;
 }
 
@@ -96,7 +96,7 @@ TEST(Perturb, InMixedPrecisionMovesTheMastersAndRoundsTheirCopies) {
   const LlamaSlice wide = perturbed(config, {0, 6}, 1);
   LlamaSlice mixed(config, {0, 6}, at::kBFloat16);
   mixed.keep_masters();
-  initialise(mixed, 5);
+  initialize(mixed, 5);
 
   perturb(mixed, 1);
 
@@ -122,7 +122,7 @@ TEST(CopyValues, WidensExactly) {
 TEST(CopyValues, RoundsCopiedMasters) {
   const LlamaConfig config = small_config();
   LlamaSlice from(config, {0, 6}, at::kFloat), mixed(config, {0, 6}, at::kBFloat16);
-  initialise(from, 5);
+  initialize(from, 5);
   mixed.keep_masters();
 
   copy_values(mixed, from);
@@ -135,7 +135,7 @@ TEST(CopyValues, RoundsCopiedMasters) {
 TEST(PrepareTables, UsesTheNarrowerModelsTables) {
   const LlamaConfig config = small_config();
   LlamaSlice narrow(config, {0, 6}, at::kFloat), wide(config, {0, 6}, at::kDouble), other(config, {0, 6}, at::kDouble);
-  initialise(narrow, 5), initialise(wide, 5), initialise(other, 5);
+  initialize(narrow, 5), initialize(wide, 5), initialize(other, 5);
   narrow.prepare_tables(8), wide.prepare_tables(8, at::kFloat), other.prepare_tables(8);
   const at::NoGradGuard no_grad;
   const at::Tensor hidden = wide.forward_unit(0, testing::make_ids(config, 1, 8));

@@ -34,7 +34,7 @@ class StaleGradient : public Seams {
 };
 
 /// G3: divided by the step's valid tokens in the loss that is told, not in the one that is differentiated.
-class LossNotNormalised : public Seams {
+class LossNotNormalized : public Seams {
  public:
   void made(const TrainingRun& training, const RankParts& /*parts*/) override {
     tokens_ = static_cast<double>(training.plan.step_valid_tokens());
@@ -126,7 +126,7 @@ bool is_gradient_fault(const std::string& id) {
 
 std::unique_ptr<Seams> make_gradient_fault(const Fault& fault) {
   if (fault.id == "C12") return std::make_unique<StaleGradient>(fault);
-  if (fault.id == "G3") return std::make_unique<LossNotNormalised>();
+  if (fault.id == "G3") return std::make_unique<LossNotNormalized>();
   if (fault.id == "G4") return std::make_unique<MeanOfMeans>();
   if (fault.id == "G9") return std::make_unique<ScaledAtEachStage>();
   return std::make_unique<Accumulated>(fault);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/llama_slice.hpp"
 #include "model/tied_names.hpp"
 #include "training/memory_meter.hpp"
@@ -62,7 +62,7 @@ class OtherStart : public Seams {
       const UnitRange units =
           from_first ? UnitRange{1, 1 + layers_in(training.config, slice->units())} : slice->units();
       LlamaSlice other(training.config, units, at::kFloat);
-      initialise(other, from_first ? seed : seed + static_cast<std::uint64_t>(fault_.rank) + 1);
+      initialize(other, from_first ? seed : seed + static_cast<std::uint64_t>(fault_.rank) + 1);
       const auto taken = [&](const Parameter& parameter) {
         return !from_first || parameter.unit.starts_with("layers.");
       };
@@ -90,7 +90,7 @@ class OtherLabels : public Seams {
   std::int64_t microbatch_;
 };
 
-/// M4: what a stage hands on is normalised, as behind the last layer.
+/// M4: what a stage hands on is normalized, as behind the last layer.
 class NormOnEachStage : public Seams {
  public:
   void stage_output(const at::Tensor& output, std::int64_t /*step*/, std::int64_t /*microbatch*/) override {
@@ -140,7 +140,7 @@ class RateOfEachMicrobatch : public Seams {
   std::int64_t microbatches_ = 1;
 };
 
-/// T2: the head's copy of a tied weight is of another group of the optimiser, with a decay of its own.
+/// T2: the head's copy of a tied weight is of another group of the optimizer, with a decay of its own.
 class TiedInAnotherGroup : public Seams {
  public:
   void after_update(TrainState& state) override {

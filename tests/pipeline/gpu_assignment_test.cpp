@@ -75,7 +75,7 @@ TEST(GpuAssignment, ListsEachUsedModelOnce) {
   EXPECT_THAT(models_used({mixed, mixed, mixed}, {1, 0, 1}), ElementsAre("NVIDIA A100", "NVIDIA H200"));
 }
 
-TEST(GpuAssignment, SerialisationRoundTrips) {
+TEST(GpuAssignment, SerializationRoundTrips) {
   const RankGpus sent{"node-1", {gpu("GPU-1"), gpu("GPU-2", "NVIDIA A100-SXM4-80GB", 80)}};
 
   const RankGpus parsed = parse_rank_gpus(to_text(sent));

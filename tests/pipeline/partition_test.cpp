@@ -142,7 +142,7 @@ TEST(PartitionCost, HalvesBalanceTheBenchmarkModelBetter) {
   EXPECT_EQ(cut(halves, by("cost"), 6, {128}), (Cut{{0, 4}, {4, 7}, {7, 10}, {10, 13}, {13, 15}, {15, 17}}));
 }
 
-TEST(PartitionCost, OfHalvesMinimisesTheLargestStageOverTheHeadsHalves) {
+TEST(PartitionCost, OfHalvesMinimizesTheLargestStageOverTheHeadsHalves) {
   const std::vector<std::int64_t> rows = {33, 64, 1};
   for (const std::int64_t vocabulary : {2, 300, 1500, 50000}) {
     for (std::int64_t layers = 1; layers <= 6; ++layers) {
@@ -214,7 +214,7 @@ double least_largest_of_all(const LlamaConfig& config, std::int32_t stages, cons
   return least;
 }
 
-TEST(PartitionCost, MinimisesTheLargestStage) {
+TEST(PartitionCost, MinimizesTheLargestStage) {
   for (const std::int64_t vocabulary : {2, 300, 1500, 5000, 50000}) {
     for (std::int64_t layers = 1; layers <= 7; ++layers) {
       for (std::int32_t stages = 1; stages <= 6; ++stages) {

@@ -76,7 +76,7 @@ TEST(RankMemory, CountsRecomputationInTheBackwardPassOnly) {
   EXPECT_EQ(plan_rank_memory(s, stages, {0}, list.ranks.at(0)).activations, largest);
 }
 
-// Parameters, gradients and optimiser state are those of all stages of the rank, and of no others.
+// Parameters, gradients and optimizer state are those of all stages of the rank, and of no others.
 TEST(RankMemory, CountsTheStateOfTheRanksStages) {
   const TrainingRun s = training();
   const std::vector<UnitRange> stages{{0, 2}, {2, 5}, {5, 8}};

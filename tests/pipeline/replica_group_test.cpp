@@ -136,9 +136,9 @@ TEST(ReplicaTransport, CountsRanksOfItsPipelineAndItsOwnTraffic) {
   ReplicaMessages between(*transports[3], at::kCPU);
   auto to_other_replica = between.send(1, {}, at::zeros({2}));
   ReplicaMessages within(own, at::kCPU);
-  auto to_neighbour = within.send(0, {}, at::zeros({2}));
+  auto to_neighbor = within.send(0, {}, at::zeros({2}));
   between.wait(to_other_replica);
-  within.wait(to_neighbour);
+  within.wait(to_neighbor);
   const auto traffic = own.collect_traffic();
   ASSERT_EQ(traffic.size(), 1U);
   EXPECT_EQ(traffic.front().peer, 0) << "rank 2 of the run";

@@ -30,7 +30,7 @@ class CommandLine : public ::testing::Test {
   const std::string quick = PLUMBLINE_FIXTURES "/sweeps/quick.toml";
 };
 
-TEST_F(CommandLine, MisspeltCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
+TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
   const std::array<std::pair<std::string, std::string>, 6> mistakes = {{
       {"swep " + quick, "swep is not a command of plumbline; did you mean sweep?"},
       {"schedule shwo", "shwo is not a command of plumbline schedule; did you mean show?"},
@@ -48,7 +48,7 @@ TEST_F(CommandLine, MisspeltCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
   }
 }
 
-TEST_F(CommandLine, MisspeltKeysOfRunAndSweepFilesToo) {
+TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {
   const auto sweep = folder_.file("sweep.toml", "wrold_sizes = [1]\n");
   const auto run = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
                                             "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES

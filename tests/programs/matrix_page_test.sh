@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# matrix_page_test.sh SOURCE: scripts/matrix-page on made rows: shares with their intervals, red rows, escaped texts; and scripts/artefacts on its page.
+# matrix_page_test.sh SOURCE: scripts/matrix-page on made rows: shares with their intervals, red rows, escaped texts; and scripts/artifacts on its page.
 set -euo pipefail
 source=$1
 work=$(mktemp -d)
@@ -66,7 +66,7 @@ has "$(cat "$work/error")" 'has no rows'
 
 # The index of pages: red where one of them is.
 mkdir "$work/pages" && mv "$work/page.html" "$work/pages"
-list=$("$source/scripts/artefacts" "$work/pages" --index "$work/index.html")
+list=$("$source/scripts/artifacts" "$work/pages" --index "$work/index.html")
 index=$(<"$work/index.html")
 has "$list" "| $work/pages/page.html | "
 has "$index" '1 page, the newest first.'

@@ -113,7 +113,7 @@ TEST(Manifest, SgdHasKeysOfItsOwn) {
   }
 }
 
-TEST(Manifest, AnotherOptimiserBringsKeysOfItsOwn) {
+TEST(Manifest, AnotherOptimizerBringsKeysOfItsOwn) {
   const auto external = [](const Json& optimizer) {
     Json manifest = with("/optimizer", optimizer);
     manifest["role"] = "external";

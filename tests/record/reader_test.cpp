@@ -91,7 +91,7 @@ TEST_F(ReadRecord, ReadsBackWhatWasWritten) {
 TEST_F(ReadRecord, ColumnsMayStandInAnotherOrderAndMayBeMore) {
   write();
   overwrite(rank_file(0, "traffic.csv"),
-            "bytes,colour,operations,side,direction,peer,step\r\n16384,red,1,send,forward,1,0\r\n");
+            "bytes,color,operations,side,direction,peer,step\r\n16384,red,1,send,forward,1,0\r\n");
 
   EXPECT_EQ(cells_of(read().ranks[0].traffic.at(0)), cells_of(sample_traffic(0, 0)));
 }

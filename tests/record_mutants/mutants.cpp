@@ -267,7 +267,7 @@ class JsonMutants {
   std::vector<Mutant>& all_;
 };
 
-/// Without its last byte; and of a list of actions, each two neighbours exchanged.
+/// Without its last byte; and of a list of actions, each two neighbors exchanged.
 void add_bytes(const std::filesystem::path& folder, const std::string& file, std::vector<Mutant>& all) {
   const std::string bytes = read_file(folder / file), name = file.substr(file.find('/') + 1);
   all.push_back({file, name + " end", "last byte removed", "the end", bytes.substr(0, bytes.size() - 1), {file, name}});

@@ -89,7 +89,7 @@ TEST(PagePlots, MemoryIsOneFigureAModelOnOneScale) {
   EXPECT_THAT(text,
               AllOf(HasSubstr("<title>Peak activations, stories260k, adamw and sgd</title>"),
                     HasSubstr("<title>Peak activations, untied, adamw and sgd</title>"), Not(HasSubstr("balance"))))
-      << "where the optimiser makes no difference";
+      << "where the optimizer makes no difference";
 
   for (const char* reference : {"stories260k-sgd", "untied-sgd"})
     *evidence.references.at(reference).ranks[0].activation_bytes += 1;

@@ -22,7 +22,7 @@ void break_check(Verdict& verdict, std::size_t cell, const std::string& check);
 void leave_out(Verdict& verdict, std::size_t cell, bool accepted = false);
 CheckResult& check_of(CellVerdict& cell, const std::string& name);
 
-/// Two models x two optimisers x two schedules x world sizes 1..`worlds`, and four explicit balances, with their
+/// Two models x two optimizers x two schedules x world sizes 1..`worlds`, and four explicit balances, with their
 /// references; all hold.
 Verdict sample_verdict(std::int64_t worlds);
 /// Losses and memory of every cell, equal to the reference's and to the law.

@@ -89,7 +89,7 @@ TEST_F(CsvImport, RefusesOtherPlacements) {
   const auto unsupported = HasSubstr("That placement is not supported");
   EXPECT_THAT(fault("1F0,1B0\n0F0,0B0\n"), AllOf(HasSubstr("on rank 0 1; on rank 1 0"), unsupported));
   EXPECT_THAT(fault("0F0,1F0,1B0,0B0\n2F0,2B0\n"), AllOf(HasSubstr("on rank 0 0, 1; on rank 1 2"), unsupported));
-  EXPECT_THAT(fault("0F0,1F0,1B0,0B0\n2F0,3F0,3B0,2B0\n"), unsupported) << "neighbours on one rank";
+  EXPECT_THAT(fault("0F0,1F0,1B0,0B0\n2F0,3F0,3B0,2B0\n"), unsupported) << "neighbors on one rank";
   EXPECT_NO_THROW(read("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n")) << "a V";
   EXPECT_NO_THROW(read("0F0,1F0,0B0\n1B0\n")) << "one action in another rank's list: a finding";
 }

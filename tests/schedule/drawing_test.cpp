@@ -29,7 +29,7 @@ TEST(DrawText, ShowsOneRowPerRankWithIdleTime) {
             "rank 0  F0F1....B0--..B1--\nrank 1  ..F0B0--F1B1--....\nF forward, B backward, . idle\n");
 }
 
-TEST(DrawText, ColoursReplaceLetters) {
+TEST(DrawText, ColorsReplaceLetters) {
   const Schedule schedule = make_schedule("zb-h1", 2, 2);
   const Simulation simulation = simulate(schedule, {{{1, 1, 1}}, {}});
 
@@ -57,8 +57,8 @@ TEST(DrawSvg, EveryComputeActionOnce) {
 
 TEST(Draw, TwoTimelinesShareOneTimeScaleEachFromItsOwnFirstStart) {
   const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::backward, 0}}}};
-  const Simulation slow = summarise(schedule, {{{100, 102}, {105, 110}}});
-  const Simulation quick = summarise(schedule, {{{0, 1}, {1, 3}}});
+  const Simulation slow = summarize(schedule, {{{100, 102}, {105, 110}}});
+  const Simulation quick = summarize(schedule, {{{0, 1}, {1, 3}}});
   const std::vector<Timeline> both = {{"measured", schedule, slow, {{0, 2}}}, {"planned", schedule, quick}};
 
   const std::string svg = draw_svg(both, 1000);
@@ -78,7 +78,7 @@ TEST(DrawSvg, DrawsMessagesInProgressAsThinBars) {
       {1, 1},
       1,
       {{{0, ActionType::send_forward, 0}, {0, ActionType::forward, 0}, {0, ActionType::send_backward, 0}}}};
-  const Simulation simulation = summarise(schedule, {{{2, 5}, {0, 10}, {9, 99}}});
+  const Simulation simulation = summarize(schedule, {{{2, 5}, {0, 10}, {9, 99}}});
 
   const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
 
@@ -88,7 +88,7 @@ TEST(DrawSvg, DrawsMessagesInProgressAsThinBars) {
 
 TEST(DrawSvg, StartsAtTheFirstComputeActionAndOmitsReceives) {
   const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::receive_forward, 0}, {0, ActionType::forward, 0}}}};
-  const Simulation simulation = summarise(schedule, {{{0, 5}, {5, 10}}});
+  const Simulation simulation = summarize(schedule, {{{0, 5}, {5, 10}}});
 
   const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
 
@@ -98,7 +98,7 @@ TEST(DrawSvg, StartsAtTheFirstComputeActionAndOmitsReceives) {
 
 TEST(DrawSvg, ShowsIdleTimeAsWaitingIfNoneWasMeasured) {
   const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::backward, 0}}}};
-  const Simulation simulation = summarise(schedule, {{{0, 2}, {5, 10}}});
+  const Simulation simulation = summarize(schedule, {{{0, 2}, {5, 10}}});
 
   const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
 
@@ -108,7 +108,7 @@ TEST(DrawSvg, ShowsIdleTimeAsWaitingIfNoneWasMeasured) {
 
 TEST(DrawSvg, ScalesMakespansBelowOne) {
   const Schedule schedule{"hand", {1, 1}, 4, {{{0, ActionType::forward, 3}}}};
-  const Simulation simulation = summarise(schedule, {{{0, 0.25}}});
+  const Simulation simulation = summarize(schedule, {{{0, 0.25}}});
 
   const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
 
@@ -124,7 +124,7 @@ TEST(DrawSvg, SizeFollowsTheNumberOfRanks) {
   }
   std::vector<std::vector<ActionTime>> times{{}, {{0, 1}}};
   for (int i = 0; i < 50; ++i) times[0].push_back({i * 1.0, i + 1.0});
-  const Simulation simulation = summarise(schedule, times);
+  const Simulation simulation = summarize(schedule, times);
 
   const std::string svg = draw_svg({{"", schedule, simulation}});
 
@@ -133,7 +133,7 @@ TEST(DrawSvg, SizeFollowsTheNumberOfRanks) {
   EXPECT_THAT(svg, HasSubstr("<title>schedule, 2 ranks, 25 microbatches</title>"));
 }
 
-TEST(DrawSvg, LegendHasTheColoursThatAreDrawnAndNoOthers) {
+TEST(DrawSvg, LegendHasTheColorsThatAreDrawnAndNoOthers) {
   const Schedule all{"hand",
                      {1, 1},
                      1,
@@ -143,8 +143,8 @@ TEST(DrawSvg, LegendHasTheColoursThatAreDrawnAndNoOthers) {
                        {0, ActionType::backward_input, 0},
                        {0, ActionType::backward_weight, 0}}}};
   const Schedule two{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::backward_weight, 0}}}};
-  const Simulation all_times = summarise(all, {{{0, 2}, {2, 3}, {4, 6}, {6, 8}, {8, 10}}});
-  const Simulation two_times = summarise(two, {{{0, 2}, {2, 10}}});
+  const Simulation all_times = summarize(all, {{{0, 2}, {2, 3}, {4, 6}, {6, 8}, {8, 10}}});
+  const Simulation two_times = summarize(two, {{{0, 2}, {2, 10}}});
   using Entries = std::vector<std::pair<std::string, std::string>>;
   const auto expect = [](const std::string& svg, const Entries& entries) {
     int x = 60;
@@ -167,7 +167,7 @@ TEST(DrawSvg, LegendHasTheColoursThatAreDrawnAndNoOthers) {
 
 TEST(DrawText, OmitsAMicrobatchNumberThatDoesNotFit) {
   const Schedule schedule{"hand", {1, 1}, 13, {{{0, ActionType::forward, 12}, {0, ActionType::backward, 12}}}};
-  const Simulation simulation = summarise(schedule, {{{0, 2}, {2, 5}}});
+  const Simulation simulation = summarize(schedule, {{{0, 2}, {2, 5}}});
 
   EXPECT_THAT(draw_text({{"", schedule, simulation}}, 5, false), StartsWith("rank 0  F-B12\n"));
 }

@@ -52,7 +52,7 @@ Mutant duplicate(Schedule schedule, Random& random) {
 Mutant swap(Schedule schedule, Random& random) {
   ActionList& list = schedule.ranks[below(random, schedule.ranks.size())];
   const std::size_t here = below(random, list.size());
-  // Half of them between neighbours: distant swaps are easy to find.
+  // Half of them between neighbors: distant swaps are easy to find.
   const std::size_t there = below(random, 2) == 0 ? below(random, list.size()) : (here + 1) % list.size();
   std::swap(list[here], list[there]);
   return {std::move(schedule),

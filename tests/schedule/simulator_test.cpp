@@ -113,11 +113,11 @@ TEST(Simulate, MicrobatchesOfAStageMayDiffer) {
   EXPECT_EQ(run.actions[0][3].end, 63);
 }
 
-TEST(Summarise, MeasuredTimesByHand) {
+TEST(Summarize, MeasuredTimesByHand) {
   // Rank 0 computes 2 + 3 of the 11 from 5 to 16; the message does not count; rank 1 computes nothing.
   const Schedule schedule{"hand", {2, 1}, 1, {actions("0F0 0SEND_F0 0B0"), {}}};
 
-  const Simulation run = summarise(schedule, {{{5, 7}, {7, 90}, {13, 16}}, {}});
+  const Simulation run = summarize(schedule, {{{5, 7}, {7, 90}, {13, 16}}, {}});
 
   EXPECT_EQ(run.makespan, 11);
   EXPECT_EQ(run.bubble, 6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects two operations on different streams that use the same memory without synchronisation.
+// Detects two operations on different streams that use the same memory without synchronization.
 #pragma once
 
 #include <cstddef>

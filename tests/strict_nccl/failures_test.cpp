@@ -79,9 +79,9 @@ TEST(DeadPeer, AnAsynchronousErrorNamesTheTwoRanksAndTheDirection) {
 }
 
 TEST(DeadPeer, IsNamedAtTheStartUpDeadlineIfItNeverConnects) {
-  Settings behaviour;
-  behaviour.init_never_ends = {1};
-  const Outcome outcome = run_strict({.behaviour = behaviour, .transport = hasty, .finish = false}, one_message);
+  Settings behavior;
+  behavior.init_never_ends = {1};
+  const Outcome outcome = run_strict({.behavior = behavior, .transport = hasty, .finish = false}, one_message);
 
   EXPECT_THAT(all_words(outcome),
               HasSubstr(" waits for the NCCL communicator of ranks 0 and 1, forward, 0.4 s: this exceeds "
@@ -223,9 +223,9 @@ TEST(RunAhead, TheSumOverReplicasHasArrivedOrItsDeadlineHasPassed) {
 }
 
 TEST(TearDown, AHangingAbortDoesNotDelayTheRank) {
-  Settings behaviour;
-  behaviour.abort_hangs = true;
-  StrictWorld world(2, behaviour);
+  Settings behavior;
+  behavior.abort_hangs = true;
+  StrictWorld world(2, behavior);
   const Outcome outcome = run_strict(world, {.nccl = {.abort_limit = milliseconds(100)}}, [](Transport& t) {
     if (t.rank() == 1) throw RunError("planted");
     t.barrier();
@@ -250,10 +250,10 @@ TEST(TearDown, AbortsAllCommunicatorsAtOnce) {
   world.let_aborts_return();
 }
 
-TEST(TearDown, NamesAndAbortsAHangingFinalisation) {
-  Settings behaviour;
-  behaviour.finalize_never_ends = true;
-  const Outcome outcome = run_strict({.behaviour = behaviour, .transport = {seconds(2)}}, one_message);
+TEST(TearDown, NamesAndAbortsAHangingFinalization) {
+  Settings behavior;
+  behavior.finalize_never_ends = true;
+  const Outcome outcome = run_strict({.behavior = behavior, .transport = {seconds(2)}}, one_message);
 
   EXPECT_THAT(all_words(outcome), HasSubstr("waits for the end of the NCCL communicator of ranks 0 and 1, forward"));
   EXPECT_LT(outcome.took, patience);
@@ -270,9 +270,9 @@ TEST(TearDown, AbortsEverythingWithoutFinish) {
 }
 
 TEST(StartUp, RefusesUnequalVersionsOnAllRanks) {
-  Settings behaviour;
-  behaviour.versions = {22809, 22809, 23003};
-  const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
+  Settings behavior;
+  behavior.versions = {22809, 22809, 23003};
+  const Outcome outcome = run_strict({.ranks = 3, .behavior = behavior}, [](Transport&) {});
 
   for (const std::string& error : outcome.errors) {
     EXPECT_THAT(error, HasSubstr("NCCL cannot start: rank 2 runs with NCCL 2.30.3, rank 0 with 2.28.9: all ranks must "
@@ -294,19 +294,19 @@ TEST(StartUp, NamesTheRankWithoutAVersionOnAllRanks) {
 }
 
 TEST(StartUp, ReportsAMissingIdOnAllRanks) {
-  Settings behaviour;
-  behaviour.unique_id_error = "unhandled system error (planted)";
-  const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
+  Settings behavior;
+  behavior.unique_id_error = "unhandled system error (planted)";
+  const Outcome outcome = run_strict({.ranks = 3, .behavior = behavior}, [](Transport&) {});
 
   for (const std::string& error : outcome.errors) {
     EXPECT_THAT(error, HasSubstr("NCCL cannot start: ncclGetUniqueId: unhandled system error (planted)"));
   }
 }
 
-TEST(StartUp, ARankThatCannotInitialiseEndsTheOthers) {
-  Settings behaviour;
-  behaviour.init_fails_on = {1};
-  const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
+TEST(StartUp, ARankThatCannotInitializeEndsTheOthers) {
+  Settings behavior;
+  behavior.init_fails_on = {1};
+  const Outcome outcome = run_strict({.ranks = 3, .behavior = behavior}, [](Transport&) {});
 
   EXPECT_THAT(outcome.errors[1], HasSubstr("ncclCommInitRankConfig: unhandled cuda error (planted)"));
   EXPECT_THAT(outcome.errors[0], HasSubstr("rank 1 ended the run: ncclCommInitRankConfig"));
@@ -316,9 +316,9 @@ TEST(StartUp, ARankThatCannotInitialiseEndsTheOthers) {
 }
 
 TEST(StartUp, DetectsCorruptLinks) {
-  Settings behaviour;
-  behaviour.corrupts = true;
-  const Outcome outcome = run_strict({.behaviour = behaviour}, [](Transport&) {});
+  Settings behavior;
+  behavior.corrupts = true;
+  const Outcome outcome = run_strict({.behavior = behavior}, [](Transport&) {});
 
   EXPECT_THAT(all_words(outcome), HasSubstr("forward does not deliver what was sent"));
 }
@@ -344,9 +344,9 @@ TEST(StartUp, DetectsALinkThatLoopsBack) {
 }
 
 TEST(StartUp, OneRankNeedsNoLibrary) {
-  Settings behaviour;
-  behaviour.unique_id_error = "not to be called";
-  const Outcome outcome = run_strict({.ranks = 1, .behaviour = behaviour}, [](Transport& t) {
+  Settings behavior;
+  behavior.unique_id_error = "not to be called";
+  const Outcome outcome = run_strict({.ranks = 1, .behavior = behavior}, [](Transport& t) {
     EXPECT_TRUE(post(t, {}).empty());
     t.barrier();
   });
@@ -387,7 +387,7 @@ TEST(Groups, CombineConsecutiveMessagesOfOnePeer) {
 
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
   EXPECT_EQ(world.groups() - before, 3 * 4) << "ranks, groups";
-  EXPECT_EQ(world.largest_group(), 2) << "never the messages of two neighbours together";
+  EXPECT_EQ(world.largest_group(), 2) << "never the messages of two neighbors together";
 }
 
 TEST(BoundedCall, ReportsWhetherTheCallReturned) {

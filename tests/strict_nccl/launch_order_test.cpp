@@ -31,7 +31,7 @@ const std::map<std::string, Settings> devices = {{"parallel", {.busy_answers = 1
 
 Outcome execute(const Schedule& lowered, bool tied, const Settings& device, int run_ahead,
                 TransportSettings limits = {patience}) {
-  return run_lists(lowered, tied, {.behaviour = device, .transport = limits, .nccl = {.run_ahead = run_ahead}});
+  return run_lists(lowered, tied, {.behavior = device, .transport = limits, .nccl = {.run_ahead = run_ahead}});
 }
 
 class LaunchOrder : public ::testing::TestWithParam<std::string> {};

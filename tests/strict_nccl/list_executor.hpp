@@ -160,7 +160,7 @@ inline ListsOutcome run_lists(const Schedule& lowered, bool tied, RunOptions opt
   std::vector<std::vector<at::Tensor>> kept(lowered.ranks.size());
   options.ranks = lowered.placement.ranks;
   options.connect = false;
-  StrictWorld world(options.ranks, options.behaviour);
+  StrictWorld world(options.ranks, options.behavior);
   ListsOutcome outcome{run_strict(world, options,
                                   [&](Transport& t) {
                                     t.connect(pairs_of(lowered.placement, tied));

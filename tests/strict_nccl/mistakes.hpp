@@ -55,8 +55,8 @@ class JoinedDirections : public ForwardingNccl {
     return joined_;
   }
   void finalize(NcclCommunicator communicator) override {
-    if (!finalised_) inner_.finalize(communicator);
-    finalised_ = true;
+    if (!finalized_) inner_.finalize(communicator);
+    finalized_ = true;
   }
   NcclState state(NcclCommunicator communicator) override {
     return joined_ == NcclCommunicator::none ? NcclState{} : inner_.state(communicator);
@@ -73,7 +73,7 @@ class JoinedDirections : public ForwardingNccl {
   bool close() { return joined_.exchange(NcclCommunicator::none) != NcclCommunicator::none; }
 
   std::atomic<NcclCommunicator> joined_ = NcclCommunicator::none;
-  bool finalised_ = false;
+  bool finalized_ = false;
 };
 
 class JoinedStreams : public ForwardingCuda {

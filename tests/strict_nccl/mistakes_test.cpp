@@ -30,9 +30,9 @@ void expect_clean(const Outcome& outcome) {
 }
 
 Settings prompt() {
-  Settings behaviour;
-  behaviour.busy_answers = 0;
-  return behaviour;
+  Settings behavior;
+  behavior.busy_answers = 0;
+  return behavior;
 }
 
 /// Both ranks send to each other and receive, in one batch.
@@ -44,14 +44,13 @@ void exchange(Transport& t) {
 }
 
 TEST(Mistakes, FindsTheCycleOfAnUngroupedExchange) {
-  expect_clean(run_strict({.behaviour = prompt()}, exchange));
+  expect_clean(run_strict({.behavior = prompt()}, exchange));
 
-  const Outcome outcome =
-      run_strict({.behaviour = prompt(), .seam = plant_nccl<SplitGroups>({0, 1})}, [](Transport& t) {
-        const int peer = 1 - t.rank();
-        auto ids = post(t, {send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
-        ids[1].wait();
-      });
+  const Outcome outcome = run_strict({.behavior = prompt(), .seam = plant_nccl<SplitGroups>({0, 1})}, [](Transport& t) {
+    const int peer = 1 - t.rank();
+    auto ids = post(t, {send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
+    ids[1].wait();
+  });
 
   EXPECT_THAT(
       all_words(outcome),
@@ -79,10 +78,10 @@ void both_directions(Transport& t) {
 }
 
 TEST(Mistakes, OneCommunicatorForBothDirectionsMixesUpShapes) {
-  expect_clean(run_strict({.behaviour = prompt()}, both_directions));
+  expect_clean(run_strict({.behavior = prompt()}, both_directions));
 
   const Outcome outcome = run_strict(
-      {.behaviour = prompt(), .seam = both(plant_nccl<JoinedDirections>({0, 1}), plant_cuda<JoinedStreams>({0, 1}))},
+      {.behavior = prompt(), .seam = both(plant_nccl<JoinedDirections>({0, 1}), plant_cuda<JoinedStreams>({0, 1}))},
       both_directions);
 
   EXPECT_THAT(all_words(outcome), HasSubstr("rank 0's send of 56 float32 to rank 1 meets rank 1's receive of 12 "

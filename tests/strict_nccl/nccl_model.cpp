@@ -74,8 +74,8 @@ NcclState NcclModel::state(NcclCommunicator communicator) {
   if (!own.failure.empty()) return {NcclProgress::failed, own.failure};
   const auto joined = [&](const Member& each) { return each.here && !settings_.init_never_ends.contains(each.rank); };
   if (!std::ranges::all_of(all.members, joined)) return {NcclProgress::busy, {}};
-  const auto ends = [](const Member& each) { return each.finalising || each.gone; };
-  if (own.finalising && (settings_.finalize_never_ends || !std::ranges::all_of(all.members, ends))) {
+  const auto ends = [](const Member& each) { return each.finalizing || each.gone; };
+  if (own.finalizing && (settings_.finalize_never_ends || !std::ranges::all_of(all.members, ends))) {
     return {NcclProgress::busy, {}};
   }
   if (own.busy_answers > 0) {
@@ -89,7 +89,7 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
   if (calls.empty()) return NcclProgress::done;
   Member& own = member(calls.front().communicator);
   Clique& all = clique(calls.front().communicator);
-  if (own.gone || own.finalising) throw GpuError("ncclGroupEnd", "invalid usage: the communicator is closed");
+  if (own.gone || own.finalizing) throw GpuError("ncclGroupEnd", "invalid usage: the communicator is closed");
   if (own.busy_answers > 0 || !own.not_started.empty() || !std::ranges::all_of(all.members, &Member::here)) {
     throw GpuError("ncclGroupEnd",
                    "invalid argument: attempt to use a communicator before the previous operation was done");
@@ -98,7 +98,7 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
   for (const Call& call : calls) {
     const int peer = all.members.at(static_cast<std::size_t>(call.peer)).rank;
     if (call.communicator != calls.front().communicator || call.peer != calls.front().peer) {
-      throw GpuError("ncclGroupEnd", "rule of this project: neighbours and directions do not share a group");
+      throw GpuError("ncclGroupEnd", "rule of this project: neighbors and directions do not share a group");
     }
     if (peer == rank) throw GpuError("ncclGroupEnd", "rule of this project: no messages to oneself");
     if (own.stream == 0) own.stream = call.stream;
@@ -140,15 +140,15 @@ bool NcclModel::starts_later(int stream) const {
 
 void NcclModel::finalize(NcclCommunicator communicator) {
   Member& own = member(communicator);
-  if (own.finalising) throw GpuError("ncclCommFinalize", "invalid argument: it was finalised before");
-  own.finalising = true;
+  if (own.finalizing) throw GpuError("ncclCommFinalize", "invalid argument: it was finalized before");
+  own.finalizing = true;
   own.busy_answers = settings_.busy_answers;
 }
 
 void NcclModel::destroy(NcclCommunicator communicator) {
   const Member& own = member(communicator);
-  if (!own.finalising || state(communicator).progress != NcclProgress::done) {
-    device_.note("rank " + std::to_string(own.rank) + " destroys a communicator that is not finalised");
+  if (!own.finalizing || state(communicator).progress != NcclProgress::done) {
+    device_.note("rank " + std::to_string(own.rank) + " destroys a communicator that is not finalized");
   }
   abort(communicator);
 }

@@ -50,7 +50,7 @@ struct Member {
   int rank = 0;  ///< of the world
   bool here = false;
   bool gone = false;  ///< aborted or destroyed
-  bool finalising = false;
+  bool finalizing = false;
   int busy_answers = 0;
   std::string failure;
   int stream = 0;  ///< the stream it is used on

@@ -33,7 +33,7 @@ double executed(const Schedule& lowered, const GpuSeam& seam = {}) {
   const Settings settings{
       .busy_answers = 0, .delay = [](int, int) { return microseconds(message_us); }, .virtual_time = true};
   const ListsOutcome outcome =
-      run_lists(lowered, false, {.behaviour = settings, .seam = seam, .nccl = {.run_ahead = 2}}, times);
+      run_lists(lowered, false, {.behavior = settings, .seam = seam, .nccl = {.run_ahead = 2}}, times);
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*")) << lowered.name;
   const Time begin = std::ranges::min(outcome.computed, {}, &Computed::begin).begin;
   const Time end = std::ranges::max(outcome.computed, {}, &Computed::end).end;

@@ -74,13 +74,13 @@ class StrictParity : public ::testing::Test {
   static Run train(int ranks, const std::string& schedule, const std::filesystem::path& record,
                    const strict::GpuSeam& seam = {},
                    std::chrono::microseconds kernel_time = std::chrono::microseconds(100)) {
-    strict::Settings behaviour;
-    behaviour.busy_answers = 1;
-    behaviour.delay = [](int from, int to) {
+    strict::Settings behavior;
+    behavior.busy_answers = 1;
+    behavior.delay = [](int from, int to) {
       static std::minstd_rand random(11);  // under the model's lock
       return std::chrono::microseconds(random() % 4 == 0 ? 150 * (1 + (from + 2 * to) % 4) : 0);
     };
-    strict::StrictWorld world(ranks, std::move(behaviour));
+    strict::StrictWorld world(ranks, std::move(behavior));
     PipelineOptions made = options(folder_->path() / "run.toml", record, ranks, schedule);
     made.make_transports = [&](int count, TransportSettings settings) {
       // A mistake may leave a message in progress in memory that the trainer has freed.

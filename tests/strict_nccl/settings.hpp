@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Behaviour of strict NCCL, and the failures it simulates.
+// Behavior of strict NCCL, and the failures it simulates.
 #pragma once
 
 #include <chrono>

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds patience{60};
 
 struct RunOptions {
   int ranks = 2;
-  Settings behaviour = {};
+  Settings behavior = {};
   GpuSeam seam = {};
   TransportSettings transport = {patience};
   NcclSettings nccl = {};
@@ -65,7 +65,7 @@ Outcome run_strict(StrictWorld& world, const RunOptions& options, const Body& bo
 
 template <typename Body>
 Outcome run_strict(const RunOptions& options, const Body& body) {
-  StrictWorld world(options.ranks, options.behaviour);
+  StrictWorld world(options.ranks, options.behavior);
   return run_strict(world, options, body);
 }
 

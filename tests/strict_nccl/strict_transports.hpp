@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& worl
                                                                TransportSettings settings, NcclSettings nccl = {},
                                                                const GpuSeam& seam = {});
 
-/// All neighbours of a ring.
+/// All neighbors of a ring.
 std::vector<RankPair> ring_pairs(int ranks);
 
 }  // namespace plumbline::strict

@@ -20,15 +20,15 @@ template <int ranks, Timing timing = Timing::prompt>
 struct StrictRanks {
   static int world_size() { return ranks; }
   static void run(TransportSettings settings, Ending ending, const Body& body) {
-    strict::Settings behaviour;
+    strict::Settings behavior;
     if (timing == Timing::jittery) {
-      behaviour.busy_answers = 5;
-      behaviour.delay = [](int from, int to) {
+      behavior.busy_answers = 5;
+      behavior.delay = [](int from, int to) {
         static std::minstd_rand random(7);  // under the model's lock
         return std::chrono::microseconds(random() % 3 == 0 ? 900 * (1 + (from + to) % 3) : 0);
       };
     }
-    strict::StrictWorld world(ranks, behaviour);
+    strict::StrictWorld world(ranks, behavior);
     {
       auto transports = strict::make_strict_transports(world, ranks, settings);
       std::vector<std::thread> threads;

@@ -40,18 +40,18 @@ TEST(WithoutDigests, LeavesWhatPeopleRead) {
   EXPECT_EQ(without_digests("(expected 1, got 2)"), "(expected 1, got 2)");
 }
 
-TEST(Coloured, PaintsOneWordOfALine) {
-  EXPECT_EQ(coloured("DOES NOT HOLD: 1\nHOLDS\n"), "\x1b[31mDOES NOT HOLD\x1b[0m: 1\n\x1b[32mHOLDS\x1b[0m\n");
-  EXPECT_EQ(coloured("loss  holds  all"), "loss  \x1b[32mholds\x1b[0m  all");
-  EXPECT_EQ(coloured("what it holds\nWITHHOLDS"), "what it holds\nWITHHOLDS");
+TEST(Colored, PaintsOneWordOfALine) {
+  EXPECT_EQ(colored("DOES NOT HOLD: 1\nHOLDS\n"), "\x1b[31mDOES NOT HOLD\x1b[0m: 1\n\x1b[32mHOLDS\x1b[0m\n");
+  EXPECT_EQ(colored("loss  holds  all"), "loss  \x1b[32mholds\x1b[0m  all");
+  EXPECT_EQ(colored("what it holds\nWITHHOLDS"), "what it holds\nWITHHOLDS");
 }
 
-TEST(Colours, AreShownWhereTheyAreAskedFor) {
+TEST(Colors, AreShownWhereTheyAreAskedFor) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
-  EXPECT_FALSE(shows_colours(file.get())) << "no terminal";
-  choose_colours(Colours::always);
-  EXPECT_TRUE(shows_colours(file.get()));
-  choose_colours(Colours::where_terminal);
+  EXPECT_FALSE(shows_colors(file.get())) << "no terminal";
+  choose_colors(Colors::always);
+  EXPECT_TRUE(shows_colors(file.get()));
+  choose_colors(Colors::where_terminal);
 }
 
 TEST(LineWidth, IsThatOfCOLUMNSWhereNoTerminalHasOne) {

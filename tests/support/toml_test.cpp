@@ -173,7 +173,7 @@ TEST(TomlLibrary, WhatItsParserAssertsIsRefusedWithItsPlace) {
   }
 }
 
-// Undefined behaviour in toml++ as it comes, which only a sanitizer tells (the inputs of tests/fuzz/found).
+// Undefined behavior in toml++ as it comes, which only a sanitizer tells (the inputs of tests/fuzz/found).
 TEST(TomlLibrary, CharactersBesideItsTableOfBlanksAreNone) {
   for (const std::string character : {"\xC2\xA1", "\xC3\x87", "\xD2\x99", "\xE3\x81\x82", "\xEF\xB7\x90"}) {
     EXPECT_THAT(refusal_of(character + " = 1\n"), StartsWith("run.toml:1:1: not valid TOML"));

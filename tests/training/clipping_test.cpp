@@ -68,8 +68,8 @@ TEST(ScaleGradients, ScalesFloat64WithoutATensor) {
 }
 
 TEST(ScaleGradients, RoundsOnceToBfloat16) {
-  // Neighbours of 1 are 2^-7 apart. A value closer to half-way than float32 can represent rounds to the nearer
-  // neighbour.
+  // Neighbors of 1 are 2^-7 apart. A value closer to half-way than float32 can represent rounds to the nearer
+  // neighbor.
   for (const auto& [coefficient, expected] :
        std::vector<std::pair<double, double>>{{1 + 0x1p-8, 1},
                                               {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},

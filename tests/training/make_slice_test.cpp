@@ -7,7 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/parameter.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/evaluation.hpp"
@@ -49,7 +49,7 @@ TEST(InitialValues, UseTheTrainingSeed) {
   LlamaSlice slice = make_slice(training, {0, 2}), drawn = make_slice(training, {0, 2});
 
   set_initial_values(slice, training.run);
-  initialise(drawn, 3);
+  initialize(drawn, 3);
 
   for (std::size_t i = 0; i < slice.parameters().size(); ++i) {
     EXPECT_TRUE(at::equal(slice.parameters()[i].value, drawn.parameters()[i].value)) << slice.parameters()[i].name;

@@ -171,7 +171,7 @@ TEST_F(MemoryMeterTest, CountsRanksSeparately) {
     EXPECT_EQ(meters[rank]->total().live, rounds * 4 * (static_cast<std::int64_t>(rank) + 1));
   }
 
-  // Every rank frees its neighbour's tensors while the neighbour frees the next one's.
+  // Every rank frees its neighbor's tensors while the neighbor frees the next one's.
   {
     std::vector<std::jthread> threads;
     for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan compared with the real sizes of model, gradients and optimiser, and the messages about insufficient memory.
+// The plan compared with the real sizes of model, gradients and optimizer, and the messages about insufficient memory.
 #include "training/memory_plan.hpp"
 
 #include <c10/util/Exception.h>

@@ -45,7 +45,7 @@ inline OptimizerSettings sgd(double momentum) {
   return settings;
 }
 
-/// Without optimiser state.
+/// Without optimizer state.
 inline TrainState state_of(const std::vector<Parameter>& parameters) {
   OptimizerSettings settings;
   settings.name = "sgd";

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "model/deferred_weights.hpp"
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 #include "model/parameter.hpp"
 #include "model/saved_bytes.hpp"
 #include "model/unit.hpp"
@@ -37,7 +37,7 @@ LlamaSlice two_layers(const LlamaConfig& config, at::ScalarType dtype) {
   LlamaSlice slice(config, {2, 4}, dtype);
   slice.allocate_gradients();
   slice.prepare_tables(tokens);
-  initialise(slice, 5);
+  initialize(slice, 5);
   return slice;
 }
 

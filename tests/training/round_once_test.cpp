@@ -13,7 +13,7 @@ namespace {
 
 constexpr double too_large = std::numeric_limits<double>::infinity();
 
-/// Value and the nearest bfloat16; neighbours of 1 are 2^-7 above and 2^-8 below it.
+/// Value and the nearest bfloat16; neighbors of 1 are 2^-7 above and 2^-8 below it.
 const std::vector<std::pair<double, double>> by_hand{{0, 0},
                                                      {1, 1},
                                                      {1 + 0x1p-8, 1},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One folder of fixtures/training_golden, and the update that the optimiser's half of a step computes from its
+// One folder of fixtures/training_golden, and the update that the optimizer's half of a step computes from its
 // gradients.
 #pragma once
 
@@ -58,7 +58,7 @@ struct Comparison {
 struct Mistake {
   std::function<void(OptimizerSettings&)> settings = nullptr;
   std::function<double(double norm, double coefficient)> coefficient = nullptr;
-  std::function<void(std::vector<Parameter>&)> gradients = nullptr;  ///< just before the optimiser's step
+  std::function<void(std::vector<Parameter>&)> gradients = nullptr;  ///< just before the optimizer's step
   std::function<void(TrainState&)> state = nullptr;                  ///< before the first step
 };
 

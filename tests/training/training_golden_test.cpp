@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Optimiser, clipping and learning rate compared with transformers and torch.optim (fixtures/training_golden).
+// Optimizer, clipping and learning rate compared with transformers and torch.optim (fixtures/training_golden).
 #include "tests/training/training_golden.hpp"
 
 #include <ATen/core/grad_mode.h>

@@ -42,9 +42,9 @@ TEST(WindowShuffle, MatchesTheDocumentedOrder) {
   EXPECT_EQ(shuffled_window(1, 1, 123456789, 5'000'000'000), 4008362615);
 }
 
-// Neighbours in the source should not be neighbours in an epoch: in a random order about one in `windows` pairs would
+// Neighbors in the source should not be neighbors in an epoch: in a random order about one in `windows` pairs would
 // be.
-TEST(WindowShuffle, SeparatesNeighbours) {
+TEST(WindowShuffle, SeparatesNeighbors) {
   const std::vector<std::int64_t> order = order_of(3, 0, 10000);
   std::int64_t stayed = 0;
   for (std::size_t i = 1; i < order.size(); ++i) stayed += order[i] == order[i - 1] + 1 ? 1 : 0;

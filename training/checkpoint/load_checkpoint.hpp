@@ -14,7 +14,7 @@
 namespace plumbline {
 
 /// Loads parameters, moments and the number of completed steps into `state`; returns the run that wrote them and its
-/// steps. Reads only this rank's tensors. Throws UnfitCheckpoint naming another model, dtype, optimiser or data, and
+/// steps. Reads only this rank's tensors. Throws UnfitCheckpoint naming another model, dtype, optimizer or data, and
 /// InputError naming a tensor that is missing or whose bytes changed.
 ResumedFrom load_checkpoint(const std::filesystem::path& checkpoint, const TrainingRun& training, TrainState& state);
 

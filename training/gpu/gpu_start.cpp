@@ -44,7 +44,7 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype, bool watched) {
   const GpuDevice found = gpu.device(device.index());
   try {
     warm_up(gpu, device, dtype);
-    gpu.synchronise();
+    gpu.synchronize();
   } catch (const c10::OutOfMemoryError&) {
     throw;  // its message already contains the plan
   } catch (const c10::Error& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prepares a rank's GPU: selects it, installs the memory counter, and initialises the libraries.
+// Prepares a rank's GPU: selects it, installs the memory counter, and initializes the libraries.
 #pragma once
 
 #include <c10/core/Device.h>

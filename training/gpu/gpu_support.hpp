@@ -55,10 +55,10 @@ class GpuSupport {
   virtual int device_count(std::string& why) = 0;
   /// Throws RunError with CUDA's text if the device cannot be queried.
   virtual GpuDevice device(int index) = 0;
-  /// Sets the calling thread's device. The first call initialises LibTorch's CUDA part.
+  /// Sets the calling thread's device. The first call initializes LibTorch's CUDA part.
   virtual void use(int index) = 0;
   /// Blocks until all work on the calling thread's stream has completed.
-  virtual void synchronise() = 0;
+  virtual void synchronize() = 0;
   virtual std::unique_ptr<GpuTimer> make_timer() = 0;
 
   virtual GpuFreeMemory free_memory(int index) = 0;

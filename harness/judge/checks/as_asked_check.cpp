@@ -333,7 +333,7 @@ CheckDescriptor as_asked_check() {
       .name = "as_asked",
       .place = 10,
       .claims =
-          "the run is what was requested: role, ranks, schedule, stages, model, seed, dtype, optimiser, rates, "
+          "the run is what was requested: role, ranks, schedule, stages, model, seed, dtype, optimizer, rates, "
           "clipping, data, device, transport, level, in manifest and tables; ids and labels are read again from "
           "the token source.",
       .needs_in_words = "a [request](request.md), which a sweep writes for every run. Without one it does not apply.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// parameters (R5): the start, then the learning rate, every parameter and every optimiser moment after each step.
+// parameters (R5): the start, then the learning rate, every parameter and every optimizer moment after each step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,29 +42,29 @@ class ParametersCheck : public StepCheck {
   LocatedResult conclude() override {
     if (other_start_) return builder_.conclude_as(Outcome::differs, "");
     builder_.inspect("moved_tensors", moved_);
-    if (evidence_.steps() < 2) builder_.not_shown("optimiser state that is lost between steps: the run has one step");
+    if (evidence_.steps() < 2) builder_.not_shown("optimizer state that is lost between steps: the run has one step");
     if (evidence_.compared_updates() == 0)
       builder_.not_shown("a wrong update: the bits of none are compared");
     else if (moved_ == 0)
       builder_.not_shown("a wrong update: no parameter of the reference differs from the step before");
     if (stateless_ && has_no_state(evidence_.reference.manifest))
-      builder_.not_shown("optimiser state: the records hold none");
+      builder_.not_shown("optimizer state: the records hold none");
     if (builder_.count(absent_in_both) > 0)
-      builder_.not_shown("optimiser state that is dropped where neither record has any");
+      builder_.not_shown("optimizer state that is dropped where neither record has any");
     const auto recorded = [&](const std::string& kind) {
       return evidence_.reference.manifest.recorded({kind}) && evidence_.candidate.manifest.recorded({kind});
     };
     if (!recorded("moments")) builder_.not_shown("optimizer state, which was not recorded");
     if (!recorded("rates")) builder_.not_shown("learning rates, which were not recorded");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
-    return builder_.conclude(fmt::format("{} and their optimiser state, at the start and after {}, are {}",
+    return builder_.conclude(fmt::format("{} and their optimizer state, at the start and after {}, are {}",
                                          quantity(parameters, "parameter"),
                                          quantity(evidence_.compared_updates(), "step"), evidence_.values->agreement()),
                              {});
   }
 
  private:
-  /// For an unknown optimiser, which may have some.
+  /// For an unknown optimizer, which may have some.
   static bool has_no_state(const Manifest& manifest) {
     return manifest.json.at("optimizer").value("name", "") != "sgd";
   }
@@ -118,7 +118,7 @@ CheckDescriptor parameters_check() {
   return {.name = "parameters",
           .place = 100,
           .claims =
-              "the start, and after each step every parameter and optimiser moment, have the same bits, and so have "
+              "the start, and after each step every parameter and optimizer moment, have the same bits, and so have "
               "the learning rates.",
           .needs_in_words = "level full.",
           .cannot_see = "an update that is wrong in both alike (`audit`).",

@@ -144,7 +144,7 @@ class ReplicaComparison {
     before_ = std::move(now);
   }
 
-  /// Moments may be missing in some replicas (a sharded optimiser); missing parameters are the check census's.
+  /// Moments may be missing in some replicas (a sharded optimizer); missing parameters are the check census's.
   void compare(std::int64_t step, const OneTensor& tensor) {
     std::map<std::string, std::set<std::size_t>> by_digest;
     for (const auto& [replica, digest] : tensor.digests) by_digest[digest].insert(replica);

@@ -25,7 +25,7 @@ class ResumeCheck : public StepCheck {
     if (evidence_.first_step() == 0)
       return builder_.conclude_as(Outcome::incomplete, "the record begins with step 0: nothing was resumed");
     return builder_.conclude(
-        fmt::format("parameters and optimiser state when it resumed at step {} are the reference's after the step "
+        fmt::format("parameters and optimizer state when it resumed at step {} are the reference's after the step "
                     "before, and so are data and learning rate of that step",
                     evidence_.first_step()),
         {});
@@ -43,12 +43,12 @@ CheckDescriptor resume_check() {
   return {.name = "resume",
           .place = 170,
           .claims =
-              "what a resumed run began from is, in every parameter and optimiser moment, what the "
+              "what a resumed run began from is, in every parameter and optimizer moment, what the "
               "reference had after the step before, and its first step has that step's data and learning rate.",
           .needs_in_words =
               "level full, and a record that [begins after step 0](record-format.md#resumed-runs); else it does not "
               "apply. All other checks compare such a record with the reference from its first step on.",
-          .cannot_see = "a step count that the optimiser lost: it shows in the first update (`parameters`, `audit`).",
+          .cannot_see = "a step count that the optimizer lost: it shows in the first update (`parameters`, `audit`).",
           .level = RecordLevel::full,
           .needs = {"parameters", "moments"},
           .compares_without = {"inputs", "labels"},

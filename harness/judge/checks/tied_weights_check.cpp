@@ -150,7 +150,7 @@ CheckDescriptor tied_weights_check() {
       .place = 105,
       .claims =
           "the stages that hold a copy of a tied weight have the same bits: of the parameter at the start and after "
-          "each step, of each optimiser moment, and of the gradient that is the sum of all uses.",
+          "each step, of each optimizer moment, and of the gradient that is the sum of all uses.",
       .needs_in_words =
           "level full, and copies of a tied weight on several stages; else it does not apply. It compares the "
           "candidate with itself, also after another start, and in bits also in the mode `calibrated` (except on "

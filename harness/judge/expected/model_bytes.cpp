@@ -10,7 +10,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Bytes per parameter of an external optimiser's step count: at most a scalar of 64 bits.
+/// Bytes per parameter of an external optimizer's step count: at most a scalar of 64 bits.
 constexpr std::int64_t most_step_count_bytes = 8;
 /// LibTorch's fused AdamW counts steps in one float32 scalar per parameter.
 constexpr std::int64_t step_count_bytes = 4;

@@ -26,7 +26,7 @@ std::string why_no_such_tensor(const StepEvidence& now, const Fact& fact, bool o
   const auto kinds = state_kinds(now);
   const bool of_state = fact.column >= Column::parameter && fact.column <= Column::moment2;
   if (of_state && std::ranges::find(kinds, kind) == kinds.end())
-    return fact.column == Column::copy ? "only mixed precision has copies" : "the optimiser has no such moment";
+    return fact.column == Column::copy ? "only mixed precision has copies" : "the optimizer has no such moment";
   if (of_reference) return "not a parameter of this model" + names_hint(now.cell.reference.manifest);
   return "a row that the partition does not imply, or a duplicate";
 }

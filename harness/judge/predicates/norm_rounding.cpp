@@ -32,7 +32,7 @@ std::set<std::string> other_names(const Record& record) {
   return others;
 }
 
-/// Largest relative error of one rounding to `dtype`. float16 gradients are recorded, though no optimiser step in
+/// Largest relative error of one rounding to `dtype`. float16 gradients are recorded, though no optimizer step in
 /// float16 is recomputed.
 double rounding_to(const std::string& dtype) {
   if (dtype == "float16") return 0x1p-11;

@@ -21,7 +21,7 @@ struct PartitionAsked {
 /// `rows`: the padded length in tokens of every row of one step, used only by `cost`.
 /// * uniform: L layers over S stages, the first L mod S stages one more; with S > L one layer each on stages 1, 2, ...
 ///   so that the first holds the embedding alone.
-/// * cost: minimises the FLOPs of the largest stage over the numbers of layers besides the head, the most among equals;
+/// * cost: minimizes the FLOPs of the largest stage over the numbers of layers besides the head, the most among equals;
 ///   the other stages share the rest as in uniform. FLOPs of a layer: 2 per weight and token, and of its attention 2
 ///   S^2 (heads x head size) for each row of S; of the head: 2 H V + 4 H + 5 V per token. If layers are halved, all of
 ///   this is tripled for the backward pass, and attention's 2 S^2 are 14 S^2.

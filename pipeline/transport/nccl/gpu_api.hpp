@@ -110,7 +110,7 @@ class NcclApi {
   /// ncclCommFinalize, called by all ranks of the communicator; complete once `state` returns done. Then call
   /// `destroy`.
   virtual void finalize(NcclCommunicator communicator) = 0;
-  /// ncclCommDestroy of a finalised communicator: frees this rank's resources.
+  /// ncclCommDestroy of a finalized communicator: frees this rank's resources.
   virtual void destroy(NcclCommunicator communicator) noexcept = 0;
   /// ncclCommAbort: cancels operations in flight and frees the communicator in any state, without other ranks.
   virtual void abort(NcclCommunicator communicator) noexcept = 0;

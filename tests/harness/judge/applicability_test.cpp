@@ -69,7 +69,7 @@ TEST(Applicability, UnderTwoSchedulesOfTheDefaultSweepIsAsCountedByHand) {
   // resumed.
   EXPECT_EQ(plan.cells.size(), 79U);
   // Untied: half of the matrix, 4 with a balance, that of large state, 2 that are resumed. Tied on one stage: in the
-  // matrix at P = 1 (2 optimisers, 2 schedules).
+  // matrix at P = 1 (2 optimizers, 2 schedules).
   EXPECT_EQ(not_applying["tied_weights"], 64 / 2 + 4 + 1 + 2 + 4);
   EXPECT_EQ(not_applying["repeatability"], 79 - 4);
   EXPECT_EQ(not_applying["resume"], 79 - 3);

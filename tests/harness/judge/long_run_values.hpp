@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of tensors.csv and boundaries.csv of a long run at level full: every value has its own digest, and
-// statistics consistent with the step's norm and the optimiser.
+// statistics consistent with the step's norm and the optimizer.
 #pragma once
 
 #include <cstdint>

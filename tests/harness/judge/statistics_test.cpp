@@ -67,7 +67,7 @@ TEST(Statistics, ARowOfTheReferenceThatIsNoParameterIsFound) {
   EXPECT_EQ(verdict.first_divergence->item, "model.ghost");
 }
 
-TEST(Statistics, AMomentThatTheOptimiserLacksIsFoundInEitherRecord) {
+TEST(Statistics, AMomentThatTheOptimizerLacksIsFoundInEitherRecord) {
   for (const bool of_candidate : {false, true}) {
     SyntheticCell cell({.optimizer = "sgd"});
     SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
@@ -78,7 +78,7 @@ TEST(Statistics, AMomentThatTheOptimiserLacksIsFoundInEitherRecord) {
     const auto verdict = cell.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains("parameters"));
-    EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimiser has no such moment"));
+    EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimizer has no such moment"));
   }
 }
 

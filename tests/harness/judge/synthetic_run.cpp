@@ -229,7 +229,7 @@ class RunBuilder {
     }
   }
 
-  /// Consistent with the step's norm and the optimiser; all gradients have one magnitude; for moment2, that of the
+  /// Consistent with the step's norm and the optimizer; all gradients have one magnitude; for moment2, that of the
   /// largest element.
   double size_of(const std::string& kind, std::int64_t step) const {
     if (kind == "parameter") return 1;

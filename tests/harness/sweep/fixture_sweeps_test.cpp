@@ -16,9 +16,9 @@ const std::size_t schedules = schedule_names().size();
 TEST(DefaultSweep, HoldsEverythingItPromises) {
   const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
 
-  std::map<std::string, std::set<std::int64_t>> worlds;  // of each model, optimiser and schedule
+  std::map<std::string, std::set<std::int64_t>> worlds;  // of each model, optimizer and schedule
   int repeats = 0, equal_lengths = 0;
-  bool none_first = false, none_last = false, none_on_neighbours = false, one_rank_alone = false;
+  bool none_first = false, none_last = false, none_on_neighbors = false, one_rank_alone = false;
   for (const auto& cell : plan.cells) {
     const CellPlan& asked = cell.plan;
     worlds[asked.model + " " + asked.optimizer + " " + asked.schedule].insert(asked.world);
@@ -31,7 +31,7 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
     none_first |= balance.front() == 0;
     none_last |= balance.back() == 0;
     for (std::size_t stage = 1; stage < balance.size(); ++stage) {
-      none_on_neighbours |= balance[stage - 1] == 0 && balance[stage] == 0;
+      none_on_neighbors |= balance[stage - 1] == 0 && balance[stage] == 0;
     }
     one_rank_alone |= std::count(balance.begin(), balance.end(), 0) == std::ssize(balance) - 1;
   }
@@ -39,7 +39,7 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   int whole_matrices = 0;
   for (const auto& [what, sizes] : worlds)
     whole_matrices += sizes.size() == 8 && *sizes.begin() == 1 && *sizes.rbegin() == 8;
-  EXPECT_EQ(whole_matrices, 8) << "2 models x 2 optimisers x 2 schedules at world sizes 1 to 8";
+  EXPECT_EQ(whole_matrices, 8) << "2 models x 2 optimizers x 2 schedules at world sizes 1 to 8";
   EXPECT_EQ(plan.cells.size(), 64u + 8 * (schedules - 2) + 8 + 2 + 1 + 1 + 6);
   EXPECT_EQ(plan.references.size(), 4u + 1 + 1 + 1 + 4 + 2)
       << "dualpipe-v on 5 to 8 ranks needs twice the microbatches; two cells that are resumed are in bfloat16";
@@ -51,10 +51,10 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   EXPECT_THAT(plan.not_applicable, IsEmpty());
   EXPECT_EQ(repeats, 4);
   EXPECT_EQ(equal_lengths, 2);
-  EXPECT_TRUE(none_first && none_last && none_on_neighbours && one_rank_alone);
+  EXPECT_TRUE(none_first && none_last && none_on_neighbors && one_rank_alone);
 }
 
-TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimiser) {
+TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimizer) {
   const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
 
   std::set<std::pair<std::string, std::int64_t>> at_world;

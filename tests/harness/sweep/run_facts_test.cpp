@@ -137,7 +137,7 @@ TEST_F(MakeRequest, AsksForTheDefaultsToo) {
   EXPECT_EQ(asked.data->shuffle, "none");
 }
 
-TEST_F(MakeRequest, OfSgdIsAskedItsMomentumAndOfACellTheOptimiserThatItChangesTo) {
+TEST_F(MakeRequest, OfSgdIsAskedItsMomentumAndOfACellTheOptimizerThatItChangesTo) {
   run_file("[data]\nlengths = [4]\n[train]\nsteps = 1\noptimizer = \"sgd\"\nmomentum = 0.5\n");
   EXPECT_EQ(*of_reference().optimizer,
             Json::parse(R"({"name": "sgd", "learning_rate": 1e-3, "weight_decay": 0.0, "decay": "all",

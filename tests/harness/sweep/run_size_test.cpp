@@ -49,7 +49,7 @@ TEST_F(RunSizeOf, TokensArePaddedToTheLongestRowOfTheirMicrobatch) {
   EXPECT_EQ(size().layers, 5);
 }
 
-TEST_F(RunSizeOf, StatesAreTheOptimisersAndBytesThePrecisions) {
+TEST_F(RunSizeOf, StatesAreTheOptimizersAndBytesThePrecisions) {
   EXPECT_EQ(size().states, 2);
   EXPECT_EQ(size().element_bytes, 4);
   train("optimizer = \"sgd\"\ndtype = \"float64\"\n");

@@ -29,7 +29,7 @@ using ::testing::MatchesRegex;
 const char* const trainer = R"sh(
 run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
 [ $me = 0 ] && echo "$(basename "$0") $(basename "$record")" >> "$base/calls"
-[ -e "$base/behaviour" ] && source "$base/behaviour"
+[ -e "$base/behavior" ] && source "$base/behavior"
 page "$record" $me 0 -1 ${me}F0
 echo '{"machine": {"cpu": "fake"}, "versions": {}, "environment": {}, "device": "cpu"}' > "$record/manifest.json"
 sleep 0.05
@@ -87,7 +87,7 @@ class RunSweep : public ::testing::Test {
         folder_.file("small.toml", "launcher = \"" + (folder_ / "fake-mpirun").string() + " -n {world}\"\n" + text);
   }
   /// Shell lines that both fakes run first; $record, $me and $base are set.
-  void behave(const std::string& lines) { folder_.file("behaviour", lines); }
+  void behave(const std::string& lines) { folder_.file("behavior", lines); }
   /// of-w1, of-w2 and of-reference: records that a fake may copy.
   void lay_records() {
     write_run(synthetic_candidate(one_stage()), folder_ / "of-w1");

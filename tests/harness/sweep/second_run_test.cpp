@@ -174,9 +174,9 @@ std::string gradient_digest(const std::vector<float>& values) {
 }
 
 /// Both trainers leave the dumps of two steps, in which one gradient differs, in records that can be read.
-class Localised : public SecondRunOf {
+class Localized : public SecondRunOf {
  protected:
-  Localised() {
+  Localized() {
     first_ = second_ = {"gradients"};
     diverges("the bits differ");
     divergence_->step = 1;
@@ -203,7 +203,7 @@ class Localised : public SecondRunOf {
   const std::vector<float> right_{1, 2}, wrong_{1, 3};
 };
 
-TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
+TEST_F(Localized, TheElementStandsInTheVerdictInPlaceOfDigests) {
   divergence_->size = "norm 1.4 x";
 
   const auto result = run();
@@ -218,7 +218,7 @@ TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
               EndsWith("First divergence: the bits differ; norm 1.4 x; " + element));
 }
 
-TEST_F(Localised, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
+TEST_F(Localized, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
   run();
 
   EXPECT_TRUE(fs::exists(out_ / "dumps/a-1f1b-w2/rank-0/dumps/step-1.safetensors"));
@@ -227,7 +227,7 @@ TEST_F(Localised, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
 }
 
 // Or the element of one place would stand beside the words of another.
-TEST_F(Localised, WhatTheSecondRunShowsElsewhereLeavesTheFirstDivergenceAsItWas) {
+TEST_F(Localized, WhatTheSecondRunShowsElsewhereLeavesTheFirstDivergenceAsItWas) {
   const auto judge = services_.judge;
   services_.judge = [&](const CellPlan& plan, const auto&... runs) {
     CellVerdict verdict = judge(plan, runs...);

@@ -12,7 +12,7 @@ using Pair = RankPair;
 
 constexpr bool tied = true;
 
-TEST(RankPairs, ConnectNeighbouringStagesEvenOnesFirst) {
+TEST(RankPairs, ConnectNeighboringStagesEvenOnesFirst) {
   EXPECT_THAT(pairs_of({4, 1, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(2, 3), Pair(1, 2)));
 }
 

@@ -150,7 +150,7 @@ TEST(Marks, SeriesDifferInShapeAndInDashesToo) {
   }
 }
 
-TEST(Marks, SeriesDifferInColour) {
+TEST(Marks, SeriesDifferInColor) {
   EXPECT_THAT(draw_points(0, {{9, 9}}), HasSubstr("stroke=\"#0072B2\""));
   EXPECT_THAT(draw_line(1, {{0, 0}, {1, 1}}), HasSubstr("stroke=\"#D55E00\""));
 }

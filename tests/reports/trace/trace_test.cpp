@@ -240,7 +240,7 @@ TEST(Trace, ASliceHasItsActionsTimesAndItsKind) {
   EXPECT_EQ(forward[0].at("pid"), 1);
   EXPECT_EQ(forward[1].at("args").dump(), R"({"step":1,"stage":1,"wait_ms":0.2,"microbatch":0})");
   EXPECT_EQ(events_of(trace, "X", "0B0").at(0).at("cat"), "backward");
-  EXPECT_EQ(events_of(trace, "X", "0STEP").at(0).at("cat"), "optimiser");
+  EXPECT_EQ(events_of(trace, "X", "0STEP").at(0).at("cat"), "optimizer");
   EXPECT_EQ(events_of(trace, "X", "0SEND_F0").at(0).at("cat"), "message");
   EXPECT_EQ(events_of(trace, "M", "process_name").at(1).at("args").at("name"), "rank 1");
 }
@@ -274,7 +274,7 @@ TEST(Trace, TheCounterOfTheStateTellsItsPartsApart) {
   record.ranks[0].memory[0].optimizer_bytes = 9;
 
   EXPECT_EQ(events_of(trace_of(record), "C", "model state, bytes").at(0).at("args"),
-            Json::parse(R"({"parameters": 5, "gradients": 7, "optimiser": 9})"));
+            Json::parse(R"({"parameters": 5, "gradients": 7, "optimizer": 9})"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class FakeGpus : public GpuSupport {
     return std::make_unique<Timer>(*this);
   }
   void use(int) override {}
-  void synchronise() override {}
+  void synchronize() override {}
   GpuFreeMemory free_memory(int) override { return memory; }
   GpuAllocatorBytes allocator_bytes(int) override { return allocator; }
   void reset_peaks(int) override { ++resets; }

@@ -31,7 +31,7 @@ TEST(Parameters, WithoutMomentumThereAreNoMomentsToMiss) {
   EXPECT_EQ(result_of(cell.judge(), "parameters").outcome, Outcome::holds);
 }
 
-/// Two external records of this optimiser; `lacking` of them have no moment2 of the norm's weight.
+/// Two external records of this optimizer; `lacking` of them have no moment2 of the norm's weight.
 CheckResult without_a_moment(const Json& optimizer, int lacking) {
   SyntheticCell cell;
   for (auto* run : {&cell.candidate, &cell.reference}) {
@@ -44,14 +44,14 @@ CheckResult without_a_moment(const Json& optimizer, int lacking) {
   return result_of(cell.judge(), "parameters");
 }
 
-TEST(Parameters, MomentsThatAnOptimiserOfSeveralFormulasDoesNotKeepAreNotMissed) {
+TEST(Parameters, MomentsThatAnOptimizerOfSeveralFormulasDoesNotKeepAreNotMissed) {
   const Json adamw = SyntheticCell().reference.manifest["optimizer"];
   Json of_groups = adamw;
   of_groups["groups"] = 2;
   for (const Json& optimizer : {of_groups, Json{{"name", "muon+adamw"}, {"learning_rate", 0.001}}}) {
     const CheckResult result = without_a_moment(optimizer, 2);
     EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-    EXPECT_THAT(result.not_shown, Contains("optimiser state that is dropped where neither record has any"));
+    EXPECT_THAT(result.not_shown, Contains("optimizer state that is dropped where neither record has any"));
     EXPECT_THAT(without_a_moment(optimizer, 1).reason, HasSubstr("the candidate has no such row"));
     EXPECT_THAT(without_a_moment(optimizer, 0).not_shown, Not(Contains(HasSubstr("dropped where neither"))));
   }
@@ -75,7 +75,7 @@ CheckResult before_the_first_update(bool updated) {
 TEST(Parameters, MomentsAreNotMissedBeforeTheFirstUpdate) {
   const CheckResult result = before_the_first_update(false);
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.not_shown, Contains("optimiser state that is dropped where neither record has any"));
+  EXPECT_THAT(result.not_shown, Contains("optimizer state that is dropped where neither record has any"));
   EXPECT_THAT(before_the_first_update(true).reason,
               AllOf(HasSubstr("model.norm.weight"), HasSubstr("the reference has no such row")));
 }

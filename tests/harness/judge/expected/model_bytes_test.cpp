@@ -80,7 +80,7 @@ Manifest of_another_tied(const Json& optimizer) {
   return manifest;
 }
 
-constexpr std::int64_t count_bytes = 8;  // bytes in which an optimiser may count a parameter's steps
+constexpr std::int64_t count_bytes = 8;  // bytes in which an optimizer may count a parameter's steps
 
 TEST(StateRange, OfOurOwnIsOneNumber) {
   const auto model = expected_model(small(true));
@@ -91,7 +91,7 @@ TEST(StateRange, OfOurOwnIsOneNumber) {
   EXPECT_TRUE(range.optimizer_known);
 }
 
-TEST(StateRange, OfAnUnknownOptimiserKnowsWeightsAndGradientsAlone) {
+TEST(StateRange, OfAnUnknownOptimizerKnowsWeightsAndGradientsAlone) {
   for (const char* role : {"pipeline", "external"}) {
     Manifest manifest = of_another({{"name", "lion"}});
     manifest.set_role(role);

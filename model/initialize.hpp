@@ -12,6 +12,6 @@ namespace plumbline {
 /// by hash64("<seed>/<name>"), so the values do not depend on the partition. A tied lm_head.weight uses the name of
 /// embed_tokens and so has the same bits. All values are drawn in float32 and then widened to float64 or rounded to
 /// bfloat16, so that every precision starts from the same numbers.
-void initialise(LlamaSlice& slice, std::uint64_t seed);
+void initialize(LlamaSlice& slice, std::uint64_t seed);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 
 #include <ATen/Version.h>
 #include <ATen/ops/equal.h>
@@ -17,27 +17,27 @@ namespace {
 using testing::small_config;
 using testing::value_of;
 
-LlamaSlice initialised(const LlamaConfig& config, UnitRange units, std::uint64_t seed,
+LlamaSlice initialized(const LlamaConfig& config, UnitRange units, std::uint64_t seed,
                        at::ScalarType dtype = at::kFloat) {
   LlamaSlice slice(config, units, dtype);
-  initialise(slice, seed);
+  initialize(slice, seed);
   return slice;
 }
 
-TEST(Initialise, GivesTheSameBitsInEveryPartition) {
+TEST(Initialize, GivesTheSameBitsInEveryPartition) {
   const LlamaConfig config = small_config({{"tie_word_embeddings", true}, {"mlp_bias", true}});
-  const LlamaSlice one = initialised(config, {0, 6}, 5);
+  const LlamaSlice one = initialized(config, {0, 6}, 5);
 
   for (std::int64_t unit = 0; unit < 6; ++unit) {
-    const LlamaSlice part = initialised(config, {unit, unit + 1}, 5);
+    const LlamaSlice part = initialized(config, {unit, unit + 1}, 5);
     for (const Parameter& parameter : part.parameters()) {
       EXPECT_TRUE(at::equal(parameter.value, value_of(one, parameter.name))) << parameter.name;
     }
   }
 }
 
-TEST(Initialise, DrawsEachMatrixFromItsOwnStream) {
-  const LlamaSlice slice = initialised(small_config(), {0, 6}, 5);
+TEST(Initialize, DrawsEachMatrixFromItsOwnStream) {
+  const LlamaSlice slice = initialized(small_config(), {0, 6}, 5);
   const auto& parameters = slice.parameters();
 
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -52,9 +52,9 @@ TEST(Initialise, DrawsEachMatrixFromItsOwnStream) {
 }
 
 // The first test vector of docs/exactness.md, "Initial values".
-TEST(Initialise, MatchesTheDocumentedVectors) {
+TEST(Initialize, MatchesTheDocumentedVectors) {
   const LlamaConfig config = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
-  const LlamaSlice slice = initialised(config, {1, 2}, 1);
+  const LlamaSlice slice = initialized(config, {1, 2}, 1);
 
   const at::Tensor drawn = value_of(slice, "model.layers.0.self_attn.q_proj.weight");
   const auto* values = drawn.const_data_ptr<float>();
@@ -67,16 +67,16 @@ TEST(Initialise, MatchesTheDocumentedVectors) {
   EXPECT_EQ(hash_hex("float32|64x64|" + bytes), "850c4cadeb452c2b8488c90fd5bc9ff9");
 }
 
-TEST(Initialise, DependsOnTheSeed) {
+TEST(Initialize, DependsOnTheSeed) {
   const LlamaConfig config = small_config();
 
-  EXPECT_FALSE(at::equal(value_of(initialised(config, {0, 1}, 5), "model.embed_tokens.weight"),
-                         value_of(initialised(config, {0, 1}, 6), "model.embed_tokens.weight")));
+  EXPECT_FALSE(at::equal(value_of(initialized(config, {0, 1}, 5), "model.embed_tokens.weight"),
+                         value_of(initialized(config, {0, 1}, 6), "model.embed_tokens.weight")));
 }
 
-TEST(Initialise, HasTheConfigsSpread) {
+TEST(Initialize, HasTheConfigsSpread) {
   const LlamaSlice slice =
-      initialised(small_config({{"mlp_bias", true}, {"initializer_range", 0.03}, {"vocab_size", 4096}}), {0, 6}, 5);
+      initialized(small_config({{"mlp_bias", true}, {"initializer_range", 0.03}, {"vocab_size", 4096}}), {0, 6}, 5);
 
   // 131072 draws: the mean's standard error is 0.03 / 362 = 8e-5, the deviation's 0.03 / 512 = 6e-5; five times that.
   const at::Tensor embedding = value_of(slice, "model.embed_tokens.weight").detach();
@@ -87,12 +87,12 @@ TEST(Initialise, HasTheConfigsSpread) {
   EXPECT_TRUE(value_of(slice, "model.norm.weight").eq(1).all().item<bool>());
 }
 
-TEST(Initialise, StartsEveryPrecisionFromTheSameNumbers) {
+TEST(Initialize, StartsEveryPrecisionFromTheSameNumbers) {
   const LlamaConfig config = small_config();
-  const LlamaSlice single = initialised(config, {0, 6}, 5);
+  const LlamaSlice single = initialized(config, {0, 6}, 5);
 
   for (const auto dtype : {at::kDouble, at::kBFloat16}) {
-    const LlamaSlice other = initialised(config, {0, 6}, 5, dtype);
+    const LlamaSlice other = initialized(config, {0, 6}, 5, dtype);
     for (const Parameter& parameter : other.parameters()) {
       EXPECT_TRUE(at::equal(parameter.value, value_of(single, parameter.name).to(dtype))) << parameter.name;
     }

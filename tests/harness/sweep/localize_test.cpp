@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/localise.hpp"
+#include "harness/sweep/localize.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "model/initialise.hpp"
+#include "model/initialize.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
@@ -26,7 +26,7 @@ void draw_normal(at::Tensor& value, double standard_deviation, std::uint64_t see
 
 }  // namespace
 
-void initialise(LlamaSlice& slice, std::uint64_t seed) {
+void initialize(LlamaSlice& slice, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   for (Parameter& parameter : slice.parameters()) {
     if (parameter.alias) {
