@@ -16,8 +16,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::string required_of(const judging::CheckDescriptor& check, bool external) {
   if (check.required == judging::Required::always) return "required, always";
-  if (is_of_every_case(check.name)) return "required";
-  return external ? "must not differ" : "required";
+  return external && !is_of_every_case(check.name) ? "must not differ" : "required";
 }
 
 std::string behind_diverged_norm(const judging::CheckDescriptor& check) {

@@ -97,8 +97,7 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference, const s
   return record;
 }
 
-/// Replaces digests by the first differing element if both runs diverge at the same
-/// place.
+/// Replaces digests by the first differing element if both runs diverge at the same place.
 void SecondRuns::localize(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
                           CellVerdict& verdict) const {
   if (!second.first_divergence) return;

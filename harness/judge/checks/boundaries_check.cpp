@@ -120,6 +120,7 @@ class BoundariesCheck : public StepCheck {
     compare_columns(now, {Column::forward, Column::backward}, builder_);
     if (cuts_ && !cuts) report_no_cuts(now.step);
     if (evidence_.reference.manifest.role == "reference") demand_cuts_of_reference(now);
+    demand_shapes(now);
     count_shared(now);
     traffic_.step(now);
   }
@@ -171,13 +172,25 @@ class BoundariesCheck : public StepCheck {
         if (evidence_.model.unit_position(cut).value_or(0) == 0)
           report(now.step, fact.microbatch, rules_of(column).name, cut, "no such boundary in this model", "a row", "",
                  "reference");
-        const MicrobatchRow* sizes = now.reference_rows.microbatch(fact.microbatch);
-        if (!sizes || !evidence_.model.llama) continue;
-        const Shape expected = {sizes->batch, sizes->sequence_length, evidence_.model.hidden};
-        const Shape& shape = std::get<const BoundaryRow*>(fact.value)->shape;
-        if (shape != expected)
-          report(now.step, fact.microbatch, rules_of(column).name, cut, shape_text(expected), shape_text(shape),
-                 "not the shape of its microbatch", "reference");
+      }
+    }
+  }
+
+  /// In a Llama's record batch x length x hidden size of the microbatch: of each tensor of the reference, and of those
+  /// of the candidate that are compared with none of it.
+  void demand_shapes(const StepEvidence& now) {
+    if (!evidence_.model.llama) return;
+    for (const Column column : {Column::forward, Column::backward}) {
+      for (const bool of_reference : {true, false}) {
+        for (const Fact& fact : of_column(of_reference ? now.facts.reference : now.facts.candidate, column)) {
+          const MicrobatchRow* sizes = now.reference_rows.microbatch(fact.microbatch);
+          if (!sizes || (!of_reference && !with_key(now.facts.reference, fact).empty())) continue;
+          const Shape expected = {sizes->batch, sizes->sequence_length, evidence_.model.hidden};
+          const Shape& shape = std::get<const BoundaryRow*>(fact.value)->shape;
+          if (shape != expected)
+            report(now.step, fact.microbatch, rules_of(column).name, std::string(fact.name), shape_text(expected),
+                   shape_text(shape), "not the shape of its microbatch", of_reference ? "reference" : "");
+        }
       }
     }
   }

@@ -97,10 +97,6 @@ class DataCheck : public StepCheck {
     compare_columns(now, {Column::ids, Column::sizes}, builder_);
     agree_within_reference(now);
     totals(now);
-    std::set<std::int64_t> lengths;
-    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m)
-      if (const MicrobatchRow* row = now.reference_rows.microbatch(m)) lengths.insert(row->sequence_length);
-    builder_.evidence("lengths_in_a_step", std::ssize(lengths));
     of_reference_.step();
     of_candidate_.step();
   }
@@ -129,11 +125,15 @@ class DataCheck : public StepCheck {
   void totals(const StepEvidence& now) {
     const auto& theirs = now.reference_rows.steps();
     std::int64_t tokens = 0, valid = 0;
+    std::set<std::int64_t> lengths;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
       const MicrobatchRow* row = now.reference_rows.microbatch(m);
-      tokens += row ? row->tokens : 0;
-      valid += row ? row->valid_tokens : 0;
+      if (!row) continue;
+      tokens += row->tokens;
+      valid += row->valid_tokens;
+      lengths.insert(row->sequence_length);
     }
+    builder_.evidence("lengths_in_a_step", std::ssize(lengths));
     // Two replicas: their steps have the tokens of all replicas, and the check `replicas` sums them.
     if (evidence_.reference.manifest.part_of_step() && !theirs.empty()) {
       tokens = theirs.front().row->tokens;

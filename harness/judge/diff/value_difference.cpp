@@ -70,7 +70,7 @@ class Comparison {
   std::optional<FactDifference> operator()(const BoundaryRow* theirs, const BoundaryRow* mine) {
     const std::string end = mine->side == "receive" ? " as received" : mine->side == "send" ? " as sent" : "";
     if (auto form = of_form(*theirs, *mine, end, look_at_shape(now_, *theirs, *mine))) return form;
-    ValueComparison& values = expected_.from == "sent" ? in_bits() : *now_.cell.values;
+    ValueComparison& values = expected_.of_candidate ? in_bits() : *now_.cell.values;
     auto difference = take(values.boundary(got_.place.rank, *theirs, *mine));
     if (difference) difference->why += end + look_at(now_, *mine);
     return difference;

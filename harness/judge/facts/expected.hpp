@@ -2,7 +2,6 @@
 // What must be there: the reference's facts, put where the candidate's partition puts them.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "harness/judge/evidence/cell_evidence.hpp"
@@ -12,9 +11,9 @@ namespace plumbline::judging {
 
 /// A fact that a candidate must state. Its place counts only in columns that are `placed`; a rank of -1 is anywhere.
 struct Expected : Fact {
-  bool if_either = false;                     ///< no fact at all is right, too
-  bool value_optional = false;                ///< the source need not state a value; if it states none, any is right
-  std::string_view from = "the reference's";  ///< whose value it is, if it is not the reference's
+  bool if_either = false;       ///< no fact at all is right, too
+  bool value_optional = false;  ///< the source need not state a value; if it states none, any is right
+  bool of_candidate = false;  ///< the value is the candidate's own, from another end of the tensor's way: equal in bits
 };
 using Expectations = std::vector<Expected>;
 

@@ -34,11 +34,16 @@ class ExpectedBoundaries {
     if (column_ == Column::backward)
       fact.place = {crossing.to_rank, crossing.to_stage, "send", crossing.from_stage, crossing.from_rank};
     if (crossing.local()) fact.place.side = "local";
+    // Where the reference has no tensor, or computed ones may differ within limits, what was sent must arrive, and a
+    // stage without units must hand on what it received.
+    const bool by_itself = lacks || !now_.cell.values->exact();
+    const auto take = [&](FactSpan::iterator earlier) {
+      if (by_itself && earlier != mine.end()) fact.value = earlier->value, fact.of_candidate = true;
+    };
+    if (now_.cell.stages.find(fact.place.stage)->units.empty()) take(received_by(fact.place.stage, mine));
     expected_.push_back(fact);
     if (crossing.local()) return;
-    const auto sent = std::ranges::find(mine, fact.place, &Fact::place);
-    // Where the reference has no tensor, or computed ones may differ within limits, what was sent must arrive.
-    if (sent != mine.end() && (lacks || !now_.cell.values->exact())) fact.value = sent->value, fact.from = "sent";
+    take(std::ranges::find(mine, fact.place, &Fact::place));
     fact.value_optional = true;  // the sender's row tells what the reference lacks
     fact.place.side = "receive";
     std::swap(fact.place.rank, fact.place.peer);
@@ -73,6 +78,12 @@ class ExpectedBoundaries {
   }
 
  private:
+  static FactSpan::iterator received_by(std::int64_t stage, FactSpan mine) {
+    return std::ranges::find_if(mine, [&](const Fact& fact) {
+      return fact.place.to_stage == stage && (fact.place.side == "receive" || fact.place.side == "local");
+    });
+  }
+
   /// The tensor that it computed there, or else the first of its rows: sent ones are recorded first.
   Value of_reference(const Fact& like) const {
     const FactSpan theirs = with_key(now_.facts.reference, like);

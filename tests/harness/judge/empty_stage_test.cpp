@@ -75,17 +75,42 @@ TEST(EmptyStages, BeforeTheFirstUnitHandNothingOn) {
   EXPECT_FALSE(result_of(cell.judge(), "boundaries").evidence.contains("crossings_of_empty_stages"));
 }
 
-TEST(Lengths, AShapeOfAnotherMicrobatchInBothRecordsIsFound) {
-  SyntheticCell cell;
-  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
-    for (BoundaryRow& row : run->rows(&RankRecord::boundaries)) {
-      if (row.step == 0 && row.microbatch == 2 && row.direction == "forward" && row.cut == "layers.1")
-        row.shape = {1, 3, 4}, row.bytes = 48;
+TEST(EmptyStages, HandOnTheSameBitsAlsoWhereTheReferenceHasNoTensor) {
+  for (const std::string direction : {"right", "forward", "backward"}) {
+    SyntheticCell cell(with_empty_stage());
+    cell.reference = synthetic_candidate({.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}}});
+    cell.reference.manifest["run_id"] = new_run_id();
+    for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
+    if (direction == "right") {
+      EXPECT_NE(result_of(cell.judge(), "boundaries").outcome, Outcome::differs);
+      continue;
     }
+    const BoundaryRow sent = sent_by_empty(cell, direction);
+    for (BoundaryRow& row : cell.candidate.rows(&RankRecord::boundaries)) {
+      if (row.step == sent.step && row.microbatch == sent.microbatch && row.direction == direction &&
+          row.from_stage == sent.from_stage && row.to_stage == sent.to_stage)
+        row.digest = other_digest;  // as sent and as received
+    }
+    expect_finding(result_of(cell.judge(), "boundaries").first_divergence.value(),
+                   {.step = 1, .microbatch = 2, .rank = 1, .direction = direction});
   }
+}
 
-  expect_finding(result_of(cell.judge(), "boundaries").first_divergence.value(),
-                 {.microbatch = 2, .direction = "forward", .words = "not the shape of its microbatch (expected 1x4x4"});
+TEST(Lengths, AShapeOfAnotherMicrobatchInBothRecordsIsFound) {
+  for (const bool external : {false, true}) {
+    SyntheticCell cell;
+    for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+      if (external) run->manifest["role"] = "external";
+      for (BoundaryRow& row : run->rows(&RankRecord::boundaries)) {
+        if (row.step == 0 && row.microbatch == 2 && row.direction == "forward" && row.cut == "layers.1")
+          row.shape = {1, 3, 4}, row.bytes = 48;
+      }
+    }
+
+    expect_finding(
+        result_of(cell.judge(), "boundaries").first_divergence.value(),
+        {.microbatch = 2, .direction = "forward", .words = "not the shape of its microbatch (expected 1x4x4"});
+  }
 }
 
 }  // namespace
