@@ -15,9 +15,9 @@ struct MissionFigures {
   std::int64_t world = 0, cases = 0;
   std::int64_t empty_crossings = 0;  ///< tensors compared that went into or out of a stage without units
   std::int64_t lengths = 0;          ///< the most distinct sequence lengths within a step
-  std::int64_t parameters = 0;       ///< the most parameters of a case with a finite gradient that is not zero
-  std::int64_t heads = 0;            ///< cases in which lm_head.weight is one of these
-  std::int64_t peak_permille = 0;    ///< the largest activation peak of a rank, relative to the memory model's
+  std::int64_t parameters = 0;  ///< the most parameters of a case with a finite gradient that is not zero in some step
+  std::int64_t heads = 0;       ///< cases in which lm_head.weight is one of these
+  std::int64_t peak_permille = 0;  ///< the largest activation peak of a rank, relative to the memory model's
 };
 
 /// By world size, ascending.

@@ -81,6 +81,7 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence) {
   fill_facts(data, verdict);
   fill_overview(data, verdict);
   fill_failures(data, verdict, evidence, usual);
+  fill_figures(data, verdict);
   fill_release(data, verdict);
   fill_usual(data, verdict, usual);
   fill_cases(data, verdict, evidence, usual);

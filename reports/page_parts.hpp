@@ -51,6 +51,8 @@ void fill_facts(PageData& page, const Verdict& verdict);
 void fill_overview(PageData& page, const Verdict& verdict);
 /// causes: the failing cases, a line each, grouped by first divergence; failures: a card each.
 void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
+/// figures: what the cases of each world size showed beyond equal values.
+void fill_figures(PageData& page, const Verdict& verdict);
 /// release: what was required and its outcome, to be signed.
 void fill_release(PageData& page, const Verdict& verdict);
 /// usual: each check's limit and result, if most cases have the same.

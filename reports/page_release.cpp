@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For a release: what held, what differs and is incomplete.
+// For a release: what was shown at each world size; what held, what differs and is incomplete.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -34,7 +34,7 @@ PageData world_squares(const std::set<std::int64_t>& worlds, const ReleaseCounts
 
 }  // namespace
 
-void fill_release(PageData& page, const Verdict& verdict) {
+void fill_figures(PageData& page, const Verdict& verdict) {
   PageData figure_rows = page_list(), figure_columns = page_list();
   for (const std::string& head : figure_heads()) figure_columns.push_back(page_row({{"head", head}}));
   for (const MissionFigures& figures : mission_figures(verdict)) {
@@ -45,6 +45,9 @@ void fill_release(PageData& page, const Verdict& verdict) {
   }
   page.set("figure_heads", figure_columns);
   page.set("figure_rows", figure_rows);
+}
+
+void fill_release(PageData& page, const Verdict& verdict) {
   std::vector<std::string> names;
   std::set<std::int64_t> worlds;
   std::map<std::string, ReleaseCounts> counts;
