@@ -69,15 +69,9 @@ TEST_F(KeepFailures, ResumedNothingRunsAgainAndUnderAnotherJudgeTheCasesDo) {
 
 TEST_F(KeepFailures, ShardsAreMergedWithTheirVerdicts) {
   folder_.file("mended", "");
-  std::vector<fs::path> shards;
-  for (const std::int64_t number : {1, 2}) {
-    options_.shard = Shard{number, 2};
-    options_.out = folder_ / ("shard-" + std::to_string(number));
-    shards.push_back(*options_.out);
-    run();
-  }
+  const fs::path one = shard(1, 2), two = shard(2, 2);
 
-  EXPECT_THAT(merge_sweeps(shards, folder_ / "whole"), IsEmpty());
+  EXPECT_THAT(merge_sweeps({one, two}, folder_ / "whole"), IsEmpty());
 
   const Verdict verdict = judge_again(folder_ / "whole", services_, nullptr, stderr);
   EXPECT_TRUE(verdict.holds);

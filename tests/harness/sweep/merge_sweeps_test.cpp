@@ -13,12 +13,6 @@ class MergeSweeps : public RunSweep {
     sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\", \"afab\"]\n");
     services_.version = "one judge";
   }
-  fs::path shard(std::int64_t number, std::int64_t of) {
-    options_.shard = Shard{number, of};
-    options_.out = folder_ / ("shard-" + std::to_string(number) + "-of-" + std::to_string(of));
-    run();
-    return *options_.out;
-  }
   fs::path whole() {
     options_.shard.reset();
     options_.out = folder_ / "whole";

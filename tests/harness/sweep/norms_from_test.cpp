@@ -144,16 +144,10 @@ TEST_F(NormsFrom, ResumedJudgedAgainAndMergedTheReplayIsKept) {
 
 TEST_F(NormsFrom, ShardsAreMergedWithTheirReplays) {
   sweep_file("[[cell]]\nworld_size = 2\ntag = \"b\"\n");
-  std::vector<fs::path> shards;
-  for (const std::int64_t number : {1, 2}) {
-    options_.shard = Shard{number, 2};
-    options_.out = folder_ / ("shard-" + std::to_string(number));
-    shards.push_back(*options_.out);
-    run();
-  }
+  const fs::path one = shard(1, 2), two = shard(2, 2);
   judged_by_.clear();
 
-  merge_sweeps(shards, folder_ / "whole");
+  merge_sweeps({one, two}, folder_ / "whole");
 
   EXPECT_TRUE(judge_again(folder_ / "whole", services_, nullptr, stderr).holds);
   EXPECT_THAT(judged_by_, ElementsAre("replays", "replays"));

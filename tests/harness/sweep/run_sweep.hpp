@@ -99,6 +99,13 @@ class RunSweep : public ::testing::Test {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
     return run_sweep(options_, services_, log.get());
   }
+  /// Runs this shard of so many; returns its folder.
+  fs::path shard(std::int64_t number, std::int64_t of) {
+    options_.shard = Shard{number, of};
+    options_.out = folder_ / ("shard-" + std::to_string(number) + "-of-" + std::to_string(of));
+    run();
+    return *options_.out;
+  }
   std::vector<std::string> calls() const {
     std::ifstream in(folder_ / "calls");
     std::vector<std::string> lines;
