@@ -51,7 +51,7 @@ class ManifestTest(unittest.TestCase):
         })
 
     def test_settings_of_the_run_are_its_keys(self):
-        mesh = {"axes": {"dp": 1, "pp": 1}, "pipeline": "pp", "replicas": [[0]], "replica": 0}
+        mesh = {"axes": {"dp": 1, "pp": 1}, "replicas": [[0]], "replica": 0}
         told = {"seed": 7, "device": "abacus", "data_source": "noise", "loss_scaling": "after", "clip_norm": 0.5, "level": "summary", "every": 3, "mesh": mesh}
         record = plumbline.Record(self.folder / "meshed", model={}, steps=7, microbatches=1, optimizer=OPTIMIZER, **told)
         record.stage(0, ["unit0"], {})

@@ -158,7 +158,7 @@ def side_by_side(folder, world, wrong=None):
     """Two pipelines of as many ranks, whose ranks take turns in the run's count."""
     for replica in range(2):
         replicas = [[2 * rank + other for rank in range(world)] for other in range(2)]
-        mesh = {"axes": {"dp": 2, "pp": world}, "pipeline": "pp", "replicas": replicas, "replica": replica}
+        mesh = {"axes": {"dp": 2, "pp": world}, "replicas": replicas, "replica": replica}
         Pipeline(folder, world, wrong if replica == 1 else None, mesh=mesh).run()
     return folder
 

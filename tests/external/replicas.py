@@ -41,7 +41,7 @@ class Replica(Trainer):
         super().__init__(run, number)
         stages = len(self.ranks)
         ranks = [[first + stage * run.replicas for stage in range(stages)] for first in range(run.replicas)]
-        mesh = {"axes": {"dp": run.replicas, "pp": stages}, "pipeline": "pp", "replicas": ranks, "replica": number}
+        mesh = {"axes": {"dp": run.replicas, "pp": stages}, "replicas": ranks, "replica": number}
         if self.has("a replica under another's number"):
             mesh["replica"] = 0
         if self.has("replicas that disagree on the mesh") and number == 1:

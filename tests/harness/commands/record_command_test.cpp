@@ -4,6 +4,7 @@
 #include "harness/commands/commands.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -24,8 +25,7 @@ class RecordCommand : public ::testing::Test {
       SyntheticRun record = synthetic_candidate({});
       if (replica == 1) record.ranks[0].steps[0].clip_coefficient = 0.75;
       record.manifest["role"] = "external";
-      record.manifest["mesh"] = {
-          {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 1}, {2, 3}}}, {"replica", replica}};
+      record.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 1}, {2, 3}}, replica);
       write_run(record, folder_ / ("run/replica-" + std::to_string(replica)));
     }
     return (folder_ / "run").string();

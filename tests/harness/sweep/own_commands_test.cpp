@@ -3,6 +3,7 @@
 #include "harness/sweep/prepared_sweep.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -152,8 +153,7 @@ void make_replicas(const fs::path& prepared, const fs::path& whole, std::int64_t
     Json manifest = read_json(record / "manifest.json"), replicas = Json::array({Json::array(), Json::array()});
     for (std::int64_t rank = 0; rank < 2 * ranks; ++rank) replicas[static_cast<std::size_t>(rank % 2)].push_back(rank);
     manifest["role"] = "external";
-    manifest["mesh"] = {
-        {"axes", {{"dp", 2}, {"pp", ranks}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+    manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", ranks}}, replicas, replica);
     write_json(record / "manifest.json", manifest);
   }
 }
