@@ -59,6 +59,7 @@ class ManifestTest(unittest.TestCase):
             raise KeyboardInterrupt
         found = plumbline.read(self.folder / "meshed" / "replica-0").manifest
         self.assertEqual((found["steps"], found["data"]["source"]), (3, told.pop("data_source")))
+        told["mesh"]["axes"] = [{"name": "dp", "size": 1, "kind": "replicate"}, {"name": "pp", "size": 1, "kind": "pipeline"}]
         self.assertEqual({key: found[key] for key in told}, told)
         self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("per_rank", 1e-6))
         found = self.written("canonical", clip_norm=0.5, norm_order="canonical", clip_epsilon=0.25)

@@ -189,12 +189,12 @@ class RecordTest(unittest.TestCase):
 
         right = plumbline.compare(one, two, replica=0)
         self.assertTrue(right, right)
-        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", {row["name"]: row["not_shown"] for row in right.verdict["claims"] if row["case"]}["replicas"])
+        self.assertIn("other places of the mesh: this is dp 0", {row["name"]: row["not_shown"] for row in right.verdict["claims"] if row["case"]}["replicas"])
         wrong = plumbline.compare(one, two, replica=1)
         self.assertEqual(wrong.first_divergence["item"], "second")
         whole = plumbline.compare(one, two)
-        self.assertIn("replica 1: ", whole.checks["boundaries"].reason)
-        self.assertIn("replica 1 is fed the same microbatches as replica 0", whole.checks["replicas"].reason)
+        self.assertIn("dp 1: ", whole.checks["boundaries"].reason)
+        self.assertIn("dp 1 is fed the same microbatches as dp 0", whole.checks["replicas"].reason)
         with self.assertRaisesRegex(ValueError, "replica-2: does not exist"):
             plumbline.compare(one, two, replica=2)
         with self.assertRaisesRegex(ValueError, "read one: .*replica-0"):

@@ -82,7 +82,7 @@ TEST_F(RecordCommand, OfSeveralPipelinesTheOneAskedForIsCheckedShownAndTraced) {
 
   EXPECT_EQ(run("check " + folder + " --replica 0").code, 0);
   EXPECT_EQ(run("check " + folder + " --replica 1").code, 1);
-  EXPECT_THAT(run("show " + folder + " --replica 1").said, HasSubstr("replica 1 of 2 along pp, ranks 2, 3 of the run"));
+  EXPECT_THAT(run("show " + folder + " --replica 1").said, HasSubstr("dp 1 (replica 1), ranks 2, 3 of the run"));
   EXPECT_EQ(run("trace " + folder + " --out " + out + " --replica 1").code, 0);
   EXPECT_TRUE(std::filesystem::exists(out));
   for (const char* command : {"check ", "show ", "trace "})

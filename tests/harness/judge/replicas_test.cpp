@@ -75,8 +75,8 @@ TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
   EXPECT_TRUE(cell.holds) << comparison_text(cell);
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds);
   EXPECT_GT(result_of(cell, "replicas").compared.at("tensors"), 0);
-  EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("each of 3 replicas: 3 ranks of both runs ended well"));
-  EXPECT_THAT(comparison_text(cell), Not(HasSubstr("other pipelines of the mesh")));
+  EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("each of 3 places: 3 ranks of both runs ended well"));
+  EXPECT_THAT(comparison_text(cell), Not(HasSubstr("other places of the mesh")));
   EXPECT_EQ(result_of(cell, "gradients").compared.at("tensors"),
             3 * result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "gradients")
                     .compared.at("tensors"));

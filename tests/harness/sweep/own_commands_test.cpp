@@ -167,10 +167,10 @@ TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
   const auto whole = run();
 
   EXPECT_TRUE(whole.verdict.holds) << bytes_of(folder_ / "log");
-  EXPECT_THAT(check(whole.verdict.cells[0], "gradients").reason, HasSubstr("each of 2 replicas"));
+  EXPECT_THAT(check(whole.verdict.cells[0], "gradients").reason, HasSubstr("each of 2 places"));
   options_.out = folder_ / "all-checks";
   sweep_file("world_sizes = [4]\nschedules = [\"1f1b\"]\n");
-  EXPECT_THAT(check(run().verdict.cells[0], "replicas").reason, HasSubstr("replica 1 is fed the same microbatches"));
+  EXPECT_THAT(check(run().verdict.cells[0], "replicas").reason, HasSubstr("dp 1 is fed the same microbatches"));
   options_.out = folder_ / "another-world";
   how("right", "[ $world = 1 ] && mesh=mesh-w1 || mesh=mesh-w4; cp -r prepared/$mesh $record");
   sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
