@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A small decoder on any mesh, in plain torch: pipeline stages beside data, shard (FSDP2), tensor (with sequence parallel norms), context and expert
-parallelism, each by hand but FSDP2. Right, and wrong in one way. test_package_meshes runs it."""
+"""A small decoder on any mesh, in plain torch: pipeline stages beside data, shard (FSDP2), tensor (by hand with sequence parallel norms, or torch's own),
+context and expert parallelism. Right, and wrong in one way. test_package_meshes starts it, with the jobs of each number of ranks:
 
-import contextlib
+    mesh_trainer.py '[[4, [{"folder": "two", "sizes": {"pp": 2, "tp": 2}}]], [2, [...]]]'
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import traceback
 
 import plumbline
 import torch
@@ -10,6 +18,7 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
 LAYERS, HIDDEN, VOCABULARY, LENGTH, ROWS, MICROBATCHES, STEPS, CLIP = 2, 8, 11, 6, 2, 3, 2, 0.5
 
@@ -70,14 +79,14 @@ class Block(torch.nn.Module):
     def __init__(self, groups, wrong):
         super().__init__()
         self.groups, self.wrong = groups, wrong
-        self.norm = torch.nn.RMSNorm(HIDDEN)
         self.query, self.key, self.value = (torch.nn.Linear(HIDDEN, HIDDEN, bias=False) for _ in range(3))
+        self.norm = torch.nn.RMSNorm(HIDDEN)
         self.up, self.down = torch.nn.Linear(HIDDEN, 4 * HIDDEN, bias=False), torch.nn.Linear(4 * HIDDEN, HIDDEN, bias=False)
         if "ep" in groups:
             self.experts = torch.nn.ModuleList([torch.nn.Linear(HIDDEN, HIDDEN, bias=False) for _ in range(2)])
 
     def keep_own(self):
-        """Drops what other ranks of the tensor and expert parallel groups hold."""
+        """Drops what other ranks of the groups hold."""
         if "tp" in self.groups:
             self.up.weight = torch.nn.Parameter(own(self.up.weight.detach(), self.groups["tp"], 0).clone())
             self.down.weight = torch.nn.Parameter(own(self.down.weight.detach(), self.groups["tp"], 1).clone())
@@ -136,26 +145,32 @@ def batches(data, part):
         yield [one.chunk(part[1], 1)[part[0]].contiguous() for one in (inputs, labels)]
 
 
-def kinds_of_part(name, groups):
+def local(gradient):
+    return gradient.to_local() if hasattr(gradient, "to_local") else gradient
+
+
+def axes_of_part(name, groups):
     """The axes along which places hold other parts of a parameter."""
     axes = ["tp"] if "tp" in groups and name.rpartition(".weight")[0].endswith((".up", ".down")) else []
     return axes + (["ep"] if "experts" in name else []) + (["dp_shard"] if "dp_shard" in groups else [])
 
 
-def train(folder, sizes, wrong=None, norms_from=None):
-    """Trains and records on a mesh of these sizes by name, the pipeline's first. Every rank calls it."""
+def train(folder, sizes, wrong=None, norms_from=None, own_tensor=False):
+    """Trains and records on a mesh of these sizes by name. Every rank calls it. `own_tensor`: tensor parallelism is torch's, not by hand."""
     mesh = init_device_mesh("cpu", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
     at = {axis: mesh.get_local_rank(axis) for axis in sizes}
     groups = {axis: mesh.get_group(axis) for axis, size in sizes.items() if size > 1 and axis != "pp"}
     stage, stages = at["pp"], sizes["pp"]
-    model = Decoder(groups, wrong, stage, stages)
+    model = Decoder({axis: group for axis, group in groups.items() if axis != "tp" or not own_tensor}, wrong, stage, stages)
+    if own_tensor:
+        for block in filter(lambda unit: isinstance(unit, Block), model.children()):
+            parallelize_module(block, mesh["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
     if "dp_shard" in groups:
-        over = "dp" if wrong == "group" else "dp_shard"
         for module in (*model.children(), model):
-            fully_shard(module, mesh=mesh[over])
+            fully_shard(module, mesh=mesh["dp_shard"])
     parameters = dict(model.named_parameters())
     optimizer = torch.optim.AdamW(parameters.values(), lr=0.05)
-    by_name = {"tp": ["*.up.weight", "*.down.weight"]} if "tp" in groups else {}
+    by_name = {"tp": ["*.up.weight", "*.down.weight"]} if "tp" in groups and not own_tensor else {}
     by_name |= {"ep": ["*.experts.*"]} if "ep" in groups else {}
     record = plumbline.Record(
         folder, model={"hidden": HIDDEN}, steps=STEPS, microbatches=MICROBATCHES, optimizer=optimizer, clip_norm=CLIP, mesh=mesh, parts=by_name, norms_from=norms_from
@@ -188,33 +203,28 @@ def train(folder, sizes, wrong=None, norms_from=None):
 
     def reduce_gradients():
         for name, parameter in parameters.items():
-            if "tp" in groups and ".norm." in name and wrong != "norm weight":
-                dist.all_reduce(parameter.grad, group=groups["tp"])
-            for axis in ("dp", "ep", "cp"):
-                lost = wrong == "expert" and "experts" in name and at["ep"] == 1
-                if axis not in groups:
-                    continue
-                if "experts" in name:
-                    parameter.grad.mul_(0 if lost else 0.5)
-                elif axis == "cp":
-                    dist.all_reduce(parameter.grad, group=groups[axis])
-                else:
-                    held = parameter.grad.to_local() if hasattr(parameter.grad, "to_local") else parameter.grad
-                    dist.all_reduce(held, group=groups[axis])
-                    held.div_(sizes[axis])
+            held = local(parameter.grad)
+            if "tp" in groups and not own_tensor and ".norm." in name and wrong != "norm weight":
+                dist.all_reduce(held, group=groups["tp"])  # each rank has the gradient of its part of the sequence
+            if "experts" in name:
+                held.mul_(0 if wrong == "expert" and at["ep"] == 1 else 0.5)
+            elif "ep" in groups:
+                dist.all_reduce(held, group=groups["ep"])
+                held.div_(sizes["ep"])
+            if "dp" in groups:
+                dist.all_reduce(held, group=groups["dp_shard" if wrong == "group" and "block" in name else "dp"])
+                held.div_(sizes["dp"])
+            if "cp" in groups:
+                dist.all_reduce(held, group=groups["cp"])
 
     def norm():
-        sums = {}
+        sums = {axes: torch.zeros(()) for axes in all_axes(groups)}
         for name, parameter in parameters.items():
-            held = parameter.grad.to_local() if hasattr(parameter.grad, "to_local") else parameter.grad
-            axes = tuple(kinds_of_part(name, groups))
-            if wrong == "norm counts" and "tp" in groups:
-                axes = ("tp",)
-            if wrong == "norm leaves out":
-                axes = ()
-            sums[axes] = sums.get(axes, torch.zeros(())) + held.square().sum()
-        for axes in sorted({axes for axes in all_axes(groups)} | set(sums)):
-            sums.setdefault(axes, torch.zeros(()))
+            axes = tuple(axes_of_part(name, groups))
+            if wrong in ("norm counts", "norm leaves out"):
+                axes = ("tp",) if wrong == "norm counts" else ()
+            sums[axes] = sums.get(axes, torch.zeros(())) + local(parameter.grad).square().sum()
+        for axes in sorted(sums):
             for axis in axes:
                 dist.all_reduce(sums[axes], group=groups[axis])
         total = sum(sums[axes] for axes in sorted(sums))
@@ -227,7 +237,9 @@ def train(folder, sizes, wrong=None, norms_from=None):
         with record.step(inputs, labels):
             forward_and_backward(inputs, labels)
             reduce_gradients()
-            torch.nn.utils.clip_grads_with_norm_(parameters.values(), CLIP, norm())
+            total = norm()
+            for parameter in parameters.values():  # DTensors of several meshes are not clipped together
+                torch.nn.utils.clip_grads_with_norm_([parameter], CLIP, total)
             optimizer.step()
         optimizer.zero_grad()
 
@@ -241,11 +253,34 @@ def all_axes(groups):
             yield (axis, *shard)
 
 
-def serve(rank, world, folder, jobs):
-    """Runs jobs, each a list of arguments of train."""
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store-{world}", rank=rank, world_size=world)
-    with contextlib.suppress(EOFError):
+def serve(rank, world, store, jobs):
+    """A rank's process."""
+    try:
+        torch.set_num_threads(1)
+        dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
         for job in jobs:
-            train(*job)
-    dist.destroy_process_group()
+            train(**job)
+        dist.destroy_process_group()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, (world, jobs) in enumerate(json.loads(sys.argv[1])):
+            forked = multiprocessing.get_context("fork").Process
+            ranks = [forked(target=serve, args=(rank, world, f"{scratch}/{number}", jobs)) for rank in range(world)]
+            for rank in ranks:
+                rank.start()
+            for rank in ranks:
+                rank.join(120)
+            if any(rank.exitcode != 0 for rank in ranks):
+                for rank in ranks:
+                    rank.kill()
+                sys.exit(f"{world} ranks ended with {[rank.exitcode for rank in ranks]}")
+
+
+if __name__ == "__main__":
+    main()
