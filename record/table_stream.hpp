@@ -148,8 +148,7 @@ class TableStream {
     };
     for (const auto& [column, index] : placed_) {
       const std::string& text = cells_.cells[index];
-      const bool missing =
-          text.empty() && !rank_.manifest.traits.may_lack && must_have_value_of_our_own(column->presence);
+      const bool missing = text.empty() && !rank_.manifest.external() && must_have_value_of_our_own(column->presence);
       if (missing || !column->read(row, text)) fail_cell(column->name, "is not " + column->wanted);
     }
     if (const auto bad = bad_cell(row, rank_.manifest, rank_.rank)) fail_cell(bad->column, bad->why);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/judge/check_table.hpp"
+#include "harness/judge/facts/excuses.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -20,20 +21,19 @@ std::string how_to_compare_the_rest(const std::optional<LaunchFinding>& replay, 
                      recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
 }
 
-std::string why_diverged(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
-                         std::int64_t step) {
-  const bool recorded = reference.recorded({"norm"}) && candidate.recorded({"norm"});
+std::string why_diverged(const CellPlan& plan, const Record& reference, const Record& candidate, std::int64_t step) {
+  const bool recorded = !excused(reference, "norm", step) && !excused(candidate, "norm", step);
   return fmt::format("the clip coefficients of step {} {}differ by the rounding of a norm {}. {}", step,
                      recorded ? "" : "may ", recorded ? "that each rank sums for itself" : "that was not recorded",
                      how_to_compare_the_rest(plan.replay_launch, recorded));
 }
 
 /// The first step without the rows that the check compares, if the recorders say so of each kind.
-std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Manifest& reference,
-                                          const Manifest& candidate) {
+std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Record& reference,
+                                          const Record& candidate) {
   std::optional<std::int64_t> first;
-  for (const Manifest* manifest : {&reference, &candidate}) {
-    for (const NotRecorded& entry : manifest->not_recorded) {
+  for (const Record* record : {&reference, &candidate}) {
+    for (const NotRecorded& entry : record->manifest.not_recorded) {
       const auto names = [&](const std::vector<std::string>& kinds) {
         return std::ranges::count(kinds, entry.what) > 0;
       };
@@ -47,14 +47,14 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Ma
 
 }  // namespace
 
-void note_missing(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
+void note_missing(const CellPlan& plan, const Record& reference, const Record& candidate,
                   std::optional<std::int64_t> norm_diverged_at, CheckResult& result) {
   const CheckDescriptor& check = check_of(result.name);
   if (result.outcome == Outcome::incomplete && asked_for(plan, result.name))
     result.from_step = first_without(check, reference, candidate);
   if (norm_diverged_at && check.values != Values::none && result.outcome == Outcome::holds) {
     const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);
-    if (first < reference.steps) {
+    if (first < reference.manifest.steps) {
       result.outcome = Outcome::incomplete;
       result.from_step = first;
       result.reason = why_diverged(plan, reference, candidate, *norm_diverged_at);

@@ -13,7 +13,7 @@ namespace plumbline::judging {
 
 /// Completes the result of a check. One that holds up to the step whose clip coefficients differ by the rounding of a
 /// norm (`norm_diverged_at`, of JudgedChecks) becomes incomplete from there on.
-void note_missing(const CellPlan& plan, const Manifest& reference, const Manifest& candidate,
+void note_missing(const CellPlan& plan, const Record& reference, const Record& candidate,
                   std::optional<std::int64_t> norm_diverged_at, CheckResult& result);
 
 }  // namespace plumbline::judging

@@ -52,7 +52,7 @@ class ParametersCheck : public StepCheck {
     if (builder_.count(absent_in_both) > 0)
       builder_.not_shown("optimizer state that is dropped where neither record has any");
     const auto recorded = [&](const std::string& kind) {
-      return evidence_.reference.manifest.recorded({kind}) && evidence_.candidate.manifest.recorded({kind});
+      return recorded_throughout(evidence_.reference, {kind}) && recorded_throughout(evidence_.candidate, {kind});
     };
     if (!recorded("moments")) builder_.not_shown("optimizer state, which was not recorded");
     if (!recorded("rates")) builder_.not_shown("learning rates, which were not recorded");

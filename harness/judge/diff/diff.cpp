@@ -87,12 +87,11 @@ class StepDiff {
     }
   }
 
-  /// External: a rank whose parameters are all frozen has no optimizer.
+  /// A rank whose parameters are all frozen may have no optimizer.
   bool trains_nothing(const RankRecord& rank) const {
     const Manifest& manifest = now_.cell.candidate.manifest;
-    return manifest.traits.may_lack && std::ranges::none_of(rank.tensors, [&](const TensorRow& row) {
-             return row.kind == "parameter" && !is_frozen(manifest, row.name);
-           });
+    return std::ranges::none_of(
+        rank.tensors, [&](const TensorRow& row) { return row.kind == "parameter" && !is_frozen(manifest, row.name); });
   }
 
   static bool is_lacking(const Expected& wanted) {

@@ -41,7 +41,7 @@ bool holds(const std::vector<std::string>& units, const std::string& unit) {
 /// True if a weight exists under two names on these units or, in an unknown model, may.
 bool is_second_use(const ExpectedModel& model, const Manifest& manifest, const std::vector<std::string>& units,
                    const std::string& name) {
-  if (model.llama) return model.tied && name == "lm_head.weight" && holds(units, "embed_tokens");
+  if (model.has_sizes()) return model.tied && name == "lm_head.weight" && holds(units, "embed_tokens");
   return std::ranges::any_of(manifest.tied, [&](const auto& names) {
     return name != names.front() && std::ranges::find(names, name) != names.end();
   });
@@ -80,7 +80,7 @@ StateRange& StateRange::operator+=(const StateRange& other) {
 
 StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest) {
   StateRange range;
-  if (manifest.traits.own_bytes) {
+  if (manifest.conventions.exact_bytes) {
     if (const auto bytes = state_bytes(model, units, manifest)) return {*bytes, *bytes, true};
   }
   const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));

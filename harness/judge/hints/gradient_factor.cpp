@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "harness/judge/hints/advice.hpp"
 #include "harness/judge/hints/common_factor.hpp"
 #include "support/text.hpp"
 
@@ -92,11 +93,9 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
                                   : "all gradients that differ in " + step_words(now.step);
     return GradientFactor{ratio, fmt::format("{} are {}", which, factor_words(now, ratio, tolerance))};
   }
-  if (common && !manifest.traits.own && !manifest.clip_norm) {
+  if (common && !manifest.clip_norm) {
     return GradientFactor{
-        0,
-        "the sizes of all agree, as where only roundings differ; if the trainer clips by a norm of its own, give "
-        "clip_norm= to Record, and call record.gradients() before clipping and then record.norm(total_norm)"};
+        0, "the sizes of all agree, as where only roundings differ" + advice(manifest, Advice::own_norm)};
   }
   return GradientFactor{0, of_stages.empty() ? "" : of_stages + " differ"};
 }

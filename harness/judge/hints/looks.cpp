@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/judge/hints/advice.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -56,9 +57,8 @@ std::string look_at(const StepEvidence& now, const BoundaryRow& mine) {
 }
 
 std::string look_at_shape(const StepEvidence& now, const BoundaryRow& theirs, const BoundaryRow& mine) {
-  if (now.cell.reference.manifest.traits.own || theirs.side != "computed" || mine.side == "computed") return "";
-  return "; if the pipeline sends other tensors here than the one device's recorder took, select those by "
-         "watch_model(..., crossing=)";
+  return theirs.side == "computed" && mine.side != "computed" ? advice(now.cell.reference.manifest, Advice::crossing)
+                                                              : "";
 }
 
 std::string size_of_difference(const TensorRow& theirs, const TensorRow& mine) {

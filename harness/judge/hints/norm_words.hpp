@@ -8,7 +8,7 @@
 
 namespace plumbline::judging {
 
-/// "; it is their largest element: only the 2-norm is judged, ..." of an external record; empty of our own. `norm`: of
+/// "; it is their largest element; only the 2-norm is judged, ..." of an external record; empty of our own. `norm`: of
 /// the record's current step.
 std::string other_norm_words(const Record& record, double norm);
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "harness/judge/hints/advice.hpp"
 #include "harness/judge/hints/common_factor.hpp"
 #include "support/text.hpp"
 
@@ -37,12 +38,8 @@ std::string words_of_weight(const StepEvidence& now, const std::vector<std::stri
   const std::string weight = join(names, "/");
   if (digests.size() > 1)
     return fmt::format("the stages have different gradients of the tied weight {}: sum them over its copies", weight);
-  if (!same_size || now.cell.reference.manifest.traits.own) return "";
-  return fmt::format(
-      "tied weight {}, of the same size: if the reference holds one tensor, it adds both uses in one leaf, while the "
-      "candidate sums two copies; give the one device two copies (docs/judge-your-trainer.md, \"If your trainer "
-      "differs\")",
-      weight);
+  const std::string words = advice(now.cell.reference.manifest, Advice::one_leaf);
+  return same_size && !words.empty() ? fmt::format("tied weight {}, of the same size{}", weight, words) : "";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/predicates/predicates.hpp"
 
 namespace plumbline::predicates {
@@ -31,8 +32,7 @@ void received_as_sent(const RecordStep& step, Report& report) {
   for (const BoundaryPlace& place : step.boundaries()) {
     if (place.row->side == "send") sent.emplace(crossing(*place.row), place);
   }
-  const Manifest& manifest = step.manifest();
-  const bool sends_recorded = manifest.recorded({"sends", "boundaries"});
+  const bool sends_recorded = judging::recorded_throughout(step.record(), {"sends", "boundaries"});
   for (const BoundaryPlace& place : step.boundaries()) {
     if (place.row->side != "receive") continue;
     const auto found = sent.find(crossing(*place.row));
@@ -49,7 +49,7 @@ void received_as_sent(const RecordStep& step, Report& report) {
     }
     sent.erase(found);
   }
-  if (!manifest.recorded({"receives", "boundaries"})) return;
+  if (!judging::recorded_throughout(step.record(), {"receives", "boundaries"})) return;
   for (const auto& [key, place] : sent) {
     report.findings.push_back(at_boundary(place, "a receive", "none", "no rank received what was sent"));
   }

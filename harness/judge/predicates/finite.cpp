@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/judge/expected/losses.hpp"
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/predicates/predicates.hpp"
 #include "support/numbers.hpp"
 
@@ -20,7 +21,8 @@ bool is_finite(const Placed<Row>& place, const char* level, const char* item, do
 }  // namespace
 
 bool numbers_are_possible(const RecordStep& step, Report& report) {
-  const bool cross_entropy = step.manifest().traits.llama && step.manifest().recorded({"inputs", "labels"});
+  const bool cross_entropy = step.manifest().conventions.config_of_a_llama &&
+                             judging::recorded_throughout(step.record(), {"inputs", "labels"});
   bool finite = true;
   const auto loss = [&](const auto& place, const char* level, float value) {
     if (!is_finite(place, level, "loss", static_cast<double>(value), report)) return void(finite = false);

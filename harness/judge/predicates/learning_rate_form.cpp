@@ -30,7 +30,7 @@ std::optional<LearningRateForm> learning_rate_form(const Manifest& manifest) {
   const auto found = manifest.json.find("learning_rate_schedule");
   if (found == manifest.json.end() || !found->is_object()) return std::nullopt;
   const auto form = learning_rate_form(manifest.json.at("optimizer"), *found);
-  return form && (form->final_factor == 0 || manifest.traits.own_formulas) ? form : std::nullopt;
+  return form && (form->final_factor == 0 || manifest.conventions.exact_formulas) ? form : std::nullopt;
 }
 
 }  // namespace plumbline::predicates

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/predicates/number_format.hpp"
 
 namespace plumbline::predicates {
@@ -51,7 +52,7 @@ double norm_rounding(const NormTerms& terms) {
 }
 
 bool summed_by_rank(const Manifest& manifest) {
-  return manifest.norm_order == "per_rank" || (!manifest.traits.own_formulas && !manifest.clip_norm);
+  return manifest.norm_order == "per_rank" || (!manifest.conventions.exact_formulas && !manifest.clip_norm);
 }
 
 std::vector<GradientRow> gradients_once(const Record& record) {
@@ -76,7 +77,7 @@ std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replica
   // By name and part: what several places hold alike counts once.
   std::map<std::pair<std::string, std::vector<std::int64_t>>, const TensorRow*> gradients;
   for (const Record* record : replicas) {
-    if (!record->manifest.recorded({"gradients"})) return std::nullopt;
+    if (!judging::recorded_throughout(*record, {"gradients"})) return std::nullopt;
     for (const GradientRow& gradient : gradients_once(*record)) {
       const auto& mesh = record->manifest.mesh;
       const std::string& name = gradient.row->name;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/predicates/learning_rate_form.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record_stream.hpp"
@@ -57,9 +58,9 @@ Report Predicates::conclude() {
   if (judged_ && manifest.level < RecordLevel::full)
     not_judged(fmt::format("tensors: a record of level {} holds none", to_text(manifest.level)));
   if (judged_ && manifest.level >= RecordLevel::full) {
-    if (!manifest.recorded({"sends", "receives", "boundaries"}))
+    if (!judging::recorded_throughout(record_, {"sends", "receives", "boundaries"}))
       not_judged("whether every message arrived: the recorder could not see both ends");
-    if (!manifest.traits.own_formulas && !manifest.clip_norm)
+    if (!manifest.conventions.exact_formulas && !manifest.clip_norm)
       not_judged("gradient norms against l2: an external trainer may compute these in any way");
   }
   return std::move(report_);

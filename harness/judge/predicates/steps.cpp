@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/predicates/clipping_form.hpp"
 #include "harness/judge/predicates/learning_rate_form.hpp"
 #include "harness/judge/predicates/norm_rounding.hpp"
@@ -37,7 +38,7 @@ void same_norm_on_all_ranks(const RecordStep& step, Report& report) {
   std::optional<double> first;
   for (const auto& place : step.steps()) {
     const auto& norm = place.row->gradient_norm;
-    if (!norm && !step.manifest().traits.may_lack)
+    if (!norm && !judging::is_optional(step.record(), "norm"))
       report.findings.push_back(
           at_row(place, part::norm, "gradient_norm", "a norm", "absent", "every rank must have it"));
     if (norm && first)
@@ -62,7 +63,7 @@ void rate_of_schedule(const RecordStep& step, Report& report) {
   const auto rate = learning_rate_form(step.manifest());
   if (!rate) return;
   for (const auto& place : step.steps()) {
-    if (place.row->learning_rate || step.manifest().recorded({"rates"}))
+    if (place.row->learning_rate || judging::recorded_throughout(step.record(), {"rates"}))
       exactly(place, {part::learning_rate, "learning_rate", "it is not the rate of this step"},
               rate->at(place.row->step * step.manifest().every), place.row->learning_rate, report);
   }
@@ -89,7 +90,7 @@ void sums_of_microbatches(const RecordStep& step, Report& report) {
 }
 
 void norm_of_gradients(const RecordStep& step, Report& report) {
-  const bool own = step.manifest().traits.own_formulas;
+  const bool own = step.manifest().conventions.exact_formulas;
   if (!own && !step.manifest().clip_norm) return;  // Predicates reports it
   const auto by_rows = norm_by_rows(step.record());
   const double allowed = own ? allowed_share : by_rows ? by_rows->limit : 0;
