@@ -176,6 +176,13 @@ TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
   sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
   EXPECT_THAT(check(run().verdict.cells[0], "as_asked").reason,
               HasSubstr("the candidate: world_size is 4, requested was 2"));
+  options_.out = folder_ / "with-its-axes";
+  sweep_file("checks = [\"as_asked\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\nmesh = { dp = 2 }\n");
+  how("right", "[ $world = 2 ] && mesh=mesh-w1 || mesh=mesh-w4; cp -r prepared/$mesh $record");
+  EXPECT_EQ(check(run().verdict.cells[0], "as_asked").outcome, Outcome::holds);
+  options_.out = folder_ / "with-other-axes";
+  sweep_file("checks = [\"as_asked\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\nmesh = { tp = 2 }\n");
+  EXPECT_THAT(check(run().verdict.cells[0], "as_asked").reason, HasSubstr("mesh.tp is none, requested was 2"));
   options_.out = folder_ / "one-missing";
   fs::remove_all(place_ / "prepared/mesh-w4/replica-1");
   EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: does not exist"));
