@@ -365,13 +365,18 @@ TEST_F(SpoiltGolden, NamesTokensBeyondTheVocabulary) {
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("input_ids"), HasSubstr("96")));
 }
 
-TEST_F(SpoiltGolden, NamesNegativeIds) {
-  for (const std::int64_t id : {-1, -100}) {
-    rewrite_io("input_ids", [&](SafetensorsEntry&, std::string& bytes) {
-      std::memcpy(bytes.data(), &id, sizeof id);
-      return true;
-    });
-    EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("input_ids holds " + std::to_string(id)));
+TEST_F(SpoiltGolden, NamesNegativeIdsAndLabelsOtherThanMinus100) {
+  const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+  const std::string labels = file.entries().contains("shift_labels") ? "shift_labels" : "labels";
+  for (const std::int64_t number : {-1, -99, -100, -101}) {
+    for (const std::string& name : {labels, std::string("input_ids")}) {
+      if (name == labels && number == -100) continue;
+      rewrite_io(name, [&](SafetensorsEntry&, std::string& bytes) {
+        std::memcpy(bytes.data(), &number, sizeof number);
+        return true;
+      });
+      EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr(name + " holds " + std::to_string(number)));
+    }
   }
 }
 
