@@ -9,8 +9,6 @@
 #include <sstream>
 #include <vector>
 
-#include "tests/temporary_folder.hpp"
-
 namespace plumbline::testing {
 namespace {
 
@@ -64,6 +62,12 @@ void expect_answers(const std::string& name, const std::function<std::string(con
   end_case();
   EXPECT_GT(cases, 0U) << "tests/approved/" << name << " has no case";
   expect_approved(name, text);
+}
+
+std::string in_folder(const TemporaryFolder& folder, std::string text) {
+  const std::string path = folder.path().string();
+  for (std::size_t at = 0; (at = text.find(path, at)) != std::string::npos;) text.replace(at, path.size(), ".");
+  return text;
 }
 
 }  // namespace plumbline::testing

@@ -88,6 +88,11 @@ TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(mesh_with("replica", 2)), HasSubstr("key mesh.replica: 2 is not between 0 and 1"));
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a JSON object"));
+  Json many = {{"pp", 3}, {"dp", 2}};
+  for (int axis = 0; axis < 15; ++axis) many["a" + std::to_string(axis)] = 1;
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", many)), HasSubstr("key mesh.axes: has more than 16 axes"));
+  many.erase("a0");
+  EXPECT_NO_THROW(parse_manifest("manifest.json", mesh_with("axes", many)));
   Json ours = with_mesh(sample_mesh());
   ours["role"] = "reference";
   EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: is not allowed, since a reference is one device"));
@@ -200,6 +205,10 @@ TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
 }
 
 TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
+  Json whole = mesh_with("replica", 0), in_halves = mesh_with("replica", 1), otherwise = mesh_with("replica", 0);
+  in_halves["mesh"]["sharded"] = sharded_in({{0, 3}, {3, 5}});
+  otherwise["mesh"]["sharded"] = sharded_in({{0, 2}, {2, 5}});
+  const char* other_shards = "replica-1/manifest.json: key mesh.sharded: is not that of replica 0 of the same run";
   Json own_gradients = mesh_with("replica", 1);
   own_gradients["mesh"]["gradients"] = "own";
   struct Case {
@@ -208,6 +217,7 @@ TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   };
   for (const auto& [replicas, words] :
        {Case{{sample_manifest()}, "replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"},
+        Case{{whole, in_halves}, other_shards}, Case{{otherwise, in_halves}, other_shards},
         Case{{mesh_with("replica", 0), own_gradients}, "gradients of its own"}}) {
     const TemporaryFolder folder;
     for (std::size_t i = 0; i < replicas.size(); ++i)

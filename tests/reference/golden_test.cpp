@@ -380,6 +380,36 @@ TEST_F(SpoiltGolden, NamesNegativeIdsAndLabelsOtherThanMinus100) {
   }
 }
 
+TEST_F(SpoiltGolden, OtherShapesAndTypesAreRefused) {
+  const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+  const std::string labels = file.entries().contains("shift_labels") ? "shift_labels" : "labels";
+  const auto refused = [&](const std::string& name, const std::function<void(SafetensorsEntry&, std::string&)>& change) {
+    rewrite_io(name, [&](SafetensorsEntry& entry, std::string& bytes) {
+      change(entry, bytes);
+      return true;
+    });
+    return error_of<InputError>([&] { judge(); });
+  };
+  EXPECT_THAT(refused("input_ids", [](auto& entry, auto&) { entry.shape.insert(entry.shape.begin(), 1); }),
+              HasSubstr("input_ids must be [batch, sequence], found [1x"));
+  EXPECT_THAT(refused("input_ids",
+                      [](auto& entry, auto& bytes) {
+                        entry.shape = {0, 3};
+                        bytes.clear();
+                      }),
+              HasSubstr("input_ids must be [batch, sequence], found [0x3]"));
+  EXPECT_THAT(refused(labels, [](auto& entry, auto&) { entry.shape = {entry.shape[0] * entry.shape[1], 1}; }),
+              HasSubstr("io.safetensors: labels are ["));
+  EXPECT_THAT(refused("logits",
+                      [](auto& entry, auto& bytes) {
+                        entry.dtype = "float64";
+                        bytes.resize(2 * bytes.size());
+                      }),
+              HasSubstr("logits must be float32 or bfloat16, found float64"));
+  write_json(golden_ / "golden.json", Json::array());
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("a golden.json must hold one object"));
+}
+
 TEST_F(SpoiltGolden, ALossNeedsLabels) {
   for (const char* name : {"labels", "shift_labels"}) {
     if (!SafetensorsFile(goldens / "two_tokens" / "io.safetensors").entries().contains(name)) continue;
