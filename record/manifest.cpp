@@ -70,8 +70,7 @@ void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
   if (schedule.integer("microbatches", 1) != manifest.microbatches)
     schedule.fail("microbatches", "is not data.microbatches, " + to_text(manifest.microbatches));
   // An external trainer may have no list and writes null.
-  if (!manifest.traits.may_lack || !schedule.at("digest").is_null())
-    manifest.schedule_digest = schedule.digest("digest");
+  if (!manifest.external() || !schedule.at("digest").is_null()) manifest.schedule_digest = schedule.digest("digest");
   manifest.accumulation = schedule.word("accumulation", {"ascending", "descending", "listed"});
   const bool listed = manifest.accumulation == "listed";
   if (listed && !schedule.has_value("accumulation_digest"))
@@ -104,7 +103,7 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
 /// Refuses more layers than the stages have units: the judge's memory grows with the number of layers.
 void check_layers(const JsonKeys& keys, const Manifest& manifest) {
   // A unit of an external trainer may hold several layers.
-  if (!manifest.traits.own && first_unit(manifest) != "embed_tokens") return;
+  if (manifest.external() && first_unit(manifest) != "embed_tokens") return;
   const Json layers = keys.at("model").value("num_hidden_layers", Json());
   std::size_t units = 0;
   for (const StageEntry& stage : manifest.stages) units += stage.units.size();
@@ -146,7 +145,7 @@ void check_optimizer(const JsonKeys& optimizer, bool own) {
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
-  if (manifest.traits.may_lack && !keys.has_value("learning_rate_schedule")) return;
+  if (manifest.external() && !keys.has_value("learning_rate_schedule")) return;
   const JsonKeys schedule = keys.object("learning_rate_schedule");
   schedule.refuse_unknown({"warmup_steps", "start_factor", "final_factor", "total_steps"});
   auto& read = manifest.learning_rate_schedule.emplace();
@@ -193,26 +192,26 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("clip_epsilon")) manifest.clip_epsilon = keys.number("clip_epsilon");
   if (!(manifest.clip_epsilon >= 0)) keys.fail("clip_epsilon", "is negative");
   if (keys.has_value("norms_from")) {
-    if (manifest.traits.own) keys.fail("norms_from", "is allowed only in an external record");
+    if (!manifest.external()) keys.fail("norms_from", "is allowed only in an external record");
     const JsonKeys from = keys.object("norms_from");
     from.refuse_unknown({"run_id", "rank", "digest"});
     manifest.norms_from = NormsFrom{from.text("run_id"), from.integer("rank", 0, most_ranks - 1), from.text("digest")};
     if (!is_digest(manifest.norms_from->digest)) from.fail("digest", "is no digest of 32 lower-case hex digits");
   }
-  if (!manifest.traits.own) return;
+  if (manifest.external()) return;
   if (manifest.norm_order != "canonical")
     keys.fail("norm_order", "is 'per_rank', which is allowed only in an external record");
   if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which is allowed only in an external record");
 }
 
 void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
-  if (keys.has("not_recorded") && manifest.traits.own)
+  if (keys.has("not_recorded") && !manifest.external())
     keys.fail("not_recorded", "is allowed only in an external record");
   manifest.not_recorded = read_not_recorded(keys);
 }
 
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
-  if (!manifest.traits.own) return;
+  if (manifest.external()) return;
   if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");
@@ -259,14 +258,14 @@ bool is_equivalent_family(const Json& model_type, const Json& config) {
 
 void Manifest::set_role(const std::string& of) {
   role = of;
-  traits = {};
-  if (role == "external")
-    traits = {.own = false,
-              .may_lack = true,
-              .own_formulas = false,
-              .own_bytes = false,
-              .own_actions = false,
-              .llama = false};
+  conventions = {};
+  if (external())
+    conventions = {.exact_formulas = false,
+                   .exact_bytes = false,
+                   .generated_lists = false,
+                   .config_of_a_llama = false,
+                   .python_recorder = true,
+                   .optional = {"norm", "copies", "gradients", "moments", "memory"}};
 }
 
 bool is_llama(const Manifest& manifest) {
@@ -339,7 +338,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
     keys.fail("frozen", "names one parameter twice");
   if (keys.has("loss_scaling")) manifest.loss_scaling = keys.word("loss_scaling", {"before", "after"});
   if (keys.has("boundary_gradient_factor")) manifest.boundary_gradient_factor = keys.number("boundary_gradient_factor");
-  check_optimizer(keys.object("optimizer"), manifest.traits.own);
+  check_optimizer(keys.object("optimizer"), !manifest.external());
   if (!keys.at("clip_norm").is_null()) manifest.clip_norm = keys.number("clip_norm");
   read_norm(keys, manifest);
   manifest.level = parse_record_level(keys.word("level", {"none", "summary", "full", "dump"}));
@@ -347,7 +346,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   read_learning_rate_schedule(keys, manifest);
   check_role(keys, manifest);
   check_optional_kinds(keys);
-  if (!manifest.traits.own) manifest.traits.llama = is_llama(manifest);
+  if (manifest.external()) manifest.conventions.config_of_a_llama = is_llama(manifest);
   return manifest;
 }
 

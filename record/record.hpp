@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,21 +53,23 @@ struct EvaluationPlan {
   std::int64_t microbatches = 0;
 };
 
-/// What follows from who wrote a record: one of our own trainers, or the recorder of another trainer (role external).
-/// Set once, when the manifest is read.
-struct RecordTraits {
-  bool own = true;           ///< one of our trainers wrote it: it has the keys, names and ranks that these have
-  bool may_lack = false;     ///< tables, columns, cells and rows that our trainers always write may be missing
-  bool own_formulas = true;  ///< statistics, norms, rates and updates are computed as docs/exactness.md defines
-  bool own_bytes = true;     ///< memory.csv divides bytes by owner, and counts those that our trainers allocate
-  bool own_actions = true;   ///< actions, their times and their list are those of our executor
-  bool llama = true;         ///< the model is a Llama; our trainers support no other
+/// What the values of a record mean, and which it need not have. Set when the manifest is read, from who wrote it: the
+/// judge asks these, and never who that was.
+struct Conventions {
+  bool exact_formulas = true;     ///< statistics, norms and rates are computed as docs/exactness.md defines
+  bool exact_bytes = true;        ///< memory.csv counts what the trainer allocates, as docs/record-format.md says
+  bool generated_lists = true;    ///< a schedule's name stands for the list that schedule/ generates
+  bool config_of_a_llama = true;  ///< the keys of `model` have names and defaults of a Llama's config.json
+  bool python_recorder = false;   ///< findings name the arguments of plumbline.Record that help
+  /// Kinds of values that may be missing though nobody states why: norm, copies, gradients and moments of parameters
+  /// that no step changes, memory.
+  std::set<std::string> optional = {};
 };
 
 struct Manifest {
   Json json;  ///< as read, including unknown keys
   std::string run_id, role, dtype, device;
-  RecordTraits traits;                ///< of the role; set_role() keeps the two together
+  Conventions conventions;            ///< of the role; set_role() keeps the two together
   std::string transport;              ///< empty: unknown
   std::string recompute = "none";     ///< none | layer | attention | mlp: recomputed in the backward pass
   std::string action_times = "host";  ///< host | gpu: start and end of a computation on the GPU
@@ -97,6 +100,8 @@ struct Manifest {
   RecordLevel level = RecordLevel::full;
 
   void set_role(const std::string& of);
+  /// True if the recorder of another trainer wrote it: what our trainers always write may be missing. Only for readers.
+  bool external() const { return role == "external"; }
   /// True if it describes one of several replicas of our pipeline: its microbatches are a part of the step's, and what
   /// it says of a step (loss, tokens) is said of the whole.
   bool part_of_step() const { return role == "pipeline" && mesh && mesh->replicas.size() > 1; }
@@ -106,8 +111,6 @@ struct Manifest {
   }
   /// True if an evaluation follows this step; the last step always has one.
   bool evaluates_after(std::int64_t step) const;
-  /// True if the recorder could see all of `kinds`: sends, receives, ... (record/not_recorded.hpp).
-  bool recorded(const std::vector<std::string>& kinds) const { return !lists_any(not_recorded, kinds); }
   /// An entry of `versions`: "torch", "libtorch", "onednn", ...; empty if the manifest has none, or no plain version.
   std::string version_of(const std::string& library) const;
 };

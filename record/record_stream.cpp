@@ -41,7 +41,7 @@ class RankStream {
   RankStream(const Record& record, const fs::path& folder, RankRecord& rank, std::int64_t& rows_parsed)
       : place_{record.manifest, folder, rank.rank, rank.exit && rank.exit->status == "ok", rows_parsed} {
     const Manifest& manifest = record.manifest;
-    if (manifest.traits.may_lack) open<NormRow>(rank);
+    if (manifest.external()) open<NormRow>(rank);
     open<StepRow>(rank), open<MicrobatchRow>(rank), open<TensorRow>(rank), open<BoundaryRow>(rank);
     open<ActionRow>(rank), open<MemoryRow>(rank), open<SavedRow>(rank);
     of<SavedRow>()->take(0, rank.saved);
@@ -167,7 +167,7 @@ std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& fold
   const RecordPlace place{rank_folder(number) + "/exit.json", number, {}};
   const fs::path path = folder / "exit.json";
   auto exit = in_place(place, [&] { return read_exit_file(path); });
-  if (exit && !exit->not_recorded.empty() && manifest.traits.own)
+  if (exit && !exit->not_recorded.empty() && !manifest.external())
     throw RecordError(place, fmt::format("{}: key not_recorded: is allowed only in an external record", path.string()));
   if (exit && exit->rank != number)
     throw RecordError(place,

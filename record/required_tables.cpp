@@ -24,13 +24,15 @@ bool any_boundary(const Manifest& manifest, Matches matches) {
 }
 
 bool has_boundary(const Manifest& manifest, std::int64_t rank) {
-  if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // the recorder may have missed them
+  if (lists_any(manifest.not_recorded, {"sends", "receives", "boundaries"}))
+    return false;                                                       // the recorder may have missed them
   if (manifest.role == "reference") return owns_units(manifest, rank);  // it records all its inner stage boundaries
   return any_boundary(manifest, [&](std::int64_t from, std::int64_t to) { return from == rank || to == rank; });
 }
 
 bool has_tensors(const Manifest& manifest, std::int64_t rank) {
-  return owns_units(manifest, rank) && (manifest.recorded({"parameters"}) || manifest.recorded({"gradients"}));
+  return owns_units(manifest, rank) &&
+         !(lists_any(manifest.not_recorded, {"parameters"}) && lists_any(manifest.not_recorded, {"gradients"}));
 }
 
 bool has_peer(const Manifest& manifest, std::int64_t rank) {
@@ -54,7 +56,7 @@ bool owns_units(const Manifest& manifest, std::int64_t rank) {
 }
 
 bool demands_schedule(const Manifest& manifest) {
-  return manifest.level != RecordLevel::none && !manifest.traits.may_lack;
+  return manifest.level != RecordLevel::none && !manifest.external();
 }
 
 Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t rank) {
@@ -62,8 +64,8 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (manifest.level == RecordLevel::none) return Demand::none;
   if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
   if (file == "actions.csv")
-    return rows_if(!manifest.traits.may_lack && std::ranges::count(manifest.stages, rank, &StageEntry::rank) > 0);
-  if (file == "traffic.csv") return manifest.traits.may_lack ? Demand::none : rows_if(has_peer(manifest, rank));
+    return rows_if(!manifest.external() && std::ranges::count(manifest.stages, rank, &StageEntry::rank) > 0);
+  if (file == "traffic.csv") return manifest.external() ? Demand::none : rows_if(has_peer(manifest, rank));
   if (file == "norms.csv") return Demand::none;
   // Optional here: only the memory check needs it, and reports its absence.
   if (file == "gpu_memory.csv") return Demand::none;

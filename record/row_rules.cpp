@@ -102,12 +102,12 @@ void sizes(Rules& rules, const TensorRow& row, const Manifest& manifest) {
   rules.demand(!(row.l2 < 0), "l2", "is negative");
   rules.demand(!(row.max_abs < 0), "max_abs", "is negative");
   if (row.nan + row.inf == 0) {
-    const bool may_overflow = row.dtype == "float64" || !manifest.traits.own_formulas;
+    const bool may_overflow = row.dtype == "float64" || !manifest.conventions.exact_formulas;
     const auto possible = [&](auto size) { return may_overflow ? !std::isnan(size) : std::isfinite(size); };
     rules.demand(possible(row.l2), "l2", "is not finite, but all elements are counted as finite");
     rules.demand(possible(row.max_abs), "max_abs", "is not finite, but all elements are counted as finite");
   }
-  if (!manifest.traits.own_formulas || row.dtype == "float64" || row.nan + row.inf > 0) return;
+  if (!manifest.conventions.exact_formulas || row.dtype == "float64" || row.nan + row.inf > 0) return;
   rules.demand((row.max_abs > 0) == (row.nonzero > 0), "max_abs", "contradicts the number of non-zero elements");
 }
 
@@ -129,7 +129,7 @@ std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, 
                "is given for a tensor that is not a matrix");
   sizes(rules, row, manifest);
   if (row.shape.size() != 2) return rules.bad();
-  rules.demand(row.nonzero_rows || manifest.traits.may_lack, "nonzero_rows", "is missing for a matrix");
+  rules.demand(row.nonzero_rows || manifest.external(), "nonzero_rows", "is missing for a matrix");
   rules.at_most(row.nonzero_rows, row.shape[0], "nonzero_rows", "the rows of the matrix");
   rules.at_most(row.nonzero_rows, row.nonzero, "nonzero_rows", "its non-zero elements");
   return rules.bad();
@@ -205,7 +205,7 @@ std::optional<BadCell> bad_cell(const EvaluationRow& row, const Manifest& manife
                 "microbatch of an evaluation");
   rules.at_most(row.valid_tokens, row.tokens, "valid_tokens", "the row's tokens");
   rules.demand(row.microbatch || row.data_digest.empty(), "data_digest", "is given for the whole evaluation");
-  rules.demand(!row.microbatch || !row.data_digest.empty() || manifest.traits.may_lack, "data_digest",
+  rules.demand(!row.microbatch || !row.data_digest.empty() || manifest.external(), "data_digest",
                "is missing for a microbatch");
   return rules.bad();
 }

@@ -18,7 +18,7 @@ TableKeys::TableKeys(const Manifest& manifest, Complete demand, bool complete)
     : manifest_(manifest),
       demand_(demand),
       // A recorder that could not see actions any more has rows of the steps before.
-      complete_(complete && (demand != Complete::each_index || manifest.recorded({"actions"}))) {}
+      complete_(complete && (demand != Complete::each_index || !lists_any(manifest.not_recorded, {"actions"}))) {}
 
 bool TableKeys::Numbers::insert(std::int64_t number) {
   if (number < first_missing_) return false;

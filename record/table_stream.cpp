@@ -23,7 +23,7 @@ void RankPlace::fail_missing(const std::string& file) const {
 
 bool may_lack_column(Presence presence, const Manifest& manifest) {
   if (presence == Presence::any_may_lack_column || presence == Presence::external_alone) return true;
-  return manifest.traits.may_lack &&
+  return manifest.external() &&
          (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
 }
 

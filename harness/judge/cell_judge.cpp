@@ -10,13 +10,14 @@
 #include <string>
 #include <utility>
 
-#include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/claims.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/diff/diff.hpp"
 #include "harness/judge/evidence/clipping.hpp"
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/hints/hints.hpp"
-#include "harness/judge/limits/calibrated_mode.hpp"
+#include "harness/judge/limits/calibration.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -217,9 +218,9 @@ class CellJudge {
     if ((result.name != "parameters" && result.name != "applied") || !result.first_divergence || !evidence_ ||
         evidence_->norm_diverged_at)
       return;
-    const Manifest &theirs = evidence_->reference.manifest, &mine = evidence_->candidate.manifest;
-    const bool unknown = evidence_->norm_by_rank() && theirs.clip_norm && mine.clip_norm &&
-                         !(theirs.recorded({"norm"}) && mine.recorded({"norm"}));
+    const Record &theirs = evidence_->reference, &mine = evidence_->candidate;
+    const bool unknown = evidence_->norm_by_rank() && theirs.manifest.clip_norm && mine.manifest.clip_norm &&
+                         !(recorded_throughout(theirs, {"norm"}) && recorded_throughout(mine, {"norm"}));
     if (!unknown || result.first_divergence->step < 0 || result.first_divergence->why != "the bits differ") return;
     const std::string words =
         "the gradients are clipped by a norm that was not recorded, whose roundings may explain this: call "

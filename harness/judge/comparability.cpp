@@ -47,8 +47,9 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
   try {
     const Json &config = one.json.at("model"), &theirs = other.json.at("model");
-    one.traits.llama&& other.traits.llama ? compare_models(config, theirs, differences)
-                                          : compare_configs(config, theirs, differences);
+    one.conventions.config_of_a_llama&& other.conventions.config_of_a_llama
+        ? compare_models(config, theirs, differences)
+        : compare_configs(config, theirs, differences);
   } catch (const InputError& error) {
     differences.words.push_back(error.what());
   }
@@ -75,7 +76,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("pipeline.granularity", granularity(one), granularity(other));
   // Recomputation does not change bits, only the kept activations: it matters if both records are compared with the
   // activation memory model.
-  if (one.traits.own_bytes && other.traits.own_bytes)
+  if (one.conventions.exact_bytes && other.conventions.exact_bytes)
     differences.demand_equal("recompute", one.recompute, other.recompute);
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "harness/judge/cell_judge.hpp"
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
-#include "harness/judge/missing.hpp"
 #include "harness/judge/replicas.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
@@ -42,9 +41,9 @@ std::string optimizer_of(const RecordReading& reading) {
   return name != found->end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-/// Our own trainers' records at level full lack nothing.
-bool is_own_and_full(const RecordReading& reading) {
-  return reading.record() && reading.record()->manifest.traits.own &&
+/// A record at level full of which nothing is optional.
+bool is_whole(const RecordReading& reading) {
+  return reading.record() && reading.record()->manifest.conventions.optional.empty() &&
          reading.record()->manifest.level >= RecordLevel::full;
 }
 
@@ -155,13 +154,11 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   std::optional<ExecutionPoint> earliest;
   auto checks = judge_checks(plan, reference, candidate, repeated);
   // A run without a readable record is required in all, too: completion says why.
-  const bool own =
-      (!reference.record() || is_own_and_full(reference)) && (!candidate.record() || is_own_and_full(candidate));
+  const bool own = (!reference.record() || is_whole(reference)) && (!candidate.record() || is_whole(candidate));
   for (auto& judged : checks.results) {
     judged.result.required = is_required(plan, check_of(judged.result.name), own);
     if (reference.record() && candidate.record())
-      note_missing(plan, reference.record()->manifest, candidate.record()->manifest, checks.norm_diverged_at,
-                   judged.result);
+      note_missing(plan, *reference.record(), *candidate.record(), checks.norm_diverged_at, judged.result);
     if (judged.point && is_blocking(judged.result) && (!earliest || *judged.point < *earliest)) {
       earliest = judged.point;
       verdict.first_divergence = judged.result.first_divergence;

@@ -259,8 +259,8 @@ TEST(NotRecordedKey, IsReadOfTheManifest) {
 TEST(NotRecordedKey, EveryKindIsKnown) {
   for (const auto& kind : kinds_of_rows()) {
     const Manifest manifest = parse_manifest("manifest.json", external_manifest(of(kind)));
-    EXPECT_FALSE(manifest.recorded({"waits", kind}));
-    EXPECT_EQ(manifest.recorded({"waits"}), kind != "waits");
+    EXPECT_TRUE(lists_any(manifest.not_recorded, {"waits", kind}));
+    EXPECT_EQ(lists_any(manifest.not_recorded, {"waits"}), kind == "waits");
   }
 }
 
@@ -305,45 +305,17 @@ const Json sizes = {{"vocab_size", 8},
                     {"num_hidden_layers", 1},
                     {"num_attention_heads", 2}};
 
-TEST(RecordTraits, AnotherTrainersModelIsALlamaByItsFirstUnitAndItsTypeOrKeys) {
-  const auto says = [](const Json& model, const std::string& first = "embed_tokens") {
-    Manifest manifest;
-    manifest.json = {{"model", model}};
-    manifest.stages = {{0, 0, {first, "layers.0"}}};
-    return is_llama(manifest);
-  };
-  EXPECT_TRUE(says({{"model_type", "llama"}}));
-  EXPECT_FALSE(says({{"model_type", "llama"}}, "inputs"));
-  EXPECT_TRUE(says({{"model_type", "mistral"}, {"sliding_window", nullptr}}));
-  EXPECT_FALSE(says({{"model_type", "mistral"}})) << "transformers gives it a window";
-  EXPECT_FALSE(says({{"model_type", "mistral"}, {"sliding_window", 4096}}));
-  EXPECT_TRUE(says({{"model_type", "granite"}})) << "its multipliers are 1 by default";
-  EXPECT_TRUE(says({{"model_type", "granite"}, {"embedding_multiplier", 1}}));
-  EXPECT_FALSE(says({{"model_type", "granite"}, {"embedding_multiplier", 12}}));
-  EXPECT_FALSE(says({{"model_type", "seed_oss"}, {"residual_dropout", 0}})) << "it has biases by default";
-  EXPECT_TRUE(says({{"model_type", "seed_oss"}, {"residual_dropout", 0}, {"attention_bias", false}}));
-  Json config = sizes;
-  EXPECT_TRUE(says(config));
-  config["model_type"] = nullptr;
-  EXPECT_TRUE(says(config));
-  config["model_type"] = "gpt2";
-  EXPECT_FALSE(says(config));
-  for (const auto& [key, value] : sizes.items()) {
-    Json lacking = sizes;
-    lacking.erase(key);
-    EXPECT_FALSE(says(lacking)) << key;
-  }
-}
-
-TEST(RecordTraits, OfOurOwnTrainersNothingIsLackingAndEachModelIsALlama) {
+TEST(Conventions, OfOurOwnTrainersAreExactAndNothingIsOptional) {
   Manifest manifest;
   for (const char* role : {"external", "reference", "pipeline"}) {
     manifest.set_role(role);
-    const bool own = std::string(role) != "external";
-    const RecordTraits& traits = manifest.traits;
-    EXPECT_EQ(traits.may_lack, !own) << role;
-    for (const bool trait : {traits.own, traits.own_formulas, traits.own_bytes, traits.own_actions, traits.llama})
-      EXPECT_EQ(trait, own) << role;
+    const bool own = !manifest.external();
+    const Conventions& said = manifest.conventions;
+    EXPECT_EQ(own, std::string(role) != "external");
+    EXPECT_EQ(said.optional.empty(), own) << role;
+    EXPECT_EQ(said.python_recorder, !own) << role;
+    for (const bool exact : {said.exact_formulas, said.exact_bytes, said.generated_lists, said.config_of_a_llama})
+      EXPECT_EQ(exact, own) << role;
   }
 }
 

@@ -40,6 +40,29 @@ std::string objection(const fs::path& source, const std::string& component, cons
   return "";
 }
 
+/// Finds `names` in what `part` takes of a line without its comment; include lines are passed over.
+template <typename Part>
+Findings scan_lines(const fs::path& source, const std::string& folder, const std::vector<std::string>& names,
+                    const std::set<std::string>& but, Part part) {
+  Findings findings;
+  for (const fs::path& file : files_under(source / folder, {".cpp", ".hpp"})) {
+    const std::string path = file.lexically_relative(source).generic_string();
+    ++findings.files;
+    if (but.contains(path)) continue;
+    std::ifstream stream(file);
+    std::string line;
+    for (std::size_t number = 1; std::getline(stream, line); ++number) {
+      if (line.starts_with("#include")) continue;
+      const std::string looked_at = part(line.substr(0, line.find("//")));
+      for (const std::string& name : names) {
+        if (looked_at.find(name) != std::string::npos)
+          findings.broken.push_back(path + ":" + std::to_string(number) + ": names " + name);
+      }
+    }
+  }
+  return findings;
+}
+
 }  // namespace
 
 Findings scan_includes(const fs::path& source) {
@@ -71,28 +94,19 @@ Findings scan_includes(const fs::path& source) {
   return findings;
 }
 
+Findings scan_code(const fs::path& source, const std::string& folder, const std::vector<std::string>& names,
+                   const std::set<std::string>& but) {
+  return scan_lines(source, folder, names, but, [](const std::string& code) { return code; });
+}
+
 Findings scan_texts(const fs::path& source, const std::string& folder, const std::vector<std::string>& names,
                     const std::set<std::string>& but) {
-  static const std::regex text(R"re("(?:[^"\\]|\\.)*")re");
-  Findings findings;
-  for (const fs::path& file : files_under(source / folder, {".cpp", ".hpp"})) {
-    const std::string path = file.lexically_relative(source).generic_string();
-    ++findings.files;
-    if (but.contains(path)) continue;
-    std::ifstream stream(file);
-    std::string line;
-    for (std::size_t number = 1; std::getline(stream, line); ++number) {
-      const auto comment = line.find("//");
-      const std::string code = line.starts_with("#include") ? "" : line.substr(0, comment);
-      for (std::sregex_iterator at(code.begin(), code.end(), text), end; at != end; ++at) {
-        for (const std::string& name : names) {
-          if (at->str().find(name) != std::string::npos)
-            findings.broken.push_back(path + ":" + std::to_string(number) + ": names " + name);
-        }
-      }
-    }
-  }
-  return findings;
+  return scan_lines(source, folder, names, but, [](const std::string& code) {
+    static const std::regex text(R"re("(?:[^"\\]|\\.)*")re");
+    std::string literals;
+    for (std::sregex_iterator at(code.begin(), code.end(), text), end; at != end; ++at) literals += at->str();
+    return literals;
+  });
 }
 
 Findings scan_cycles(const fs::path& source) {

@@ -40,6 +40,10 @@ Findings scan_sizes(const std::filesystem::path& source, std::size_t most_lines)
 Findings scan_texts(const std::filesystem::path& source, const std::string& folder,
                     const std::vector<std::string>& names, const std::set<std::string>& but);
 
+/// The same anywhere in the code.
+Findings scan_code(const std::filesystem::path& source, const std::string& folder,
+                   const std::vector<std::string>& names, const std::set<std::string>& but);
+
 /// Holds one component's link interface, as CMake reports it, against allowances().
 std::vector<std::string> check_link_interface(const std::string& component, const std::vector<std::string>& items);
 

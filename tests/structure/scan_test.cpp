@@ -139,6 +139,9 @@ TEST_F(PlantedTree, ANameInATextIsFoundAndInACommentNot) {
 
   EXPECT_THAT(findings.broken, ElementsAre("harness/launch/a.cpp:3: names mpirun"));
   EXPECT_EQ(findings.files, 2U);
+  EXPECT_THAT(scan_code(root_, "harness", {"int mpirun"}, {}).broken,
+              ElementsAre("harness/launch/a.cpp:3: names int mpirun"));
+  EXPECT_THAT(scan_code(root_, "harness", {"mpirun.hpp"}, {}).broken, IsEmpty());
 }
 
 TEST(LinkInterface, ForbiddenComponentsAndLibrariesAreFound) {

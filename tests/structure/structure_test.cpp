@@ -89,6 +89,15 @@ TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
   EXPECT_GT(findings.files, 100u);
 }
 
+TEST(Judge, AsksOnlyInItsReaderWhoWroteARecord) {
+  const Findings findings =
+      scan_code(PLUMBLINE_SOURCE, "harness/judge", {"external()", "\"external\"", "traits", "may_lack", ".recorded("},
+                {"harness/judge/facts/recorded.cpp", "harness/judge/evidence/model_of_records.cpp"});
+
+  EXPECT_THAT(findings.broken, IsEmpty());
+  EXPECT_GT(findings.files, 50u);
+}
+
 TEST(Programs, TheJudgeLoadsNeitherLibTorchNorMpi) {
   EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline")), "");
 }

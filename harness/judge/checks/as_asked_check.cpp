@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -173,7 +173,7 @@ class AsAskedCheck::OfRecord {
         builder_.compare_or_inspect(candidate_, "learning_rates");
         const double asked = rates_->at(step_of_run(row.step));
         const double allowed =
-            rate_limit * asked + (record_.manifest.traits.own_formulas ? 0 : cosine_limit * rates_->peak);
+            rate_limit * asked + (record_.manifest.conventions.exact_formulas ? 0 : cosine_limit * rates_->peak);
         if (!(std::abs(*row.learning_rate - asked) <= allowed))
           report(Part::rates, "learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
       }
@@ -207,7 +207,7 @@ class AsAskedCheck::OfRecord {
   /// Converts a step of the record to a step of the run.
   std::int64_t step_of_run(std::int64_t step) const { return step * record_.manifest.every; }
 
-  bool data_recorded() const { return record_.manifest.recorded({"inputs", "labels"}); }
+  bool data_recorded() const { return recorded_throughout(record_, {"inputs", "labels"}); }
 
   /// Opens the token source to read the ids and labels again.
   void open_source() {

@@ -7,7 +7,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/expected/expected_traffic.hpp"
+#include "harness/judge/expected/partition.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -53,11 +53,11 @@ class TrafficComparison {
   TrafficComparison(const CellEvidence& evidence, CheckResultBuilder& builder)
       : evidence_(evidence),
         builder_(builder),
-        lacking_(lacks_traffic(evidence.candidate) || !evidence.lowered_list || !evidence.model.llama ||
+        lacking_(lacks_traffic(evidence.candidate) || !evidence.lowered_list || !evidence.model.has_sizes() ||
                  !evidence.sizes_recorded()) {
     if (!evidence.sizes_recorded())
       builder_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
-    else if (!evidence.model.llama)
+    else if (!evidence.model.has_sizes())
       builder_.leave_out("bytes moved (the boundary tensors of this model have their own sizes)");
     else if (lacking_ && evidence.candidate.manifest.role != "reference")
       builder_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
@@ -117,7 +117,7 @@ class BoundariesCheck : public StepCheck {
     const bool cuts = records_its_cuts(now);
     if (cuts && !cuts_ && now.step > evidence_.first_step()) report_no_cuts(evidence_.first_step());
     cuts_ = cuts_ || cuts;
-    compare_columns(now, {Column::forward, Column::backward}, builder_);
+    compare_claim(now, "boundaries", builder_);
     if (cuts_ && !cuts) report_no_cuts(now.step);
     if (evidence_.reference.manifest.role == "reference") demand_cuts_of_reference(now);
     demand_shapes(now);
@@ -179,7 +179,7 @@ class BoundariesCheck : public StepCheck {
   /// In a Llama's record batch x length x hidden size of the microbatch: of each tensor of the reference, and of those
   /// of the candidate that are compared with none of it.
   void demand_shapes(const StepEvidence& now) {
-    if (!evidence_.model.llama) return;
+    if (!evidence_.model.has_sizes()) return;
     for (const Column column : {Column::forward, Column::backward}) {
       for (const bool of_reference : {true, false}) {
         for (const Fact& fact : of_column(of_reference ? now.facts.reference : now.facts.candidate, column)) {

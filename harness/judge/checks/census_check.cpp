@@ -9,6 +9,7 @@
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
+#include "harness/judge/hints/advice.hpp"
 #include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
@@ -20,8 +21,7 @@ class CensusCheck : public StepCheck {
  public:
   explicit CensusCheck(const CellEvidence& evidence)
       : StepCheck(evidence, {"census", "census", "exact: a disjoint cover of the model"}),
-        same_units_(!evidence.candidate.manifest.traits.own &&
-                    units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
+        same_units_(units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
   /// Judges only the start.
   void step(const StepEvidence& now) override {
@@ -52,7 +52,7 @@ class CensusCheck : public StepCheck {
   }
   /// A model without a head usually has a tied one, which its config does not state.
   std::string head_hint(const std::string& name) const {
-    const bool untied_head = evidence_.model.llama && !evidence_.model.tied && name.starts_with("lm_head");
+    const bool untied_head = evidence_.model.has_sizes() && !evidence_.model.tied && name.starts_with("lm_head");
     return untied_head ? "; if the head shares the embedding's weight, set tie_word_embeddings = true in the "
                          "model's config and name both in tied="
                        : "";
@@ -70,23 +70,19 @@ class CensusCheck : public StepCheck {
       builder_.compare_or_inspect(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0)
         report(whose, model[u], u, {}, "one stage", "none",
-               fmt::format("{} is on no stage{}{}", model[u], head_hint(model[u]), names_hint(manifest)));
+               fmt::format("{} is on no stage{}{}", model[u], head_hint(model[u]), advice(manifest, Advice::names)));
       if (times > 1)
         report(whose, model[u], u, {}, "one stage", std::to_string(times),
-               fmt::format("{} is on {} stages{}", model[u], times, names_hint(manifest)));
+               fmt::format("{} is on {} stages{}", model[u], times, advice(manifest, Advice::names)));
     }
     for (const auto& unit : listed) {
       if (!evidence_.model.unit_position(unit))
         report(whose, unit, 0, {}, "a unit of the model", unit,
-               unit + " is not a unit of this model" + names_hint(manifest));
+               unit + " is not a unit of this model" + advice(manifest, Advice::names));
     }
     if (!builder_.diverged() && listed != model) {
       report(whose, "stages", 0, {}, join(model, ", "), join(listed, ", "),
-             fmt::format("the units are not in the order of the model{}",
-                         !manifest.traits.own
-                             ? "; the recorder uses the order in which modules are registered: if they run "
-                               "in another order, list them by units= of watch_model, watch_stage or watch_pipelining"
-                             : ""));
+             "the units are not in the order of the model" + advice(manifest, Advice::units));
     }
   }
 
@@ -103,7 +99,7 @@ class CensusCheck : public StepCheck {
       if (found.size() != 1) {
         report(whose, parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
                fmt::format("{} of {} is held {} times, not once{}{}", parameter.name, parameter.unit, found.size(),
-                           found.empty() ? head_hint(parameter.name) : "", names_hint(manifest)));
+                           found.empty() ? head_hint(parameter.name) : "", advice(manifest, Advice::names)));
         continue;
       }
       const auto& row = *found.front().row;
@@ -124,7 +120,7 @@ class CensusCheck : public StepCheck {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(whose, row.name, 0, placed.rank, "no such parameter", row.name,
-             row.name + " is not a parameter of this model" + names_hint(manifest));
+             row.name + " is not a parameter of this model" + advice(manifest, Advice::names));
     }
     if (matched == 0)
       report(whose, "parameters", 0, {}, "initial parameters", "none", "no parameter is listed at step -1");
@@ -145,14 +141,11 @@ class CensusCheck : public StepCheck {
   }
 
   void tied(const Manifest& manifest, const std::string& whose) {
-    if (!evidence_.model.llama) {
+    if (!evidence_.model.has_sizes()) {
       const Manifest& reference = evidence_.reference.manifest;
       if (groups(manifest) != groups(reference))
         report(whose, "tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
-               fmt::format("tied weights of the manifest{}",
-                           !manifest.traits.own ? "; a rank finds only its own: list all in both records by tied= of "
-                                                  "plumbline.Record, with the whole model's names"
-                                                : ""));
+               "tied weights of the manifest" + advice(manifest, Advice::tied));
       return;
     }
     const bool listed = std::any_of(manifest.tied.begin(), manifest.tied.end(), [](const auto& names) {

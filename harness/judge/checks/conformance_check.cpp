@@ -36,10 +36,11 @@ class ConformanceCheck : public StepCheck {
     asked_for();
     // An external list may have only computations: then messages are not compared with it.
     const Manifest& manifest = evidence_.candidate.manifest;
-    const bool messages_recorded = manifest.recorded({"sends", "receives"});
+    const bool messages_recorded = recorded_throughout(evidence_.candidate, {"sends", "receives"});
     if (!messages_recorded && evidence_.lists_messages)
       builder_.leave_out("messages of the list, which the recorder could not see");
-    const bool compute_alone = !manifest.traits.own_actions && (!evidence_.lists_messages || !messages_recorded);
+    const bool compute_alone =
+        !manifest.conventions.generated_lists && (!evidence_.lists_messages || !messages_recorded);
     if (compute_alone) listed_ = Listed::compute_alone;
     const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
     for (const auto& list : all) {
@@ -55,7 +56,7 @@ class ConformanceCheck : public StepCheck {
     notation("candidate", evidence_.candidate);
     if (reference_list_)
       executed("reference", evidence_.reference.ranks.at(0), now.step, *reference_list_, Listed::all_actions);
-    if (!evidence_.candidate.manifest.recorded({"actions"})) return;
+    if (!recorded_throughout(evidence_.candidate, {"actions"})) return;
     for (const auto& rank : evidence_.candidate.ranks) {
       if (rank.rank >= std::ssize(lists_)) continue;  // reported with the number of rows
       executed("", rank, now.step, lists_[static_cast<std::size_t>(rank.rank)], listed_);
@@ -140,7 +141,7 @@ class ConformanceCheck : public StepCheck {
     const auto& manifest = evidence_.candidate.manifest;
     const bool known =
         std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) != schedule_names().end();
-    if (!known || !manifest.traits.own_actions) return evidence_.lowered_list->ranks;
+    if (!known || !manifest.conventions.generated_lists) return evidence_.lowered_list->ranks;
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
     const auto own = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
                                    static_cast<std::int32_t>(manifest.chunks_per_rank));

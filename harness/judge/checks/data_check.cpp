@@ -94,7 +94,7 @@ class DataCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
     step_ = now.step;
-    compare_columns(now, {Column::ids, Column::sizes}, builder_);
+    compare_claim(now, "data", builder_);
     agree_within_reference(now);
     totals(now);
     of_reference_.step();
@@ -154,7 +154,7 @@ class DataCheck : public StepCheck {
 
   /// Distinct ids at or before a valid label: at least one if there is such a label, at most the number of ids.
   void live_tokens(std::int64_t rank, std::int64_t valid, std::int64_t live) {
-    if (!evidence_.model.llama) return;
+    if (!evidence_.model.has_sizes()) return;
     const std::int64_t least = valid > 0 ? 1 : 0, most = valid > 0 ? evidence_.model.vocabulary : 0;
     if (live >= least && live <= most) return;
     report({}, rank, fmt::format("{} to {}", least, most), std::to_string(live),

@@ -7,10 +7,10 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/clipping.hpp"
-#include "harness/judge/hints/norm_words.hpp"
-#include "harness/judge/predicates/clipping_form.hpp"
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/hints/factors.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "harness/judge/predicates/norm_rounding.hpp"
-#include "harness/judge/predicates/number_format.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -52,14 +52,14 @@ class GradientNormCheck : public StepCheck {
     if (several_calls(evidence_.reference) || several_calls(evidence_.candidate)) return;
     const auto& theirs = now.reference_rows.steps();
     const auto expected = norm_of(theirs);
-    if (may_lack_norm() && (!expected || !norm_of(now.candidate_rows.steps()))) {
+    if (norm_may_be_absent() && (!expected || !norm_of(now.candidate_rows.steps()))) {
       unrecorded_ = true;
       return;
     }
     if (!expected) return report({}, "gradient_norm", "a norm", "absent", "of the reference");
     if (!std::isfinite(expected->value))
       return report({}, "gradient_norm", "a finite norm", to_text(expected->value), "of the reference");
-    for (const auto& placed : theirs) row(placed, expected->value, evidence_.reference.manifest, "of the reference");
+    for (const auto& placed : theirs) row(placed, expected->value, evidence_.reference, "of the reference");
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
@@ -68,7 +68,7 @@ class GradientNormCheck : public StepCheck {
     else
       compare(*expected, *own);
     // Whatever the norm is, all ranks must agree on it and on the resulting coefficient.
-    for (const auto& placed : mine) row(placed, own->value, evidence_.candidate.manifest, "");
+    for (const auto& placed : mine) row(placed, own->value, evidence_.candidate, "");
   }
 
   LocatedResult conclude() override {
@@ -111,11 +111,12 @@ class GradientNormCheck : public StepCheck {
   std::int64_t compared_steps() const { return unrecorded_ ? 0 : evidence_.steps() - skipped_; }
   std::string steps_words() const { return quantity(evidence_.steps(), "step"); }
 
-  /// An external optimizer without clipping needs no norm.
-  bool may_lack_norm() const {
-    const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
-    if (!one.recorded({"norm"}) || !other.recorded({"norm"})) return true;
-    return !one.clip_norm && !other.clip_norm && (one.traits.may_lack || other.traits.may_lack);
+  /// A trainer that does not clip needs no norm.
+  bool norm_may_be_absent() const {
+    const Record &one = evidence_.reference, &other = evidence_.candidate;
+    if (excused(one, "norm", step_) || excused(other, "norm", step_)) return true;
+    return !one.manifest.clip_norm && !other.manifest.clip_norm &&
+           (is_optional(one, "norm") || is_optional(other, "norm"));
   }
 
   /// Only the one device replays norms, and those of this candidate.
@@ -210,17 +211,16 @@ class GradientNormCheck : public StepCheck {
            fmt::format("{}{}ratio {}{}", whose, whose.empty() ? "" : ", ", to_text(got.value / expected.value), hint));
   }
 
-  void row(const Located<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
+  void row(const Located<StepRow>& placed, double expected, const Record& record, const std::string& whose) {
     const auto& norm = placed.row->gradient_norm;
-    const bool may_lack = !whose.empty() || manifest.traits.may_lack;
-    if (may_lack && !norm) return;
+    if (!norm && (!whose.empty() || is_optional(record, "norm"))) return;
     builder_.compare_or_inspect(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {
       std::string why = whose;
       if (norm && std::isfinite(*norm)) why += (why.empty() ? "ratio " : ", ratio ") + to_text(*norm / expected);
       return report(placed.rank, "gradient_norm", to_text(expected), text_of(norm), why);
     }
-    const auto right = predicates::right_coefficients(placed.row->replayed_norm.value_or(expected), manifest);
+    const auto right = predicates::right_coefficients(placed.row->replayed_norm.value_or(expected), record.manifest);
     const double wanted = right.front();
     const auto& coefficient = placed.row->clip_coefficient;
     builder_.compare_or_inspect(whose.empty(), "coefficients");

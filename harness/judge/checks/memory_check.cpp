@@ -9,8 +9,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/expected/activation_law.hpp"
-#include "harness/judge/expected/model_bytes.hpp"
+#include "harness/judge/expected/memory_model.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -55,7 +54,7 @@ class MemoryCheck : public StepCheck {
     if (other_kernels_) return;
     saved_ = saved_table(evidence.reference);
     if (saved_.empty()) no_model_.emplace_back("saved.csv of the reference");
-    if (!evidence.model.llama) no_model_.emplace_back("an activation memory model for this architecture");
+    if (!evidence.model.has_sizes()) no_model_.emplace_back("an activation memory model for this architecture");
     if (!evidence.compute_list) no_model_.emplace_back("a schedule.csv that can be followed");
   }
 
@@ -131,15 +130,15 @@ class MemoryCheck : public StepCheck {
   }
 
   void state(const Side& side, std::int64_t rank, const MemoryRow& row, const StateRange& expected) {
-    const bool may_lack = side.record.manifest.traits.may_lack;
+    const bool optional = is_optional(side.record, "memory");
     for (const auto& column : state_columns) {
       const auto& measured = row.*column.measured;
       if (!expected.optimizer_known && column.expected == &StateBytes::optimizer) {
         const std::string form = fmt::format("optimizer_bytes of the {} (its optimizer has no known form)", side.whose);
-        may_lack ? leave_out(form) : lack(form);
+        optional ? leave_out(form) : lack(form);
         continue;
       }
-      if (!measured && may_lack) {
+      if (!measured && optional) {
         lack(fmt::format("{} of the {}", column.name, side.whose));
         continue;
       }
@@ -154,7 +153,7 @@ class MemoryCheck : public StepCheck {
 
   void activations(const Side& side, std::int64_t rank, const MemoryRow& row, std::int64_t most) {
     const auto& measured = row.activation_peak_bytes;
-    if (!measured && side.record.manifest.traits.may_lack) return lack("activation_peak_bytes");
+    if (!measured && is_optional(side.record, "memory")) return lack("activation_peak_bytes");
     builder_.compare("activation_peaks");
     if (measured && &side == &sides_[1] && most > 0) {
       builder_.evidence("activation_peak_bytes", *measured);

@@ -82,9 +82,9 @@ class NonzeroGradients {
     if (row.nonzero <= 0 && as_in_the_reference(row)) return;
     if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");
     seen_.insert(row.name);
-    if (!evidence_.model.llama || row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
+    if (!evidence_.model.has_sizes() || row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
     const auto& steps = rows_->steps();
-    const bool tokens_recorded = record_.manifest.recorded({"inputs", "labels"});
+    const bool tokens_recorded = recorded_throughout(record_, {"inputs", "labels"});
     if (!row.nonzero_rows || steps.empty() || !steps.front().row->live_tokens || !tokens_recorded) {
       rows_rule_left_out_ = true;
       return;
@@ -117,14 +117,14 @@ class NonzeroGradients {
   /// In other models than a Llama zero gradients may be correct: an unused expert, a dead filter. If the reference's
   /// are non-zero, the candidate's must be, too.
   bool as_in_the_reference(const TensorRow& row) {
-    if (evidence_.model.llama) return false;
+    if (evidence_.model.has_sizes()) return false;
     const auto& theirs = now_->reference_rows.tensors("gradient", row.name);
     if (theirs.empty() || theirs.front().row->nonzero > 0) return false;
     builder_.inspect("gradients_zero_in_both");
     return true;
   }
   bool as_in_the_reference(const BoundaryRow& row) {
-    if (evidence_.model.llama) return false;
+    if (evidence_.model.has_sizes()) return false;
     const auto* theirs = now_->reference_rows.boundary(row.microbatch, row.direction, row.cut);
     if (!theirs || theirs->digest != row.digest) return false;
     builder_.inspect("boundary_gradients_zero_in_both");

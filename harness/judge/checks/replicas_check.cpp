@@ -258,7 +258,7 @@ class ReplicaComparison {
   /// Digests of the microbatches of the current step; nullopt if one is missing.
   std::vector<std::string> fed_to(std::size_t replica) const {
     const Record& record = *records_[replica].record();
-    if (!record.manifest.recorded({"inputs", "labels"})) return {};
+    if (!recorded_throughout(record, {"inputs", "labels"})) return {};
     std::vector<std::string> digests(static_cast<std::size_t>(record.manifest.microbatches));
     for (const auto& rank : record.ranks) {
       for (const auto& row : rank.microbatches) {

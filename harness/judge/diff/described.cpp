@@ -5,9 +5,10 @@
 
 #include <utility>
 
-#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
+#include "harness/judge/hints/advice.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -94,13 +95,6 @@ Described at(const StepEvidence& now, const Fact& fact, Finding finding) {
   return {point_of(now, fact), std::move(finding)};
 }
 
-/// The recorder splits a whole batch along its first dimension.
-std::string batch_hint(const StepEvidence& now) {
-  if (now.cell.reference.manifest.traits.own && now.cell.candidate.manifest.traits.own) return "";
-  return "; record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, rows]), "
-         "give record.step lists of microbatches";
-}
-
 /// Expected, got and why, where a record has no such fact, or several of what must be one.
 struct Absence {
   std::string expected, got, why;
@@ -131,7 +125,7 @@ Absence absence(const StepEvidence& now, const Expected& fact, std::int64_t foun
     return {"a stage that holds " + unit, "none", "no stage holds " + unit};
   }
   if (fact.column == Column::buffer) return {"a row", "none", "no stage has it"};
-  const std::string hint = fact.column == Column::parameter ? names_hint(now.cell.candidate.manifest) : "";
+  const std::string hint = fact.column == Column::parameter ? advice(now.cell.candidate.manifest, Advice::names) : "";
   return {"a row", "none", record + " has no such row" + hint};
 }
 
@@ -153,8 +147,9 @@ Described described(const StepEvidence& now, const Fact& got, FactDifference dif
   finding.got = std::move(difference.got);
   finding.why = std::move(difference.why);
   finding.size = std::move(difference.size);
-  if (got.column == Column::ids) finding.why = "ids or labels differ" + batch_hint(now);
-  if (got.column == Column::sizes) finding.why = "sizes differ" + batch_hint(now);
+  if (got.column == Column::ids)
+    finding.why = "ids or labels differ" + advice(now.cell.candidate.manifest, Advice::batch);
+  if (got.column == Column::sizes) finding.why = "sizes differ" + advice(now.cell.candidate.manifest, Advice::batch);
   if (!difference.look.empty()) finding.words = words_of(finding) + difference.look;
   return at(now, got, std::move(finding));
 }

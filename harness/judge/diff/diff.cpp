@@ -87,12 +87,11 @@ class StepDiff {
     }
   }
 
-  /// External: a rank whose parameters are all frozen has no optimizer.
+  /// A rank whose parameters are all frozen may have no optimizer.
   bool trains_nothing(const RankRecord& rank) const {
     const Manifest& manifest = now_.cell.candidate.manifest;
-    return manifest.traits.may_lack && std::ranges::none_of(rank.tensors, [&](const TensorRow& row) {
-             return row.kind == "parameter" && !is_frozen(manifest, row.name);
-           });
+    return std::ranges::none_of(
+        rank.tensors, [&](const TensorRow& row) { return row.kind == "parameter" && !is_frozen(manifest, row.name); });
   }
 
   static bool is_lacking(const Expected& wanted) {
@@ -159,6 +158,13 @@ void compare_columns(const StepEvidence& now, std::initializer_list<Column> colu
       Described difference = described_extra(now, fact, "reference");
       builder.diverge(difference.point, std::move(difference.finding));
     }
+  }
+}
+
+void compare_claim(const StepEvidence& now, std::string_view claim, CheckResultBuilder& builder) {
+  for (const Column column : all_columns()) {
+    const ColumnRules& rules = rules_of(column);
+    if (rules.claim == claim && (now.step >= 0 || rules.at_start)) compare_columns(now, {column}, builder);
   }
 }
 

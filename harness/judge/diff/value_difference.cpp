@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/judge/expected/losses.hpp"
-#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/hints/looks.hpp"
 #include "harness/judge/limits/errors.hpp"
@@ -148,7 +148,7 @@ class Comparison {
   std::optional<FactDifference> of_loss(float theirs, float mine, std::optional<std::int64_t> valid, const Item& item) {
     if (!std::isfinite(theirs)) return of_reference("a finite loss", to_text(theirs), "the reference itself");
     if (!std::isfinite(mine)) return FactDifference{to_text(theirs), to_text(mine), "not finite"};
-    const auto impossible = now_.cell.model.llama && valid ? why_no_loss(theirs, *valid) : std::nullopt;
+    const auto impossible = now_.cell.model.has_sizes() && valid ? why_no_loss(theirs, *valid) : std::nullopt;
     if (impossible) return of_reference(*impossible, to_text(theirs), "the reference itself");
     return take(now_.cell.values->loss(item, theirs, mine));
   }

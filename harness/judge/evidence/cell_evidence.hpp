@@ -13,7 +13,8 @@
 #include "harness/judge/evidence/record_index.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/facts/recorded.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "record/finding.hpp"
@@ -60,7 +61,7 @@ struct CellEvidence {
   std::int64_t first_own() const { return candidate.first_microbatch; }
   std::int64_t end_own() const { return first_own() + own_microbatches(); }
   /// For microbatches, which the reference's rows define.
-  bool sizes_recorded() const { return reference.manifest.recorded({"inputs", "labels"}); }
+  bool sizes_recorded() const { return recorded_throughout(reference, {"inputs", "labels"}); }
   /// Of the candidate; nullopt if no stage holds the last unit.
   std::optional<std::int64_t> stage_of_loss() const {
     return model.units.empty() ? std::nullopt : stages.stage_of(model.units.back());

@@ -24,7 +24,7 @@ struct ExpectedParameter {
 };
 
 struct ExpectedModel {
-  bool llama = true;  ///< a Llama with Hugging Face's names; else only units and parameters are known
+  /// Of a Llama with Hugging Face's names; 0 where only units and parameters are known.
   std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool tied = false, attention_bias = false, mlp_bias = false;
   bool pad_token = false;  ///< pad_token_id is set: its row of the embedding gets no gradient as an input
@@ -32,6 +32,7 @@ struct ExpectedModel {
       units;  ///< embed_tokens, layers.0 ... or layers.0.attention, layers.0.mlp ..., norm, lm_head
   std::vector<ExpectedParameter> parameters;  ///< in canonical order; includes lm_head.weight, also if tied
 
+  bool has_sizes() const { return hidden > 0; }
   std::optional<std::int64_t> unit_position(const std::string& unit) const;
   std::optional<std::int64_t> parameter_position(const std::string& name) const;
 };

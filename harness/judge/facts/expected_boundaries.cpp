@@ -18,8 +18,8 @@ class ExpectedBoundaries {
         expected_(expected),
         reference_has_others_(now.cell.reference.manifest.world_size > 1 ||
                               now.cell.reference.manifest.role == "pipeline"),
-        reference_may_lack_(excused_end(now.cell.reference, "send", now.step) ||
-                            excused_end(now.cell.reference, "receive", now.step)) {}
+        reference_excused_(excused_end(now.cell.reference, "send", now.step) ||
+                           excused_end(now.cell.reference, "receive", now.step)) {}
 
   void crossing(std::int64_t microbatch, const Crossing& crossing) {
     Expected fact{{.column = column_, .microbatch = microbatch, .name = crossing.cut}};
@@ -28,7 +28,7 @@ class ExpectedBoundaries {
     const bool unneeded = lacks && is_unneeded(crossing.cut);
     const FactSpan mine = with_key(now_.facts.candidate, fact);
     if (unneeded && mine.empty()) return;
-    fact.value_optional = unneeded || reference_has_others_ || reference_may_lack_;
+    fact.value_optional = unneeded || reference_has_others_ || reference_excused_;
     fact.value = computed;
     fact.place = {crossing.from_rank, crossing.from_stage, "send", crossing.to_stage, crossing.to_rank};
     if (column_ == Column::backward)
@@ -56,7 +56,7 @@ class ExpectedBoundaries {
       if (row.place.side != "computed") continue;
       Expected fact{row};
       fact.value = of_reference(row);
-      fact.value_optional = reference_has_others_ || reference_may_lack_ || is_unneeded(std::string(row.name));
+      fact.value_optional = reference_has_others_ || reference_excused_ || is_unneeded(std::string(row.name));
       if (expected_.empty() || expected_.back().key() != fact.key() || expected_.back().place != fact.place)
         expected_.push_back(fact);
     }
@@ -97,8 +97,7 @@ class ExpectedBoundaries {
     if (column_ == Column::forward) return false;
     const CellEvidence& cell = now_.cell;
     const auto position = cell.model.unit_position(cut).value_or(0);
-    const bool by_step =
-        cell.reference.manifest.traits.may_lack && !of_column(now_.facts.reference, Column::gradient).empty();
+    const bool by_step = !of_column(now_.facts.reference, Column::gradient).empty();
     return std::ranges::all_of(cell.model.parameters, [&](const ExpectedParameter& parameter) {
       if (cell.model.unit_position(parameter.unit).value_or(0) >= position) return true;
       if (is_frozen(cell.reference.manifest, parameter.name)) return true;
@@ -110,7 +109,7 @@ class ExpectedBoundaries {
   const StepEvidence& now_;
   Column column_;
   Expectations& expected_;
-  bool reference_has_others_, reference_may_lack_;
+  bool reference_has_others_, reference_excused_;
 };
 
 }  // namespace

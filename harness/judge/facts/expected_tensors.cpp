@@ -21,9 +21,9 @@ class ExpectedTensors {
       fact.value = theirs.front().value;
     else if (is_of_no_update(parameter))
       return;
-    const bool may_lack = was_not_applied() || excused(now_.cell.reference, rules_of(column_).kind, now_.step);
-    fact.value_optional = theirs.empty() && may_lack;
-    fact.if_either = was_not_applied() || (theirs.empty() && (may_lack || may_be_in_neither(parameter)));
+    const bool excused_here = was_not_applied() || excused(now_.cell.reference, rules_of(column_).kind, now_.step);
+    fact.value_optional = theirs.empty() && excused_here;
+    fact.if_either = was_not_applied() || (theirs.empty() && (excused_here || may_be_in_neither(parameter)));
     bool held = false;
     for (const StageEntry& stage : now_.cell.stages.stages) {
       if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;
@@ -36,9 +36,9 @@ class ExpectedTensors {
   }
 
  private:
-  /// A parameter that is frozen, or that an external trainer's optimizer updates itself instead of a master.
+  /// A parameter that is frozen, or that the optimizer may update itself instead of a master.
   bool is_of_no_update(const ExpectedParameter& parameter) const {
-    if (column_ == Column::copy) return now_.cell.reference.manifest.traits.may_lack;
+    if (column_ == Column::copy) return is_optional(now_.cell.reference, "copies");
     return column_ != Column::parameter && is_frozen(now_.cell.reference.manifest, parameter.name);
   }
 
@@ -52,7 +52,7 @@ class ExpectedTensors {
 
   /// Gradients of several steps are summed for one update, and none has been made so far.
   bool not_yet_updated(const std::string& parameter) const {
-    return now_.cell.reference.manifest.traits.may_lack && is_unchanged(now_, parameter) &&
+    return is_optional(now_.cell.reference, "moments") && is_unchanged(now_, parameter) &&
            now_.reference_rows_before.tensors(std::string(kind_), parameter).empty();
   }
 

@@ -74,7 +74,7 @@ std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candi
                                                     "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
   constexpr std::int64_t apart = 32;  // more than the kinds of parameters in a layer
   const std::string& unit = parameters[parameter].unit;
-  if (!model.llama || !is_layer(unit)) return apart * static_cast<std::int64_t>(parameter);
+  if (!model.has_sizes() || !is_layer(unit)) return apart * static_cast<std::int64_t>(parameter);
   std::size_t first = parameter;
   while (first > 0 && parameters[first - 1].unit == unit) --first;
   const auto found = std::ranges::find_if(of_layer, [&](const std::string& name) {

@@ -12,7 +12,7 @@ namespace {
 
 class Collector {
  public:
-  explicit Collector(const Record& record) : once_(!record.manifest.traits.own) {}
+  explicit Collector(const Record& record) : once_(record.manifest.external()) {}
 
   void add(const RankRecord& rank) {
     rank_ = rank.rank;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/hints/advice.hpp"
 #include "record/precision.hpp"
 
 namespace plumbline::judging {
@@ -27,18 +29,12 @@ std::string why_no_such_tensor(const StepEvidence& now, const Fact& fact, bool o
   const bool of_state = fact.column >= Column::parameter && fact.column <= Column::moment2;
   if (of_state && std::ranges::find(kinds, kind) == kinds.end())
     return fact.column == Column::copy ? "only mixed precision has copies" : "the optimizer has no such moment";
-  if (of_reference) return "not a parameter of this model" + names_hint(now.cell.reference.manifest);
+  if (of_reference) return "not a parameter of this model" + advice(now.cell.reference.manifest, Advice::names);
   return "a row that the partition does not imply, or a duplicate";
 }
 
-std::string names_hint(const Manifest& manifest) {
-  return !manifest.traits.own ? "; if only the names differ, give the whole model's by names= (and units=) of "
-                                "watch_model, watch_stage or watch_pipelining"
-                              : "";
-}
-
 bool unused(const StepEvidence& now, const std::string& parameter) {
-  if (now.step < 0 || !now.cell.reference.manifest.traits.may_lack || !is_unchanged(now, parameter)) return false;
+  if (now.step < 0 || !is_optional(now.cell.reference, "gradients") || !is_unchanged(now, parameter)) return false;
   return now.reference_rows.tensors("gradient", parameter).empty() &&
          now.candidate_rows.tensors("gradient", parameter).empty();
 }
@@ -50,7 +46,7 @@ const char* const no_gradient_compared =
 
 bool without_gradients(const StepEvidence& now) {
   const CellEvidence& evidence = now.cell;
-  if (!evidence.reference.manifest.traits.may_lack || !evidence.candidate.manifest.traits.may_lack) return false;
+  if (!is_optional(evidence.reference, "gradients") || !is_optional(evidence.candidate, "gradients")) return false;
   if (evidence.model.parameters.size() <= evidence.reference.manifest.frozen.size()) return false;
   const auto none = [](const RecordIndex& rows) {
     return std::ranges::none_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });

@@ -35,7 +35,4 @@ bool moments_vary(const Manifest& manifest);
 /// The reason why a tensor should not be there. `of_reference`: it is the reference's.
 std::string why_no_such_tensor(const StepEvidence& now, const Fact& fact, bool of_reference);
 
-/// Advice where names differ, by wrapped modules or by counting from 0 in each stage; empty for our own records.
-std::string names_hint(const Manifest& manifest);
-
 }  // namespace plumbline::judging

@@ -6,7 +6,8 @@
 #include <map>
 #include <set>
 
-#include "harness/judge/predicates/number_format.hpp"
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/predicates/forms.hpp"
 
 namespace plumbline::predicates {
 namespace {
@@ -51,7 +52,7 @@ double norm_rounding(const NormTerms& terms) {
 }
 
 bool summed_by_rank(const Manifest& manifest) {
-  return manifest.norm_order == "per_rank" || (!manifest.traits.own_formulas && !manifest.clip_norm);
+  return manifest.norm_order == "per_rank" || (!manifest.conventions.exact_formulas && !manifest.clip_norm);
 }
 
 std::vector<GradientRow> gradients_once(const Record& record) {
@@ -75,7 +76,7 @@ std::optional<NormByRows> norm_by_rows(const Record& record) {
 std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas) {
   std::map<std::string, const TensorRow*> gradients;
   for (const Record* record : replicas) {
-    if (!record->manifest.recorded({"gradients"})) return std::nullopt;
+    if (!judging::recorded_throughout(*record, {"gradients"})) return std::nullopt;
     for (const GradientRow& gradient : gradients_once(*record)) {
       gradients.emplace(gradient.row->name, gradient.row);
     }

@@ -3,11 +3,37 @@
 
 #include <fmt/format.h>
 
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/predicates/forms.hpp"
+#include "harness/judge/predicates/record_step.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record_stream.hpp"
 
 namespace plumbline::predicates {
+
+RecordStep::RecordStep(const Record& record, std::int64_t step, const std::vector<RowsBefore>& rows_before)
+    : record_(record), step_(step) {
+  const auto place = [](std::int64_t rank, const auto& rows, std::size_t index, auto& placed) {
+    for (const auto& row : rows) placed.push_back({rank, index++, &row});
+  };
+  for (const RankRecord& rank : record.ranks) {
+    const RowsBefore& earlier = rows_before[static_cast<std::size_t>(rank.rank)];
+    place(rank.rank, rank.tensors, earlier.tensors, tensors_);
+    place(rank.rank, rank.boundaries, earlier.boundaries, boundaries_);
+    place(rank.rank, rank.microbatches, earlier.microbatches, microbatches_);
+    place(rank.rank, rank.steps, earlier.steps, steps_);
+    place(rank.rank, rank.evaluation, earlier.evaluation, evaluation_);
+  }
+  // No number follows from a buffer, nor from the gradients of a step that no optimizer made.
+  const bool skipped = any_updated(record.ranks) == false;
+  std::erase_if(tensors_, [&](const auto& tensor) {
+    return tensor.row->kind == "buffer" || (skipped && tensor.row->kind == "gradient");
+  });
+}
+
+std::string table_line(std::int64_t rank, const std::string& file, std::size_t row) {
+  return fmt::format("{}/{}:{}", rank_folder(rank), file, row + 2);
+}
 
 Predicates::Predicates(const Record& record, bool alone)
     : record_(record), possible_(alone), rows_before_(record.ranks.size()) {
@@ -57,9 +83,9 @@ Report Predicates::conclude() {
   if (judged_ && manifest.level < RecordLevel::full)
     not_judged(fmt::format("tensors: a record of level {} holds none", to_text(manifest.level)));
   if (judged_ && manifest.level >= RecordLevel::full) {
-    if (!manifest.recorded({"sends", "receives", "boundaries"}))
+    if (!judging::recorded_throughout(record_, {"sends", "receives", "boundaries"}))
       not_judged("whether every message arrived: the recorder could not see both ends");
-    if (!manifest.traits.own_formulas && !manifest.clip_norm)
+    if (!manifest.conventions.exact_formulas && !manifest.clip_norm)
       not_judged("gradient norms against l2: an external trainer may compute these in any way");
   }
   return std::move(report_);

@@ -181,7 +181,7 @@ TEST(GradientNorm, OfAnotherTypeNamesTheWayOut) {
   for (RankRecord& rank : cell.candidate.ranks) rank.steps[1].gradient_norm = static_cast<double>(largest);
 
   EXPECT_THAT(expect_fails(cell, "gradient_norm", {.step = 1}).words,
-              HasSubstr("it is their largest element: only the 2-norm is judged: if the trainer clips by another, give "
+              HasSubstr("it is their largest element; only the 2-norm is judged: if the trainer clips by another, give "
                         "Record(clip_norm=None)"));
 }
 

@@ -77,7 +77,7 @@ class ModelOfRecords : public ::testing::Test {
 TEST_F(ModelOfRecords, OfALlamaByItsNamesIsThatOfItsConfiguration) {
   const auto found = model();
 
-  EXPECT_TRUE(found.llama);
+  EXPECT_TRUE(found.has_sizes());
   EXPECT_EQ(found.units, judging::expected_model(reference.manifest.at("model")).units);
   EXPECT_EQ(found.vocabulary, 8);
 }
@@ -87,7 +87,7 @@ TEST_F(ModelOfRecords, OfALlamaInHalvesHasTheUnitsOfTheReference) {
       "embed_tokens", "layers.0.attention", "layers.0.mlp", "layers.1.attention", "layers.1.mlp", "norm", "lm_head"};
   const auto found = model();
 
-  EXPECT_TRUE(found.llama);
+  EXPECT_TRUE(found.has_sizes());
   EXPECT_EQ(found.units, judging::expected_model(reference.manifest.at("model"), true).units);
 }
 
@@ -95,7 +95,7 @@ TEST_F(ModelOfRecords, OfALlamaWithOtherNamesIsWhatTheRecordLists) {
   for (TensorRow& row : reference.rows(&RankRecord::tensors)) row.name = "module." + row.name;
   const auto found = model();
 
-  EXPECT_FALSE(found.llama);
+  EXPECT_FALSE(found.has_sizes());
   EXPECT_TRUE(found.parameter_position("module.model.norm.weight"));
   EXPECT_FALSE(found.parameter_position("model.norm.weight"));
 }
@@ -105,7 +105,7 @@ TEST_F(ModelOfRecords, OfALlamaInOtherUnitsIsWhatTheRecordLists) {
 
   const auto found = model();
 
-  EXPECT_FALSE(found.llama);
+  EXPECT_FALSE(found.has_sizes());
   EXPECT_EQ(found.units.back(), "loss");
 }
 
@@ -119,7 +119,7 @@ TEST_F(ModelOfRecords, OfOnesOwnHasTheParametersOfTheReferencesStart) {
 
   const auto found = model();
 
-  EXPECT_FALSE(found.llama);
+  EXPECT_FALSE(found.has_sizes());
   EXPECT_THAT(found.units, ElementsAre("inputs", "body.1", "body", "final", "outputs"));
   ASSERT_EQ(found.parameters.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(found.parameters[i].name, names[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/model_bytes.hpp"
+#include "harness/judge/expected/memory_model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,6 @@ TEST(StateBytes, FrozenParameterHasAValueOnly) {
 /// Of one's own: a weight of 8 x 4 with two names, of which one unit each, and a bias in another dtype.
 ExpectedModel of_ones_own() {
   ExpectedModel model;
-  model.llama = false;
   model.units = {"in", "out"};
   model.parameters = {{"in.weight", "in", {8, 4}, "float32"},
                       {"in.bias", "in", {4}, "float64"},
