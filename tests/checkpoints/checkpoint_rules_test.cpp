@@ -61,7 +61,7 @@ class CheckpointRules : public ::testing::Test {
 
 TEST_F(CheckpointRules, TheLatestIsThatOfAFolder) {
   ReferenceOptions asked = options("c");
-  asked.checkpoint.folder.reset();
+  asked.checkpoint = {};
   asked.record = folder_ / "r";
   asked.checkpoint.resume = "latest";
   EXPECT_THAT(error_of<InputError>([&] { train_reference(asked); }), HasSubstr("run.toml names no folder"));
