@@ -122,7 +122,6 @@ class Importer {
   }
 
   ImportedSchedule run(const ImportOptions& options) {
-    if (table_.rows.empty()) throw InputError(path_.string() + ": no rows; a schedule has one row a rank");
     for (row_ = 0; row_ < table_.rows.size(); ++row_) {
       result_.schedule.ranks.emplace_back();
       for (column_ = 0; column_ < table_.rows[row_].cells.size(); ++column_)

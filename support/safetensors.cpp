@@ -123,8 +123,7 @@ struct SafetensorsFile::Mapping {
         fail(path,
              fmt::format("tensor {}: ends at data byte {} of {}; the file is truncated", name, expected, data.size()));
       described.entry.bytes = data.subspan(described.begin, described.end - described.begin);
-      if (!entries.emplace(name, std::move(described.entry)).second)
-        fail(path, fmt::format("tensor {}: is listed twice", name));
+      entries.emplace(name, std::move(described.entry));
     }
     if (expected != data.size())
       fail(path, fmt::format("{} bytes after the last tensor belong to no tensor", data.size() - expected));

@@ -112,7 +112,7 @@ void RankWatch::find_mesh() {
   auto places = places_in_mesh(record_);
   if (places.size() > ranks_.size()) ranks_.resize(places.size());
   for (std::size_t rank = 0; rank < places.size(); ++rank)
-    static_cast<RankPlace&>(ranks_[rank]) = std::move(places[rank]);
+    static_cast<PlaceInMesh&>(ranks_[rank]) = std::move(places[rank]);
 }
 
 /// Identifies ranks without a heartbeat by their launcher's variables.
@@ -228,8 +228,8 @@ std::vector<RankSight> RankWatch::sights() const {
   return sights;
 }
 
-std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record) {
-  std::vector<RankPlace> places;
+std::vector<PlaceInMesh> places_in_mesh(const std::filesystem::path& record) {
+  std::vector<PlaceInMesh> places;
   const auto manifest = manifest_of(record);
   if (!manifest) return places;
   const std::optional<Mesh>& mesh = manifest->mesh;
@@ -238,7 +238,7 @@ std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record) {
   for (std::size_t replica = 0; replica < mesh->replicas.size(); ++replica) {
     const auto& ranks = mesh->replicas[replica];
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      RankPlace& place = places[static_cast<std::size_t>(ranks[rank])];
+      PlaceInMesh& place = places[static_cast<std::size_t>(ranks[rank])];
       place.folder = record / replica_folder_name(static_cast<std::int64_t>(replica)) /
                      rank_folder(static_cast<std::int64_t>(rank));
       place.replica = mesh->place_name(static_cast<std::int64_t>(replica)) + ", rank " + std::to_string(rank);

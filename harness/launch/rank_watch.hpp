@@ -18,7 +18,7 @@
 namespace plumbline {
 
 /// Where a rank writes its heartbeat.
-struct RankPlace {
+struct PlaceInMesh {
   std::filesystem::path folder;
   std::string replica;  ///< "replica 1, rank 0"; empty for a single pipeline
   /// Global ranks of its pipeline, in local order; empty if its heartbeat names ranks of the run.
@@ -26,7 +26,7 @@ struct RankPlace {
 };
 
 /// By global rank; empty for a single pipeline, and until a replica has listed the ranks.
-std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record);
+std::vector<PlaceInMesh> places_in_mesh(const std::filesystem::path& record);
 
 class RankWatch {
  public:
@@ -47,7 +47,7 @@ class RankWatch {
   std::vector<RankSight> sights() const;
 
  private:
-  struct Rank : RankPlace {
+  struct Rank : PlaceInMesh {
     pid_t pid = 0;
     bool gone = false;
     std::optional<std::chrono::steady_clock::time_point> last_stopped;   ///< when it was last in state T or t

@@ -232,9 +232,9 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
   const auto timeout = limit.time;
   Clock::duration waited{0}, announced_at{0};
   int announced = -1;
-  for (auto last_poll = Clock::now();;) {
+  for (auto last_poll = settings_.now();;) {
     // Read the clock before polling: after a stop the rank polls once more before it reports another rank.
-    const auto now = Clock::now();
+    const auto now = settings_.now();
     waited += std::min<Clock::duration>(now - last_poll, longest_polling_gap);
     last_poll = now;
     progress();

@@ -112,6 +112,8 @@ class TablesTest(unittest.TestCase):
             self.assertEqual(microbatch(ids, targets).digest, hash_hex(digest(ids) + digest(targets)))
         for shape in ((2, 3, 1), (6,)):
             self.assertEqual(microbatch(ids.reshape(shape), ids.reshape(shape)).sequence_length, 1)
+        labels = numpy.array([[-1, -99, -101], [-100, 0, 1]])  # -100 alone is no label, not what another trainer ignores
+        self.assertEqual(microbatch(ids, labels).valid_tokens, 5)
         empty = microbatch(ids[:, :0], ids[:, :0])
         self.assertEqual((empty.batch, empty.sequence_length, empty.tokens, empty.valid_tokens), (2, 1, 0, 0))
 

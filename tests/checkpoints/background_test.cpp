@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -165,6 +166,32 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
     };
     std::jthread other([&] { save(1); });
     save(0);
+  }
+}
+
+TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
+  const TrainingRun training = load_training_run(run_file(true), {});
+  for (const bool background : {false, true}) {
+    const fs::path folder = folder_ / (background ? "b" : "c");
+    make_folder(folder);
+    const auto transports = limited_threads(2, {});
+    std::array<std::string, 2> said;
+    const auto save = [&](std::size_t rank) {
+      at::set_num_threads(1);
+      const OneState one(training);
+      if (rank == 1) one.change();
+      TransportGroup group(*transports[rank], 1);
+      CheckpointSave saving(folder, training, group);
+      said[rank] = testing::error_of<RunError>([&] {
+        saving.start(one.state, background);
+        saving.finish();
+      });
+    };
+    std::jthread other([&] { save(1); });
+    save(0);
+    other.join();
+    EXPECT_THAT(said, ::testing::Each(HasSubstr("replicas of the pipeline hold different bits of model.")));
+    EXPECT_TRUE(whole_checkpoints(folder).empty());
   }
 }
 

@@ -59,6 +59,14 @@ class CheckpointRules : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
+TEST_F(CheckpointRules, TheLatestIsThatOfAFolder) {
+  ReferenceOptions asked = options("c");
+  asked.checkpoint = {};
+  asked.record = folder_ / "r";
+  asked.checkpoint.resume = "latest";
+  EXPECT_THAT(error_of<InputError>([&] { train_reference(asked); }), HasSubstr("run.toml names no folder"));
+}
+
 TEST_F(CheckpointRules, RefusesChangedSettingsThatAffectBits) {
   train("c");
   const auto refused = [&](const std::string& from, const std::string& to) {

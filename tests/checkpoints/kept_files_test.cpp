@@ -58,6 +58,7 @@ class KeptFiles : public ::testing::Test {
     options.transport = "threads";
     options.world = ranks;
     options.progress = false;
+    options.make_transports = limited_threads;
     return options;
   }
 

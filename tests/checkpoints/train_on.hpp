@@ -9,6 +9,7 @@
 #include "pipeline/launch.hpp"
 #include "reference/trainer.hpp"
 #include "support/csv.hpp"
+#include "tests/pipeline/limited_threads.hpp"
 
 namespace plumbline {
 
@@ -33,6 +34,7 @@ inline int train_on(int ranks, const std::filesystem::path& run_file, const Chec
   options.world = ranks;
   options.schedule = schedule;
   options.progress = false;
+  options.make_transports = limited_threads;
   return train_pipeline(options);
 }
 

@@ -16,6 +16,7 @@
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
+#include "tests/pipeline/limited_threads.hpp"
 
 namespace plumbline {
 
@@ -54,6 +55,7 @@ inline PipelineOptions options(const std::filesystem::path& run, const std::file
   made.schedule = schedule;
   made.command = {"test"};
   made.progress = false;
+  made.make_transports = limited_threads;
   return made;
 }
 

@@ -106,6 +106,8 @@ TEST(PipelineProgram, APlanNeedsARunFile) {
   EXPECT_THAT(planned.out, AllOf(HasSubstr("\nreference "), HasSubstr("\n8 ranks ")));
   EXPECT_EQ(of_nothing.code, 2);
   EXPECT_THAT(of_nothing.err, HasSubstr("--plan: give a run file"));
+  EXPECT_THAT(program({"--check"}).err, HasSubstr("--check: give a run file"));
+  EXPECT_THAT(program({}).err, HasSubstr("give a run file, with --record DIR or --checkpoint DIR"));
 }
 
 TEST(PipelineProgram, ACheckAnswersWithEveryDefaultAndThePlan) {

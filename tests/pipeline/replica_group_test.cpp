@@ -3,10 +3,13 @@
 
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +18,7 @@
 
 #include "pipeline/replica_transport.hpp"
 #include "pipeline/transport/threads_transport.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
 
 namespace plumbline {
 namespace {
@@ -115,6 +119,54 @@ TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
 INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaGroupTest,
                          ::testing::Values(std::tuple(2, at::kBFloat16), std::tuple(3, at::kFloat),
                                            std::tuple(4, at::kFloat), std::tuple(4, at::kBFloat16)));
+
+/// Counts the bytes of the messages that are started and not waited for.
+class OpenBytes : public mutant::ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
+    return counted(header, inner_.send(peer, header, std::move(payload)));
+  }
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    return counted(expected, inner_.receive(peer, expected, std::move(into)));
+  }
+  std::int64_t peak() const { return peak_; }
+
+ private:
+  Pending counted(const MessageHeader& header, Pending inner) {
+    const std::int64_t bytes = header.sizes[0] * static_cast<std::int64_t>(sizeof(float));
+    open_ += bytes;
+    peak_ = std::max(peak_, open_);
+    return mutant::with_wait(std::move(inner), [this, bytes](Pending& message) {
+      open_ -= bytes;
+      return message.wait();
+    });
+  }
+  std::int64_t open_ = 0, peak_ = 0;
+};
+
+// One bucket before and one behind the one that is added, of gradients ten times as large.
+TEST(ReplicaGroupsWindow, HoldsThreeBuckets) {
+  const at::NoGradGuard no_grad;
+  constexpr std::int64_t window = 3 * ReplicaGroup::bucket_bytes;
+  const auto transports = make_threads_transports(2, {});
+  std::array<std::int64_t, 2> peaks{};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank] {
+        TrainState state;
+        state.parameters.emplace_back().value = at::zeros({10 * window / static_cast<std::int64_t>(sizeof(float))});
+        state.parameters[0].value.mutable_grad() = at::ones_like(state.parameters[0].value);
+        OpenBytes counted(*transports[rank]);
+        ReplicaGroup(counted, 1, at::kCPU).sum_gradients(0, 0, state);
+        peaks[rank] = counted.peak();
+        transports[rank]->finish();
+      });
+    }
+  }
+  EXPECT_THAT(peaks, ::testing::Each(window));
+}
 
 TEST(ReplicaTransport, CountsRanksOfItsPipelineAndItsOwnTraffic) {
   auto transports = make_threads_transports(4, {});

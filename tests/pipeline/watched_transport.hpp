@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "pipeline/launch.hpp"
-#include "pipeline/transport/threads_transport.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
+#include "tests/pipeline/limited_threads.hpp"
 
 namespace plumbline {
 
@@ -84,7 +84,7 @@ class WatchedTransport : public mutant::ForwardingTransport {
 
 inline TransportsFactory watched(const Around& around) {
   return [around](int world, TransportSettings settings) {
-    auto transports = make_threads_transports(world, settings);
+    auto transports = limited_threads(world, settings);
     for (auto& each : transports) each = std::make_unique<WatchedTransport>(std::move(each), around);
     return transports;
   };

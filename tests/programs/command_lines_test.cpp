@@ -81,6 +81,8 @@ TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
   EXPECT_THAT(unknown.said, HasSubstr("1f1b"));
   EXPECT_EQ(folder.code, 2);
   EXPECT_THAT(folder.said, HasSubstr("mine.csv"));
+  folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
+  EXPECT_THAT(here("circle.csv").said, HasSubstr("(plumbline schedule check circle.csv lists all)"));
 }
 
 TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
@@ -95,6 +97,7 @@ TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   EXPECT_EQ(plumbline("sweep " + quick + " --list --resume").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --trainers " + folder_.path().string()).code, 3);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --out " + folder_.path().string()).code, 2);
+  EXPECT_THAT(plumbline("doctor --trainers " + folder_.path().string()).said, HasSubstr(": holds neither plumbline-"));
 }
 
 class ReferenceCommandLine : public CommandLine {

@@ -135,14 +135,6 @@ TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
   EXPECT_EQ(without_free(again.said), without_free(table.said));
 }
 
-TEST_F(Refusal, UnknownTransportIsToldOnceForAllRanks) {
-  const Ended ended = on_three_ranks(run_file({}) + " --transport pigeons" + record());
-
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("transport \"pigeons\" is not in this build"));
-  EXPECT_TRUE(record_is_free());
-}
-
 TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
   const auto run = run_file({}, "[pipeline]\nbalance = [2, 1, 1]\n");
 
@@ -189,20 +181,6 @@ TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.said, SaysOnce("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
                                    "position 1), which needs 0F1, before which rank 0 must get past 0B0"));
-  EXPECT_TRUE(record_is_free());
-}
-
-// Complete and in order, but every rank's RECV waits for a SEND that stands behind it.
-TEST_F(Refusal, MessagesThatDeadlockAreToldOnceWithTheirCircle) {
-  const auto run = run_file({"lengths = [16]", "masked = []"});
-  const auto file = folder_.file("circle.csv",
-                                 "0F0,0RECV_B0,0B0,0SEND_F0\n1RECV_F0,1F0,1SEND_F0,1RECV_B0,1B0,1SEND_B0\n"
-                                 "2RECV_F0,2F0,2B0,2SEND_B0\n");
-
-  const Ended ended = on_three_ranks(run + " --schedule " + file.string() + record());
-
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("waits forever under the model buffered"));
   EXPECT_TRUE(record_is_free());
 }
 

@@ -316,15 +316,15 @@ TEST_F(ExternalSteps, ARecordThatWasMovedIsEndedByItsNewOwnerAlone) {
 }
 
 TEST(ExternalMicrobatch, TheDigestIsOfIdsAndLabelsInTheShapeOfTheBatch) {
-  const std::array<std::int64_t, 4> ids{1, 2, 3, 4}, labels{2, 3, -100, 5};
-  const std::array<std::int64_t, 8> both{1, 2, 3, 4, 2, 3, -100, 5};
+  const std::array<std::int64_t, 4> ids{1, 2, 3, 4}, labels{2, -1, -100, -101};
+  const std::array<std::int64_t, 8> both{1, 2, 3, 4, 2, -1, -100, -101};
 
   const auto fed = microbatch_of_tokens(2, 2, ids.data(), labels.data());
 
   EXPECT_EQ(fed.digest, tensor_digest("int64", {2, 2, 2}, std::as_bytes(std::span(both))));
   EXPECT_EQ(fed.batch, 2);
   EXPECT_EQ(fed.sequence_length, 2);
-  EXPECT_EQ(fed.valid_tokens, 3);
+  EXPECT_EQ(fed.valid_tokens, 3) << "-100 alone is no label, not what another trainer ignores";
 }
 
 TEST(ExternalMicrobatch, OfRowsTheDigestIsOfAllThatIsFedAndAbsentWhereNothingIs) {

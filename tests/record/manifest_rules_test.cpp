@@ -124,6 +124,16 @@ TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
   EXPECT_THAT(refusal_with("/clip_epsilon", -1e-6), HasSubstr("key clip_epsilon: is negative"));
 }
 
+TEST_F(ManifestRules, NormsOfAnotherRunAreNamedByItsIdRankAndDigest) {
+  EXPECT_THAT(refusal_with("/run_id", ""), HasSubstr("key run_id: must not be empty"));
+  const Json from = {{"run_id", "two"}, {"rank", 0}, {"digest", std::string(32, 'a')}};
+  EXPECT_THAT(refusal_with("/norms_from", from), HasSubstr("key norms_from: is allowed only in an external record"));
+  json_["role"] = "external";
+  json_["norms_from"] = from;
+  EXPECT_EQ(read().norms_from->digest, std::string(32, 'a'));
+  EXPECT_THAT(refusal_with("/norms_from/digest", "a"), HasSubstr("key norms_from.digest: is no digest of 32"));
+}
+
 TEST_F(ManifestRules, StagesOfSomeoneElsesNeedNotFillTheRanksEvenly) {
   json_["world_size"] = 2;
   json_["stages"][2]["rank"] = 0;

@@ -78,16 +78,20 @@ TEST(Mesh, SizesMultiplyToTheRanks) {
   other_world["mesh"]["replica"] = 0;
   EXPECT_THAT(mesh_refusal(other_world),
               HasSubstr("axis 'pp' has 6 ranks, but world_size, the size of one pipeline, is 3"));
-  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 65536}, {"pp", 65536}})),
-              HasSubstr("makes more than 65536 ranks"));
-  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 0}, {"pp", 3}})),
-              HasSubstr("size: 0 is not between 1"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 65536}, {"pp", 65536}})), HasSubstr("makes more than 65536 ranks"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 0}, {"pp", 3}})), HasSubstr("size: 0 is not between 1"));
 }
 
 TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(mesh_with("replica", 2)), HasSubstr("key mesh.replica: 2 is not between 0 and 1"));
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
+  Json many = sample_mesh().at("axes");
+  while (many.size() < 17)
+    many.push_back({{"name", "a" + std::to_string(many.size())}, {"size", 1}, {"kind", "replicate"}});
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", many)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
+  many.erase(many.size() - 1);
+  EXPECT_NO_THROW(parse_manifest("manifest.json", mesh_with("axes", many)));
   Json ours = with_mesh(sample_mesh());
   ours["role"] = "reference";
   EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: is not allowed, since a reference is one device"));
@@ -109,9 +113,9 @@ TEST(Mesh, APlaceIsNamedByItsCoordinates) {
   EXPECT_EQ(mesh.place_name(2), "dp 1, tp 0");
   EXPECT_EQ(mesh.sizes(), "dp 2, tp 2");
   EXPECT_EQ(mesh.pipeline().name, "pp");
-  const Mesh alone = parse_manifest("manifest.json",
-                                    with_mesh(mesh_json({{"pp", 3}, {"tp", 1}}, Json::array({{0, 1, 2}}), 0)))
-                         .mesh.value();
+  const Mesh alone =
+      parse_manifest("manifest.json", with_mesh(mesh_json({{"pp", 3}, {"tp", 1}}, Json::array({{0, 1, 2}}), 0)))
+          .mesh.value();
   EXPECT_EQ(alone.name(), "the only place") << "an axis of size 1 is none";
 }
 
@@ -131,19 +135,20 @@ TEST(Mesh, PartsLieAlongAxesOfPlaces) {
       {part({"pp"}), "'pp' is no axis"},
       {part(Json::array()), "must name the axes along which places hold other parts"},
       {Json::array({"head.weight"}), "key mesh.parts: must be a JSON object"}};
-  for (const auto& [parts, words] : refused)
-    EXPECT_THAT(mesh_refusal(mesh_with("parts", parts)), HasSubstr(words));
+  for (const auto& [parts, words] : refused) EXPECT_THAT(mesh_refusal(mesh_with("parts", parts)), HasSubstr(words));
 }
 
 TEST(Mesh, HasOneAxisOfStagesAndNoNameTwice) {
-  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 6}})), HasSubstr("one axis, and only one, must be of the kind pipeline"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 6}})),
+              HasSubstr("one axis, and only one, must be of the kind pipeline"));
   EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 1}, {"dp", 2}, {"pp", 3}})),
               HasSubstr("name: two axes have the name 'dp'"));
   Json two = mesh_json({{"dp", 2}, {"pp", 3}}, Json::array(), 0).at("axes");
   two[0]["kind"] = "pipeline";
   EXPECT_THAT(mesh_refusal(mesh_with("axes", two)), HasSubstr("one axis, and only one"));
   two[0]["kind"] = "model";
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", two)), HasSubstr("'model' is not known; known: pipeline, replicate, shard"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", two)),
+              HasSubstr("'model' is not known; known: pipeline, replicate, shard"));
 }
 
 TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
@@ -158,8 +163,9 @@ TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
   EXPECT_THAT(why_other_places(one, one), IsEmpty());
   EXPECT_THAT(why_other_places({}, one), IsEmpty()) << "one device serves all places";
   EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard)), IsEmpty());
-  EXPECT_THAT(why_other_places(other_order, one),
-              ElementsAre(HasSubstr("are tp 2 (tensor), dp 2 (replicate) in the reference and dp 2 (replicate), tp 2")));
+  EXPECT_THAT(
+      why_other_places(other_order, one),
+      ElementsAre(HasSubstr("are tp 2 (tensor), dp 2 (replicate) in the reference and dp 2 (replicate), tp 2")));
   EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard_of_rows)),
               ElementsAre(HasSubstr("head.weight is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: "
                                     "Shard(dim=1)) in the candidate")));
@@ -243,6 +249,10 @@ TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
 }
 
 TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
+  Json whole = mesh_with("replica", 0), in_halves = mesh_with("replica", 1), otherwise = mesh_with("replica", 0);
+  in_halves["mesh"]["parts"] = part({"dp"});
+  otherwise["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=1)");
+  const char* other_parts = "replica-1/manifest.json: key mesh.parts: is not that of replica 0 of the same run";
   Json own_gradients = mesh_with("replica", 1);
   own_gradients["mesh"]["gradients"] = "own";
   struct Case {
@@ -251,6 +261,7 @@ TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   };
   for (const auto& [replicas, words] :
        {Case{{sample_manifest()}, "replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"},
+        Case{{whole, in_halves}, other_parts}, Case{{otherwise, in_halves}, other_parts},
         Case{{mesh_with("replica", 0), own_gradients}, "gradients of its own"}}) {
     const TemporaryFolder folder;
     for (std::size_t i = 0; i < replicas.size(); ++i)

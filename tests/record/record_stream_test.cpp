@@ -179,6 +179,15 @@ TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("accumulation.csv: its digest is " + hash_hex("unit,microbatch\nnorm,0\n")));
 }
 
+TEST_F(StreamedRecord, OfOursAnExitFileSaysOfNothingThatItWasNotRecorded) {
+  write(2);
+  Json json = read_json(record / "rank-1/exit.json");
+  json["not_recorded"] = {{{"what", "receives"}, {"why", "torch hides it"}}};
+  overwrite(record / "rank-1/exit.json", json.dump());
+
+  EXPECT_THAT(refusal(), HasSubstr("rank-1/exit.json: key not_recorded: is allowed only in an external record"));
+}
+
 TEST_F(StreamedRecord, EvaluationsComeWithTheirStep) {
   Json json = sample_manifest();
   json["evaluation"] = {{"every", 1}, {"microbatches", 1}};

@@ -365,14 +365,50 @@ TEST_F(SpoiltGolden, NamesTokensBeyondTheVocabulary) {
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("input_ids"), HasSubstr("96")));
 }
 
-TEST_F(SpoiltGolden, NamesNegativeIds) {
-  for (const std::int64_t id : {-1, -100}) {
-    rewrite_io("input_ids", [&](SafetensorsEntry&, std::string& bytes) {
-      std::memcpy(bytes.data(), &id, sizeof id);
+TEST_F(SpoiltGolden, NamesNegativeIdsAndLabelsOtherThanMinus100) {
+  const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+  const std::string labels = file.entries().contains("shift_labels") ? "shift_labels" : "labels";
+  for (const std::int64_t number : {-1, -99, -100, -101}) {
+    for (const std::string& name : {labels, std::string("input_ids")}) {
+      if (name == labels && number == -100) continue;
+      rewrite_io(name, [&](SafetensorsEntry&, std::string& bytes) {
+        std::memcpy(bytes.data(), &number, sizeof number);
+        return true;
+      });
+      EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr(name + " holds " + std::to_string(number)));
+    }
+  }
+}
+
+TEST_F(SpoiltGolden, OtherShapesAndTypesAreRefused) {
+  const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+  const std::string labels = file.entries().contains("shift_labels") ? "shift_labels" : "labels";
+  const auto refused = [&](const std::string& name, const std::function<void(SafetensorsEntry&, std::string&)>& change) {
+    rewrite_io(name, [&](SafetensorsEntry& entry, std::string& bytes) {
+      change(entry, bytes);
       return true;
     });
-    EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("input_ids holds " + std::to_string(id)));
-  }
+    return error_of<InputError>([&] { judge(); });
+  };
+  EXPECT_THAT(refused("input_ids", [](auto& entry, auto&) { entry.shape.insert(entry.shape.begin(), 1); }),
+              HasSubstr("input_ids must be [batch, sequence], found [1x"));
+  EXPECT_THAT(refused("input_ids",
+                      [](auto& entry, auto& bytes) {
+                        entry.shape = {0, 3};
+                        bytes.clear();
+                      }),
+              HasSubstr("input_ids must be [batch, sequence], found [0x3]"));
+  EXPECT_THAT(refused(labels, [](auto& entry, auto&) { entry.shape = {entry.shape[0] * entry.shape[1], 1}; }),
+              HasSubstr("io.safetensors: labels are ["));
+  EXPECT_THAT(refused("logits",
+                      [](auto& entry, auto& bytes) {
+                        entry.dtype = "float64";
+                        bytes.resize(2 * bytes.size());
+                      }),
+              HasSubstr("logits must be float32 or bfloat16, found float64"));
+  rewrite_io("none", [](SafetensorsEntry&, std::string&) { return true; });
+  write_json(golden_ / "golden.json", Json::array());
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("a golden.json must hold one object"));
 }
 
 TEST_F(SpoiltGolden, ALossNeedsLabels) {

@@ -12,7 +12,6 @@
 namespace plumbline {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -29,15 +28,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
-}
-
-TEST(Summary, SaysTheVerdictAndNothingElseWhereAllHolds) {
-  const std::string text = summary_md(testing::sample_verdict(1));
-
-  EXPECT_THAT(text, StartsWith("## \u2713 Holds: 12 of 12 cases\n"));
-  EXPECT_THAT(text, HasSubstr("Sweep default, 2026-11-21T12:00:00Z. Compared: 107,520 tensors, 8,601,600 elements, "
-                              "186,122,240 bytes.\n"));
-  EXPECT_THAT(text, Not(AnyOf(HasSubstr("### What"), HasSubstr("### Not"), HasSubstr("### Acc"))));
 }
 
 TEST(Summary, HostileTextStaysTextInItsOwnCell) {
@@ -84,12 +74,6 @@ TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
   EXPECT_THAT(lines[9], HasSubstr("59 more are in report.html"));
 }
 
-TEST(Annotations, ARedVerdictIsNeverWithoutAnError) {
-  Verdict verdict;
-
-  EXPECT_THAT(annotations(verdict), StartsWith("::error title=Plumbline::Does not hold: 0 of 0 cases hold"));
-}
-
 TEST(CTestMeasurements, AreElementsThatCTestReads) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.name = "<s>";
@@ -112,43 +96,6 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
   EXPECT_THAT(text, HasSubstr("name=\"largest_activation_bytes\">8</"));
   EXPECT_THAT(text, HasSubstr("name=\"largest_process_bytes\">91</"));
   EXPECT_THAT(text, HasSubstr("name=\"report\">/a/b&amp;c/report.html</CTestMeasurementFile>"));
-}
-
-TEST(Summary, ARedOneHasARowForEachFailingCellAndLeavesOutWhatHolds) {
-  Verdict verdict = broken();
-  testing::break_check(verdict, 1, "loss");
-  verdict.cells[1].second_run = SecondRun{SecondRun::Outcome::holds, ""};
-  verdict.not_run = {"untied-w8: no mpirun"};
-
-  const std::string text = summary_md(verdict);
-
-  EXPECT_THAT(text, StartsWith("## \u2717 Does not hold: 10 of 12 cases hold"));
-  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-afab-w1 | gradients differs | the gradient that rank 2 received"));
-  EXPECT_THAT(text, HasSubstr("`plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1` |"));
-  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-1f1b-w1 (unstable) | loss differs | "));
-  EXPECT_THAT(text, Not(HasSubstr("stories260k-sgd-afab-w1")));
-  EXPECT_THAT(text, HasSubstr("\n### Not run\n\n* untied-w8: no mpirun\n"));
-}
-
-TEST(Summary, WhatDataCouldNotShowIsTold) {
-  Verdict verdict = testing::sample_verdict(1);
-  verdict.references[0].checks[0].outcome = Outcome::incomplete;
-  verdict.references[0].checks[0].required = false;
-  verdict.references[0].checks[0].reason = "no masked microbatch";
-
-  EXPECT_THAT(summary_md(verdict), HasSubstr("\n### Not covered by these data\n\n* reference "
-                                             "stories260k-adamw: no masked microbatch\n"));
-  EXPECT_THAT(annotations(verdict),
-              HasSubstr("::warning title=not covered::reference stories260k-adamw: no masked microbatch\n"));
-}
-
-TEST(Annotations, AReferenceThatShowsNothingIsAnError) {
-  Verdict verdict = testing::sample_verdict(1);
-  verdict.holds = false;
-  verdict.references[1].checks[0].outcome = Outcome::incomplete;
-  verdict.references[1].checks[0].reason = "no masked microbatch";
-
-  EXPECT_EQ(annotations(verdict), "::error title=reference stories260k-sgd::bench: no masked microbatch\n");
 }
 
 TEST(Annotations, WithoutADivergenceTheFirstCheckInTheWayIsTheReason) {

@@ -14,10 +14,5 @@ namespace plumbline::testing {
 inline std::string rendered_page(const Verdict& verdict) {
   return make_page(verdict, sample_evidence(verdict, 2));
 }
-/// What stands behind a fact's name in the first screen.
-inline std::string fact_in(const std::string& page, const std::string& name) {
-  const std::string before = "<dt>" + name + "</dt><dd>";
-  return section_of(page, before, "</dd>").substr(before.size());
-}
 
 }  // namespace plumbline::testing

@@ -145,6 +145,7 @@ TEST_F(CsvImport, ErrorsNameRowAndColumn) {
   }
   EXPECT_THAT(fault("9999999F0,0B0\n"), HasSubstr("only 2 actions"));
   EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
+  EXPECT_THAT(fault("\n"), HasSubstr("no action in any row"));
 }
 
 TEST_F(CsvImport, UsesTheGivenPlacement) {

@@ -82,7 +82,9 @@ TEST_F(ScheduleCsv, ErrorsNameFileRowAndColumn) {
 }
 
 TEST_F(ScheduleCsv, RefusesWhatIsNotASchedule) {
-  EXPECT_THAT(fault(""), HasSubstr(path_));
+  EXPECT_THAT(fault(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(fault("\n"), HasSubstr("no action in any row"));
+  EXPECT_THAT(fault("0STEP\n1STEP\n"), HasSubstr("no action in any row"));
   EXPECT_THAT(fault(",,\n"), HasSubstr("not an action"));
   EXPECT_THAT(fault("0F0,0B0,0F2000000000,0B2000000000\n"), HasSubstr("numbered from 0 without gaps"));
   EXPECT_THAT(fault("0F0,0B0,0F2147483647,0B2147483647\n"), HasSubstr("impossible microbatch number"));

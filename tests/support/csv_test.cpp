@@ -215,6 +215,14 @@ TEST(FileLines, AnUnfinishedLineIsRefusedBeforeAnyIsGiven) {
               HasSubstr("t.csv:3: the file ends without a line break"));
 }
 
+TEST(FileLines, ALineOfMoreThan64MebibytesIsRefused) {
+  const TemporaryFolder folder;
+  const auto path = folder.file("t.csv", "a\n" + std::string((64U << 20U) + (1U << 16U), 'x') + "\n");
+  FileLines lines(path, UnfinishedLine::refuse);
+
+  EXPECT_THAT(error_of<InputError>([&] { count_lines(lines); }), HasSubstr("t.csv:2: a line of more than 64 MiB"));
+}
+
 TEST(FileLines, AByteOrderMarkAloneIsAnEmptyFile) {
   const TemporaryFolder folder;
   const auto path = folder.file("t.csv", "\xEF\xBB\xBF");

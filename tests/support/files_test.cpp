@@ -114,6 +114,8 @@ TEST(Files, AFullDiskOrAMissingFolderIsASystemErrorThatSaysSo) {
   EXPECT_THAT(error_of<SystemError>([] { write_file("/dev/full", "x"); }),
               HasSubstr("/dev/full: cannot be written: No space left on device; free space"));
   EXPECT_THAT(error_of<SystemError>([&] { write_file(folder / "absent/f", "x"); }), HasSubstr("No such file"));
+  EXPECT_THAT(error_of<SystemError>([&] { write_file(folder.path(), "x"); }),
+              HasSubstr("cannot be written: Is a directory"));
 }
 
 TEST(Files, MakesAFolderWithItsParentsButNotWhereAFileIs) {

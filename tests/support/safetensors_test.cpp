@@ -192,6 +192,10 @@ TEST_F(TensorFilesTest, NumberedOnesAreAllThere) {
   EXPECT_EQ(TensorFiles::numbered(folder_.path(), "state").names(), (std::vector<std::string>{"a", "b"}));
 }
 
+TEST_F(TensorFilesTest, ThereIsAFirstOne) {
+  EXPECT_THAT(refusal_of_numbered(), HasSubstr("holds no state-00001-of-00001.safetensors or the like"));
+}
+
 TEST_F(TensorFilesTest, ATensorStandsInOneOfThem) {
   write(numbered_file("state", 1, 2), "a");
   write(numbered_file("state", 2, 2), "a");
@@ -203,6 +207,10 @@ TEST_F(TensorFilesTest, AnIndexNamesFilesOfItsOwnFolder) {
   EXPECT_THAT(refusal_of_model(), HasSubstr("tensor a: names no file of this folder"));
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "other.safetensors"}})");
   EXPECT_THAT(refusal_of_model(), HasSubstr("should be in other.safetensors, which is missing"));
+  for (const char* index : {"[]", "{}", R"({"weight_map": []})"}) {
+    folder_.file("model.safetensors.index.json", index);
+    EXPECT_THAT(refusal_of_model(), HasSubstr("has no weight_map, which names the file of each tensor")) << index;
+  }
 }
 
 TEST_F(TensorFilesTest, APickleIsNotRead) {

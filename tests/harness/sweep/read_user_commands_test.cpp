@@ -5,6 +5,7 @@
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "support/error.hpp"
+#include "tests/approved.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/matchers.hpp"
 
@@ -130,55 +131,13 @@ TEST_F(ReadUserCommands, CommandsOfCellsAloneMakeASweepOfCommands) {
               HasSubstr("key candidate: is missing"));
 }
 
-TEST_F(ReadUserCommands, WhatCannotBeIsRefusedWithWhy) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      // behind commands that are right
-      {"world_sizes = [2]\nsteps = 1000000001\n", "1000000001 is not possible"},
-      {"world_sizes = [2]\nseed = -1\n", "an integer from 0 to 1000000000"},
-      {"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it must be an integer from 1"},
-      {"world_sizes = [2]\ndevice = \"tpu\"\n", "\"tpu\" is not known; give cpu, cuda"},
-      {"world_sizes = [2]\nlevel = \"none\"\n", "give summary, full, dump"},
-      {"world_sizes = [0]\n", "0 is not a world size"},
-      {"world_sizes = [1025]\n", "1025 is not a world size"},
-      {"world_sizes = [2]\nschedules = [\"\"]\n", "holds an empty name"},
-      {"schedules = [\"1f1b\"]\n[[cell]]\nworld_size = 2\n", "has no effect without world_sizes"},
-      {"[[cell]]\nschedule = \"1f1b\"\n", "world_size: is missing"},
-      {"[[cell]]\nworld_size = 2\ncandidate = []\n", "names no program"},
-      {"[[cell]]\nworld_size = 2\ncandidate = [\"\", \"{record}\"]\n", "names no program"},
-      {"[[cell]]\nworld_size = 2\nreference = [\"./train.sh\"]\n",
-       "its reference: holds no {record}, so all runs would write to the same folder"},
-      {"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{wrld}\"]\n",
-       "its candidate: \"{wrld}\": there is no placeholder {wrld}"},
-      {"world_sizes = [2]\n[environment]\n\"A=B\" = \"c\"\n", "\"A=B\" is not a variable name"},
-      {"world_sizes = [2]\n[environment]\n\"\" = \"c\"\n", "\"\" is not a variable name"},
-      {"world_sizes = [2]\n[environment]\nA = \"{hwo}\"\n", "there is no placeholder {hwo}"},
-      {"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is reserved by plumbline"},
-      {"world_sizes = [2]\n[values]\nport = 1\n", "port is reserved by plumbline"},
-      {"world_sizes = [2]\n[values]\nnorms_from = 1\n", "norms_from is reserved by plumbline"},
-      {"world_sizes = [2]\n[environment]\nFROM = \"{norms_from}\"\n", "which only the reference's command can have"},
-      {"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is reserved by plumbline"},
-      {"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is not a placeholder name"},
-      {"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is not a placeholder name"},
-      {"world_sizes = [2]\n[values]\nh-w = 1\n", "\"h-w\" is not a placeholder name"},
-      {"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is not a placeholder name"},
-      {"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is not a placeholder name"},
-      {"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
-      {"world_sizes = [2]\n[values]\nrecord = \"here\"\n", "record is reserved by plumbline"},
-      {"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
-      {"[[cell]]\nworld_size = 2\nhow = 1\nhoow = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{how}\"]\n",
-       "hoow is no key, and no command or variable has a placeholder {hoow} for it; did you mean how?"},
-      {"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{schedule}\"]\n",
-       "there is no placeholder {schedule}"},
-      {"run = [\"train.sh\"]\nworld_sizes = [2]\n", "keep one"},
-      {"[[cell]]\nrun = \"train.sh\"\nworld_size = 2\n", "cell[0].run: "},
-      {"world_sizes = [2]\nlauncher = \"srun -n {world}\"\n", "no command holds {launcher}"},
-      {"", "nothing to run"},
-      {"world_sizes = [2]\ndtype = \"float31\"\n", "float31"},
-      {"world_sizes = [2, 2]\n", "is in the sweep twice"},
-      {"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
-      {"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
-       "port is reserved by plumbline"}};
-  for (const auto& [rest, words] : cases) EXPECT_THAT(refusal(commands_ + rest), HasSubstr(words)) << rest;
+TEST_F(ReadUserCommands, WhatIsRefused) {
+  folder_.file("a.toml", "");
+  EXPECT_THAT(refusal(commands_), HasSubstr("nothing to run"));
+  expect_answers("command-sweeps.txt", [&](const std::string& input) {
+    const bool alone = input.starts_with("-commands\n");
+    return in_folder(folder_, refusal(alone ? input.substr(input.find('\n') + 1) : commands_ + input));
+  });
 }
 
 // Small letters, digits and _, from the first of them to the last.
@@ -214,18 +173,6 @@ TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"{launcher}\", \"./train.sh\", "
       "\"{record}\"]\nworld_sizes = [2, 4]\n");
   EXPECT_TRUE(launched.use_launcher);
-}
-
-TEST_F(ReadUserCommands, KeysOfEitherKindOfSweepAreRefusedInTheOther) {
-  folder_.file("a.toml", "");
-  for (const std::string key : {"steps = 3", "microbatches = 2", "seed = 1", "threads = 1", "dtype = \"float32\"",
-                                "level = \"full\"", "values = { a = 1 }", "environment = { A = \"b\" }"}) {
-    EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + worlds_ + key + "\n"), HasSubstr("needs commands of your own")) << key;
-  }
-  for (const std::string key : {"in_turn = [\"1f1b\"]", "optimizers = [\"sgd\"]", "clipping = true", "bench = true",
-                                "tier = \"bits\"", "mixed_gpus = true"}) {
-    EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("needs run files of Plumbline's trainers")) << key;
-  }
 }
 
 TEST_F(ReadUserCommands, ThePlanAsksOfACellWhatTheFileNames) {

@@ -273,6 +273,11 @@ class MakeRequestOfACell : public MakeRequest {
   }
 };
 
+TEST_F(MakeRequestOfACell, WithoutAMicrobatchIsRefused) {
+  data("microbatches = 3");
+  EXPECT_THAT(error_of<InputError>([&] { of_cell(); }), HasSubstr("key data.lengths: gives no microbatch"));
+}
+
 TEST_F(MakeRequestOfACell, AsksForThePipeline) {
   const Request asked = of_cell();
 

@@ -135,6 +135,11 @@ TEST_F(MakePlan, RepeatMarksTheCellsItNamesAndRefusesOthers) {
 TEST_F(MakePlan, WhatCannotBePlannedIsRefused) {
   run_file("chunks.toml", "chunks = 2\n");
   folder_.file("broken.toml", "[model]\nconfig = \n");
+  const std::string model = "[model]\nconfig = \"models/small/config.json\"\n[data]\nlengths = [4]\n";
+  folder_.file("many.toml", model + "microbatches = 1000001\n");
+  folder_.file("deep.toml", model + "[pipeline]\nbalance = [5, 100001]\n");
+  folder_.file("nameless.toml", "name = \"  \"\n" + model);
+  folder_.file("long.toml", "name = \"" + std::string(81, 'n') + "\"\n" + model);
   const std::string cell = "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\n",
                     matrix = "run = [\"a.toml\"]\nworld_sizes = [2]\n";
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
@@ -142,6 +147,10 @@ TEST_F(MakePlan, WhatCannotBePlannedIsRefused) {
       {cell + "schedule = \"dualpipe-v\"\n", {"microbatches"}},
       {"run = [\"chunks.toml\"]\nworld_sizes = [2]\n", {"chunks"}},
       {matrix + cell, {"a-afab-w2", "twice"}},
+      {"run = [\"many.toml\"]\nworld_sizes = [2]\n", {"data.microbatches: is 1000001; a sweep takes at most 1000000"}},
+      {"run = [\"deep.toml\"]\nworld_sizes = [2]\n", {"pipeline.balance: gives the layers of each stage, from 0 to"}},
+      {"run = [\"nameless.toml\"]\nworld_sizes = [2]\n", {"key name: must be a name of 1 to 80 characters"}},
+      {"run = [\"long.toml\"]\nworld_sizes = [2]\n", {"key name: must be a name of 1 to 80 characters"}},
       {"run = [\"broken.toml\"]\nworld_sizes = [2]\n", {"broken.toml:2"}}};
   for (const auto& [text, words] : cases) {
     const std::string told = refusal(text);

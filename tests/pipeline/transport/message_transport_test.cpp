@@ -10,7 +10,9 @@
 #include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
+#include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
@@ -110,6 +112,37 @@ TEST_F(TwoRanks, InvalidPeersAreRefused) {
                 }),
                 HasSubstr("a message to or from rank " + std::to_string(nobody) + " cannot be posted by rank 0 of 2"));
   }
+}
+
+/// Of a wait of at most 3 s, by a clock that is `gap` further each time it is read: how often it was read, and whether
+/// the message came, which rank 1 sends after the second reading of a longer gap.
+std::pair<int, bool> wait_with_gaps_of(std::chrono::milliseconds gap) {
+  static std::chrono::milliseconds between;
+  static int read;
+  static std::function<void()> send;
+  between = gap, read = 0;
+  TransportSettings settings;
+  settings.timeout = std::chrono::seconds(3);
+  settings.now = [] {
+    if (++read == 3 && send) std::exchange(send, {})();
+    return std::chrono::steady_clock::time_point(read * between - std::chrono::hours(1000));  // so that none sleeps
+  };
+  const auto ranks = make_threads_transports(2, settings);
+  if (gap > settings.timeout) send = [&] { post(*ranks[1], {send_to(*ranks[1], 0, 0, content(1, 0, {2, 2}))}); };
+  Pending received = post_one(*ranks[0], receive_from(*ranks[0], 1, 0, {2, 2}));
+  try {
+    received.wait();
+    return {read, true};
+  } catch (const DeadlineError&) {
+    return {read, false};
+  }
+}
+
+// A stop of the whole process takes no one's time: of a gap between two polls a second counts.
+TEST(WaitsClock, AGapCountsAsOneSecond) {
+  EXPECT_EQ(wait_with_gaps_of(std::chrono::hours(1)), (std::pair{3, true})) << "two gaps are two seconds";
+  EXPECT_EQ(wait_with_gaps_of(std::chrono::seconds(2)), (std::pair{4, false})) << "three are all of the limit";
+  EXPECT_EQ(wait_with_gaps_of(std::chrono::milliseconds(900)), (std::pair{5, false})) << "shorter ones count whole";
 }
 
 /// What a rank's heartbeat says of it.

@@ -15,49 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Boundaries, EachWayInWhichOneIsWrongIsToldAtItsPlace) {
-  expect_each_red(
-      {"boundaries"},
-      {{"sent",
-        [](auto& cell) { boundary_row(cell.candidate, 0, 1, "forward", "layers.1", "send").digest = other_digest; },
-        {.level = "R2", .step = 0, .microbatch = 1, .rank = 0, .item = "layers.1", .words = "as sent"}},
-       {"received, though sent rightly",
-        [](auto& cell) { boundary_row(cell.candidate, 1, 3, "backward", "layers.1", "receive").digest = other_digest; },
-        {.step = 1, .microbatch = 3, .rank = 0, .direction = "backward", .item = "layers.1", .words = "as received"}},
-       {"narrowed on the wire",
-        [](auto& cell) {
-          for (const char* side : {"send", "receive"}) {
-            auto& row = boundary_row(cell.candidate, 0, 0, "forward", "layers.1", side);
-            row.dtype = "bfloat16", row.bytes /= 2, row.digest = other_digest;
-          }
-        },
-        {.step = 0, .microbatch = 0, .rank = 0, .direction = "forward", .item = "layers.1", .words = "dtype"}},
-       {"two microbatches swapped in accord",
-        [](auto& cell) {
-          std::swap(boundary_row(cell.candidate, 0, 0, "forward", "layers.1", "receive").digest,
-                    boundary_row(cell.candidate, 0, 3, "forward", "layers.1", "receive").digest);
-        },
-        {.step = 0, .microbatch = 0, .rank = 1, .words = "the tensor of step 0, microbatch 3"}},
-       {"stale",
-        [](auto& cell) {
-          boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest =
-              boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send").digest;
-        },
-        {.step = 1, .microbatch = 2, .rank = 0, .words = "the tensor of step 0, microbatch 2"}},
-       {"not received",
-        [](auto& cell) {
-          std::erase_if(cell.candidate.ranks[1].boundaries,
-                        [](const auto& row) { return row.step == 0 && row.microbatch == 4 && row.side == "receive"; });
-        },
-        {.step = 0, .microbatch = 4, .rank = 1, .direction = "forward", .words = "no receive row"}},
-       {"not in the reference",
-        [](auto& cell) {
-          std::erase_if(cell.reference.ranks[0].boundaries,
-                        [](const auto& row) { return row.step == 1 && row.microbatch == 0 && row.cut == "layers.1"; });
-        },
-        {.step = 1, .microbatch = 0, .direction = "forward", .words = "the reference records no tensor"}}});
-}
-
 TEST(Boundaries, BackwardRunsFromTheLastCutToTheFirst) {
   SyntheticCell cell(with_empty_stage());
   for (const char* cut : {"layers.1", "norm"}) {

@@ -14,61 +14,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// In the candidate, or in the reference too.
-void set_norm(SyntheticCell& cell, bool both, std::size_t step, double norm, double coefficient) {
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      if (!both && run == &cell.reference) continue;
-      rank.steps[step].gradient_norm = norm;
-      rank.steps[step].clip_coefficient = coefficient;
-    }
-  }
-}
-
-TEST(GradientNorm, AndItsCoefficientAreHeldInBothRecordsOnEveryRank) {
-  static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-  expect_each_red(
-      {"gradient_norm"},
-      {{"another norm",
-        [](auto& cell) { set_norm(cell, false, 0, 3.0, 0.5); },
-        {.step = 0, .item = "gradient_norm", .words = "ratio 1.5"}},
-       {"no number in both",
-        [](auto& cell) { set_norm(cell, true, 1, nan, nan); },
-        {.step = 1, .item = "gradient_norm", .words = "expected a finite norm"}},
-       {"infinite",
-        [](auto& cell) { set_norm(cell, false, 1, infinity, infinity); },
-        {.step = 1, .item = "gradient_norm", .words = "not finite"}},
-       {"absent on one rank",
-        [](auto& cell) { cell.candidate.ranks[1].steps[1].gradient_norm.reset(); },
-        {.step = 1, .rank = 1, .item = "gradient_norm", .words = "got absent"}},
-       {"absent on all ranks",
-        [](auto& cell) {
-          for (auto& rank : cell.candidate.ranks) rank.steps[1].gradient_norm.reset();
-        },
-        {.step = 1, .item = "gradient_norm", .words = "gradient_norm (expected a norm, got absent)"}},
-       {"absent in the reference",
-        [](auto& cell) { cell.reference.ranks[0].steps[1].gradient_norm.reset(); },
-        {.step = 1, .item = "gradient_norm", .words = "of the reference"}},
-       {"a rounding of the coefficient",
-        [](auto& cell) { cell.candidate.ranks[1].steps[0].clip_coefficient = std::nextafter(0.5, 1.0); },
-        {.step = 0, .rank = 1, .item = "clip_coefficient"}},
-       {"an epsilon in both coefficients",
-        [](auto& cell) { set_norm(cell, true, 0, 2.0, 1.0 / (2.0 + 1e-6)); },
-        {.step = 0, .item = "clip_coefficient"}},
-       {"a rounding of the reference's coefficient",
-        [](auto& cell) { cell.reference.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0); },
-        {.step = 0, .item = "clip_coefficient", .words = "of the reference"}},
-       // Of two records that sum in one order bits are demanded.
-       {"a rounding of the norm",
-        [](auto& cell) { set_norm(cell, false, 0, std::nextafter(2.0, 3.0), 1 / std::nextafter(2.0, 3.0)); },
-        {.step = 0, .rank = 0, .item = "gradient_norm", .expected = "2"}}});
-}
-
 TEST(GradientNorm, LimitThatNeverOrAlwaysBitIsNotTriggered) {
   for (const bool never : {true, false}) {
     SyntheticCell cell;
-    if (!never) set_norm(cell, true, 1, 4.0, 0.25);
+    for (RankRecord& rank : cell.all_ranks())
+      if (!never) rank.steps[1].gradient_norm = 4, rank.steps[1].clip_coefficient = 0.25;
     for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["clip_norm"] = never ? 5.0 : 1.0;
     for (StepRow& row : cell.rows(&RankRecord::steps)) row.clip_coefficient = never ? 1.0 : *row.clip_coefficient;
     const auto verdict = cell.judge();

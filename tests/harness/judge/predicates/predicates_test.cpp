@@ -109,47 +109,6 @@ TEST_F(OneRecord, OfGradientsThatAreNotFiniteTheNormIsNotHeldToThem) {
   EXPECT_THAT(words_of(judge()), Not(Contains(HasSubstr("gradient_norm: it is not the root"))));
 }
 
-struct StepCell {
-  std::string name;
-  std::function<void(StepRow&)> change;
-  std::string level;
-  std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
-};
-
-void PrintTo(const StepCell& cell, std::ostream* out) {
-  *out << cell.name;
-}
-
-class ChangedStepRow : public OneRecord, public ::testing::WithParamInterface<StepCell> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    , ChangedStepRow,
-    ::testing::Values(StepCell{"coefficient", [](StepRow& row) { row.clip_coefficient = 0.75; }, predicates::part::norm,
-                               "clip_coefficient: it is not min", "(expected 1, got 0.75)"},
-                      StepCell{"no_coefficient", [](StepRow& row) { row.clip_coefficient.reset(); },
-                               predicates::part::norm, "clip_coefficient: ", "(expected 1, got absent)"},
-                      StepCell{"norm", [](StepRow& row) { row.gradient_norm = 0.25; }, predicates::part::norm,
-                               "gradient_norm: other ranks have another", "(expected 0.5, got 0.25)"},
-                      StepCell{"no_norm", [](StepRow& row) { row.gradient_norm.reset(); }, predicates::part::norm,
-                               "gradient_norm: every rank", "(expected a norm, got absent)"},
-                      StepCell{"rate", [](StepRow& row) { row.learning_rate = 0.5; }, predicates::part::learning_rate,
-                               "learning_rate: it is not the rate", "(expected 0.001, got 0.5)"},
-                      StepCell{"no_rate", [](StepRow& row) { row.learning_rate.reset(); },
-                               predicates::part::learning_rate, "learning_rate: ", "(expected 0.001, got absent)"},
-                      StepCell{"tokens", [](StepRow& row) { row.tokens = 14; }, predicates::part::data,
-                               "tokens: it is not the sum", "(expected 13, got 14)"},
-                      StepCell{"valid_tokens", [](StepRow& row) { row.valid_tokens = 9; }, predicates::part::data,
-                               "valid_tokens: it is not the", "(expected 10, got 9)"},
-                      StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, predicates::part::loss,
-                               "loss: it is not the sum", "got 0.5)"}),
-    [](const auto& tested) { return tested.param.name; });
-
-TEST_P(ChangedStepRow, IsRedInItsLineAndNowhereElse) {
-  GetParam().change(step_row(2, 1));
-
-  expect_one(GetParam().level, "rank-2/steps.csv:3: step 1, rank 2, " + GetParam().item, GetParam().numbers);
-}
-
 TEST_F(OneRecord, AMicrobatchWithoutALossMakesNoSum) {
   for (MicrobatchRow& row : run.ranks[2].microbatches) {
     if (row.step == 1 && row.microbatch == 3) row.loss.reset();  // which the check of losses tells
@@ -194,26 +153,6 @@ TEST_F(ChangedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
                line_of(received) + ": step 1, microbatch 3, rank " + rank + ", " + direction +
                    " boundary norm, side receive: what was received is not what was sent",
                "(expected " + sent + ", got " + other_digest + ")");
-  }
-}
-
-TEST_F(ChangedCrossing, WithoutOneOfItsEndsIsRedAtTheOther) {
-  struct Case {
-    std::string direction, gone, left, level, why, expected;
-  };
-  for (const auto& [direction, gone, left, level, why, expected] :
-       {Case{"forward", "receive", "send", predicates::part::forward, "no rank rec", "(expected a receive, got none)"},
-        Case{"backward", "send", "receive", predicates::part::backward, "no rank sent",
-             "(expected a send, got none)"}}) {
-    run = synthetic_candidate(on_three_ranks());
-    const std::string line = line_of(row(direction, left));
-    const BoundaryRow erased = row(direction, gone);
-    std::erase_if(run.ranks[2].boundaries, [&](const auto& each) {
-      return each.step == erased.step && each.microbatch == erased.microbatch && each.direction == erased.direction;
-    });
-    expect_one(level,
-               line + ": step 1, microbatch 3, rank 1, " + direction + " boundary norm, side " + left + ": " + why,
-               expected);
   }
 }
 

@@ -173,6 +173,8 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [3, 0], "masked": false}])")), HasSubstr("at least 1"));
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0, 3], "masked": false}])")), HasSubstr("at least 1"));
   EXPECT_EQ(with("microbatches", Json::parse(R"([{"lengths": [1], "masked": false}])")), "accepted");
+  EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [1.5], "masked": false}])")),
+              HasSubstr("key microbatches[0].lengths: must be a list of integers"));
   EXPECT_THAT(with("clip_norm", "no"), HasSubstr("key clip_norm: must be a number or null"));
   EXPECT_THAT(with("schedule", Json::object()), HasSubstr("key schedule.name: is missing"));
   EXPECT_THAT(with("data", 3), HasSubstr("request.json: key data: must be a JSON object"));

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that are threads of a test wait seconds for each other, not the ten minutes of a run file: a fault that makes
+// one hang ends its test, with the name of what was waited for.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "pipeline/transport/threads_transport.hpp"
+
+namespace plumbline {
+
+inline std::vector<std::unique_ptr<Transport>> limited_threads(int world, TransportSettings settings) {
+  constexpr std::chrono::milliseconds most = std::chrono::seconds(30);
+  for (auto limit : {&TransportSettings::timeout, &TransportSettings::start_timeout, &TransportSettings::save_timeout})
+    settings.*limit = std::min(settings.*limit, most);
+  return make_threads_transports(world, settings);
+}
+
+}  // namespace plumbline
