@@ -11,7 +11,7 @@ foreach(check ${checks})
 endforeach()
 set(list_source "${PROJECT_BINARY_DIR}/generated/list_of_checks.cpp")
 file(CONFIGURE OUTPUT "${list_source}" @ONLY CONTENT [[
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
 
 namespace plumbline::judging {
 

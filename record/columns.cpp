@@ -60,8 +60,8 @@ std::optional<std::optional<Value>> parse_cell(const std::string& text, const st
 }
 
 template <typename Row, typename Value>
-Column<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required,
-                   std::int64_t least = 0) {
+TableColumn<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required,
+                        std::int64_t least = 0) {
   constexpr bool whole = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, std::optional<std::int64_t>>;
   constexpr bool single = std::is_same_v<Value, float> || std::is_same_v<Value, std::optional<float>>;
   constexpr bool flag = std::is_same_v<Value, std::optional<bool>>;
@@ -84,7 +84,7 @@ Column<Row> column(std::string name, Value Row::*field, Presence presence = Pres
 }
 
 template <typename Row, typename Good>
-Column<Row> text_column(std::string name, std::string Row::*field, std::string wanted, Good good) {
+TableColumn<Row> text_column(std::string name, std::string Row::*field, std::string wanted, Good good) {
   return {std::move(name), std::move(wanted), [field](const Row& row) { return row.*field; },
           [field, good](Row& row, const std::string& text) {
             if (good(text)) row.*field = text;
@@ -94,13 +94,13 @@ Column<Row> text_column(std::string name, std::string Row::*field, std::string w
 }
 
 template <typename Row>
-Column<Row> name_column(std::string name, std::string Row::*field) {
+TableColumn<Row> name_column(std::string name, std::string Row::*field) {
   return text_column(std::move(name), field, "a non-empty string of printable characters",
                      [](const std::string& text) { return !text.empty() && is_printable(text); });
 }
 
 template <typename Row>
-Column<Row> word_column(std::string name, std::string Row::*field, std::vector<std::string> words) {
+TableColumn<Row> word_column(std::string name, std::string Row::*field, std::vector<std::string> words) {
   std::string wanted = "one of " + join(words, ", ");
   return text_column(std::move(name), field, std::move(wanted), [words = std::move(words)](const std::string& text) {
     return std::ranges::count(words, text) > 0;
@@ -108,19 +108,19 @@ Column<Row> word_column(std::string name, std::string Row::*field, std::vector<s
 }
 
 template <typename Row>
-Column<Row> dtype_column(std::string Row::*field) {
+TableColumn<Row> dtype_column(std::string Row::*field) {
   return text_column("dtype", field, "one of float32, float64, bfloat16, float16, int64",
                      [](const std::string& text) { return dtype_size(text) > 0; });
 }
 
 template <typename Row>
-Column<Row> digest_column(std::string Row::*field) {
+TableColumn<Row> digest_column(std::string Row::*field) {
   return text_column("digest", field, "a digest of 32 lower-case hex digits", is_digest);
 }
 
 /// Empty if the rank sees no data.
 template <typename Row>
-Column<Row> data_digest_column(std::string Row::*field) {
+TableColumn<Row> data_digest_column(std::string Row::*field) {
   return text_column("data_digest", field, "empty or a digest of 32 lower-case hex digits",
                      [](const std::string& text) { return text.empty() || is_digest(text); });
 }

@@ -22,7 +22,7 @@ enum class Presence {
 };
 
 template <typename Row>
-struct Column {
+struct TableColumn {
   std::string name;
   std::string wanted;  ///< for messages: "an integer"
   std::function<std::string(const Row&)> text;
@@ -43,7 +43,7 @@ enum class Complete {
 template <typename Row>
 struct Table {
   std::string file;
-  std::vector<Column<Row>> columns;
+  std::vector<TableColumn<Row>> columns;
   std::vector<std::string> key;  ///< column names
   Complete complete = Complete::unique;
 };
@@ -56,7 +56,7 @@ const Table<Row>& table_of();
 template <typename Row>
 std::vector<std::string> cells_of(const Row& row) {
   std::vector<std::string> cells;
-  for (const Column<Row>& column : table_of<Row>().columns)
+  for (const TableColumn<Row>& column : table_of<Row>().columns)
     if (column.presence != Presence::external_alone) cells.push_back(column.text(row));
   return cells;
 }
@@ -64,7 +64,7 @@ std::vector<std::string> cells_of(const Row& row) {
 template <typename Row>
 std::vector<std::string> header_of() {
   std::vector<std::string> names;
-  for (const Column<Row>& column : table_of<Row>().columns)
+  for (const TableColumn<Row>& column : table_of<Row>().columns)
     if (column.presence != Presence::external_alone) names.push_back(column.name);
   return names;
 }

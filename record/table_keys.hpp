@@ -71,7 +71,7 @@ template <typename Row>
 std::string key_text(const Row& row) {
   std::string text;
   for (const std::string& name : table_of<Row>().key)
-    for (const Column<Row>& column : table_of<Row>().columns)
+    for (const TableColumn<Row>& column : table_of<Row>().columns)
       if (column.name == name) text += (text.empty() ? "" : ", ") + name + " " + column.text(row);
   return text;
 }

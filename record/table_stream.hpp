@@ -90,7 +90,7 @@ class TableStream {
  private:
   /// A column of the row type and its index in the file.
   struct Located {
-    const Column<Row>* column;
+    const TableColumn<Row>* column;
     std::size_t index;
   };
 
@@ -112,7 +112,7 @@ class TableStream {
     const bool any = csv_->next(cells_);
     if (!any && rank_.complete && demand == Demand::rows)
       rank_.fail(file(), 0, {}, "has no rows, but the rank has something to list there");
-    for (const Column<Row>& column : table_of<Row>().columns)
+    for (const TableColumn<Row>& column : table_of<Row>().columns)
       if (csv_->has(column.name) || !may_lack_column(column.presence, rank_.manifest))
         placed_.push_back({&column, csv_->column(column.name)});
     keys_.emplace(rank_.manifest, table_of<Row>().complete, rank_.complete);

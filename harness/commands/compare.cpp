@@ -8,8 +8,8 @@
 #include <iostream>
 
 #include "harness/judge/judge.hpp"
-#include "harness/judge/limits/calibration_file.hpp"
-#include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "harness/judge/replicas.hpp"
 #include "harness/sweep/localize.hpp"
 #include "harness/sweep/sweep_verdict.hpp"

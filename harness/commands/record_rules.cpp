@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 #include <vector>
 
 #include "harness/commands/commands.hpp"
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
+#include "harness/judge/facts/columns.hpp"
 #include "record/columns.hpp"
 #include "record/not_recorded.hpp"
 #include "support/text.hpp"
@@ -117,7 +120,14 @@ std::string rules_text() {
 }
 
 std::string checks_in_markdown() {
-  std::string text;
+  std::string text =
+      "## What is compared\n| claim | column | rows | on which ranks | excused by |\n| --- | --- | --- | --- | --- |\n";
+  for (const judging::Column column : judging::all_columns()) {
+    const judging::ColumnRules& rules = judging::rules_of(column);
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", rules.claim, rules.name, rules.rows, to_words(rules.occurs),
+                        rules.kind);
+  }
+  text += "\n";
   for (const auto& check : judging::all_checks()) {
     text += "## " + check.name + "\n" + item_of("Claims", check.claims) + item_of("Needs", check.needs_in_words);
     if (!check.reports.empty()) text += item_of("Reports", check.reports);

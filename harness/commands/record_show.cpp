@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "harness/commands/commands.hpp"
-#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/recorded.hpp"
 #include "record/manifest.hpp"
 #include "record/record_stream.hpp"

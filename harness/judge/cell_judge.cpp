@@ -10,14 +10,14 @@
 #include <string>
 #include <utility>
 
-#include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/claims.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/diff/diff.hpp"
 #include "harness/judge/evidence/clipping.hpp"
 #include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/hints/hints.hpp"
-#include "harness/judge/limits/calibrated_mode.hpp"
+#include "harness/judge/limits/calibration.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 

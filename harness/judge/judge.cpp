@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "harness/judge/cell_judge.hpp"
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
-#include "harness/judge/missing.hpp"
 #include "harness/judge/replicas.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"

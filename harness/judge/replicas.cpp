@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
 #include "record/mesh.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/judge/limits/calibration_file.hpp"
-#include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"
 #include "record/rank_folder.hpp"

@@ -109,7 +109,7 @@ TEST_F(KnownKeys, TheChecksPageHasEveryCheckInTheOrderOfTheTableAndNoOther) {
 
 TEST(ChecksPage, IsWhatTheChecksSayOfThemselves) {
   const std::string page = read_file(PLUMBLINE_SOURCE "/docs/checks.md");
-  const auto first = page.find("## as_asked"), behind = page.find("\n## Of each reference");
+  const auto first = page.find("## What is compared"), behind = page.find("\n## Of each reference");
   TemporaryFolder folder;
 
   EXPECT_EQ(page.substr(first, behind - first),

@@ -16,8 +16,8 @@
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/judge/limits/calibration_file.hpp"
-#include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "harness/launch/default_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/sweep.hpp"

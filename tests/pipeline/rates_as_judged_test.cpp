@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "training/learning_rate.hpp"
 
 namespace plumbline {

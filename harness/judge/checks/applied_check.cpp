@@ -19,7 +19,7 @@ class AppliedCheck : public StepCheck {
     if (now.step < 0 || now.skipped()) return;
     const bool theirs = has_rows(now.reference_rows), mine = has_rows(now.candidate_rows);
     if (theirs && mine) {
-      compare_columns(now, {Column::applied}, builder_);
+      compare_claim(now, "applied", builder_);
       ++compared_;
     } else {
       lacking_ = true;

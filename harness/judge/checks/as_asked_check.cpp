@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"

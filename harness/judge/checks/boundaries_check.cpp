@@ -7,7 +7,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/expected/expected_traffic.hpp"
+#include "harness/judge/expected/partition.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -117,7 +117,7 @@ class BoundariesCheck : public StepCheck {
     const bool cuts = records_its_cuts(now);
     if (cuts && !cuts_ && now.step > evidence_.first_step()) report_no_cuts(evidence_.first_step());
     cuts_ = cuts_ || cuts;
-    compare_columns(now, {Column::forward, Column::backward}, builder_);
+    compare_claim(now, "boundaries", builder_);
     if (cuts_ && !cuts) report_no_cuts(now.step);
     if (evidence_.reference.manifest.role == "reference") demand_cuts_of_reference(now);
     demand_shapes(now);

@@ -17,7 +17,7 @@ class BuffersCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     const bool theirs = has_buffers(now.facts.reference), mine = has_buffers(now.facts.candidate);
-    if (theirs && mine) compare_columns(now, {Column::buffer}, builder_);
+    if (theirs && mine) compare_claim(now, "buffers", builder_);
     if (theirs != mine) only_in_ = mine ? "candidate" : "reference";
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a check is, and what the judge, the report and docs/checks.md must know of it. Each check describes itself in
-// its own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (check_table.hpp).
+// its own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (claims.hpp).
 #pragma once
 
 #include <filesystem>

@@ -94,7 +94,7 @@ class DataCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
     step_ = now.step;
-    compare_columns(now, {Column::ids, Column::sizes}, builder_);
+    compare_claim(now, "data", builder_);
     agree_within_reference(now);
     totals(now);
     of_reference_.step();

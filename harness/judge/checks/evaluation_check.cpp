@@ -30,7 +30,7 @@ class EvaluationCheck : public StepCheck {
     if (now.step < 0 || !compared()) return;
     if (!evidence_.reference.manifest.evaluates_after(now.step)) return;
     step_ = now.step;
-    compare_columns(now, {Column::evaluation}, builder_);
+    compare_claim(now, "evaluation", builder_);
     for (const Fact& fact : of_column(now.facts.reference, Column::evaluation))
       if (fact.microbatch >= 0) same_in_every_evaluation(fact.microbatch, *std::get<const EvaluationRow*>(fact.value));
     for (const Facts* facts : {&now.facts.reference, &now.facts.candidate}) {

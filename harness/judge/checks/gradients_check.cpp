@@ -8,7 +8,6 @@
 #include "support/text.hpp"
 
 namespace plumbline::judging {
-
 namespace {
 
 class GradientsCheck : public StepCheck {
@@ -23,7 +22,7 @@ class GradientsCheck : public StepCheck {
       first_ = false;
     }
     if (none_told_ && without_gradients(now)) return;
-    compare_columns(now, {Column::gradient}, builder_);
+    compare_claim(now, "gradients", builder_);
   }
 
   LocatedResult conclude() override {

@@ -19,7 +19,7 @@ class LossCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
-    compare_columns(now, {Column::loss, Column::step_loss}, builder_);
+    compare_claim(now, "loss", builder_);
     demand_sum(now, now.facts.reference, "reference");
     demand_sum(now, now.facts.candidate, "candidate");
   }

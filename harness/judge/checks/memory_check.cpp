@@ -9,8 +9,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/expected/activation_law.hpp"
-#include "harness/judge/expected/model_bytes.hpp"
+#include "harness/judge/expected/memory_model.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {

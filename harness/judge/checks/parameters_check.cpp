@@ -25,17 +25,14 @@ class ParametersCheck : public StepCheck {
       : StepCheck(evidence, {"parameters", "R5", evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
+    if (other_start_) return;  // later steps are not comparable
+    compare_claim(now, "parameters", builder_);
     if (now.step < 0) {
-      compare_columns(now, {Column::parameter, Column::copy}, builder_);
       other_start_ = builder_.diverged();
+      return;
     }
-    if (now.step < 0 || other_start_) return;  // not the same start: later steps are not comparable
     stateless_ = state_kinds(now).size() == 1;
     demand_finite_rates(now);
-    compare_columns(now,
-                    {Column::updated, Column::rate, Column::rate_of_parameter, Column::parameter, Column::copy,
-                     Column::moment1, Column::moment2},
-                    builder_);
     count_moved(now);
   }
 

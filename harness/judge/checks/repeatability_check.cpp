@@ -7,7 +7,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/facts/recorded.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/hints/advice.hpp"

@@ -161,4 +161,11 @@ void compare_columns(const StepEvidence& now, std::initializer_list<Column> colu
   }
 }
 
+void compare_claim(const StepEvidence& now, std::string_view claim, CheckResultBuilder& builder) {
+  for (const Column column : all_columns()) {
+    const ColumnRules& rules = rules_of(column);
+    if (rules.claim == claim && (now.step >= 0 || rules.at_start)) compare_columns(now, {column}, builder);
+  }
+}
+
 }  // namespace plumbline::judging

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string_view>
 
 #include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/facts/expected.hpp"
@@ -17,6 +18,9 @@ void compare_facts(const StepEvidence& now, const Expectations& expected, FactSp
 
 /// The same for these columns of the step.
 void compare_columns(const StepEvidence& now, std::initializer_list<Column> columns, CheckResultBuilder& builder);
+
+/// The same for all columns of a claim; at the start for those that it has.
+void compare_claim(const StepEvidence& now, std::string_view claim, CheckResultBuilder& builder);
 
 /// What compare_facts() counts for expectations that neither record has a fact of.
 inline constexpr const char* absent_in_both = "absent_in_both";

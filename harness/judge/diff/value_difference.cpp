@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/judge/expected/losses.hpp"
-#include "harness/judge/facts/fact_text.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/tensor_rules.hpp"
 #include "harness/judge/hints/looks.hpp"
 #include "harness/judge/limits/errors.hpp"

@@ -13,7 +13,7 @@
 #include "harness/judge/evidence/record_index.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/expected/partition.hpp"
 #include "harness/judge/facts/excuses.hpp"
 #include "harness/judge/facts/recorded.hpp"
 #include "harness/judge/limits/value_comparison.hpp"

@@ -9,28 +9,50 @@ const ColumnRules& rules_of(Column column) {
   using enum Occurs;
   // In the order of Column.
   static constexpr ColumnRules table[] = {
-      {"ids", "inputs", any_rank, "digests"},
-      {"sizes", "inputs", any_rank, "sizes"},
-      {"forward", "boundaries", placed, "tensors"},
-      {"loss", "losses", one_rank, "microbatch_losses"},
-      {"backward", "boundaries", placed, "tensors"},
-      {"step_loss", "losses", one_rank, "step_losses"},
-      {"gradient", "gradients", placed, "tensors"},
-      {"gradient_norm", "norm", every_rank, "norms"},
-      {"clip_coefficient", "norm", every_rank, "coefficients"},
-      {"applied", "applied", placed, "tensors"},
-      {"updated", "", any_rank, "updates"},
-      {"rate", "rates", every_rank, "learning_rates"},
-      {"rate_of_parameter", "rates", any_rank, "learning_rates"},
-      {"parameter", "parameters", placed, "tensors"},
-      {"copy", "", placed, "tensors"},
-      {"moment1", "moments", placed, "tensors"},
-      {"moment2", "moments", placed, "tensors"},
-      {"buffer", "buffers", any_rank, "buffers"},
-      {"evaluation", "", one_rank, "evaluation_losses"},
+      {"ids", "data", "microbatches.csv: data_digest", "inputs", any_rank, "digests"},
+      {"sizes", "data", "microbatches.csv: sequence_length, batch, tokens, valid_tokens", "inputs", any_rank, "sizes"},
+      {"forward", "boundaries", "boundaries.csv: direction forward", "boundaries", placed, "tensors"},
+      {"loss", "loss", "microbatches.csv: loss", "losses", one_rank, "microbatch_losses"},
+      {"backward", "boundaries", "boundaries.csv: direction backward", "boundaries", placed, "tensors"},
+      {"step_loss", "loss", "steps.csv: loss", "losses", one_rank, "step_losses"},
+      {"gradient", "gradients", "tensors.csv: kind gradient", "gradients", placed, "tensors"},
+      {"gradient_norm", "gradient_norm", "steps.csv: gradient_norm", "norm", every_rank, "norms"},
+      {"clip_coefficient", "gradient_norm", "steps.csv: clip_coefficient", "norm", every_rank, "coefficients"},
+      {"applied", "applied", "tensors.csv: kind applied", "applied", placed, "tensors"},
+      {"updated", "parameters", "steps.csv: updated", "", any_rank, "updates"},
+      {"rate", "parameters", "steps.csv: learning_rate", "rates", every_rank, "learning_rates"},
+      {"rate_of_parameter", "parameters", "tensors.csv: learning_rate, where an optimizer has several", "rates",
+       any_rank, "learning_rates"},
+      {"parameter", "parameters", "tensors.csv: kind parameter", "parameters", placed, "tensors", true},
+      {"copy", "parameters", "tensors.csv: kind copy", "", placed, "tensors", true},
+      {"moment1", "parameters", "tensors.csv: kind moment1", "moments", placed, "tensors"},
+      {"moment2", "parameters", "tensors.csv: kind moment2", "moments", placed, "tensors"},
+      {"buffer", "buffers", "tensors.csv: kind buffer", "buffers", any_rank, "buffers", true},
+      {"evaluation", "evaluation", "evaluation.csv", "", one_rank, "evaluation_losses"},
   };
   static_assert(std::size(table) == static_cast<std::size_t>(Column::evaluation) + 1);
   return table[static_cast<std::size_t>(column)];
+}
+
+std::vector<Column> all_columns() {
+  std::vector<Column> columns;
+  for (int column = 0; column <= static_cast<int>(Column::evaluation); ++column)
+    columns.push_back(static_cast<Column>(column));
+  return columns;
+}
+
+std::string_view to_words(Occurs occurs) {
+  switch (occurs) {
+    case Occurs::placed:
+      return "where the partition puts it";
+    case Occurs::one_rank:
+      return "one";
+    case Occurs::every_rank:
+      return "every";
+    case Occurs::any_rank:
+      return "any, alike";
+  }
+  return "";
 }
 
 bool is_tensor(Column column) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The columns: every quantity that two records are compared in.
+// The columns: every quantity that two records are compared in. The table in columns.cpp is printed in docs/checks.md.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace plumbline::judging {
 
@@ -40,13 +41,20 @@ enum class Occurs : std::uint8_t {
 };
 
 struct ColumnRules {
-  std::string_view name;  ///< as printed: "gradient"
-  std::string_view kind;  ///< of not_recorded (record/not_recorded.hpp), which excuses a missing fact; may be empty
+  std::string_view name;   ///< as printed: "gradient"
+  std::string_view claim;  ///< that it is a part of: the name of a check
+  std::string_view rows;   ///< whose cells hold the value, in words
+  std::string_view kind;   ///< of not_recorded (record/not_recorded.hpp), which excuses a missing fact; may be empty
   Occurs occurs;
   std::string_view counted;  ///< what a compared fact counts as: "tensors"
+  bool at_start = false;     ///< the start (step -1) has it, too
 };
 
 const ColumnRules& rules_of(Column column);
+/// In the order of execution.
+std::vector<Column> all_columns();
+/// "on one rank".
+std::string_view to_words(Occurs occurs);
 /// True for gradients, parameters, moments, ...: rows of tensors.csv.
 bool is_tensor(Column column);
 /// Of a row of tensors.csv; nullopt for an unknown kind.

@@ -3,9 +3,8 @@
 
 #include <utility>
 
-#include "harness/judge/hints/loss_factor.hpp"
-#include "harness/judge/hints/still_weights.hpp"
-#include "harness/judge/hints/tied_gradients.hpp"
+#include "harness/judge/hints/factors.hpp"
+#include "harness/judge/hints/looks.hpp"
 
 namespace plumbline::judging {
 

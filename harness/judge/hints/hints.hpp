@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/judge/hints/gradient_factor.hpp"
+#include "harness/judge/hints/factors.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "harness/judge/hints/advice.hpp"
+#include "harness/judge/hints/factors.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -68,6 +71,95 @@ std::string size_of_difference(const TensorRow& theirs, const TensorRow& mine) {
   const std::string l2 = ratio(mine.l2, theirs.l2);
   const std::string most = ratio(static_cast<double>(mine.max_abs), static_cast<double>(theirs.max_abs));
   return fmt::format("l2 {} and max_abs {} the reference's", l2, most);
+}
+
+namespace {
+
+struct StageMoves {
+  std::int64_t rank = 0;
+  bool mine = false, theirs = false;
+};
+
+/// "; rank 0's optimizer did not step in step 1", by the record itself.
+std::string no_step_words(const StepEvidence& now, std::int64_t rank) {
+  for (const auto& placed : now.candidate_rows.steps()) {
+    if (placed.rank == rank && placed.row->updated == false)
+      return fmt::format("; rank {}'s optimizer did not step in {}", rank, step_words(now.step));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::map<std::int64_t, std::string> still_weights(const StepEvidence& now) {
+  std::map<std::int64_t, StageMoves> stages;
+  for (const RankRecord& rank : now.candidate_before) {
+    for (const TensorRow& before : rank.tensors) {
+      if (before.kind != "parameter") continue;
+      const auto& theirs = now.reference_rows.tensors("parameter", before.name);
+      const auto& theirs_before = now.reference_rows_before.tensors("parameter", before.name);
+      if (theirs.empty() || theirs_before.empty()) continue;
+      for (const auto& mine : now.candidate_rows.tensors("parameter", before.name)) {
+        if (mine.rank != rank.rank || mine.row->stage != before.stage) continue;
+        StageMoves& moved = stages[before.stage];
+        moved.rank = rank.rank;
+        moved.mine = moved.mine || mine.row->digest != before.digest;
+        moved.theirs = moved.theirs || theirs.front().row->digest != theirs_before.front().row->digest;
+      }
+    }
+  }
+  std::map<std::int64_t, std::string> words;
+  for (const auto& [stage, moved] : stages) {
+    if (moved.mine == moved.theirs) continue;
+    const std::string before = now.step > now.cell.first_step() ? step_words(now.step - 1) : step_words(-1);
+    words[stage] = fmt::format("{}stage {}'s weights did not change in {} (they have the bits of {}){}",
+                               moved.mine ? "the reference's: " : "", stage, step_words(now.step), before,
+                               moved.mine ? "" : no_step_words(now, moved.rank));
+  }
+  return words;
+}
+
+namespace {
+
+/// Another order of summing changes l2 by roundings of single elements only.
+double rounding_of_size(const std::string& dtype) {
+  return dtype == "bfloat16" || dtype == "float16" ? 0x1p-8 : 1e-5;
+}
+
+std::string words_of_weight(const StepEvidence& now, const std::vector<std::string>& names) {
+  std::set<std::string> digests;
+  std::set<std::int64_t> stages;
+  bool differ = false, same_size = true;
+  for (const auto& name : names) {
+    const auto& rows = now.reference_rows.tensors("gradient", name);
+    for (const auto& placed : now.candidate_rows.tensors("gradient", name)) {
+      const TensorRow& mine = *placed.row;
+      digests.insert(mine.digest);
+      stages.insert(mine.stage);
+      if (rows.empty() || rows.front().row->digest == mine.digest) continue;
+      differ = true;
+      same_size = same_size && near(mine.l2, rows.front().row->l2, rounding_of_size(mine.dtype));
+    }
+  }
+  if (!differ || stages.size() < 2) return "";
+  const std::string weight = join(names, "/");
+  if (digests.size() > 1)
+    return fmt::format("the stages have different gradients of the tied weight {}: sum them over its copies", weight);
+  const std::string words = advice(now.cell.reference.manifest, Advice::one_leaf);
+  return same_size && !words.empty() ? fmt::format("tied weight {}, of the same size{}", weight, words) : "";
+}
+
+}  // namespace
+
+std::map<std::string, std::string> tied_gradient_words(const StepEvidence& now) {
+  std::map<std::string, std::string> words;
+  for (const auto& names : now.cell.candidate.manifest.tied) {
+    const std::string of_weight = words_of_weight(now, names);
+    for (const auto& name : names) {
+      if (!of_weight.empty()) words[name] = of_weight;
+    }
+  }
+  return words;
 }
 
 }  // namespace plumbline::judging

@@ -2,6 +2,7 @@
 // What a wrong tensor is instead, where the tables show it. Added to the words of a difference.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "harness/judge/evidence/cell_evidence.hpp"
@@ -19,5 +20,19 @@ std::string look_at_shape(const StepEvidence& now, const BoundaryRow& theirs, co
 
 /// "l2 4 times and max_abs 4 times the reference's".
 std::string size_of_difference(const TensorRow& theirs, const TensorRow& mine);
+
+// Stages whose weights a step left as they were in one record alone: an optimizer that did not step, or steps on other
+// tensors.
+
+/// By stage of the candidate: "stage 0's weights did not change in step 1 (they have the bits of step 0)"; and if its
+/// rank recorded so, "rank 0's optimizer did not step in step 1".
+std::map<std::int64_t, std::string> still_weights(const StepEvidence& now);
+
+// Why the gradient of a weight that several stages hold differs: it was not summed over its copies, or the one device
+// sums its uses in another order.
+
+/// By each name of a tied weight whose gradient differs from the reference's in this step; empty where rows do not show
+/// a cause.
+std::map<std::string, std::string> tied_gradient_words(const StepEvidence& now);
 
 }  // namespace plumbline::judging

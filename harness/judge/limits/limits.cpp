@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "harness/judge/predicates/number_format.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "harness/judge/facts/excuses.hpp"
-#include "harness/judge/predicates/number_format.hpp"
+#include "harness/judge/predicates/forms.hpp"
 
 namespace plumbline::predicates {
 namespace {

@@ -13,9 +13,9 @@ namespace plumbline::predicates {
 
 /// All ranks have the same norm, and a norm at all.
 void same_norm_on_all_ranks(const RecordStep& step, Report& report);
-/// The clip coefficient follows from norm and limit (clipping_form.hpp), in bits.
+/// The clip coefficient follows from norm and limit (forms.hpp), in bits.
 void coefficient_of_norm(const RecordStep& step, Report& report);
-/// The rate is that of the manifest's schedule (learning_rate_form.hpp), in bits.
+/// The rate is that of the manifest's schedule (forms.hpp), in bits.
 void rate_of_schedule(const RecordStep& step, Report& report);
 /// A step's loss is the float32 sum of its microbatches' from left to right; its tokens are their sums.
 void sums_of_microbatches(const RecordStep& step, Report& report);

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "schedule/schedule.hpp"

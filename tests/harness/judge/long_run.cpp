@@ -5,10 +5,9 @@
 #include <fstream>
 #include <map>
 
-#include "harness/judge/expected/activation_law.hpp"
-#include "harness/judge/expected/expected_traffic.hpp"
-#include "harness/judge/expected/model_bytes.hpp"
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/expected/memory_model.hpp"
+#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "record/columns.hpp"
 #include "record/digest.hpp"
 #include "record/manifest.hpp"

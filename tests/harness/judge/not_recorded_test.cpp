@@ -8,7 +8,7 @@
 #include <map>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/check_table.hpp"
+#include "harness/judge/claims.hpp"
 #include "harness/judge/predicates/predicates.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"

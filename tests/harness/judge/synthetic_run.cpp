@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/expected/model_bytes.hpp"
-#include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/expected/memory_model.hpp"
+#include "harness/judge/expected/partition.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"

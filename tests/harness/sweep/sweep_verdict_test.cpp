@@ -2,8 +2,8 @@
 // From what was found of references and cells to the verdict on the whole.
 #include "harness/sweep/sweep_verdict.hpp"
 
-#include "harness/judge/limits/calibration_file.hpp"
-#include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "support/files.hpp"
 #include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"

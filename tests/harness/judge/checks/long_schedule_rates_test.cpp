@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/judge.hpp"
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
 #include "tests/harness/judge/long_run.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/activation_law.hpp"
+#include "harness/judge/expected/memory_model.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/expected_traffic.hpp"
+#include "harness/judge/expected/partition.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/model_bytes.hpp"
+#include "harness/judge/expected/memory_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/calibration.hpp"
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/hash.hpp"

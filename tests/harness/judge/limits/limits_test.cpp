@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/judge/limits/calibration_file.hpp"
-#include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/predicates/clipping_form.hpp"
+#include "harness/judge/predicates/forms.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/predicates/number_format.hpp"
+#include "harness/judge/predicates/forms.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/expected/partition.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/partition.hpp"
 #include "record/record.hpp"
+#include "record/rows.hpp"
+#include "schedule/action.hpp"
 
 namespace plumbline::judging {
 
@@ -39,5 +44,17 @@ struct StateRange {
 /// weight with both uses on the stage kept once or twice, with one gradient or two, and up to 8 bytes per parameter for
 /// the optimizer's step count (torch.optim keeps 4, if it keeps it in a tensor at all).
 StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest);
+
+// The activation memory model of docs/record-format.md: predicts the activation peak of each action from the
+// reference's saved.csv and a rank's list.
+
+/// saved.csv by (microbatch, unit).
+using SavedTable = std::map<std::pair<std::int64_t, std::string>, SavedRow>;
+
+/// Peak bytes of each compute action of the list, in order; no activations are live before the first. An upper bound if
+/// the table's columns of split backward are empty. `boundary_bytes`: of the boundary tensor, by microbatch. Throws
+/// InputError naming the unit and microbatch that the table lacks.
+std::vector<std::int64_t> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
+                                        const std::vector<std::int64_t>& boundary_bytes);
 
 }  // namespace plumbline::judging

@@ -1,17 +1,125 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the rows of steps.csv say of each other and of the microbatches.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
+#include <tuple>
 
+#include "harness/judge/comparability.hpp"
+#include "harness/judge/expected/losses.hpp"
 #include "harness/judge/facts/excuses.hpp"
-#include "harness/judge/predicates/clipping_form.hpp"
-#include "harness/judge/predicates/learning_rate_form.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "harness/judge/predicates/norm_rounding.hpp"
 #include "harness/judge/predicates/predicates.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::predicates {
+namespace {
+
+template <class Row>
+bool is_finite(const Placed<Row>& place, const char* level, const char* item, double value, Report& report) {
+  if (std::isfinite(value)) return true;
+  report.findings.push_back(at_row(place, level, item, "a finite number", to_text(value), "not finite"));
+  return false;
+}
+
+}  // namespace
+
+bool numbers_are_possible(const RecordStep& step, Report& report) {
+  const bool cross_entropy = step.manifest().conventions.config_of_a_llama &&
+                             judging::recorded_throughout(step.record(), {"inputs", "labels"});
+  bool finite = true;
+  const auto loss = [&](const auto& place, const char* level, float value) {
+    if (!is_finite(place, level, "loss", static_cast<double>(value), report)) return void(finite = false);
+    const auto impossible = cross_entropy ? judging::why_no_loss(value, place.row->valid_tokens) : std::nullopt;
+    if (impossible)
+      report.findings.push_back(
+          at_row(place, level, "loss", *impossible, to_text(value), "no sum of cross-entropies is this"));
+  };
+  for (const auto& place : step.microbatches())
+    if (place.row->loss) loss(place, part::loss, *place.row->loss);
+  for (const auto& place : step.steps()) {
+    if (place.row->loss) loss(place, part::loss, *place.row->loss);
+    if (place.row->gradient_norm && place.row->updated != false)
+      finite &= is_finite(place, part::norm, "gradient_norm", *place.row->gradient_norm, report);
+  }
+  for (const auto& place : step.evaluation()) loss(place, part::evaluation, place.row->loss);
+  for (const auto& place : step.tensors()) {
+    const TensorRow& row = *place.row;
+    if (row.nan + row.inf == 0) continue;
+    report.findings.push_back(
+        at_tensor(place, "finite values", fmt::format("{} NaN and {} infinite", row.nan, row.inf), "not finite"));
+    finite = false;
+  }
+  return finite;
+}
+
+namespace {
+
+using BoundaryPlace = Placed<BoundaryRow>;
+
+Finding at_boundary(const BoundaryPlace& place, const std::string& expected, const std::string& got,
+                    const std::string& why) {
+  const BoundaryRow& row = *place.row;
+  return at_row(place, row.direction == "forward" ? part::forward : part::backward,
+                fmt::format("{} boundary {}, side {}", row.direction, row.cut, row.side), expected, got, why);
+}
+
+}  // namespace
+
+void received_as_sent(const RecordStep& step, Report& report) {
+  using Crossing =
+      std::tuple<std::int64_t, std::string, std::string, std::optional<std::int64_t>, std::optional<std::int64_t>>;
+  std::map<Crossing, BoundaryPlace> sent;
+  const auto crossing = [](const BoundaryRow& row) {
+    return Crossing{row.microbatch, row.direction, row.cut, row.from_stage, row.to_stage};
+  };
+  for (const BoundaryPlace& place : step.boundaries()) {
+    if (place.row->side == "send") sent.emplace(crossing(*place.row), place);
+  }
+  const bool sends_recorded = judging::recorded_throughout(step.record(), {"sends", "boundaries"});
+  for (const BoundaryPlace& place : step.boundaries()) {
+    if (place.row->side != "receive") continue;
+    const auto found = sent.find(crossing(*place.row));
+    if (found == sent.end()) {
+      if (sends_recorded)
+        report.findings.push_back(at_boundary(place, "a send", "none", "no rank sent what was received"));
+      continue;
+    }
+    report.count("crossings");
+    const BoundaryRow& from = *found->second.row;
+    if (from.digest != place.row->digest) {
+      report.findings.push_back(
+          at_boundary(place, from.digest, place.row->digest, "what was received is not what was sent"));
+    }
+    sent.erase(found);
+  }
+  if (!judging::recorded_throughout(step.record(), {"receives", "boundaries"})) return;
+  for (const auto& [key, place] : sent) {
+    report.findings.push_back(at_boundary(place, "a receive", "none", "no rank received what was sent"));
+  }
+}
+
+void tied_copies_are_equal(const RecordStep& step, Report& report) {
+  // Each rounds its own; where bits are compared the check tied_weights finds them.
+  if (judging::several_gpu_models(step.manifest())) return;
+  for (const auto& names : step.manifest().tied) {
+    const std::set<std::string> copies(names.begin(), names.end());
+    std::map<std::string, const TensorRow*> first;
+    for (const auto& place : step.tensors()) {
+      if (!copies.contains(place.row->name)) continue;
+      const auto [found, fresh] = first.emplace(place.row->kind, place.row);
+      if (fresh) continue;
+      report.count("numbers");
+      if (found->second->digest == place.row->digest) continue;
+      report.findings.push_back(at_tensor(place, found->second->digest, place.row->digest,
+                                          fmt::format("it is tied to {} and has other bits", found->second->name)));
+    }
+  }
+}
+
 namespace {
 
 /// Recorded norms and l2 derive from the same values in double precision. The error of a sum of n squares is sqrt(n)

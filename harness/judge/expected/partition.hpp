@@ -2,12 +2,15 @@
 // Assignment of units to stages and ranks, and the resulting stage boundaries, from the manifest alone.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "record/record.hpp"
+#include "schedule/action.hpp"
 
 namespace plumbline::judging {
 
@@ -36,5 +39,28 @@ StageMap stage_map(const Manifest& manifest);
 
 /// True for names like "layers.3".
 bool is_layer(const std::string& unit);
+
+// Expected traffic between ranks in one step, derived from the lowered list, the partition and the sizes of the
+// microbatches.
+
+/// One rank's view of an edge, as in traffic.csv.
+struct TrafficEdge {
+  std::int64_t peer = 0;
+  std::string direction;  ///< forward | backward
+  std::string side;       ///< send | receive
+  friend auto operator<=>(const TrafficEdge&, const TrafficEdge&) = default;
+};
+
+struct Moved {
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+  friend bool operator==(const Moved&, const Moved&) = default;
+};
+
+/// Payload messages of a rank's lowered list. `bytes`: of the boundary tensor, by microbatch. The exchange of tied
+/// gradients is no message between stages and does not count. Throws InputError for a message to a stage that the map
+/// lacks.
+std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const StageMap& stages,
+                                              const std::vector<std::int64_t>& bytes);
 
 }  // namespace plumbline::judging

@@ -3,11 +3,14 @@
 // of rows that a recorder could not see.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "record/record.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {
@@ -29,5 +32,12 @@ bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own);
 /// lack, and their reasons. Empty where they have it all. `could_compare`: of what it can compare the rest without.
 std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,
                              bool could_compare);
+
+// What of a claim was not compared, from which step on, and why.
+
+/// Completes the result of a check. One that holds up to the step whose clip coefficients differ by the rounding of a
+/// norm (`norm_diverged_at`, of JudgedChecks) becomes incomplete from there on.
+void note_missing(const CellPlan& plan, const Record& reference, const Record& candidate,
+                  std::optional<std::int64_t> norm_diverged_at, CheckResult& result);
 
 }  // namespace plumbline::judging
