@@ -239,7 +239,8 @@ fs::path replica_folder(const fs::path& folder, std::optional<std::int64_t> repl
     if (!replica || !fs::exists(folder / "manifest.json")) return folder;
     const auto mesh = read_manifest(folder).mesh;
     if (mesh && mesh->replica != *replica)
-      throw InputError(fmt::format("{}: is replica {} ({}), not replica {}", folder.string(), mesh->replica, mesh->name(), *replica));
+      throw InputError(fmt::format("{}: is replica {} ({}), not replica {}", folder.string(), mesh->replica,
+                                   mesh->name(), *replica));
     return folder;
   }
   if (!replica) {

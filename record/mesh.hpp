@@ -59,9 +59,9 @@ struct Mesh {
 /// mesh a record is that of a single pipeline of whole parameters, which may serve as the reference of each place.
 std::vector<std::string> why_other_places(const std::optional<Mesh>& reference, const std::optional<Mesh>& candidate);
 
-/// Throws InputError naming the key: none or several axes of stages, two axes of one name, sizes whose product is not the
-/// number of ranks, a rank in no replica or in two, a replica of another length than the pipeline has ranks, parts along
-/// an axis that the mesh lacks. `ranks`: the record's.
+/// Throws InputError naming the key: none or several axes of stages, two axes of one name, sizes whose product is not
+/// the number of ranks, a rank in no replica or in two, a replica of another length than the pipeline has ranks, parts
+/// along an axis that the mesh lacks. `ranks`: the record's.
 Mesh read_mesh(const JsonKeys& mesh, std::int64_t ranks);
 
 /// The record to read: `folder`, or its replica-<number>. Throws InputError if the folder holds replicas and none was

@@ -127,8 +127,7 @@ class OneCheck {
       if (weight(*all_[replica]) != weight(*all_[worst_])) continue;
       ++alike;
       distinct.insert(all_[replica]->reason);
-      if (texts.size() < most_reported)
-        texts.push_back(names_[replica] + all_[replica]->reason);
+      if (texts.size() < most_reported) texts.push_back(names_[replica] + all_[replica]->reason);
     }
     if (distinct.size() == 1 && alike == all_.size())
       return fmt::format("each of {} places: {}", alike, *distinct.begin());
@@ -211,7 +210,8 @@ void refuse_other_places(const fs::path& reference, const fs::path& candidate) {
     return;
   }
   const auto words = why_other_places(one, other);
-  if (!words.empty()) throw InputError(fmt::format("{}: {}", (candidate / "manifest.json").string(), join(words, "; ")));
+  if (!words.empty())
+    throw InputError(fmt::format("{}: {}", (candidate / "manifest.json").string(), join(words, "; ")));
 }
 
 }  // namespace

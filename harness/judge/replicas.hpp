@@ -35,8 +35,8 @@ struct RecordsOfPipeline {
   std::optional<std::filesystem::path> repeated;
 };
 
-/// For folders that hold a record, or one per place. Throws InputError as replica_folders() does, and for a reference with
-/// other axes or placements.
+/// For folders that hold a record, or one per place. Throws InputError as replica_folders() does, and for a reference
+/// with other axes or placements.
 std::vector<RecordsOfPipeline> pipelines_of(const std::filesystem::path& reference,
                                             const std::filesystem::path& candidate,
                                             const std::optional<std::filesystem::path>& repeated);

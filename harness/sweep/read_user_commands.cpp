@@ -35,7 +35,7 @@ const std::vector<AskedKey>& asked_keys() {
 
 const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference", "candidate"};
 /// Placeholders that are not values.
-const std::vector<std::string> given_names = {"record", "world",    "schedule",       "port",
+const std::vector<std::string> given_names = {"record",   "world",    "schedule",       "port",
                                               "launcher", "pipeline", norms_placeholder};
 
 bool is_asked_key(const std::string& name) {
@@ -141,7 +141,8 @@ class CommandReader {
       if (values_.contains(axis)) refuse_key(*table, axis, "is also a key of values; an axis is a placeholder itself");
       const std::int64_t size = table->integer(axis).value();
       if (size < 1 || size > largest_world / places_)
-        refuse_key(*table, axis, fmt::format("{} is not possible; the axes may have 1 to {} places in all", size, largest_world));
+        refuse_key(*table, axis,
+                   fmt::format("{} is not possible; the axes may have 1 to {} places in all", size, largest_world));
       mesh_[axis] = size;
       places_ *= size;
     }

@@ -17,7 +17,9 @@ inline Json mesh_json(const std::vector<std::pair<std::string, std::int64_t>>& a
   for (const auto& [name, size] : axes)
     list.push_back({{"name", name},
                     {"size", size},
-                    {"kind", name == "pp" ? "pipeline" : name == "tp" ? "tensor" : "replicate"}});
+                    {"kind", name == "pp"   ? "pipeline"
+                             : name == "tp" ? "tensor"
+                                            : "replicate"}});
   return {{"axes", list}, {"replicas", replicas}, {"replica", replica}};
 }
 

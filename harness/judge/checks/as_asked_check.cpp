@@ -120,7 +120,8 @@ class AsAskedCheck::OfRecord {
     if (!request_.mesh) return;
     const auto& ran = record_.manifest.mesh;
     for (const auto& [name, size] : request_.mesh->items()) {
-      const auto axis = ran ? std::ranges::find(ran->axes, name, &MeshAxis::name) : std::vector<MeshAxis>::const_iterator();
+      const auto axis =
+          ran ? std::ranges::find(ran->axes, name, &MeshAxis::name) : std::vector<MeshAxis>::const_iterator();
       const bool found = ran && axis != ran->axes.end() && axis->kind != "pipeline";
       demand_equal("mesh." + name, size, found ? Json(axis->size) : Json("none"));
     }

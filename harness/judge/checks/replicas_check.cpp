@@ -29,8 +29,8 @@ struct OneTensor {
   Digests digests;
 };
 
-/// The places of one axis of tensor parallelism are fed the same data; context parallel ones parts of the same rows, and
-/// the others data of their own.
+/// The places of one axis of tensor parallelism are fed the same data; context parallel ones parts of the same rows,
+/// and the others data of their own.
 bool has_other_data(const MeshAxis& axis) {
   return axis.kind != "tensor" && axis.kind != "context";
 }
@@ -109,10 +109,10 @@ class ReplicaComparison {
           builder_.compare("norms");
           if (std::abs(*row.gradient_norm - by_rows->norm) <= by_rows->limit * by_rows->norm) continue;
           const std::string expected = to_text(by_rows->norm), got = to_text(*row.gradient_norm);
-          report(
-              at_norm(step), replica, rank.rank, "gradient_norm", expected, got,
-              fmt::format("gradient norm, {}, {}: the root of the sum of l2 squared over all parts is {}, got {}, ratio {}",
-                          step_words(step), name_of(replica), expected, got, to_text(*row.gradient_norm / by_rows->norm)));
+          report(at_norm(step), replica, rank.rank, "gradient_norm", expected, got,
+                 fmt::format(
+                     "gradient norm, {}, {}: the root of the sum of l2 squared over all parts is {}, got {}, ratio {}",
+                     step_words(step), name_of(replica), expected, got, to_text(*row.gradient_norm / by_rows->norm)));
         }
       }
     }
@@ -186,7 +186,8 @@ class ReplicaComparison {
   }
 
   /// A whole step with another place's data: its gradients add nothing, and no other check detects it. Single
-  /// microbatches may be equal if data are sampled. Tensor parallel places that are fed other data compute nothing whole.
+  /// microbatches may be equal if data are sampled. Tensor parallel places that are fed other data compute nothing
+  /// whole.
   void data(std::int64_t step) {
     std::map<std::vector<std::string>, std::size_t> fed;
     std::map<std::vector<std::int64_t>, std::pair<std::size_t, std::vector<std::string>>> along_tensor;
@@ -312,17 +313,17 @@ class ReplicaComparison {
                          std::size_t other, const std::vector<std::string>& got) {
     const auto at = std::ranges::mismatch(expected, got).in1 - expected.begin();
     const bool shorter = at >= std::ssize(expected) || at >= std::ssize(got);
-    builder_.diverge(at_data(step, at),
-                     {.step = step,
-                      .microbatch = at,
-                      .replica = static_cast<std::int64_t>(other),
-                      .item = "data",
-                      .expected = shorter ? quantity(std::ssize(expected), "microbatch")
-                                          : expected[static_cast<std::size_t>(at)],
-                      .got = shorter ? quantity(std::ssize(got), "microbatch") : got[static_cast<std::size_t>(at)],
-                      .why = fmt::format("{} is fed other data than {}, but tensor parallel places compute parts of the "
-                                         "same batch",
-                                         name_of(other), name_of(one))});
+    builder_.diverge(
+        at_data(step, at),
+        {.step = step,
+         .microbatch = at,
+         .replica = static_cast<std::int64_t>(other),
+         .item = "data",
+         .expected = shorter ? quantity(std::ssize(expected), "microbatch") : expected[static_cast<std::size_t>(at)],
+         .got = shorter ? quantity(std::ssize(got), "microbatch") : got[static_cast<std::size_t>(at)],
+         .why = fmt::format("{} is fed other data than {}, but tensor parallel places compute parts of the "
+                            "same batch",
+                            name_of(other), name_of(one))});
   }
 
   std::vector<RecordReading> records_;
@@ -343,8 +344,8 @@ class OneReplica : public StepCheck {
   LocatedResult conclude() override {
     const std::string name = evidence_.candidate.manifest.mesh->name();
     builder_.not_shown("other places of the mesh: this is " + name);
-    return builder_.conclude_as(
-        Outcome::does_not_apply, fmt::format("only {} was judged; omit --replica to judge all places", name));
+    return builder_.conclude_as(Outcome::does_not_apply,
+                                fmt::format("only {} was judged; omit --replica to judge all places", name));
   }
 };
 
@@ -360,23 +361,25 @@ LocatedResult compare_replicas(const std::vector<fs::path>& records) {
 }
 
 CheckDescriptor replicas_check() {
-  return {.name = "replicas",
-          .place = 180,
-          .claims =
-              "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
-              "the same parameters and moments, except for the parts that each holds; each is fed its own data, along "
-              "an axis of tensor parallelism the same data, with the same losses; a norm counts each part once. Of "
-              "Plumbline's replicas the loss and the tokens of a step are the sums over all.",
-          .needs_in_words =
-              "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
-              "folder. It does not apply to a single pipeline, nor to one selected of several. Every other check runs "
-              "for each place and names it.",
-          .cannot_see = "a sum over places that is wrong in all alike (`gradients`, against a correct reference); whether context "
-              "parallel places are fed parts of the same rows; buffers, which may differ.",
-          .level = RecordLevel::full,
-          .needs = {"parameters", "moments"},
-          .not_applicable = one_pipeline,
-          .make = make_check<OneReplica>};
+  return {
+      .name = "replicas",
+      .place = 180,
+      .claims =
+          "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
+          "the same parameters and moments, except for the parts that each holds; each is fed its own data, along "
+          "an axis of tensor parallelism the same data, with the same losses; a norm counts each part once. Of "
+          "Plumbline's replicas the loss and the tokens of a step are the sums over all.",
+      .needs_in_words =
+          "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
+          "folder. It does not apply to a single pipeline, nor to one selected of several. Every other check runs "
+          "for each place and names it.",
+      .cannot_see =
+          "a sum over places that is wrong in all alike (`gradients`, against a correct reference); whether context "
+          "parallel places are fed parts of the same rows; buffers, which may differ.",
+      .level = RecordLevel::full,
+      .needs = {"parameters", "moments"},
+      .not_applicable = one_pipeline,
+      .make = make_check<OneReplica>};
 }
 
 }  // namespace plumbline::judging

@@ -211,8 +211,9 @@ Request read_request(const std::filesystem::path& file) {
 std::vector<std::string> not_asked(const Request& request) {
   std::vector<std::string> keys;
   for (const Field& field : fields()) {
-    const bool lengths_suffice = request.microbatches && std::string(field.key) == "microbatch_count";
-    if (field.write(request).is_discarded() && !lengths_suffice) keys.emplace_back(field.key);
+    const std::string key = field.key;
+    const bool not_needed = (request.microbatches && key == "microbatch_count") || key == "mesh";  // of several places
+    if (field.write(request).is_discarded() && !not_needed) keys.push_back(key);
   }
   return keys;
 }

@@ -342,7 +342,10 @@ TEST(Comparability, WhatDiffersInOtherKeysIsToldOfBothSides) {
   const std::vector<Case> cases = {
       {plain, lion, {"optimizer is \"adamw\" in the reference and \"lion\" in the candidate"}},
       {{{"threads", 2}}, {{"threads", 4}}, {"threads of a rank is 2 in the reference and 4 in the candidate"}},
-      {mesh_of_two, mesh_of_three, {"the mesh's axes but the pipeline's are dp 2 (replicate) in the reference and dp 3 (replicate) in the candidate"}},
+      {mesh_of_two,
+       mesh_of_three,
+       {"the mesh's axes but the pipeline's are dp 2 (replicate) in the reference and dp 3 (replicate) in the "
+        "candidate"}},
       {plain, of_external({{"clip_epsilon", 0.5}}), {"clip_epsilon is 0 in the reference and 0.5 in the candidate"}},
       {plain, gpt, {"model: model_type is \"llama\" in the reference and \"gpt2\" in the candidate"}},
       {gpt, plain, {"model: model_type is \"gpt2\" in the reference and \"llama\" in the candidate"}},

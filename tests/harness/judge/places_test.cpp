@@ -112,7 +112,8 @@ TEST_F(Places, APartThatDiffersFromThePlaceWithTheSamePartIsSeen) {
 TEST_F(Places, AGradientOfAWholeParameterIsTheSameAtAllTensorParallelPlaces) {
   give_norms();
   for (const std::int64_t place : {1, 3}) {
-    in_both(place, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
+    in_both(place,
+            [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
   }
 
   EXPECT_THAT(result_of(verdict(), "replicas").reason,
@@ -193,8 +194,9 @@ TEST_F(Places, WithOtherPlacementsThanTheReferenceAreRefusedBeforeATableIsRead) 
   write();
   std::filesystem::remove(candidate_ / "replica-0/rank-0/steps.csv");
 
-  EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }),
-              HasSubstr(part_name + " is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: Shard(dim=1))"));
+  EXPECT_THAT(
+      error_of<InputError>([&] { compare_records(reference_, candidate_); }),
+      HasSubstr(part_name + " is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: Shard(dim=1))"));
 }
 
 TEST_F(Places, OneIsNamedByItsCoordinates) {

@@ -128,8 +128,9 @@ TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
   EXPECT_EQ(cell.first_divergence->level, "R3") << "beside what the replicas have to say of it";
   EXPECT_EQ(cell.first_divergence->words.find("replica 1: step 1, stage 1, rank 1, gradient model.norm.weight"), 0U)
       << cell.first_divergence->words;
-  EXPECT_THAT(result_of(cell, "replicas").reason,
-              HasSubstr("step 1, stage 1, gradient model.norm.weight: replica 1 has other bits than replica 0 and replica 2"));
+  EXPECT_THAT(
+      result_of(cell, "replicas").reason,
+      HasSubstr("step 1, stage 1, gradient model.norm.weight: replica 1 has other bits than replica 0 and replica 2"));
 }
 
 TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
@@ -152,7 +153,8 @@ TEST_F(Replicas, AGradientThatWasNotReducedIsSeenThoughTheReferenceHasTheSameMis
   EXPECT_FALSE(cell.holds);
   EXPECT_THAT(
       cell.first_divergence->words,
-      AllOf(HasSubstr("step 0, stage 1, gradient model.norm.weight: replica 2 has other bits than replica 0 and replica 1"),
+      AllOf(HasSubstr(
+                "step 0, stage 1, gradient model.norm.weight: replica 2 has other bits than replica 0 and replica 1"),
             HasSubstr("recorded after they are summed over places")));
 }
 
@@ -180,7 +182,8 @@ TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
   EXPECT_FALSE(cell.holds);
   EXPECT_THAT(
       result_of(cell, "replicas").reason,
-      AllOf(HasSubstr("step 1, stage 1, parameter model.norm.weight: replica 0 has other bits than replica 1 and replica 2"),
+      AllOf(HasSubstr(
+                "step 1, stage 1, parameter model.norm.weight: replica 0 has other bits than replica 1 and replica 2"),
             HasSubstr("in replica 0 it is unchanged by the step")));
 }
 
@@ -217,7 +220,8 @@ TEST_F(Replicas, AnotherNumberThanTheReferencesIsToldOfTheMesh) {
 
   const CellVerdict cell = judge_cell({}, reference_, candidate_);
 
-  EXPECT_THAT(result_of(cell, "data").reason, HasSubstr("the mesh's axes but the pipeline's are none in the reference and replica 3 (replicate)"));
+  EXPECT_THAT(result_of(cell, "data").reason,
+              HasSubstr("the mesh's axes but the pipeline's are none in the reference and replica 3 (replicate)"));
 }
 
 TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {

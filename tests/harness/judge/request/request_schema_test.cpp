@@ -28,7 +28,7 @@ Json example() {
 
 /// Keys of an object that stand for numbers of any name.
 bool is_open(const std::string& key) {
-  return key.starts_with("optimizer.") || key.starts_with("learning_rate_schedule.");
+  return key.starts_with("optimizer.") || key.starts_with("mesh.") || key.starts_with("learning_rate_schedule.");
 }
 
 TEST(RequestSchema, HasEveryKeyOfThePageAndNoOther) {

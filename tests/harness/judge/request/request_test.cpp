@@ -17,6 +17,7 @@ Request whole() {
   request.schedule = RequestedSchedule{"1f1b", 1, "d"};
   request.stages = {{0, 0, {"embed_tokens"}}, {1, 1, {"layers.0", "norm", "lm_head"}}};
   request.model_digest = "m";
+  request.mesh = Json{{"dp", 2}};
   request.seed = 18446744073709551615ULL;
   request.dtype = "float32";
   request.optimizer = Json{{"name", "sgd"}, {"learning_rate", 0.1}};
