@@ -14,10 +14,9 @@ Json mesh_json(const PipelinePlan& plan, int replica) {
   std::vector<std::vector<int>> ranks(static_cast<std::size_t>(plan.replicas));
   for (int rank = 0; rank < plan.world(); ++rank)
     ranks[static_cast<std::size_t>(plan.replica_of(rank))].push_back(rank);
-  return {{"axes", {{"replicas", plan.replicas}, {"pipeline", plan.ranks()}}},
-          {"pipeline", "pipeline"},
-          {"replicas", ranks},
-          {"replica", replica}};
+  const Json replicas = {{"name", "replica"}, {"size", plan.replicas}, {"kind", "replicate"}};
+  const Json stages = {{"name", "pipeline"}, {"size", plan.ranks()}, {"kind", "pipeline"}};
+  return {{"axes", Json::array({replicas, stages})}, {"replicas", ranks}, {"replica", replica}};
 }
 
 }  // namespace

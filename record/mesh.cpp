@@ -22,16 +22,23 @@ namespace fs = std::filesystem;
 constexpr std::int64_t most_ranks_of_a_mesh = 65536;
 
 void read_axes(const JsonKeys& keys, Mesh& mesh) {
-  const JsonKeys axes = keys.object("axes");
   constexpr std::size_t most_axes = 16;
-  if (keys.at("axes").size() > most_axes) keys.fail("axes", fmt::format("has more than {} axes", most_axes));
-  for (const auto& [name, size] : keys.at("axes").items()) {
-    mesh.axes[name] = axes.integer(name, 1, most_ranks_of_a_mesh);
+  const Json& list = keys.at("axes");
+  if (!list.is_array() || list.empty() || list.size() > most_axes)
+    keys.fail("axes", fmt::format("must be a list of 1 to {} axes", most_axes));
+  std::set<std::string> names;
+  for (const JsonKeys& axis : keys.objects("axes")) {
+    axis.refuse_unknown({"name", "size", "kind"});
+    mesh.axes.push_back({.name = axis.text("name"),
+                         .size = axis.integer("size", 1, most_ranks_of_a_mesh),
+                         .kind = axis.word("kind", {"pipeline", "replicate", "shard", "tensor", "context", "expert"})});
+    if (!names.insert(mesh.axes.back().name).second)
+      axis.fail("name", fmt::format("two axes have the name '{}'", mesh.axes.back().name));
     if (mesh.world_size() > most_ranks_of_a_mesh)
-      axes.fail(name, fmt::format("makes more than {} ranks", most_ranks_of_a_mesh));
+      axis.fail("size", fmt::format("makes more than {} ranks", most_ranks_of_a_mesh));
   }
-  mesh.pipeline = keys.text("pipeline");
-  if (!mesh.axes.contains(mesh.pipeline)) keys.fail("pipeline", fmt::format("'{}' is none of the axes", mesh.pipeline));
+  if (std::ranges::count(mesh.axes, "pipeline", &MeshAxis::kind) != 1)
+    keys.fail("axes", "one axis, and only one, must be of the kind pipeline (of size 1 without stages)");
 }
 
 void read_replicas(const JsonKeys& keys, Mesh& mesh) {
@@ -41,7 +48,7 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
   };
   if (!replicas.is_array() || replicas.empty() || !std::ranges::all_of(replicas, is_list))
     keys.fail("replicas", "must list the ranks of each pipeline");
-  const std::int64_t world = mesh.world_size(), length = mesh.axes.at(mesh.pipeline);
+  const std::int64_t world = mesh.world_size(), length = mesh.pipeline().size;
   std::vector<std::optional<std::int64_t>> replica_of(static_cast<std::size_t>(world));
   for (const Json& list : replicas) {
     const auto number = static_cast<std::int64_t>(mesh.replicas.size());
@@ -55,7 +62,7 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
     }
     if (std::ssize(list) != length)
       keys.fail("replicas", fmt::format("replica {} has {} ranks, but axis '{}' has {}", number, list.size(),
-                                        mesh.pipeline, length));
+                                        mesh.pipeline().name, length));
     mesh.replicas.push_back(list.get<std::vector<std::int64_t>>());
   }
   const auto left_out = std::find(replica_of.begin(), replica_of.end(), std::nullopt);
@@ -63,43 +70,18 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
     keys.fail("replicas", fmt::format("rank {} is in none of them", left_out - replica_of.begin()));
 }
 
-/// The distinct parts must follow each other from 0 to the parameter's size; several replicas may hold the same one.
-void require_whole(const JsonKeys& keys, const std::string& parameter, const Sharding& sharding) {
-  std::int64_t end = 0;
-  for (const auto& part : std::set(sharding.parts.begin(), sharding.parts.end())) {
-    if (part.first == part.second) continue;
-    if (part.first != end)
-      keys.fail(parameter, fmt::format("index {} along dimension {} is in {}", std::min(part.first, end),
-                                       sharding.dimension, part.first > end ? "no part" : "two parts"));
-    end = part.second;
-  }
-  if (end != sharding.size)
-    keys.fail(parameter,
-              fmt::format("index {} along dimension {} of {} is in no part", end, sharding.dimension, sharding.size));
-}
-
-void read_sharded(const JsonKeys& keys, Mesh& mesh) {
-  if (!keys.has_value("sharded") || keys.at("sharded") == Json::array()) return;
-  const JsonKeys all = keys.object("sharded");
-  constexpr std::int64_t most_elements = std::int64_t{1} << 48;
-  for (const auto& [name, one] : keys.members("sharded")) {
-    one.refuse_unknown({"dimension", "size", "parts"});
-    Sharding sharding;
-    sharding.dimension = one.integer("dimension", 0, 7);
-    sharding.size = one.integer("size", 0, most_elements);
-    const Json& parts = one.at("parts");
-    const auto is_range = [&](const Json& part) {
-      const auto is_index = [&](const Json& index) {
-        return index.is_number_integer() && index >= 0 && index <= sharding.size;
-      };
-      return part.is_array() && part.size() == 2 && std::all_of(part.begin(), part.end(), is_index) &&
-             part[0] <= part[1];
-    };
-    if (!parts.is_array() || parts.size() != mesh.replicas.size() || !std::all_of(parts.begin(), parts.end(), is_range))
-      one.fail("parts", "must list for each replica the range [begin, end) that it holds");
-    for (const Json& part : parts) sharding.parts.emplace_back(part[0], part[1]);
-    require_whole(all, name, sharding);
-    mesh.sharded[name] = std::move(sharding);
+void read_parts(const JsonKeys& keys, Mesh& mesh) {
+  if (!keys.has_value("parts")) return;
+  for (const auto& [name, one] : keys.members("parts")) {
+    one.refuse_unknown({"axes", "placements"});
+    ParameterPart part{one.texts("axes"), one.text("placements")};
+    if (part.axes.empty()) one.fail("axes", "must name the axes along which places hold other parts");
+    for (const std::string& axis : part.axes) {
+      const auto found = std::ranges::find(mesh.axes, axis, &MeshAxis::name);
+      if (found == mesh.axes.end() || found->kind == "pipeline")
+        one.fail("axes", fmt::format("'{}' is no axis of the mesh that places differ along", axis));
+    }
+    mesh.parts[name] = std::move(part);
   }
 }
 
@@ -126,45 +108,122 @@ Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
   return *mesh;
 }
 
+std::string axis_words(const MeshAxis& axis) {
+  return fmt::format("{} {} ({})", axis.name, axis.size, axis.kind);
+}
+
 std::string in_words(const Mesh& mesh) {
   std::vector<std::string> axes, replicas;
-  for (const auto& [name, size] : mesh.axes) axes.push_back(fmt::format("{} {}", name, size));
+  for (const MeshAxis& axis : mesh.axes) axes.push_back(axis_words(axis));
   for (const auto& ranks : mesh.replicas) replicas.push_back(fmt::format("[{}]", join(ranks, ", ")));
-  return fmt::format("axes {} with the pipeline along {}, replicas {}{}{}", join(axes, ", "), mesh.pipeline,
-                     join(replicas, " "), mesh.own_gradients ? ", gradients of its own" : "",
-                     mesh.sharded.empty() ? "" : fmt::format(", {} parameters in parts", mesh.sharded.size()));
+  return fmt::format("axes {}, replicas {}{}{}", join(axes, ", "), join(replicas, " "),
+                     mesh.own_gradients ? ", gradients of its own" : "",
+                     mesh.parts.empty() ? "" : fmt::format(", {} parameters in parts", mesh.parts.size()));
+}
+
+/// The axes that places differ along.
+std::vector<MeshAxis> place_axes(const Mesh& mesh) {
+  std::vector<MeshAxis> axes;
+  for (const MeshAxis& axis : mesh.axes) {
+    if (axis.kind != "pipeline" && axis.size > 1) axes.push_back(axis);
+  }
+  return axes;
+}
+
+std::string words_of(const std::vector<MeshAxis>& axes) {
+  std::vector<std::string> words;
+  for (const MeshAxis& axis : axes) words.push_back(axis_words(axis));
+  return axes.empty() ? "none" : join(words, ", ");
+}
+
+std::string words_of(const std::map<std::string, ParameterPart>& parts, const std::string& parameter) {
+  const auto found = parts.find(parameter);
+  return found == parts.end() ? "whole" : fmt::format("in parts ({})", found->second.placements);
 }
 
 }  // namespace
 
-std::string Sharding::name_of(const std::string& parameter, std::int64_t replica) const {
-  const auto& [begin, end] = parts.at(static_cast<std::size_t>(replica));
-  if (begin == end) return "";
-  std::string before;
-  for (std::int64_t i = 0; i < dimension; ++i) before += ":,";
-  return fmt::format("{}[{}{}:{}]", parameter, before, begin, end);
+const MeshAxis& Mesh::pipeline() const {
+  return *std::ranges::find(axes, "pipeline", &MeshAxis::kind);
 }
 
 std::int64_t Mesh::world_size() const {
   std::int64_t product = 1;
-  for (const auto& [name, size] : axes) product *= size;
+  for (const MeshAxis& axis : axes) product *= axis.size;
   return product;
 }
 
-std::string Mesh::name() const {
-  return fmt::format("replica {} of {}", replica, replicas.size());
+std::vector<std::int64_t> Mesh::coordinates(std::int64_t place,
+                                            const std::function<bool(const MeshAxis&)>& chosen) const {
+  std::vector<std::int64_t> found(axes.size());
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    if (axes[i].kind == "pipeline") continue;
+    if (chosen(axes[i])) found[i] = place % axes[i].size;
+    place /= axes[i].size;
+  }
+  return found;
+}
+
+std::vector<std::int64_t> Mesh::part_at(std::int64_t place, const std::string& parameter) const {
+  const auto part = parts.find(parameter);
+  return coordinates(place, [&](const MeshAxis& axis) {
+    return part != parts.end() && std::ranges::find(part->second.axes, axis.name) != part->second.axes.end();
+  });
+}
+
+std::string Mesh::place_name(std::int64_t place) const {
+  const auto at = coordinates(place, [](const MeshAxis&) { return true; });
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].kind != "pipeline" && axes[i].size > 1) words.push_back(fmt::format("{} {}", axes[i].name, at[i]));
+  }
+  return words.empty() ? "the only place" : join(words, ", ");
+}
+
+std::string Mesh::sizes() const {
+  std::vector<std::string> words;
+  for (const MeshAxis& axis : place_axes(*this)) words.push_back(fmt::format("{} {}", axis.name, axis.size));
+  return join(words, ", ");
+}
+
+std::vector<std::string> why_other_places(const std::optional<Mesh>& reference, const std::optional<Mesh>& candidate) {
+  const Mesh none;
+  const Mesh &one = reference ? *reference : none, &other = candidate ? *candidate : none;
+  std::vector<std::string> words;
+  if (reference && candidate && place_axes(one) != place_axes(other))
+    words.push_back(
+        fmt::format("the mesh's axes but the pipeline's are {} in the reference and {} in the candidate; record the "
+                    "reference on the candidate's mesh with one pipeline rank",
+                    words_of(place_axes(one)), words_of(place_axes(other))));
+  std::set<std::string> names;
+  for (const Mesh* mesh : {&one, &other}) {
+    for (const auto& [name, part] : mesh->parts) names.insert(name);
+  }
+  std::vector<std::string> differing;
+  for (const std::string& name : names) {
+    if (words_of(one.parts, name) != words_of(other.parts, name)) differing.push_back(name);
+  }
+  if (!differing.empty()) {
+    const std::string &name = differing.front(), others = std::to_string(differing.size() - 1);
+    words.push_back(fmt::format(
+        "{} is {} in the reference and {} in the candidate{}; a reference that holds whole parameters cuts them along "
+        "one axis with Record(slices=\"CANDIDATE/replica-0/manifest.json\")",
+        name, words_of(one.parts, name), words_of(other.parts, name),
+        differing.size() > 1 ? fmt::format(", and so are {} more", others) : ""));
+  }
+  return words;
 }
 
 Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
-  keys.refuse_unknown({"axes", "pipeline", "replicas", "replica", "sharded", "gradients"});
+  keys.refuse_unknown({"axes", "replicas", "replica", "parts", "gradients"});
   Mesh mesh;
   read_axes(keys, mesh);
   read_replicas(keys, mesh);
   mesh.replica = keys.integer("replica", 0, std::ssize(mesh.replicas) - 1);
-  if (mesh.axes.at(mesh.pipeline) != ranks)
-    keys.fail("pipeline", fmt::format("axis '{}' has {} ranks, but world_size, the size of one pipeline, is {}",
-                                      mesh.pipeline, mesh.axes.at(mesh.pipeline), ranks));
-  read_sharded(keys, mesh);
+  if (mesh.pipeline().size != ranks)
+    keys.fail("axes", fmt::format("axis '{}' has {} ranks, but world_size, the size of one pipeline, is {}",
+                                  mesh.pipeline().name, mesh.pipeline().size, ranks));
+  read_parts(keys, mesh);
   if (keys.has_value("gradients")) {
     const std::string gradients = keys.text("gradients");
     if (gradients != "reduced" && gradients != "own")
@@ -180,7 +239,7 @@ fs::path replica_folder(const fs::path& folder, std::optional<std::int64_t> repl
     if (!replica || !fs::exists(folder / "manifest.json")) return folder;
     const auto mesh = read_manifest(folder).mesh;
     if (mesh && mesh->replica != *replica)
-      throw InputError(fmt::format("{}: is {}, not replica {}", folder.string(), mesh->name(), *replica));
+      throw InputError(fmt::format("{}: is replica {} ({}), not replica {}", folder.string(), mesh->replica, mesh->name(), *replica));
     return folder;
   }
   if (!replica) {
@@ -209,8 +268,8 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
                                    own.string(), count));
     const Mesh mesh = mesh_in(folder, number);
     const std::string manifest = (own / "manifest.json").string();
-    if (mesh.sharded != first.sharded)
-      throw InputError(fmt::format("{}: key mesh.sharded: is not that of replica 0 of the same run", manifest));
+    if (mesh.parts != first.parts)
+      throw InputError(fmt::format("{}: key mesh.parts: is not that of replica 0 of the same run", manifest));
     if (in_words(mesh) != in_words(first))
       throw InputError(fmt::format("{}: key mesh: says {}; replica 0 of the same run says {}", manifest, in_words(mesh),
                                    in_words(first)));

@@ -58,7 +58,7 @@ CellPlan plan_of(const Manifest& candidate, bool whole_mesh) {
   plan.world = candidate.world_size;
   if (candidate.mesh) plan.variant = candidate.mesh->name();
   if (whole_mesh) {
-    plan.variant = std::to_string(candidate.mesh->replicas.size()) + " replicas";
+    plan.variant = candidate.mesh->sizes();
     plan.world = candidate.mesh->world_size();
   }
   return plan;

@@ -76,10 +76,11 @@ std::string training_text(const Manifest& manifest) {
 
 std::string mesh_text(const Mesh& mesh) {
   std::vector<std::string> axes, ranks;
-  for (const auto& [name, size] : mesh.axes) axes.push_back(name + " " + to_text(size));
+  for (const auto& [name, size, kind] : mesh.axes) axes.push_back(name + " " + to_text(size) + " (" + kind + ")");
   for (const auto rank : mesh.replicas.at(static_cast<std::size_t>(mesh.replica))) ranks.push_back(to_text(rank));
-  return mesh.name() + " along " + mesh.pipeline + ", ranks " + join(ranks, ", ") + " of the run; axes " +
-         join(axes, ", ");
+  return mesh.name() + " (replica " + to_text(mesh.replica) + "), ranks " + join(ranks, ", ") + " of the run; axes " +
+         join(axes, ", ") +
+         (mesh.parts.empty() ? "" : "; " + quantity(std::ssize(mesh.parts), "parameter") + " in parts");
 }
 
 std::string rank_text(const RankRecord& rank, const Shown& shown) {

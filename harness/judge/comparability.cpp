@@ -58,16 +58,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   differences.demand_equal("every", to_text(one.every), to_text(other.every));
-  if (one.mesh && other.mesh)
-    differences.demand_equal("number of parallel pipelines", std::ssize(one.mesh->replicas),
-                             std::ssize(other.mesh->replicas));
-  const std::map<std::string, Sharding> whole;
-  const auto &parts = one.mesh ? one.mesh->sharded : whole, &others_parts = other.mesh ? other.mesh->sharded : whole;
-  if (parts != others_parts)
-    differences.words.push_back(fmt::format(
-        "of {} parameters replicas hold parts in the reference, of {} in the candidate, or other parts; a reference "
-        "that holds them whole records the same parts with Record(slices=\"CANDIDATE/replica-0/manifest.json\")",
-        to_text(std::ssize(parts)), to_text(std::ssize(others_parts))));
+  for (const std::string& words : why_other_places(one.mesh, other.mesh)) differences.words.push_back(words);
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
   const auto granularity = [](const Manifest& manifest) {

@@ -72,25 +72,35 @@ int weight(const CheckResult& check) {
   return 0;
 }
 
-std::string named(std::int64_t replica) {
-  return fmt::format("replica {}: ", replica);
+/// The names of all places, "dp 1, tp 0: ", before what is said of them.
+using PlaceNames = std::vector<std::string>;
+
+PlaceNames names_of_places(const std::vector<RecordsOfPipeline>& pipelines) {
+  PlaceNames names;
+  for (const auto& pipeline : pipelines) {
+    const Mesh mesh = read_manifest(pipeline.candidate).mesh.value();
+    names.push_back(mesh.name() + ": ");
+  }
+  return names;
 }
 
-void name_replica(Finding& divergence, std::int64_t replica) {
-  divergence.replica = replica;
-  divergence.words = named(replica) + divergence.words;
+void name_place(Finding& divergence, std::size_t place, const PlaceNames& names) {
+  divergence.replica = static_cast<std::int64_t>(place);
+  divergence.words = names[place] + divergence.words;
 }
 
 /// One check of all replicas, by their numbers.
 class OneCheck {
  public:
-  explicit OneCheck(std::vector<const CheckResult*> of_replicas)
+  OneCheck(std::vector<const CheckResult*> of_replicas, const PlaceNames& names)
       : all_(std::move(of_replicas)),
-        worst_(std::ranges::max_element(all_, {}, [](const CheckResult* check) { return weight(*check); }) -
-               all_.begin()) {}
+        names_(names),
+        worst_(static_cast<std::size_t>(
+            std::ranges::max_element(all_, {}, [](const CheckResult* check) { return weight(*check); }) -
+            all_.begin())) {}
 
   CheckResult together() const {
-    CheckResult whole = *all_[static_cast<std::size_t>(worst_)];
+    CheckResult whole = *all_[worst_];
     whole.reason = reason();
     whole.compared.clear();
     whole.inspected.clear();
@@ -103,7 +113,7 @@ class OneCheck {
       }
     }
     whole.not_shown = not_shown();
-    if (whole.first_divergence) name_replica(*whole.first_divergence, worst_);
+    if (whole.first_divergence) name_place(*whole.first_divergence, worst_, names_);
     return whole;
   }
 
@@ -114,14 +124,14 @@ class OneCheck {
     std::set<std::string> distinct;
     std::size_t alike = 0;
     for (std::size_t replica = 0; replica < all_.size(); ++replica) {
-      if (weight(*all_[replica]) != weight(*all_[static_cast<std::size_t>(worst_)])) continue;
+      if (weight(*all_[replica]) != weight(*all_[worst_])) continue;
       ++alike;
       distinct.insert(all_[replica]->reason);
       if (texts.size() < most_reported)
-        texts.push_back(named(static_cast<std::int64_t>(replica)) + all_[replica]->reason);
+        texts.push_back(names_[replica] + all_[replica]->reason);
     }
     if (distinct.size() == 1 && alike == all_.size())
-      return fmt::format("each of {} replicas: {}", alike, *distinct.begin());
+      return fmt::format("each of {} places: {}", alike, *distinct.begin());
     return join(texts, "; ") + (alike > most_reported ? fmt::format("; and {} more", alike - most_reported) : "");
   }
 
@@ -132,7 +142,7 @@ class OneCheck {
         const bool of_all = std::ranges::all_of(all_, [&](const CheckResult* check) {
           return std::ranges::find(check->not_shown, words) != check->not_shown.end();
         });
-        const std::string line = of_all ? words : named(static_cast<std::int64_t>(replica)) + words;
+        const std::string line = of_all ? words : names_[replica] + words;
         if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
       }
     }
@@ -140,7 +150,8 @@ class OneCheck {
   }
 
   std::vector<const CheckResult*> all_;
-  std::ptrdiff_t worst_;
+  const PlaceNames& names_;
+  std::size_t worst_;
 };
 
 LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
@@ -157,7 +168,8 @@ LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPip
   return compare_replicas(records);
 }
 
-CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, LocatedResult replicas) {
+CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, const PlaceNames& names,
+                     LocatedResult replicas) {
   CellVerdict whole = judged.front().verdict;
   whole.replicas = std::ssize(judged);
   replicas.result.required = is_required(plan, check_of("replicas"), judged.front().own);
@@ -169,7 +181,7 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     if (!verdict.first_divergence || (earliest && point && *earliest < *point)) continue;
     earliest = point;
     whole.first_divergence = verdict.first_divergence;
-    name_replica(*whole.first_divergence, static_cast<std::int64_t>(number));
+    name_place(*whole.first_divergence, number, names);
   }
   for (const auto& one : judged) {
     for (const auto& unrecorded : one.verdict.not_recorded)
@@ -183,24 +195,37 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     }
     std::vector<const CheckResult*> of_replicas;
     for (const auto& one : judged) of_replicas.push_back(&one.verdict.checks[i]);
-    whole.checks[i] = OneCheck(std::move(of_replicas)).together();
+    whole.checks[i] = OneCheck(std::move(of_replicas), names).together();
   }
   whole.holds = none_blocks(whole.checks);
   return whole;
+}
+
+/// Before a table is read; all places of a record have the same mesh. Manifests that cannot be read are reported later.
+void refuse_other_places(const fs::path& reference, const fs::path& candidate) {
+  std::optional<Mesh> one, other;
+  try {
+    one = read_manifest(reference).mesh;
+    other = read_manifest(candidate).mesh;
+  } catch (const InputError&) {
+    return;
+  }
+  const auto words = why_other_places(one, other);
+  if (!words.empty()) throw InputError(fmt::format("{}: {}", (candidate / "manifest.json").string(), join(words, "; ")));
 }
 
 }  // namespace
 
 std::vector<RecordsOfPipeline> pipelines_of(const fs::path& reference, const fs::path& candidate,
                                             const std::optional<fs::path>& repeated) {
-  const auto replicas = replica_folders(candidate);
+  const auto replicas = replica_folders(candidate), references = replica_folders(reference);
+  refuse_other_places(references.empty() ? reference : references.front(),
+                      replicas.empty() ? candidate : replicas.front());
   if (replicas.empty()) return {{{}, reference, candidate, repeated}};
-  const auto references = replica_folders(reference);
   std::vector<RecordsOfPipeline> pipelines;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);
-    // If the reference has fewer, its first one: the differing mesh is reported.
-    const fs::path beside = references.empty() ? reference : references[i < references.size() ? i : 0];
+    const fs::path& beside = references.empty() ? reference : references.at(i);
     pipelines.push_back(
         {number, beside, replicas[i], repeated ? std::optional(record_of_replica(*repeated, number)) : std::nullopt});
   }
@@ -213,7 +238,7 @@ CellVerdict judge_pipelines(const CellPlan& plan, const std::vector<RecordsOfPip
   for (const auto& records : pipelines) judged.push_back(judge_one(plan, records, unreadable));
   if (judged.size() == 1) return std::move(judged.front().verdict);
   LocatedResult replicas = held_together(plan, pipelines, judged);
-  return together(plan, judged, std::move(replicas));
+  return together(plan, judged, names_of_places(pipelines), std::move(replicas));
 }
 
 }  // namespace plumbline::judging

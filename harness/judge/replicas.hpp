@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges several data parallel pipelines as one case: each is compared with the reference, all are compared with each
-// other, and the results form one verdict.
+// Judges several pipelines that trained together as one case: each is compared with the same place of the reference,
+// all are compared with each other, and the results form one verdict.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,8 @@ struct RecordsOfPipeline {
   std::optional<std::filesystem::path> repeated;
 };
 
-/// For folders that hold a record, or one per replica. Throws InputError as replica_folders() does.
+/// For folders that hold a record, or one per place. Throws InputError as replica_folders() does, and for a reference with
+/// other axes or placements.
 std::vector<RecordsOfPipeline> pipelines_of(const std::filesystem::path& reference,
                                             const std::filesystem::path& candidate,
                                             const std::optional<std::filesystem::path>& repeated);

@@ -241,7 +241,7 @@ std::vector<PlaceInMesh> places_in_mesh(const std::filesystem::path& record) {
       PlaceInMesh& place = places[static_cast<std::size_t>(ranks[rank])];
       place.folder = record / replica_folder_name(static_cast<std::int64_t>(replica)) /
                      rank_folder(static_cast<std::int64_t>(rank));
-      place.replica = "replica " + std::to_string(replica) + ", rank " + std::to_string(rank);
+      place.replica = mesh->place_name(static_cast<std::int64_t>(replica)) + ", rank " + std::to_string(rank);
       if (!names_ranks_of_run) place.pipeline = ranks;
     }
   }

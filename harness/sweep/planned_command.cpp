@@ -38,6 +38,13 @@ void walk_text(const std::string& text, const std::function<void(char)>& plain,
   }
 }
 
+/// Each has a pipeline, in the reference of one rank.
+std::int64_t places_of(const CommandCell& cell) {
+  std::int64_t places = 1;
+  for (const auto& [axis, size] : cell.mesh) places *= size;
+  return places;
+}
+
 PlannedCommand planned_command(const CommandCell& cell, const UserCommands& commands,
                                const std::vector<std::string>& words, std::int64_t ranks) {
   PlannedCommand command;
@@ -45,6 +52,9 @@ PlannedCommand planned_command(const CommandCell& cell, const UserCommands& comm
   command.environment = commands.environment;
   command.values = cell.values;
   command.values["world"] = std::to_string(ranks);
+  command.mesh = cell.mesh;
+  if (!cell.mesh.empty()) command.values["pipeline"] = std::to_string(ranks / places_of(cell));
+  for (const auto& [axis, size] : cell.mesh) command.values[axis] = std::to_string(size);
   if (cell.schedule) command.values["schedule"] = *cell.schedule;
   if (uses_placeholder(command, "level")) command.values.emplace("level", "full");
   command.folder = commands.folder;
@@ -89,7 +99,7 @@ PlannedCommand planned_candidate(const CommandCell& cell, const UserCommands& co
 }
 
 PlannedCommand planned_reference(const CommandCell& cell, const UserCommands& commands) {
-  return planned_command(cell, commands, cell.reference, 1);
+  return planned_command(cell, commands, cell.reference, places_of(cell));
 }
 
 StartedCommand started_command(const PlannedCommand& command, const LaunchPlace& place) {

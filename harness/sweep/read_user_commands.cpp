@@ -35,7 +35,8 @@ const std::vector<AskedKey>& asked_keys() {
 
 const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference", "candidate"};
 /// Placeholders that are not values.
-const std::vector<std::string> given_names = {"record", "world", "schedule", "port", "launcher", norms_placeholder};
+const std::vector<std::string> given_names = {"record", "world",    "schedule",       "port",
+                                              "launcher", "pipeline", norms_placeholder};
 
 bool is_asked_key(const std::string& name) {
   return std::ranges::any_of(asked_keys(), [&](const AskedKey& each) { return each.key == name; });
@@ -94,6 +95,7 @@ class CommandReader {
   UserCommands read() {
     read_environment();
     read_values();
+    read_mesh();
     reference_ = command_in(file_, "reference");
     candidate_ = command_in(file_, "candidate");
     add_matrix();
@@ -130,6 +132,21 @@ class CommandReader {
     }
   }
 
+  /// World sizes are then those of one pipeline.
+  void read_mesh() {
+    const auto table = file_.table("mesh");
+    if (!table) return;
+    for (const auto& axis : table->keys()) {
+      need_name(*table, axis);
+      if (values_.contains(axis)) refuse_key(*table, axis, "is also a key of values; an axis is a placeholder itself");
+      const std::int64_t size = table->integer(axis).value();
+      if (size < 1 || size > largest_world / places_)
+        refuse_key(*table, axis, fmt::format("{} is not possible; the axes may have 1 to {} places in all", size, largest_world));
+      mesh_[axis] = size;
+      places_ *= size;
+    }
+  }
+
   void add_matrix() {
     const auto worlds = file_.integers("world_sizes").value_or(std::vector<std::int64_t>{});
     const auto schedules = file_.texts("schedules").value_or(std::vector<std::string>{});
@@ -145,9 +162,11 @@ class CommandReader {
 
   CommandCell cell_of(const TomlTable& table, const std::string& key, std::int64_t world,
                       const std::optional<std::string>& schedule) const {
-    if (world < 1 || world > largest_world)
-      refuse_key(table, key, fmt::format("{} is not a world size; it must be between 1 and {}", world, largest_world));
-    return {.world_size = world,
+    if (world < 1 || world > largest_world / places_)
+      refuse_key(table, key,
+                 fmt::format("{} is not a world size; it must be between 1 and {}", world, largest_world / places_));
+    return {.world_size = world * places_,
+            .mesh = mesh_,
             .schedule = schedule,
             .reference = reference_,
             .candidate = candidate_,
@@ -244,6 +263,8 @@ class CommandReader {
   const TomlTable& file_;
   UserCommands commands_;
   Placeholders values_;
+  std::map<std::string, std::int64_t> mesh_;
+  std::int64_t places_ = 1;
   std::vector<std::string> reference_, candidate_;
   std::set<std::string> used_;
 };
@@ -256,7 +277,7 @@ void refuse_key(const TomlTable& table, const std::string& key, const std::strin
 
 const std::vector<std::string>& command_keys() {
   static const std::vector<std::string> keys = [] {
-    std::vector<std::string> list = {"reference", "candidate", "environment", "values"};
+    std::vector<std::string> list = {"reference", "candidate", "environment", "values", "mesh"};
     for (const auto& asked : asked_keys()) {
       if (std::string(asked.key) != "device") list.emplace_back(asked.key);  // valid with run files, too
     }

@@ -300,6 +300,7 @@ Request request_of(const PlannedCommand& command) {
   };
   Request request;
   request.world_size = command.ranks;
+  if (!command.mesh.empty()) request.mesh = Json(command.mesh);
   // A reference has no schedule, however its command uses the case's.
   if (const auto schedule = value("schedule"); schedule && command.is_candidate)
     request.schedule = RequestedSchedule{*schedule, {}, {}};

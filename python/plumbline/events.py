@@ -122,9 +122,9 @@ class Events(Settings):
         """Returns the last row. `same`: a row of the same tensor."""
         row = None
         for kind, name, stage, tensor, rate in rows:
-            part = self.shards.own_part(name, tensor)
+            part = self.parts.own(name, tensor)
             if part is not None and self._rows is not None:
-                row = self._rows.tensor(step, kind, self.shards.name_of(name), stage, part, rate, same)
+                row = self._rows.tensor(step, kind, name, stage, part, rate, same)
         return row
 
     def _set_loss(self, loss: Any, microbatch: int) -> None:
@@ -240,7 +240,7 @@ class Events(Settings):
         self._frozen = self._frozen - set(names)
         several = f"{names[0]} and {len(names) - 1} more are" if len(names) > 1 else f"{names[0]} is"
         try:
-            manifest.unfreeze(self.folder, {self.shards.name_of(name) for name in names})
+            manifest.unfreeze(self.folder, set(names))
             self._not_recorded.note(f"{several} trained from step {step} on, and not frozen as before")
         except Exception as error:
             self._not_recorded.note(f"{several} trained from step {step} on, but still frozen in manifest.json: {words_of(error)}")

@@ -33,7 +33,7 @@ class RankSummary:
     names_of_tied: list[str] = field(default_factory=list)  # of the parameters that the trainer gave as tied, those that the rank holds
     names_stripped: list[str] = field(default_factory=list)
     not_recorded: list[dict[str, Any]] = field(default_factory=list)
-    sharded: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
     has_copies: bool = False  # Stage.has_copy of any parameter
 
 
@@ -42,13 +42,13 @@ def summary_of(record: Settings) -> RankSummary:
     return RankSummary(
         (record.run_steps, record.every, record.microbatches, record.level),
         [(stage.number, stage.units) for stage in record.stages],
-        [record.shards.name_of(name) for name, parameter in named if not getattr(parameter, "requires_grad", True)],
-        [[record.shards.name_of(name) for name in group] for group in tied_in(named)],
+        [name for name, parameter in named if not getattr(parameter, "requires_grad", True)],
+        tied_in(named),
         training.optimizer_of_all(record._optimizers or record._optimizer_dicts),
         [name for name, _ in named if any(name in group for group in record._tied)],
         sorted(record.names_stripped),
         record._not_recorded.entries,
-        record.shards.manifest(),
+        record.parts.manifest(),
         any(stage.has_copy(parameter) for stage in record.stages for _, parameter in stage.parameters),
     )
 
@@ -142,7 +142,7 @@ def _manifest(
     dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in FLOATS), "float32")
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
-    sharded = {name: sharding for one in ranks for name, sharding in one.sharded.items()}
+    parts = {name: part for one in ranks for name, part in one.parts.items()}
     not_recorded = merged(one.not_recorded for one in ranks)
     return {
         "schema": "plumbline-record/2",
@@ -175,7 +175,7 @@ def _manifest(
         "clip_epsilon": record.clip_epsilon if record.clip_norm is not None else 0,
         "level": record.level,
         **({"every": record.every} if record.every > 1 else {}),
-        **({"mesh": record._mesh | ({"sharded": sharded} if sharded else {})} if record._mesh else {}),
+        **({"mesh": record._mesh | ({"parts": parts} if parts else {})} if record._mesh else {}),
         **({"not_recorded": not_recorded} if not_recorded else {}),
         **({"names_stripped": stripped} if stripped else {}),
         "machine": machine.machine(),

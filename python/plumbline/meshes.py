@@ -1,32 +1,103 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One of several pipelines that train together: the folder of its record, and `mesh` of the manifest."""
+"""The place of a rank's pipeline in a run of several: the folder of its record, and `mesh` of the manifest.
+
+A place is a coordinate on all axes but the pipeline's. Places are numbered with the last axis fastest.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping
+
+KINDS = ("replicate", "shard", "tensor", "context", "expert")
+KNOWN_AXES = {
+    **dict.fromkeys(("dp", "ddp", "dp_replicate", "replicate"), "replicate"),
+    **dict.fromkeys(("dp_shard", "fsdp", "efsdp", "shard"), "shard"),
+    **dict.fromkeys(("tp", "etp"), "tensor"),
+    "cp": "context",
+    "ep": "expert",
+}
 
 
-def place_of(mesh: Any, pipeline: str, group: Any) -> tuple[dict[str, Any] | None, Any]:
-    """The manifest's `mesh`, and the group of this pipeline's ranks. Raises ValueError if the mesh has no axis of that name."""
-    if mesh is None or isinstance(mesh, dict):
-        return mesh, group
+def place_of(mesh: Any, pipeline: str, axes: Mapping[str, str], group: Any) -> tuple[dict[str, Any] | None, Any]:
+    """The manifest's `mesh`, and the group of this pipeline's ranks. Raises ValueError if the mesh has no axis of stages, or an axis of several ranks
+    whose kind is unknown."""
+    if mesh is None:
+        return None, group
+    if isinstance(mesh, dict):
+        return mesh | {"axes": _described(mesh["axes"].items(), pipeline, axes)}, group
     if group is not None:
         raise ValueError("give mesh= or group=, not both: the mesh has the group of each pipeline")
-    names = mesh.mesh_dim_names
-    if not names or pipeline not in names:
-        raise ValueError(f"the mesh has the axes {names}, but none is pipeline={pipeline!r}; name them with mesh_dim_names=")
-    axis = names.index(pipeline)
-    replicas = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis)).tolist()
+    names = mesh.mesh_dim_names or ()
+    described = _described([(name, mesh.size(number)) for number, name in enumerate(names)], pipeline, axes)
+    replicas = mesh.mesh.movedim(names.index(pipeline), -1).reshape(-1, mesh.size(names.index(pipeline))).tolist()
+    distributed = initialized()
+    ranks, world = sum(map(len, replicas)), distributed.get_world_size() if distributed else None
+    if world not in (None, ranks):
+        sizes = ", ".join(f"{one['name']} {one['size']}" for one in described)
+        raise ValueError(f"the mesh's axes, {sizes}, have {ranks} ranks, but the run has {world}: give mesh= the DeviceMesh of all axes")
     this_rank = mesh.get_rank()
-    described = {
-        "axes": {name: mesh.size(number) for number, name in enumerate(names)},
-        "pipeline": pipeline,
-        "replicas": replicas,
-        "replica": next(number for number, ranks in enumerate(replicas) if this_rank in ranks),
-    }
-    return described, mesh.get_group(pipeline)
+    place = next(number for number, ranks in enumerate(replicas) if this_rank in ranks)
+    return {"axes": described, "replicas": replicas, "replica": place}, mesh.get_group(pipeline)
+
+
+def _described(sizes: Iterable[tuple[str, int]], pipeline: str, axes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """
+    >>> _described([("tp", 2), ("pp", 1)], "pp", {})
+    [{'name': 'tp', 'size': 2, 'kind': 'tensor'}, {'name': 'pp', 'size': 1, 'kind': 'pipeline'}]
+    """
+    sizes = list(sizes)
+    names = [name for name, _ in sizes]
+    if names.count(pipeline) != 1:
+        raise ValueError(f"the mesh has the axes {names}, but one must be pipeline={pipeline!r}, of size 1 without stages; name them with mesh_dim_names=")
+    if len(set(names)) < len(names):
+        raise ValueError(f"the mesh has two axes of one name: {names}")
+    for name, kind in axes.items():
+        if name not in names or name == pipeline or kind not in KINDS:
+            raise ValueError(f"axes={{{name!r}: {kind!r}}}: the names are of {[one for one in names if one != pipeline]}, the kinds {', '.join(KINDS)}")
+    kinds = {pipeline: "pipeline", **KNOWN_AXES, **axes}
+    for name, size in sizes:
+        if size > 1 and name not in kinds:
+            raise ValueError(f"what does the mesh's axis {name!r} do? Say so: Record(axes={{{name!r}: 'tensor'}}), or one of {', '.join(KINDS)}")
+    return [{"name": name, "size": size, "kind": kinds.get(name, "replicate")} for name, size in sizes]
+
+
+def places_axes(mesh: dict[str, Any]) -> dict[str, int]:
+    """The sizes of the axes that places differ along, by name."""
+    return {one["name"]: one["size"] for one in mesh["axes"] if one["kind"] != "pipeline"}
+
+
+def coordinates(mesh: dict[str, Any], place: int) -> dict[str, int]:
+    """A place's coordinate on each axis but the pipeline's.
+
+    >>> axes = [{"name": "a", "size": 2, "kind": "shard"}, {"name": "pp", "size": 4, "kind": "pipeline"}, {"name": "b", "size": 3, "kind": "tensor"}]
+    >>> coordinates({"axes": axes}, 4)
+    {'a': 1, 'b': 1}
+    """
+    found = {}
+    for name, size in reversed(places_axes(mesh).items()):
+        place, found[name] = divmod(place, size)
+    return dict(reversed(found.items()))
+
+
+def axes_of(ranks: Iterable[int], mesh: dict[str, Any]) -> list[str]:
+    """The axes along which these ranks of the run differ. Raises ValueError for a rank that the mesh lacks."""
+    names = [one["name"] for one in mesh["axes"]]
+    pipeline = next(one["name"] for one in mesh["axes"] if one["kind"] == "pipeline")
+    found: dict[str, set[int]] = {name: set() for name in names}
+    for rank in ranks:
+        place = next((number for number, one in enumerate(mesh["replicas"]) if rank in one), None)
+        if place is None:
+            raise ValueError(f"rank {rank} is not in it")
+        for name, coordinate in {**coordinates(mesh, place), pipeline: mesh["replicas"][place].index(rank)}.items():
+            found[name].add(coordinate)
+    return [name for name in names if len(found[name]) > 1]
+
+
+def axes_of_kind(mesh: dict[str, Any] | None, kind: str) -> list[str]:
+    """The names of the axes of this kind that have several ranks."""
+    return [one["name"] for one in (mesh or {"axes": ()})["axes"] if one["kind"] == kind and one["size"] > 1]
 
 
 def folder_of(mesh: dict[str, Any] | None) -> str:
@@ -35,17 +106,6 @@ def folder_of(mesh: dict[str, Any] | None) -> str:
     ('', 'replica-1')
     """
     return "" if mesh is None else f"replica-{mesh['replica']}"
-
-
-def refuse_marked(named: Iterable[tuple[str, Any]], recorded_ranks: int = 1) -> None:
-    """Raises ValueError for parameters that Megatron marks as tensor parallel, because the mark does not say which part a rank holds. With a
-    tensor parallel size of 1, where Megatron also marks them, none is refused."""
-    marked = [name for name, parameter in named if getattr(parameter, "tensor_model_parallel", False)]
-    if marked and tensor_parallel_size(recorded_ranks) != 1:
-        raise ValueError(
-            f"this rank holds only a part of {', '.join(marked)}, which cannot be judged: record a run "
-            "whose parameters are whole (a tensor parallel size of 1), or give record.stage the gathered tensors"
-        )
 
 
 def refuse_parts_of_masters(named: Iterable[tuple[str, Any]], master_of: Callable[[Any], Any]) -> None:
@@ -82,13 +142,23 @@ def local(tensor: Any) -> Any:
     if not hasattr(tensor, "to_local"):
         return tensor
     if is_part(tensor):
-        raise ValueError(f"this rank holds a part of a tensor of shape {tuple(tensor.shape)}: {tensor.placements}")
-    whole = tensor.to_local()
-    return whole.wait() if hasattr(whole, "wait") else whole
+        raise ValueError(f"this rank holds a part of a tensor of shape {tuple(tensor.shape)}, {tensor.placements}: give its full_tensor()")
+    return to_local(tensor)
+
+
+def to_local(tensor: Any) -> Any:
+    """What this rank holds of a DTensor."""
+    held = tensor.to_local()
+    return held.wait() if hasattr(held, "wait") else held
+
+
+def split_along(tensor: Any) -> list[int]:
+    """The axes of a DTensor's own mesh along which this rank holds a shard or an incomplete sum."""
+    mesh = getattr(tensor, "device_mesh", None)
+    placements = enumerate(getattr(tensor, "placements", ()))
+    return [axis for axis, one in placements if not one.is_replicate() and (mesh is None or mesh.size(axis) > 1)]
 
 
 def is_part(tensor: Any) -> bool:
     """Whether a DTensor is a shard or an incomplete sum over an axis of several ranks."""
-    mesh = getattr(tensor, "device_mesh", None)
-    placements = enumerate(getattr(tensor, "placements", ()))
-    return any(not one.is_replicate() and (mesh is None or mesh.size(axis) > 1) for axis, one in placements)
+    return bool(split_along(tensor))

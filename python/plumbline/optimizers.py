@@ -90,6 +90,12 @@ def watch_clipping(record: Events) -> None:
     def called() -> bool:
         return norms.step is not None and norms.thread == threading.get_ident()  # other threads may train other ranks
 
+    def judged() -> bool:
+        if record.clip_norm is not None or norms.replay:
+            return True
+        record._not_recorded.note("the trainer clips, and Record has no clip_norm=: its norm is not judged")
+        return False
+
     def take_gradients() -> None:
         if record.in_step:
             attempt("gradients", record.gradients)
@@ -101,7 +107,7 @@ def watch_clipping(record: Events) -> None:
                 return None
             before()
             kind = argument(args, kwargs, place, "norm_type")
-            if kind is not None and float(kind) != 2 and "norm" not in record._not_recorded:
+            if kind is not None and float(kind) != 2 and record.clip_norm is not None and "norm" not in record._not_recorded:
                 words = f"{name} was called with norm_type={kind}: only norms of type 2 can be judged; Record(clip_norm=None) leaves the norm out"
                 record._not_recorded.add("norm", words)
             return len(norms.calls)
@@ -117,6 +123,8 @@ def watch_clipping(record: Events) -> None:
         if not called() or norm is None:
             return None
         take_gradients()
+        if not judged():
+            return None
         call = attempt("norm", clip, norm, args, kwargs)
         return True if call is None or call.by is norm else with_argument(args, kwargs, 2, name, call.by)
 
@@ -124,7 +132,7 @@ def watch_clipping(record: Events) -> None:
 
     def clipped(before: int, result: Any, args: Any, kwargs: Any) -> Any:
         """After clip_grad_norm_, which has called clip_grads_with_norm_. Returns the norm that was clipped by."""
-        if len(norms.calls) == before:
+        if len(norms.calls) == before and judged():
             attempt("norm", clipped_alone, result, args, kwargs)
         return norms.calls[-1].by if len(norms.calls) > before and norms.calls[-1].replayed is not None else None
 

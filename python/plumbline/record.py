@@ -47,10 +47,10 @@ class Record(Steps):
         if self._rows is not None:
             raise RuntimeError("record.stage() must be called before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
-        meshes.refuse_marked(named, sum(map(len, self._mesh["replicas"])) if self._mesh else self.world_size)
         if master_of is not None:
             meshes.refuse_parts_of_masters(named, master_of)
-        if_offered(self, ("parameters", "gradients", "moments"), self.shards.add, named)
+        ranks = sum(map(len, self._mesh["replicas"])) if self._mesh else self.world_size
+        if_offered(self, ("parameters", "gradients", "moments"), self.parts.add, named, ranks)
 
         def current() -> Named:
             return list(buffers.items() if isinstance(buffers, dict) else buffers() if callable(buffers) else buffers)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from . import meshes, training
 from .norms import Norms, read_replay
 from .not_recorded import NotRecorded
-from .shards import Shards
+from .parts import Parts
 from .stages import Stage
 
 LEVELS = ("summary", "full", "dump")
@@ -41,6 +41,8 @@ class Settings:
         group: Any = None,
         mesh: Any = None,
         pipeline: str = "pp",
+        axes: Mapping[str, str] | None = None,
+        parts: Mapping[str, Sequence[str]] | None = None,
         gather: Callable[[Any], list[Any]] | None = None,
         slices: str | pathlib.Path | None = None,
         norms_from: str | pathlib.Path | None = None,
@@ -61,16 +63,21 @@ class Settings:
         level           "full"; "summary" without tensors, "dump" with the tensors themselves
         every           10 records the first of every ten steps: step i of the record is step i * 10 of the run. Must be the same in both
                         records
-        mesh            if several pipelines train together (data parallel): torch's DeviceMesh with names, or the manifest's `mesh` as a
-                        dict. Each pipeline writes a record of its own, into the folder's replica-0, replica-1, ...
-        pipeline        the name of the mesh's axis of stages
-        slices          the manifest.json of a candidate whose replicas hold parts of parameters (FSDP2): a reference that holds them whole
-                        then records the same parts. The trainer's own shards are found
+        mesh            if several pipelines train together: torch's DeviceMesh of all ranks, with names, or a dict such as {"axes": {"dp": 2,
+                        "pp": 2}, "replicas": [[0, 1], [2, 3]], "replica": 1}: the ranks of each place, and which one this is. Each place
+                        writes a record of its own, into the folder's replica-0, replica-1, ...
+        pipeline        the name of the mesh's axis of stages, which has size 1 in the reference
+        axes            what axes do whose names are not torchtitan's: {"model": "tensor"}; replicate, shard, tensor, context or expert
+        parts           parameters of which places along an axis hold other parts, though they are plain tensors: {"ep": ["*.experts.*"]}, patterns
+                        of names. DTensors, and what Megatron marks, are found
+        slices          the manifest.json of a candidate whose places hold shards of parameters along one axis (FSDP2): a reference that holds
+                        them whole then records the same parts
         norms_from      on one device, the record of the pipeline: its gradient norms are replayed, so that both clip by the same bits. torch's
                         clipping functions get them; code of your own clips by what record.norm(total_norm) returns. "" or None: no replay
         gather          for ranks without torch.distributed: a function that returns the list of all ranks' objects, given this rank's
 
-        Raises ValueError for an unknown level, counts below 1, an optimizer without rates, a mesh without the axis, `slices` that do not fit, and
+        Raises ValueError for an unknown level, counts below 1, an optimizer without rates, a mesh without the axis or with one of an unknown kind,
+        `slices` that do not fit, and
         `norms_from` that is no record or has no norms.
         """
         if level not in LEVELS:
@@ -81,10 +88,10 @@ class Settings:
             raise ValueError(f"every is {every}; it must be at least 1: 1 records each step, 10 the first of ten")
         if every > 1 and level == "dump":
             raise ValueError("at level dump every step must be recorded (every=1): the judge recomputes each update from the step before")
-        self._mesh, self._group = meshes.place_of(mesh, pipeline, group)
+        self._mesh, self._group = meshes.place_of(mesh, pipeline, axes or {}, group)
         self._gather = gather
         self.rank, self.world_size = self._place(rank, world_size)
-        self.shards = Shards(self._mesh, slices)
+        self.parts = Parts(self._mesh, slices, parts or {})
         self.folder = pathlib.Path(folder) / meshes.folder_of(self._mesh)
         self.run_steps, self.every, self.steps = steps, every, -(-steps // every)  # self.steps: of the record
         self.microbatches, self.level = microbatches, level

@@ -9,13 +9,14 @@ from typing import Any, Callable, Iterator, Sequence
 
 import torch
 
+from .custom_stages import watch_stages
 from .hooks import guarded, if_offered
 from .modules import Names, as_one, is_compiled, labels_in, module_at, names_by_module, tensors_in, units_of, watch_stage
 from .pipelining import watch_pipelining
 from .record import Record
 from .schedules import accumulation_of, compute_rows
 
-__all__ = ["accumulation_of", "as_one", "compute_rows", "crossing_of", "units_of", "watch_model", "watch_pipelining", "watch_stage"]
+__all__ = ["accumulation_of", "as_one", "compute_rows", "crossing_of", "units_of", "watch_model", "watch_pipelining", "watch_stage", "watch_stages"]
 
 
 def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:

@@ -51,7 +51,7 @@ class ManifestTest(unittest.TestCase):
         })
 
     def test_settings_of_the_run_are_its_keys(self):
-        mesh = {"axes": {"dp": 1, "pp": 1}, "pipeline": "pp", "replicas": [[0]], "replica": 0}
+        mesh = {"axes": {"dp": 1, "pp": 1}, "replicas": [[0]], "replica": 0}
         told = {"seed": 7, "device": "abacus", "data_source": "noise", "loss_scaling": "after", "clip_norm": 0.5, "level": "summary", "every": 3, "mesh": mesh}
         record = plumbline.Record(self.folder / "meshed", model={}, steps=7, microbatches=1, optimizer=OPTIMIZER, **told)
         record.stage(0, ["unit0"], {})
@@ -59,6 +59,7 @@ class ManifestTest(unittest.TestCase):
             raise KeyboardInterrupt
         found = plumbline.read(self.folder / "meshed" / "replica-0").manifest
         self.assertEqual((found["steps"], found["data"]["source"]), (3, told.pop("data_source")))
+        told["mesh"]["axes"] = [{"name": "dp", "size": 1, "kind": "replicate"}, {"name": "pp", "size": 1, "kind": "pipeline"}]
         self.assertEqual({key: found[key] for key in told}, told)
         self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("per_rank", 1e-6))
         found = self.written("canonical", clip_norm=0.5, norm_order="canonical", clip_epsilon=0.25)

@@ -138,7 +138,7 @@ class NormsTest(InFolder):
         for replica in range(2):
             written(self.folder / "two" / f"replica-{replica}", {0: f"0,0,{2.5 + replica},,1.0\n"})
         for replica, expected in ((None, 2.5), (0, 2.5), (1, 3.5)):
-            mesh = None if replica is None else {"axes": {"dp": 2, "pp": 1}, "pipeline": "pp", "replicas": [[0], [1]], "replica": replica}
+            mesh = None if replica is None else {"axes": {"dp": 2, "pp": 1}, "replicas": [[0], [1]], "replica": replica}
             record = self.record(f"one-{replica}", norms_from=self.folder / "two", mesh=mesh)
             self.assertEqual(self.train(record, [[1.0]]), [[expected]])
 

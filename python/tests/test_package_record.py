@@ -158,7 +158,7 @@ def side_by_side(folder, world, wrong=None):
     """Two pipelines of as many ranks, whose ranks take turns in the run's count."""
     for replica in range(2):
         replicas = [[2 * rank + other for rank in range(world)] for other in range(2)]
-        mesh = {"axes": {"dp": 2, "pp": world}, "pipeline": "pp", "replicas": replicas, "replica": replica}
+        mesh = {"axes": {"dp": 2, "pp": world}, "replicas": replicas, "replica": replica}
         Pipeline(folder, world, wrong if replica == 1 else None, mesh=mesh).run()
     return folder
 
@@ -189,12 +189,12 @@ class RecordTest(unittest.TestCase):
 
         right = plumbline.compare(one, two, replica=0)
         self.assertTrue(right, right)
-        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", {row["name"]: row["not_shown"] for row in right.verdict["claims"] if row["case"]}["replicas"])
+        self.assertIn("other places of the mesh: this is dp 0", {row["name"]: row["not_shown"] for row in right.verdict["claims"] if row["case"]}["replicas"])
         wrong = plumbline.compare(one, two, replica=1)
         self.assertEqual(wrong.first_divergence["item"], "second")
         whole = plumbline.compare(one, two)
-        self.assertIn("replica 1: ", whole.checks["boundaries"].reason)
-        self.assertIn("replica 1 is fed the same microbatches as replica 0", whole.checks["replicas"].reason)
+        self.assertIn("dp 1: ", whole.checks["boundaries"].reason)
+        self.assertIn("dp 1 is fed the same microbatches as dp 0", whole.checks["replicas"].reason)
         with self.assertRaisesRegex(ValueError, "replica-2: does not exist"):
             plumbline.compare(one, two, replica=2)
         with self.assertRaisesRegex(ValueError, "read one: .*replica-0"):

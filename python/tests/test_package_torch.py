@@ -254,40 +254,75 @@ class TorchTest(unittest.TestCase):
             def get_group(self, name):
                 return "the group of " + name
 
-        described, group = place_of(Mesh(), "pp", None)
-        self.assertEqual(described, {"axes": {"pp": 2, "dp": 2}, "pipeline": "pp", "replicas": [[0, 2], [1, 3]], "replica": 1})
+        described, group = place_of(Mesh(), "pp", {}, None)
+        axes = [{"name": "pp", "size": 2, "kind": "pipeline"}, {"name": "dp", "size": 2, "kind": "replicate"}]
+        self.assertEqual(described, {"axes": axes, "replicas": [[0, 2], [1, 3]], "replica": 1})
         self.assertEqual(group, "the group of pp")
-        for more, folder in (({}, "replica-1"), ({"pipeline": "dp"}, "replica-1"), ({"mesh": None}, "one")):
+        for more, folder in (({}, "replica-1"), ({"pipeline": "dp", "axes": {"pp": "shard"}}, "replica-1"), ({"mesh": None}, "one")):
             record = recorded(self.folder / "one", {}, **({"mesh": Mesh(), "rank": 0, "world_size": 2} | more))
             self.assertEqual(record.folder.name, folder)
         deep = Mesh()
         deep.mesh_dim_names, deep.mesh = ("pp", "dp", "cp"), torch.arange(8).reshape(2, 2, 2)
-        self.assertEqual(place_of(deep, "pp", None)[0]["replicas"], [[0, 4], [1, 5], [2, 6], [3, 7]])
-        deep.mesh_dim_names = None
-        with self.assertRaisesRegex(ValueError, "the mesh has the axes None, but none is pipeline='pp'"):
-            place_of(deep, "pp", None)
-        with self.assertRaisesRegex(ValueError, "none is pipeline='stage'"):
-            place_of(Mesh(), "stage", None)
-        with self.assertRaisesRegex(ValueError, "give mesh= or group="):
-            place_of(Mesh(), "pp", "a group")
+        self.assertEqual(place_of(deep, "pp", {}, None)[0]["replicas"], [[0, 4], [1, 5], [2, 6], [3, 7]])
+
+        def named(*names):
+            mesh = Mesh()
+            mesh.mesh_dim_names = names
+            return mesh
+
+        for mesh, pipeline, axes, group, words in (
+            (named(), "pp", {}, None, "the mesh has the axes .., but one must be pipeline='pp'"),
+            (Mesh(), "stage", {}, None, "but one must be pipeline='stage'"),
+            (Mesh(), "pp", {}, "a group", "give mesh= or group="),
+            (named("pp", "pp"), "pp", {}, None, "but one must be"),
+            (named("pp", "model"), "pp", {}, None, r"what does the mesh's axis 'model' do\? Say so: Record\(axes=\{'model': 'tensor'\}\)"),
+            (Mesh(), "pp", {"dp": "data"}, None, r"axes=\{'dp': 'data'\}: the names are of \['dp'\], the kinds replicate, shard"),
+            (Mesh(), "pp", {"tp": "tensor"}, None, "the names are of"),
+            ({"axes": {"pp": 1, "q": 2}}, "pp", {}, None, "what does the mesh's axis 'q' do"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                place_of(mesh, pipeline, axes, group)
+        twice = named("pp", "dp", "dp")
+        twice.mesh = torch.arange(8).reshape(2, 2, 2)
+        with self.assertRaisesRegex(ValueError, "two axes of one name"):
+            place_of(twice, "pp", {}, None)
+        world = types.SimpleNamespace(get_world_size=lambda: 8)
+        with mock.patch("plumbline.meshes.initialized", lambda: world), self.assertRaisesRegex(ValueError, "pp 2, dp 2, have 4 ranks, but the run has 8"):
+            place_of(Mesh(), "pp", {}, None)
+        self.assertEqual(place_of(named("pp", "model"), "pp", {"model": "tensor"}, None)[0]["axes"][1]["kind"], "tensor")
 
     def test_a_parameter_that_a_rank_holds_in_part_is_refused_by_name(self):
-        from plumbline.meshes import refuse_marked
+        from plumbline.parts import Parts
 
         model = made()
         model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards, and also what is whole at size 1
         for state, recorded_ranks, refused in ((None, 1, False), (1, 2, False), (2, 2, True)):
             module = types.SimpleNamespace(model_parallel_is_initialized=lambda: True, get_tensor_model_parallel_world_size=lambda state=state: state)
             with mock.patch.dict(sys.modules, {"megatron.core.parallel_state": module} if state else {}):
-                with self.assertRaisesRegex(ValueError, "this rank holds only a part of conv2.weight") if refused else contextlib.nullcontext():
-                    refuse_marked(model.named_parameters(), recorded_ranks)
+                with self.assertRaisesRegex(ValueError, "this rank holds only a part of conv2.weight: give Record.mesh=") if refused else contextlib.nullcontext():
+                    Parts(None, None, {}).add(model.named_parameters(), recorded_ranks)
+
+    def test_what_megatron_marks_is_a_part_along_the_axes_of_its_kind(self):
+        from plumbline.parts import Part, Parts
+
+        model = made()
+        model.conv2.weight.tensor_model_parallel, model.conv2.weight.partition_dim = True, 1
+        model.head.weight.allreduce = False
+        mesh = {"axes": [{"name": name, "size": 2, "kind": kind} for name, kind in (("pp", "pipeline"), ("ep", "expert"), ("tp", "tensor"))]}
+        parts = Parts(mesh, None, {"tp": ["conv3.*", "head.weight"]})
+        parts.add(model.named_parameters())
+        expected = {"conv2.weight": Part(["tp"], "tp: Shard(dim=1)"), "head.weight": Part(["ep", "tp"], "tp: by name, ep: experts")}
+        by_name = {f"conv3.{one}": Part(["tp"], "tp: by name") for one in dict(model.conv3.named_parameters())}
+        self.assertEqual(parts.found, expected | by_name)
+        with self.assertRaisesRegex(ValueError, "parts=.'dp': ....: is none of the axes of mesh= but the pipeline's"):
+            Parts(mesh, None, {"dp": ["*"]})
 
     def test_marked_parameters_are_whole_where_every_rank_is_a_stage_of_a_recorded_pipeline(self):
         distributed = types.SimpleNamespace(get_world_size=lambda: 4, get_rank=lambda: 0, is_available=lambda: True, is_initialized=lambda: True)
         model = made()
         model.conv2.weight.tensor_model_parallel = True
         for replicas, refused in (([[0, 1], [2, 3]], False), ([[0, 1]], True)):
-            mesh = {"axes": {"pp": 2, "dp": len(replicas)}, "pipeline": "pp", "replicas": replicas, "replica": 0}
+            mesh = {"axes": {"pp": 2, "dp": len(replicas)}, "replicas": replicas, "replica": 0}
             record = plumbline.Record(self.folder / str(refused), model={}, steps=1, microbatches=1, optimizer=None, mesh=mesh)
             with mock.patch("plumbline.meshes.initialized", lambda: distributed):
                 with self.assertRaisesRegex(ValueError, "only a part") if refused else contextlib.nullcontext():

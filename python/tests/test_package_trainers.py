@@ -449,6 +449,30 @@ class TrainersTest(unittest.TestCase):
             self.assertIn({"what": "norm", "why": why}, record.exits[0]["not_recorded"])
             self.assertEqual({row["gradient_norm"] for row in record.steps}, {None})
 
+    def test_without_clip_norm_no_norm_is_recorded_and_gradients_are_those_before_clipping(self):
+        before = []
+
+        def clip_by_largest(model):
+            before.extend(plumbline.digest(parameter.grad) for parameter in model.parameters())
+            norm = torch.stack([parameter.grad.abs().max() for parameter in model.parameters()]).max()
+            nn.utils.clip_grads_with_norm_(model.parameters(), 0.1, norm)
+            model.zero_grad()
+
+        def clip(model):
+            before.extend(plumbline.digest(parameter.grad) for parameter in model.parameters())
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1, norm_type="inf")
+            model.zero_grad()
+
+        for name, update in (("its own norm", clip_by_largest), ("torch's", clip)):
+            before.clear()
+            self.train(lambda: nn.Sequential(nn.Linear(SIZE, SIZE)), update=update, folder=self.folder / name)
+            record = plumbline.read(self.folder / name)
+            self.assertEqual({row["gradient_norm"] for row in record.steps}, {None})
+            self.assertNotIn("norm", {one["what"] for one in record.exits[0].get("not_recorded", [])})
+            note = ["the trainer clips, and Record has no clip_norm=: its norm is not judged"]
+            self.assertEqual(record.exits[0]["notes"], note)
+            self.assertEqual([row["digest"] for row in record.tensors if row["kind"] == "gradient"], before)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -41,7 +41,8 @@ class Replica(Trainer):
         super().__init__(run, number)
         stages = len(self.ranks)
         ranks = [[first + stage * run.replicas for stage in range(stages)] for first in range(run.replicas)]
-        mesh = {"axes": {"dp": run.replicas, "pp": stages}, "pipeline": "pp", "replicas": ranks, "replica": number}
+        axes = [{"name": "dp", "size": run.replicas, "kind": "replicate"}, {"name": "pp", "size": stages, "kind": "pipeline"}]
+        mesh = {"axes": axes, "replicas": ranks, "replica": number}
         if self.has("a replica under another's number"):
             mesh["replica"] = 0
         if self.has("replicas that disagree on the mesh") and number == 1:

@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "tests/record/mesh_json.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline {
@@ -19,11 +20,7 @@ using ::testing::IsEmpty;
 
 /// The sample's three ranks are one of two pipelines.
 Json sample_mesh() {
-  return {{"axes", {{"dp", 2}, {"pp", 3}}},
-          {"pipeline", "pp"},
-          {"replicas", {{0, 2, 4}, {1, 3, 5}}},
-          {"replica", 1},
-          {"sharded", Json::array()}};
+  return mesh_json({{"dp", 2}, {"pp", 3}}, {{0, 2, 4}, {1, 3, 5}}, 1);
 }
 
 Json with_mesh(const Json& mesh) {
@@ -39,6 +36,10 @@ Json mesh_with(const std::string& key, const Json& value) {
   return with_mesh(mesh);
 }
 
+Json mesh_with_axes(const std::vector<std::pair<std::string, std::int64_t>>& axes) {
+  return mesh_with("axes", mesh_json(axes, Json::array(), 0).at("axes"));
+}
+
 std::string mesh_refusal(const Json& json) {
   return error_of<InputError>([&] { parse_manifest("manifest.json", json); });
 }
@@ -52,7 +53,7 @@ TEST(Mesh, SaysWhichRanksOfTheRunTheRecordIsOf) {
   const Mesh mesh = parse_manifest("manifest.json", with_mesh(sample_mesh())).mesh.value();
 
   EXPECT_EQ(mesh.world_size(), 6);
-  EXPECT_EQ(mesh.name(), "replica 1 of 2");
+  EXPECT_EQ(mesh.name(), "dp 1");
   EXPECT_THAT(mesh.replicas.at(1), ElementsAre(1, 3, 5));
   EXPECT_FALSE(parse_manifest("manifest.json", sample_manifest()).mesh);
 }
@@ -67,66 +68,109 @@ TEST(Mesh, EachRankStandsInOneReplica) {
 }
 
 TEST(Mesh, SizesMultiplyToTheRanks) {
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 1}, {"pp", 3}})),
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 1}, {"pp", 3}})),
               HasSubstr("rank 4 is none of the 3 that the sizes of the axes multiply to"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 3}})), HasSubstr("rank 6 is in none of them"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 2}})),
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 3}, {"pp", 3}})), HasSubstr("rank 6 is in none of them"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 3}, {"pp", 2}})),
               HasSubstr("replica 0 has 3 ranks, but axis 'pp' has 2"));
-  Json other_world = mesh_with("axes", {{"dp", 1}, {"pp", 6}});
+  Json other_world = mesh_with_axes({{"dp", 1}, {"pp", 6}});
   other_world["mesh"]["replicas"] = Json::array({{0, 1, 2, 3, 4, 5}});
   other_world["mesh"]["replica"] = 0;
   EXPECT_THAT(mesh_refusal(other_world),
               HasSubstr("axis 'pp' has 6 ranks, but world_size, the size of one pipeline, is 3"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 65536}, {"pp", 65536}})),
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 65536}, {"pp", 65536}})),
               HasSubstr("makes more than 65536 ranks"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 0}, {"pp", 3}})),
-              HasSubstr("key mesh.axes.dp: 0 is not between 1"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 0}, {"pp", 3}})),
+              HasSubstr("size: 0 is not between 1"));
 }
 
 TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
-  EXPECT_THAT(mesh_refusal(mesh_with("pipeline", "tp")), HasSubstr("key mesh.pipeline: 'tp' is none of the axes"));
   EXPECT_THAT(mesh_refusal(mesh_with("replica", 2)), HasSubstr("key mesh.replica: 2 is not between 0 and 1"));
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a JSON object"));
-  Json many = {{"pp", 3}, {"dp", 2}};
-  for (int axis = 0; axis < 15; ++axis) many["a" + std::to_string(axis)] = 1;
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", many)), HasSubstr("key mesh.axes: has more than 16 axes"));
-  many.erase("a0");
-  EXPECT_NO_THROW(parse_manifest("manifest.json", mesh_with("axes", many)));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", Json::array())), HasSubstr("must be a list of 1 to 16 axes"));
+  std::vector<std::pair<std::string, std::int64_t>> many{{"dp", 2}, {"pp", 3}};
+  for (int axis = 0; axis < 14; ++axis) many.emplace_back("a" + std::to_string(axis), 1);
+  EXPECT_NO_THROW(parse_manifest("manifest.json", mesh_with_axes(many)));
+  many.emplace_back("more", 1);
+  EXPECT_THAT(mesh_refusal(mesh_with_axes(many)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
   Json ours = with_mesh(sample_mesh());
   ours["role"] = "reference";
   EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: is not allowed, since a reference is one device"));
 }
 
-Json sharded_in(const Json& parts, std::int64_t size = 5) {
-  return {{"head.weight", {{"dimension", 1}, {"size", size}, {"parts", parts}}}};
+/// Two data parallel places of two tensor parallel ones each, of three stages.
+Json mesh_of_three_axes(std::int64_t place) {
+  return mesh_json({{"dp", 2}, {"pp", 3}, {"tp", 2}}, {{0, 2, 4}, {1, 3, 5}, {6, 8, 10}, {7, 9, 11}}, place);
 }
 
-TEST(Mesh, NamesThePartsOfAParameter) {
-  const auto parsed = [](const Json& parts, std::int64_t size) {
-    return parse_manifest("manifest.json", mesh_with("sharded", sharded_in(parts, size)))
-        .mesh->sharded.at("head.weight");
-  };
-  const Sharding sharding = parsed({{0, 3}, {3, 5}}, 5);
-  EXPECT_EQ(sharding.name_of("head.weight", 0), "head.weight[:,0:3]");
-  EXPECT_EQ(sharding.name_of("head.weight", 1), "head.weight[:,3:5]");
-  EXPECT_EQ(parsed({{0, 1}, {1, 1}}, 1).name_of("head.weight", 1), "") << "an empty part";
-  EXPECT_EQ(parsed({{0, 5}, {0, 5}}, 5).name_of("head.weight", 1), "head.weight[:,0:5]") << "two replicas of one part";
+Json part(const Json& axes, const std::string& placements = "tp: Shard(dim=0)") {
+  return {{"head.weight", {{"axes", axes}, {"placements", placements}}}};
 }
 
-TEST(Mesh, PartsMakeUpTheWhole) {
+TEST(Mesh, APlaceIsNamedByItsCoordinates) {
+  const Mesh mesh = parse_manifest("manifest.json", with_mesh(mesh_of_three_axes(1))).mesh.value();
+
+  EXPECT_EQ(mesh.name(), "dp 0, tp 1");
+  EXPECT_EQ(mesh.place_name(2), "dp 1, tp 0");
+  EXPECT_EQ(mesh.sizes(), "dp 2, tp 2");
+  EXPECT_EQ(mesh.pipeline().name, "pp");
+  const Mesh alone = parse_manifest("manifest.json",
+                                    with_mesh(mesh_json({{"pp", 3}, {"tp", 1}}, Json::array({{0, 1, 2}}), 0)))
+                         .mesh.value();
+  EXPECT_EQ(alone.name(), "the only place") << "an axis of size 1 is none";
+}
+
+TEST(Mesh, PlacesWithEqualCoordinatesOnAPartsAxesHoldTheSamePart) {
+  Json json = mesh_of_three_axes(0);
+  json["parts"] = part({"tp"});
+  const Mesh mesh = parse_manifest("manifest.json", with_mesh(json)).mesh.value();
+
+  EXPECT_EQ(mesh.part_at(0, "head.weight"), mesh.part_at(2, "head.weight"));
+  EXPECT_NE(mesh.part_at(0, "head.weight"), mesh.part_at(1, "head.weight"));
+  EXPECT_EQ(mesh.part_at(0, "another"), mesh.part_at(3, "another"));
+}
+
+TEST(Mesh, PartsLieAlongAxesOfPlaces) {
   const std::vector<std::pair<Json, std::string>> refused{
-      {{{0, 3}, {4, 5}}, "index 3 along dimension 1 is in no part"},
-      {{{0, 3}, {2, 5}}, "index 2 along dimension 1 is in two parts"},
-      {{{0, 3}, {3, 4}}, "index 4 along dimension 1 of 5 is in no part"},
-      {{{1, 3}, {3, 5}}, "index 0 along dimension 1 is in no part"},
-      {{{0, 5}}, "key mesh.sharded.head.weight.parts: must list for each replica the range"},
-      {{{0, 3}, {3, 6}}, "must list for each replica"},
-      {{{3, 0}, {3, 5}}, "must list for each replica"}};
+      {part({"tp"}), "key mesh.parts.head.weight.axes: 'tp' is no axis of the mesh that places differ along"},
+      {part({"pp"}), "'pp' is no axis"},
+      {part(Json::array()), "must name the axes along which places hold other parts"},
+      {Json::array({"head.weight"}), "key mesh.parts: must be a JSON object"}};
   for (const auto& [parts, words] : refused)
-    EXPECT_THAT(mesh_refusal(mesh_with("sharded", sharded_in(parts))), HasSubstr(words));
-  EXPECT_THAT(mesh_refusal(mesh_with("sharded", {"head.weight"})),
-              HasSubstr("key mesh.sharded: must be a JSON object"));
+    EXPECT_THAT(mesh_refusal(mesh_with("parts", parts)), HasSubstr(words));
+}
+
+TEST(Mesh, HasOneAxisOfStagesAndNoNameTwice) {
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 6}})), HasSubstr("one axis, and only one, must be of the kind pipeline"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 1}, {"dp", 2}, {"pp", 3}})),
+              HasSubstr("name: two axes have the name 'dp'"));
+  Json two = mesh_json({{"dp", 2}, {"pp", 3}}, Json::array(), 0).at("axes");
+  two[0]["kind"] = "pipeline";
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", two)), HasSubstr("one axis, and only one"));
+  two[0]["kind"] = "model";
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", two)), HasSubstr("'model' is not known; known: pipeline, replicate, shard"));
+}
+
+TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
+  const auto mesh = [](Json json, const Json& parts = nullptr) {
+    if (!parts.is_null()) json["parts"] = parts;
+    return parse_manifest("manifest.json", with_mesh(json)).mesh;
+  };
+  const auto one = mesh(mesh_of_three_axes(0));
+  const auto other_order = mesh(mesh_json({{"tp", 2}, {"pp", 3}, {"dp", 2}}, mesh_of_three_axes(0).at("replicas"), 0));
+  const Json shard = part({"tp"}), shard_of_rows = part({"tp"}, "tp: Shard(dim=1)");
+
+  EXPECT_THAT(why_other_places(one, one), IsEmpty());
+  EXPECT_THAT(why_other_places({}, one), IsEmpty()) << "one device serves all places";
+  EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard)), IsEmpty());
+  EXPECT_THAT(why_other_places(other_order, one),
+              ElementsAre(HasSubstr("are tp 2 (tensor), dp 2 (replicate) in the reference and dp 2 (replicate), tp 2")));
+  EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard_of_rows)),
+              ElementsAre(HasSubstr("head.weight is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: "
+                                    "Shard(dim=1)) in the candidate")));
+  EXPECT_THAT(why_other_places({}, mesh(mesh_of_three_axes(0), shard)),
+              ElementsAre(HasSubstr("head.weight is whole in the reference and in parts (tp: Shard(dim=0))")));
 }
 
 TEST(Mesh, ReplicasAreFoundAndChosenByTheirNumbers) {
@@ -164,7 +208,7 @@ TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
   EXPECT_THAT(words([&] { read_manifest(run); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
   EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: does not exist"));
   EXPECT_THAT(words([&] { replica_folder(run, 1); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
-  EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 of 2, not replica 1"));
+  EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 (dp 0), not replica 1"));
 }
 
 TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
@@ -179,7 +223,7 @@ TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
   Json other = mesh_with("replicas", {{0, 1, 2}, {3, 4, 5}});
   other["mesh"]["replica"] = 0;
   write_replica(run / "replica-0", other);
-  EXPECT_THAT(words(), HasSubstr("replica-1/manifest.json: key mesh: says axes dp 2, pp 3 with the pipeline along pp, "
+  EXPECT_THAT(words(), HasSubstr("replica-1/manifest.json: key mesh: says axes dp 2 (replicate), pp 3 (pipeline), "
                                  "replicas [0, 2, 4] [1, 3, 5]; replica 0 of the same run says axes"));
   write_replica(run / "replica-0", mesh_with("replica", 0));
   write_replica(run / "replica-7", mesh_with("replica", 0));
@@ -197,7 +241,7 @@ TEST(Mesh, ReplicasAreListsOfRanksAndNothingElse) {
 TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
   Json list = Json::array();
   for (int rank = 0; rank < 65536; ++rank) list.push_back(rank);
-  Json json = mesh_with("axes", {{"pp", 65536}});
+  Json json = mesh_with_axes({{"pp", 65536}});
   json["mesh"]["replicas"] = Json::array({list});
   json["mesh"]["replica"] = 0;
   json["world_size"] = 65536;
@@ -206,9 +250,9 @@ TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
 
 TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   Json whole = mesh_with("replica", 0), in_halves = mesh_with("replica", 1), otherwise = mesh_with("replica", 0);
-  in_halves["mesh"]["sharded"] = sharded_in({{0, 3}, {3, 5}});
-  otherwise["mesh"]["sharded"] = sharded_in({{0, 2}, {2, 5}});
-  const char* other_shards = "replica-1/manifest.json: key mesh.sharded: is not that of replica 0 of the same run";
+  in_halves["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=0)");
+  otherwise["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=1)");
+  const char* other_shards = "replica-1/manifest.json: key mesh.parts: is not that of replica 0 of the same run";
   Json own_gradients = mesh_with("replica", 1);
   own_gradients["mesh"]["gradients"] = "own";
   struct Case {

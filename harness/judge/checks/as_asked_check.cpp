@@ -82,6 +82,7 @@ class AsAskedCheck::OfRecord {
     const Manifest& manifest = record_.manifest;
     demand("role", request_.role, manifest.role);
     demand("world_size", request_.world_size, ranks_of_run());
+    mesh();
     demand("model_digest", request_.model_digest, model_digest(manifest.json.value("model", Json())));
     if (request_.seed) demand_equal("seed", *request_.seed, manifest.seed);
     demand("dtype", request_.dtype, manifest.dtype);
@@ -108,11 +109,21 @@ class AsAskedCheck::OfRecord {
                    Part::microbatches);
   }
 
-  /// The request counts all ranks that a candidate's command starts, those of all its pipelines. It gives a reference
-  /// one device, although there may be one per replica.
+  /// The request counts all ranks that a command starts, those of all places. Without a mesh it gives a reference one
+  /// device, although there may be one per place.
   std::int64_t ranks_of_run() const {
     const Manifest& manifest = record_.manifest;
-    return candidate_ && manifest.mesh ? manifest.mesh->world_size() : manifest.world_size;
+    return (candidate_ || request_.mesh) && manifest.mesh ? manifest.mesh->world_size() : manifest.world_size;
+  }
+
+  void mesh() {
+    if (!request_.mesh) return;
+    const auto& ran = record_.manifest.mesh;
+    for (const auto& [name, size] : request_.mesh->items()) {
+      const auto axis = ran ? std::ranges::find(ran->axes, name, &MeshAxis::name) : std::vector<MeshAxis>::const_iterator();
+      const bool found = ran && axis != ran->axes.end() && axis->kind != "pipeline";
+      demand_equal("mesh." + name, size, found ? Json(axis->size) : Json("none"));
+    }
   }
 
   template <class Value>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replicas: all data parallel pipelines of a run agree, and each is fed its own data.
+// replicas: all pipelines that train together agree in what they hold alike, and each is fed the data of its place.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
@@ -28,18 +29,21 @@ struct OneTensor {
   Digests digests;
 };
 
-/// "replica 1", "replicas 1, 3"
-std::string named(const std::set<std::size_t>& replicas) {
-  std::vector<std::string> numbers;
-  for (const auto replica : replicas) numbers.push_back(std::to_string(replica));
-  return (replicas.size() == 1 ? "replica " : "replicas ") + join(numbers, ", ");
+/// The places of one axis of tensor parallelism are fed the same data; context parallel ones parts of the same rows, and
+/// the others data of their own.
+bool has_other_data(const MeshAxis& axis) {
+  return axis.kind != "tensor" && axis.kind != "context";
 }
 
-/// Of a run whose replicas are all recorded.
+bool is_not_tensor(const MeshAxis& axis) {
+  return axis.kind != "tensor";
+}
+
+/// Of a run whose places are all recorded.
 class ReplicaComparison {
  public:
   explicit ReplicaComparison(const std::vector<fs::path>& paths)
-      : builder_("replicas", "replicas", "0 bits between replicas; a different part of the data for each") {
+      : builder_("replicas", "replicas", "0 bits between what places hold alike; to each the data of its place") {
     for (const auto& path : paths) records_.emplace_back(path);
   }
 
@@ -54,48 +58,39 @@ class ReplicaComparison {
     for (std::optional<std::int64_t> step = -1; step;) {
       for (auto& reading : records_) reading.go_to(*step);
       tensors(*step);
-      parts(*step);
       if (*step >= 0) data(*step);
+      if (*step >= 0) losses(*step);
       if (*step >= 0 && first.manifest.part_of_step()) sums(*step);
-      if (*step >= 0 && !sharded().empty()) norm(*step);
+      if (*step >= 0 && !mesh().parts.empty()) norm(*step);
       step = std::nullopt;
       for (const auto& reading : records_) step = earlier(step, reading.next_step());
     }
     if (own_gradients_)
-      builder_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
-    if (unrecorded_data_) builder_.not_shown("whether replicas are fed different data: a replica has no data digest");
-    std::string words = fmt::format("start, {}parameters and moments have the same bits in all {} replicas",
+      builder_.not_shown("gradients of the places: by the mesh each records its own, before they are summed");
+    if (unrecorded_data_) builder_.not_shown("whether places are fed the right data: one of them has no data digest");
+    if (std::ranges::any_of(mesh().axes, [](const MeshAxis& axis) { return axis.kind == "context" && axis.size > 1; }))
+      builder_.not_shown("whether context parallel places are fed parts of the same rows");
+    const bool compared = builder_.count("tensors") > 0;
+    std::string words = fmt::format("start, {}parameters and moments have the same bits in all {} places",
                                     own_gradients_ ? "" : "gradients, ", records_.size());
-    if (!sharded().empty())
-      words = fmt::format("{} parameters are complete in the parts of {} replicas, and the norm covers all parts",
-                          sharded().size(), records_.size());
-    return builder_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed its own data"),
-                             {{sharded().empty() ? "tensors" : "parts", 1}});
+    if (!mesh().parts.empty())
+      words = fmt::format("{}{} {} in parts, and the norm covers each part once",
+                          compared ? "what places hold alike has the same bits; " : "",
+                          quantity(std::ssize(mesh().parts), "parameter"), mesh().parts.size() == 1 ? "is" : "are");
+    return builder_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed the data of its place"),
+                             {{compared ? "tensors" : "parts", 1}});
   }
 
  private:
-  const std::map<std::string, Sharding>& sharded() const { return records_.front().record()->manifest.mesh->sharded; }
+  const Mesh& mesh() const { return *records_.front().record()->manifest.mesh; }
 
-  /// Every part of a parameter that the mesh names has its row; the mesh's parts make up the whole (read_mesh).
-  void parts(std::int64_t step) {
-    if (sharded().empty()) return;
-    for (std::size_t replica = 0; replica < records_.size(); ++replica) {
-      std::set<std::string> rows;
-      for (const auto& rank : records_[replica].record()->ranks) {
-        for (const auto& row : rank.tensors) {
-          if (row.kind == "parameter") rows.insert(row.name);
-        }
-      }
-      for (const auto& [name, sharding] : sharded()) {
-        const std::string part = sharding.name_of(name, static_cast<std::int64_t>(replica));
-        if (part.empty()) continue;
-        builder_.compare("parts");
-        if (rows.contains(part)) continue;
-        report(at_data(step, 0), replica, {}, name, "a row of " + part, "none",
-               fmt::format("parameter {}, {}: replica {} has no row of {}, which is its part by the mesh", name,
-                           step_words(step), replica, part));
-      }
-    }
+  std::string name_of(std::size_t place) const { return mesh().place_name(static_cast<std::int64_t>(place)); }
+
+  /// "dp 1", "dp 1 and dp 3"
+  std::string named(const std::set<std::size_t>& places) const {
+    std::vector<std::string> names;
+    for (const auto place : places) names.push_back(name_of(place));
+    return join(names, " and ");
   }
 
   /// The gradient norm that the ranks used, against the gradients of all parts.
@@ -116,39 +111,41 @@ class ReplicaComparison {
           const std::string expected = to_text(by_rows->norm), got = to_text(*row.gradient_norm);
           report(
               at_norm(step), replica, rank.rank, "gradient_norm", expected, got,
-              fmt::format("gradient norm, {}, replica {}: the root of the sum of l2 squared over all parts is {}, got "
-                          "{}, ratio {}",
-                          step_words(step), replica, expected, got, to_text(*row.gradient_norm / by_rows->norm)));
+              fmt::format("gradient norm, {}, {}: the root of the sum of l2 squared over all parts is {}, got {}, ratio {}",
+                          step_words(step), name_of(replica), expected, got, to_text(*row.gradient_norm / by_rows->norm)));
         }
       }
     }
   }
 
+  /// Places that hold the same part of a parameter, or the whole. Buffers may differ (statistics of a place's data).
   void tensors(std::int64_t step) {
-    std::map<std::pair<std::int64_t, Key>, OneTensor> found;  // by stage
+    std::map<std::tuple<std::int64_t, Key, std::vector<std::int64_t>>, OneTensor> found;  // by stage and part
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {
       for (const auto& rank : records_[replica].record()->ranks) {
         for (const auto& row : rank.tensors) {
-          if (row.kind == "gradient" && own_gradients_) continue;
-          OneTensor& tensor = found[{row.stage, {row.kind, row.name}}];
+          if (row.kind == "buffer" || (row.kind == "gradient" && own_gradients_)) continue;
+          const auto part = mesh().part_at(static_cast<std::int64_t>(replica), row.name);
+          OneTensor& tensor = found[{row.stage, {row.kind, row.name}, part}];
           if (!tensor.row) tensor.row = &row;
           tensor.digests.try_emplace(replica, row.digest);
         }
       }
     }
     std::map<Key, Digests> now;
-    for (auto& [place, tensor] : found) {
+    for (auto& [where, tensor] : found) {
       compare(step, tensor);
-      if (place.second.first == "parameter") now[place.second] = std::move(tensor.digests);
+      const Key& key = std::get<Key>(where);
+      if (key.first == "parameter") now[key].merge(tensor.digests);
     }
     before_ = std::move(now);
   }
 
-  /// Moments may be missing in some replicas (a sharded optimizer); missing parameters are the check census's.
+  /// Moments may be missing in some places (a sharded optimizer); missing parameters are the check census's.
   void compare(std::int64_t step, const OneTensor& tensor) {
     std::map<std::string, std::set<std::size_t>> by_digest;
     for (const auto& [replica, digest] : tensor.digests) by_digest[digest].insert(replica);
-    if (tensor.digests.size() < 2) return;
+    if (tensor.digests.size() < 2) return builder_.inspect("parts");
     builder_.compare("tensors", std::ssize(tensor.digests) - 1);
     if (by_digest.size() == 1) return;
     // The majority's digest counts as correct; in a tie, that of the lowest number.
@@ -177,7 +174,7 @@ class ReplicaComparison {
   }
 
   std::string why(const TensorRow& row, std::int64_t step, const Digests& digests) const {
-    if (row.kind == "gradient") return "; gradients are recorded after they are summed over replicas";
+    if (row.kind == "gradient") return "; gradients are recorded after they are summed over places";
     const auto before = before_.find({row.kind, row.name});
     if (step < 0 || row.kind != "parameter" || before == before_.end()) return "";
     std::set<std::size_t> unchanged;
@@ -188,10 +185,11 @@ class ReplicaComparison {
     return unchanged.empty() ? "" : fmt::format("; in {} it is unchanged by the step", named(unchanged));
   }
 
-  /// A whole step with another replica's data: its gradients add nothing, and no other check detects it. Single
-  /// microbatches may be equal if data are sampled.
+  /// A whole step with another place's data: its gradients add nothing, and no other check detects it. Single
+  /// microbatches may be equal if data are sampled. Tensor parallel places that are fed other data compute nothing whole.
   void data(std::int64_t step) {
     std::map<std::vector<std::string>, std::size_t> fed;
+    std::map<std::vector<std::int64_t>, std::pair<std::size_t, std::vector<std::string>>> along_tensor;
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {
       std::vector<std::string> digests = fed_to(replica);
       if (digests.empty()) {
@@ -199,9 +197,37 @@ class ReplicaComparison {
         continue;
       }
       builder_.inspect("microbatches", std::ssize(digests));
+      const auto place = static_cast<std::int64_t>(replica);
+      const auto& [first, expected] =
+          along_tensor.try_emplace(mesh().coordinates(place, is_not_tensor), replica, digests).first->second;
+      if (digests != expected) report_other_data(step, first, expected, replica, digests);
       std::ranges::sort(digests);
-      const auto [same, added] = fed.try_emplace(std::move(digests), replica);
-      if (!added) report_same_data(step, same->second, replica);
+      const auto same = fed.try_emplace(std::move(digests), replica).first->second;
+      if (mesh().coordinates(static_cast<std::int64_t>(same), has_other_data) !=
+          mesh().coordinates(place, has_other_data))
+        report_same_data(step, same, replica);
+    }
+  }
+
+  /// Tensor parallel places compute the same losses.
+  void losses(std::int64_t step) {
+    std::map<std::pair<std::vector<std::int64_t>, std::int64_t>, std::pair<std::size_t, float>> first;
+    for (std::size_t replica = 0; replica < records_.size(); ++replica) {
+      const auto group = mesh().coordinates(static_cast<std::int64_t>(replica), is_not_tensor);
+      for (const auto& rank : records_[replica].record()->ranks) {
+        for (const auto& row : rank.microbatches) {
+          if (!row.loss) continue;
+          const auto [one, added] = first.try_emplace({group, row.microbatch}, replica, *row.loss);
+          const auto& [place, loss] = one->second;
+          if (added || place == replica) continue;
+          builder_.compare("losses");
+          if (same_bits(loss, *row.loss)) continue;
+          const std::string expected = to_text(loss), got = to_text(*row.loss);
+          report(at_loss(step, row.microbatch), replica, rank.rank, "loss", expected, got,
+                 fmt::format("loss, {}: {} has {}, {} has {}; tensor parallel places compute the same loss",
+                             step_words(step, row.microbatch), name_of(replica), got, name_of(place), expected));
+        }
+      }
     }
   }
 
@@ -240,8 +266,8 @@ class ReplicaComparison {
   void report_sum(std::int64_t step, std::size_t replica, const std::string& item, const std::string& expected,
                   const std::string& got) {
     report(at_step_loss(step), replica, {}, item + " of the step", expected, got,
-           fmt::format("{} of the step, {}: replica {} says {}; the microbatches of all replicas add up to {}", item,
-                       step_words(step), replica, got, expected));
+           fmt::format("{} of the step, {}: {} says {}; the microbatches of all places add up to {}", item,
+                       step_words(step), name_of(replica), got, expected));
   }
 
   void report(const ExecutionPoint& point, std::size_t replica, std::optional<std::int64_t> rank,
@@ -274,12 +300,29 @@ class ReplicaComparison {
                      {.step = step,
                       .replica = static_cast<std::int64_t>(other),
                       .item = "data",
-                      .expected = fmt::format("other microbatches than replica {}'s", one),
+                      .expected = fmt::format("other microbatches than those of {}", name_of(one)),
                       .got = "the same",
-                      .why = fmt::format("replica {} is fed the same microbatches as replica {}, so it adds nothing "
-                                         "to the batch; give each replica its own part (if the same data are "
-                                         "intended, omit the check replicas, or judge one with --replica)",
-                                         other, one)});
+                      .why = fmt::format("{} is fed the same microbatches as {}, so it adds nothing to the batch; give "
+                                         "each place along these axes its own part (if the same data are intended, "
+                                         "omit the check replicas, or judge one with --replica)",
+                                         name_of(other), name_of(one))});
+  }
+
+  void report_other_data(std::int64_t step, std::size_t one, const std::vector<std::string>& expected,
+                         std::size_t other, const std::vector<std::string>& got) {
+    const auto at = std::ranges::mismatch(expected, got).in1 - expected.begin();
+    const bool shorter = at >= std::ssize(expected) || at >= std::ssize(got);
+    builder_.diverge(at_data(step, at),
+                     {.step = step,
+                      .microbatch = at,
+                      .replica = static_cast<std::int64_t>(other),
+                      .item = "data",
+                      .expected = shorter ? quantity(std::ssize(expected), "microbatch")
+                                          : expected[static_cast<std::size_t>(at)],
+                      .got = shorter ? quantity(std::ssize(got), "microbatch") : got[static_cast<std::size_t>(at)],
+                      .why = fmt::format("{} is fed other data than {}, but tensor parallel places compute parts of the "
+                                         "same batch",
+                                         name_of(other), name_of(one))});
   }
 
   std::vector<RecordReading> records_;
@@ -299,11 +342,9 @@ class OneReplica : public StepCheck {
 
   LocatedResult conclude() override {
     const std::string name = evidence_.candidate.manifest.mesh->name();
-    builder_.not_shown("other pipelines of the mesh: this is " + name);
-    return builder_.conclude_as(Outcome::does_not_apply,
-                                fmt::format("this is {}: the others were neither inspected nor compared with it; the "
-                                            "folder that holds them all is judged whole without --replica",
-                                            name));
+    builder_.not_shown("other places of the mesh: this is " + name);
+    return builder_.conclude_as(
+        Outcome::does_not_apply, fmt::format("only {} was judged; omit --replica to judge all places", name));
   }
 };
 
@@ -323,13 +364,15 @@ CheckDescriptor replicas_check() {
           .place = 180,
           .claims =
               "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
-              "the same parameters and moments, and each is fed its own data; of Plumbline's replicas the loss and the "
-              "tokens of a step are the sums over all.",
+              "the same parameters and moments, except for the parts that each holds; each is fed its own data, along "
+              "an axis of tensor parallelism the same data, with the same losses; a norm counts each part once. Of "
+              "Plumbline's replicas the loss and the tokens of a step are the sums over all.",
           .needs_in_words =
               "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
               "folder. It does not apply to a single pipeline, nor to one selected of several. Every other check runs "
-              "for each replica and names it.",
-          .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
+              "for each place and names it.",
+          .cannot_see = "a sum over places that is wrong in all alike (`gradients`, against a correct reference); whether context "
+              "parallel places are fed parts of the same rows; buffers, which may differ.",
           .level = RecordLevel::full,
           .needs = {"parameters", "moments"},
           .not_applicable = one_pipeline,

@@ -24,7 +24,10 @@ double factor_of(double ratio) {
 /// "as many as microbatches, or as many as stages"; empty if the factor is none of the counts.
 std::string counts_that_fit(const StepEvidence& now, double factor, double tolerance) {
   const Manifest& manifest = now.cell.candidate.manifest;
-  const auto pipelines = manifest.mesh ? static_cast<double>(manifest.mesh->replicas.size()) : 1.0;
+  double pipelines = 1, tensor = 1;  // with data of their own, and with the same
+  for (const auto& axis : manifest.mesh ? manifest.mesh->axes : std::vector<MeshAxis>()) {
+    if (axis.kind != "pipeline") (axis.kind == "tensor" ? tensor : pipelines) *= static_cast<double>(axis.size);
+  }
   const auto microbatches = static_cast<double>(manifest.microbatches);
   double tokens = 0, valid = 0;  // of all replicas
   if (const auto& rows = now.reference_rows.steps(); !rows.empty()) {
@@ -38,6 +41,7 @@ std::string counts_that_fit(const StepEvidence& now, double factor, double toler
       {"tokens / valid tokens of the step", valid > 0 ? tokens / valid : 1},
       {"as many as stages", static_cast<double>(manifest.stages.size())},
       {"as many as parallel pipelines", pipelines},
+      {"as many as tensor parallel ranks", tensor},
       {"as many as microbatches of all pipelines", pipelines > 1 ? pipelines * microbatches : 1}};
   std::vector<std::string> fitting;
   for (const auto& [words, count] : counts) {

@@ -69,16 +69,20 @@ std::vector<GradientRow> gradients_once(const Record& record) {
 }
 
 std::optional<NormByRows> norm_by_rows(const Record& record) {
-  if (record.manifest.mesh && !record.manifest.mesh->sharded.empty()) return std::nullopt;
+  if (record.manifest.mesh && !record.manifest.mesh->parts.empty()) return std::nullopt;
   return norm_by_rows({&record});
 }
 
 std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas) {
-  std::map<std::string, const TensorRow*> gradients;
+  // By name and part: what several places hold alike counts once.
+  std::map<std::pair<std::string, std::vector<std::int64_t>>, const TensorRow*> gradients;
   for (const Record* record : replicas) {
     if (!judging::recorded_throughout(*record, {"gradients"})) return std::nullopt;
     for (const GradientRow& gradient : gradients_once(*record)) {
-      gradients.emplace(gradient.row->name, gradient.row);
+      const auto& mesh = record->manifest.mesh;
+      const std::string& name = gradient.row->name;
+      gradients.emplace(std::pair(name, mesh ? mesh->part_at(mesh->replica, name) : std::vector<std::int64_t>()),
+                        gradient.row);
     }
   }
   if (gradients.empty()) return std::nullopt;
@@ -87,7 +91,7 @@ std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replica
   terms.ranks = static_cast<double>(replicas.front()->manifest.world_size) * static_cast<double>(replicas.size());
   terms.dtype = gradients.begin()->second->dtype;
   long double squares = 0;
-  for (const auto& [name, row] : gradients) {
+  for (const auto& [part, row] : gradients) {
     squares += static_cast<long double>(row->l2) * static_cast<long double>(row->l2);
     terms.largest = std::max(terms.largest, static_cast<double>(element_count(row->shape)));
     if (rounding_to(row->dtype) > rounding_to(terms.dtype)) terms.dtype = row->dtype;

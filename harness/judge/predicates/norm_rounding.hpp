@@ -46,9 +46,9 @@ struct NormByRows {
   double limit = 0;  ///< relative, for a norm that is summed by rank
 };
 
-/// nullopt if the step's gradients are not recorded, or if other replicas hold parts of them.
+/// nullopt if the step's gradients are not recorded, or if other places hold parts of them.
 std::optional<NormByRows> norm_by_rows(const Record& record);
-/// Of all replicas that hold parts of the gradients.
+/// Of all places: each part counts once, and so does what places hold alike.
 std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas);
 
 }  // namespace plumbline::predicates

@@ -150,6 +150,7 @@ const std::vector<Field>& fields() {
   static const std::vector<Field> all = {
       {"role", &Request::role},
       {"world_size", &Request::world_size},
+      {"mesh", &Request::mesh, object_from},
       {"schedule", &Request::schedule, schedule_from, schedule_json},
       {"stages", &Request::stages, stages_from},
       {"model_digest", &Request::model_digest},

@@ -50,6 +50,7 @@ struct RequestedEvaluation {
 struct Request {
   std::optional<std::string> role;
   std::optional<std::int64_t> world_size;
+  std::optional<Json> mesh;  ///< sizes of the axes beside the pipeline's, by name
   std::optional<RequestedSchedule> schedule;
   std::optional<std::vector<StageEntry>> stages;
   std::optional<std::string> model_digest;  ///< model_digest() of config.json

@@ -11,6 +11,7 @@
 #include "support/hash.hpp"
 #include "support/safetensors.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -57,13 +58,12 @@ TEST(Compare, ThePageNamesFoldersAsTheUserDoesAndLeavesNothingWhereItCannotBeMad
 TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
-  cell.candidate.manifest["mesh"] = {
-      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
+  cell.candidate.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 1);
   const auto verdict = compare_records(cell.write_reference(), cell.write_candidate());
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_EQ(result_of(verdict, "replicas").outcome, Outcome::does_not_apply);
-  EXPECT_EQ(verdict.variant, "replica 1 of 2");
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other pipelines of the mesh: this is replica 1 of 2"));
+  EXPECT_EQ(verdict.variant, "dp 1");
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other places of the mesh: this is dp 1"));
 }
 
 TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {

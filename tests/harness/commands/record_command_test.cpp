@@ -4,6 +4,7 @@
 #include "harness/commands/commands.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -24,8 +25,7 @@ class RecordCommand : public ::testing::Test {
       SyntheticRun record = synthetic_candidate({});
       if (replica == 1) record.ranks[0].steps[0].clip_coefficient = 0.75;
       record.manifest["role"] = "external";
-      record.manifest["mesh"] = {
-          {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 1}, {2, 3}}}, {"replica", replica}};
+      record.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 1}, {2, 3}}, replica);
       write_run(record, folder_ / ("run/replica-" + std::to_string(replica)));
     }
     return (folder_ / "run").string();
@@ -82,7 +82,7 @@ TEST_F(RecordCommand, OfSeveralPipelinesTheOneAskedForIsCheckedShownAndTraced) {
 
   EXPECT_EQ(run("check " + folder + " --replica 0").code, 0);
   EXPECT_EQ(run("check " + folder + " --replica 1").code, 1);
-  EXPECT_THAT(run("show " + folder + " --replica 1").said, HasSubstr("replica 1 of 2 along pp, ranks 2, 3 of the run"));
+  EXPECT_THAT(run("show " + folder + " --replica 1").said, HasSubstr("dp 1 (replica 1), ranks 2, 3 of the run"));
   EXPECT_EQ(run("trace " + folder + " --out " + out + " --replica 1").code, 0);
   EXPECT_TRUE(std::filesystem::exists(out));
   for (const char* command : {"check ", "show ", "trace "})

@@ -4,6 +4,7 @@
 #include "support/error.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/matchers.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -21,14 +22,14 @@ TEST(RecordShow, AReplicaOfAMeshIsTold) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   cell.candidate.manifest["schedule"]["digest"] = nullptr;
-  cell.candidate.manifest["mesh"] = {
-      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
+  cell.candidate.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 1);
 
   const auto record = cell.write_candidate();
   std::filesystem::remove(record / "schedule.csv");
 
   EXPECT_THAT(shown_record(record),
-              AllOf(HasSubstr("mesh            replica 1 of 2 along pp, ranks 1, 3 of the run; axes dp 2, pp 2\n"),
+              AllOf(HasSubstr("mesh            dp 1 (replica 1), ranks 1, 3 of the run; axes dp 2 (replicate), "
+                              "pp 2 (pipeline)\n"),
                     HasSubstr("schedule        1f1b (no schedule.csv), gradients summed ascending\n")));
 }
 

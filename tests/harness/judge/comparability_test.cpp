@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tests/harness/judge/manifests.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -304,7 +305,7 @@ TEST_P(SaidInTwoWays, MayBeCompared) {
 const Json mesh_of_two = of_external(
     {{"world_size", 1},
      {"stages", {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"}}}}},
-     {"mesh", {{"axes", {{"dp", 2}, {"pp", 1}}}, {"pipeline", "pp"}, {"replicas", {{0}, {1}}}, {"replica", 0}}}});
+     {"mesh", mesh_json({{"dp", 2}, {"pp", 1}}, Json::array({Json::array({0}), Json::array({1})}), 0)}});
 
 INSTANTIATE_TEST_SUITE_P(
     Manifests, SaidInTwoWays,
@@ -330,8 +331,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Comparability, WhatDiffersInOtherKeysIsToldOfBothSides) {
   Json mesh_of_three = mesh_of_two;
-  mesh_of_three["mesh"]["axes"]["dp"] = 3;
-  mesh_of_three["mesh"]["replicas"] = {{0}, {1}, {2}};
+  mesh_of_three["mesh"] = mesh_json({{"dp", 3}, {"pp", 1}}, {{0}, {1}, {2}}, 0);
   const Json plain = Json::object(), lion = of_external(with_optimizer({{"name", "lion"}}));
   const Json gpt = of_external(with_model({{"model_type", "gpt2"}}));
   const Json perturbed = {{"perturbation", {{"seed", 1}}}}, shadow = {{"shadow_of", "bfloat16"}};
@@ -342,7 +342,7 @@ TEST(Comparability, WhatDiffersInOtherKeysIsToldOfBothSides) {
   const std::vector<Case> cases = {
       {plain, lion, {"optimizer is \"adamw\" in the reference and \"lion\" in the candidate"}},
       {{{"threads", 2}}, {{"threads", 4}}, {"threads of a rank is 2 in the reference and 4 in the candidate"}},
-      {mesh_of_two, mesh_of_three, {"number of parallel pipelines is 2 in the reference and 3 in the candidate"}},
+      {mesh_of_two, mesh_of_three, {"the mesh's axes but the pipeline's are dp 2 (replicate) in the reference and dp 3 (replicate) in the candidate"}},
       {plain, of_external({{"clip_epsilon", 0.5}}), {"clip_epsilon is 0 in the reference and 0.5 in the candidate"}},
       {plain, gpt, {"model: model_type is \"llama\" in the reference and \"gpt2\" in the candidate"}},
       {gpt, plain, {"model: model_type is \"gpt2\" in the reference and \"llama\" in the candidate"}},

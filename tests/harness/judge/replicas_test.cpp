@@ -9,6 +9,7 @@
 #include "support/hash.hpp"
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -38,8 +39,7 @@ class Replicas : public ::testing::Test {
     }
     run.manifest["role"] = "external";
     run.manifest["run_id"] = run.manifest.at("run_id").get<std::string>().substr(0, 35) + std::to_string(replica);
-    run.manifest["mesh"] = {
-        {"axes", {{"dp", count}, {"pp", ranks}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+    run.manifest["mesh"] = mesh_json({{"replica", count}, {"pp", ranks}}, replicas, replica);
     for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) {
       if (!row.data_digest.empty()) row.data_digest = hash_hex(row.data_digest + std::to_string(replica));
     }
@@ -75,8 +75,8 @@ TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
   EXPECT_TRUE(cell.holds) << comparison_text(cell);
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds);
   EXPECT_GT(result_of(cell, "replicas").compared.at("tensors"), 0);
-  EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("each of 3 replicas: 3 ranks of both runs ended well"));
-  EXPECT_THAT(comparison_text(cell), Not(HasSubstr("other pipelines of the mesh")));
+  EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("each of 3 places: 3 ranks of both runs ended well"));
+  EXPECT_THAT(comparison_text(cell), Not(HasSubstr("other places of the mesh")));
   EXPECT_EQ(result_of(cell, "gradients").compared.at("tensors"),
             3 * result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "gradients")
                     .compared.at("tensors"));
@@ -129,7 +129,7 @@ TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
   EXPECT_EQ(cell.first_divergence->words.find("replica 1: step 1, stage 1, rank 1, gradient model.norm.weight"), 0U)
       << cell.first_divergence->words;
   EXPECT_THAT(result_of(cell, "replicas").reason,
-              HasSubstr("step 1, stage 1, gradient model.norm.weight: replica 1 has other bits than replicas 0, 2"));
+              HasSubstr("step 1, stage 1, gradient model.norm.weight: replica 1 has other bits than replica 0 and replica 2"));
 }
 
 TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
@@ -152,8 +152,8 @@ TEST_F(Replicas, AGradientThatWasNotReducedIsSeenThoughTheReferenceHasTheSameMis
   EXPECT_FALSE(cell.holds);
   EXPECT_THAT(
       cell.first_divergence->words,
-      AllOf(HasSubstr("step 0, stage 1, gradient model.norm.weight: replica 2 has other bits than replicas 0, 1"),
-            HasSubstr("recorded after they are summed over replicas")));
+      AllOf(HasSubstr("step 0, stage 1, gradient model.norm.weight: replica 2 has other bits than replica 0 and replica 1"),
+            HasSubstr("recorded after they are summed over places")));
 }
 
 TEST_F(Replicas, GradientsThatEachReplicaRecordsOfItsOwnMayDiffer) {
@@ -166,7 +166,7 @@ TEST_F(Replicas, GradientsThatEachReplicaRecordsOfItsOwnMayDiffer) {
 
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds) << result_of(cell, "replicas").reason;
   EXPECT_THAT(comparison_text(cell),
-              HasSubstr("not covered: gradients of the replicas: by the mesh each records its own"));
+              HasSubstr("not covered: gradients of the places: by the mesh each records its own"));
 }
 
 TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
@@ -180,7 +180,7 @@ TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
   EXPECT_FALSE(cell.holds);
   EXPECT_THAT(
       result_of(cell, "replicas").reason,
-      AllOf(HasSubstr("step 1, stage 1, parameter model.norm.weight: replica 0 has other bits than replicas 1, 2"),
+      AllOf(HasSubstr("step 1, stage 1, parameter model.norm.weight: replica 0 has other bits than replica 1 and replica 2"),
             HasSubstr("in replica 0 it is unchanged by the step")));
 }
 
@@ -210,16 +210,14 @@ TEST_F(Replicas, TwoThatAreFedTheSameDataAreSeen) {
 
 TEST_F(Replicas, AnotherNumberThanTheReferencesIsToldOfTheMesh) {
   for (auto& run : references_) {
-    run.manifest["mesh"]["axes"]["dp"] = 1;
-    run.manifest["mesh"]["replicas"] = Json::array({Json::array({0})});
-    run.manifest["mesh"]["replica"] = 0;
+    run.manifest["mesh"] = mesh_json({{"replica", 1}, {"pp", 1}}, Json::array({Json::array({0})}), 0);
   }
   write();
   for (const char* name : {"replica-1", "replica-2"}) std::filesystem::remove_all(reference_ / name);
 
   const CellVerdict cell = judge_cell({}, reference_, candidate_);
 
-  EXPECT_THAT(result_of(cell, "data").reason, HasSubstr("number of parallel pipelines is 1 in the reference and 3"));
+  EXPECT_THAT(result_of(cell, "data").reason, HasSubstr("the mesh's axes but the pipeline's are none in the reference and replica 3 (replicate)"));
 }
 
 TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
@@ -250,7 +248,7 @@ TEST_F(Replicas, ComparedWholeTheyAreOnePage) {
   const Verdict whole = comparison(reference_, candidate_);
   write_comparison(folder_ / "page", reference_, candidate_, whole);
 
-  EXPECT_EQ(whole.cells[0].variant, "3 replicas");
+  EXPECT_EQ(whole.cells[0].variant, "replica 3");
   EXPECT_EQ(whole.cells[0].world, 6);
   EXPECT_EQ(read_verdict(folder_ / "page/verdict.json").cells[0].first_divergence->replica, 1);
   EXPECT_THAT(read_file(folder_ / "page/report.html"),
@@ -353,7 +351,7 @@ TEST_F(Replicas, OfThreeThatAllDifferTheFirstIsTakenForRight) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.first_divergence.value().replica, 1);
-  EXPECT_THAT(result.reason, HasSubstr("replicas 1, 2 have other bits than replica 0"));
+  EXPECT_THAT(result.reason, HasSubstr("replica 1 and replica 2 have other bits than replica 0"));
 }
 
 const std::string query = "model.layers.1.self_attn.q_proj.weight", down = "model.layers.1.mlp.down_proj.weight";
@@ -412,8 +410,8 @@ TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("a replica has no data digest")));
-  EXPECT_THAT(result.reason, Not(HasSubstr("fed its own data")));
+  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("one of them has no data digest")));
+  EXPECT_THAT(result.reason, Not(HasSubstr("fed the data of its place")));
 }
 
 TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {

@@ -9,6 +9,7 @@
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/launch/launch_test.hpp"
 #include "tests/harness/matchers.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -147,8 +148,7 @@ TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeIsNamedAtTheTimeLim
 TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
   Json manifest = synthetic_candidate({}).manifest;
   manifest["role"] = "external";
-  manifest["mesh"] = {
-      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 0}};
+  manifest["mesh"] = mesh_json({{"replica", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 0);
   folder_.file("manifest.json", json_text(manifest));
 
   const auto finding = run_ranks(

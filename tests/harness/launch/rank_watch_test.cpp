@@ -13,6 +13,7 @@
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/launch/child_process.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -25,8 +26,7 @@ using namespace std::chrono_literals;
 Json manifest_in_mesh(const Json& replicas, std::int64_t replica) {
   Json manifest = synthetic_candidate({}).manifest;
   manifest["role"] = "external";
-  manifest["mesh"] = {
-      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+  manifest["mesh"] = mesh_json({{"replica", 2}, {"pp", 2}}, replicas, replica);
   return manifest;
 }
 
@@ -322,10 +322,7 @@ TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheR
 
 TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica) {
   Json manifest = synthetic_candidate({}).manifest;
-  manifest["mesh"] = {{"axes", {{"replicas", 2}, {"pipeline", 2}}},
-                      {"pipeline", "pipeline"},
-                      {"replicas", {{0, 1}, {2, 3}}},
-                      {"replica", 1}};
+  manifest["mesh"] = mesh_json({{"replica", 2}, {"pp", 2}}, {{0, 1}, {2, 3}}, 1);
   leave_replica(manifest, {3, -1}, "1STEP");
   RankWatch watch(record_, 4, tree_);
 

@@ -3,6 +3,7 @@
 #include "harness/sweep/prepared_sweep.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
+#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -152,8 +153,7 @@ void make_replicas(const fs::path& prepared, const fs::path& whole, std::int64_t
     Json manifest = read_json(record / "manifest.json"), replicas = Json::array({Json::array(), Json::array()});
     for (std::int64_t rank = 0; rank < 2 * ranks; ++rank) replicas[static_cast<std::size_t>(rank % 2)].push_back(rank);
     manifest["role"] = "external";
-    manifest["mesh"] = {
-        {"axes", {{"dp", 2}, {"pp", ranks}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+    manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", ranks}}, replicas, replica);
     write_json(record / "manifest.json", manifest);
   }
 }
@@ -167,15 +167,22 @@ TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
   const auto whole = run();
 
   EXPECT_TRUE(whole.verdict.holds) << bytes_of(folder_ / "log");
-  EXPECT_THAT(check(whole.verdict.cells[0], "gradients").reason, HasSubstr("each of 2 replicas"));
+  EXPECT_THAT(check(whole.verdict.cells[0], "gradients").reason, HasSubstr("each of 2 places"));
   options_.out = folder_ / "all-checks";
   sweep_file("world_sizes = [4]\nschedules = [\"1f1b\"]\n");
-  EXPECT_THAT(check(run().verdict.cells[0], "replicas").reason, HasSubstr("replica 1 is fed the same microbatches"));
+  EXPECT_THAT(check(run().verdict.cells[0], "replicas").reason, HasSubstr("dp 1 is fed the same microbatches"));
   options_.out = folder_ / "another-world";
   how("right", "[ $world = 1 ] && mesh=mesh-w1 || mesh=mesh-w4; cp -r prepared/$mesh $record");
   sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
   EXPECT_THAT(check(run().verdict.cells[0], "as_asked").reason,
               HasSubstr("the candidate: world_size is 4, requested was 2"));
+  options_.out = folder_ / "with-its-axes";
+  sweep_file("checks = [\"as_asked\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\nmesh = { dp = 2 }\n");
+  how("right", "[ $world = 2 ] && mesh=mesh-w1 || mesh=mesh-w4; cp -r prepared/$mesh $record");
+  EXPECT_EQ(check(run().verdict.cells[0], "as_asked").outcome, Outcome::holds);
+  options_.out = folder_ / "with-other-axes";
+  sweep_file("checks = [\"as_asked\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\nmesh = { tp = 2 }\n");
+  EXPECT_THAT(check(run().verdict.cells[0], "as_asked").reason, HasSubstr("mesh.tp is none, requested was 2"));
   options_.out = folder_ / "one-missing";
   fs::remove_all(place_ / "prepared/mesh-w4/replica-1");
   EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: does not exist"));

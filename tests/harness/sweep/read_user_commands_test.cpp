@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweep files with users' commands, read without starting anything: every valid key is used, and keys that would be
 // ignored are refused.
+#include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "support/error.hpp"
@@ -58,6 +59,34 @@ TEST_F(ReadUserCommands, TheMatrixIsSchedulesTimesWorldsWithAllThatIsAsked) {
   EXPECT_THAT(commands.environment, ElementsAre(Pair("A", "{how}"), Pair("B", "2")));
   EXPECT_EQ(commands.folder, folder_.path());
   EXPECT_FALSE(commands.use_launcher);
+}
+
+TEST_F(ReadUserCommands, OfAMeshEveryPlaceHasAPipeline) {
+  const auto made = plan(
+      "reference = [\"./train.sh\", \"{record}\", \"{world}\", \"{pipeline}\"]\n"
+      "candidate = [\"./train.sh\", \"{record}\", \"{world}\", \"{pipeline}\", \"{dp}\", \"{tp}\"]\n"
+      "world_sizes = [1, 2]\nmesh = { dp = 2, tp = 3 }\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("w6", "w12"));
+  EXPECT_EQ(made.cells[1].plan.world, 12);
+  const auto words = [](const PlannedCommand& command) { return started_command(command, {"r", 0, {}}).words; };
+  EXPECT_THAT(words(*made.cells[1].command), ElementsAre(HasSubstr("train.sh"), "r", "12", "2", "2", "3"));
+  ASSERT_THAT(made.references, SizeIs(1));
+  EXPECT_THAT(words(*made.references[0].command), ElementsAre(HasSubstr("train.sh"), "r", "6", "1"));
+  const Request asked = make_request(sweep(commands_ + worlds_), made.cells[1]);
+  EXPECT_EQ(asked.world_size, 12);
+  EXPECT_EQ(asked.mesh, Json({{"dp", 2}, {"tp", 3}}));
+}
+
+TEST_F(ReadUserCommands, AxesOfAMeshThatCannotBeAreRefused) {
+  const auto of = [&](const std::string& axes) { return refusal(commands_ + worlds_ + "mesh = { " + axes + " }\n"); };
+
+  EXPECT_THAT(of("dp = 0"), HasSubstr("0 is not possible; the axes may have 1 to 1024 places in all"));
+  EXPECT_THAT(of("dp = 64, tp = 32"), HasSubstr("is not possible; the axes may have 1 to 1024 places"));
+  EXPECT_THAT(of("dp = 1024"), HasSubstr("2 is not a world size; it must be between 1 and 1"));
+  EXPECT_THAT(of("world = 2"), HasSubstr("world is reserved by plumbline"));
+  EXPECT_THAT(refusal(commands_ + worlds_ + "mesh = { dp = 2 }\nvalues = { dp = 2 }\n"),
+              HasSubstr("is also a key of values"));
 }
 
 TEST_F(ReadUserCommands, WithoutSchedulesTheWorldsAloneAreTheMatrix) {
