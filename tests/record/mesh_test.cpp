@@ -78,10 +78,8 @@ TEST(Mesh, SizesMultiplyToTheRanks) {
   other_world["mesh"]["replica"] = 0;
   EXPECT_THAT(mesh_refusal(other_world),
               HasSubstr("axis 'pp' has 6 ranks, but world_size, the size of one pipeline, is 3"));
-  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 65536}, {"pp", 65536}})),
-              HasSubstr("makes more than 65536 ranks"));
-  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 0}, {"pp", 3}})),
-              HasSubstr("size: 0 is not between 1"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 65536}, {"pp", 65536}})), HasSubstr("makes more than 65536 ranks"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 0}, {"pp", 3}})), HasSubstr("size: 0 is not between 1"));
 }
 
 TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
@@ -115,9 +113,9 @@ TEST(Mesh, APlaceIsNamedByItsCoordinates) {
   EXPECT_EQ(mesh.place_name(2), "dp 1, tp 0");
   EXPECT_EQ(mesh.sizes(), "dp 2, tp 2");
   EXPECT_EQ(mesh.pipeline().name, "pp");
-  const Mesh alone = parse_manifest("manifest.json",
-                                    with_mesh(mesh_json({{"pp", 3}, {"tp", 1}}, Json::array({{0, 1, 2}}), 0)))
-                         .mesh.value();
+  const Mesh alone =
+      parse_manifest("manifest.json", with_mesh(mesh_json({{"pp", 3}, {"tp", 1}}, Json::array({{0, 1, 2}}), 0)))
+          .mesh.value();
   EXPECT_EQ(alone.name(), "the only place") << "an axis of size 1 is none";
 }
 
@@ -137,19 +135,20 @@ TEST(Mesh, PartsLieAlongAxesOfPlaces) {
       {part({"pp"}), "'pp' is no axis"},
       {part(Json::array()), "must name the axes along which places hold other parts"},
       {Json::array({"head.weight"}), "key mesh.parts: must be a JSON object"}};
-  for (const auto& [parts, words] : refused)
-    EXPECT_THAT(mesh_refusal(mesh_with("parts", parts)), HasSubstr(words));
+  for (const auto& [parts, words] : refused) EXPECT_THAT(mesh_refusal(mesh_with("parts", parts)), HasSubstr(words));
 }
 
 TEST(Mesh, HasOneAxisOfStagesAndNoNameTwice) {
-  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 6}})), HasSubstr("one axis, and only one, must be of the kind pipeline"));
+  EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 6}})),
+              HasSubstr("one axis, and only one, must be of the kind pipeline"));
   EXPECT_THAT(mesh_refusal(mesh_with_axes({{"dp", 1}, {"dp", 2}, {"pp", 3}})),
               HasSubstr("name: two axes have the name 'dp'"));
   Json two = mesh_json({{"dp", 2}, {"pp", 3}}, Json::array(), 0).at("axes");
   two[0]["kind"] = "pipeline";
   EXPECT_THAT(mesh_refusal(mesh_with("axes", two)), HasSubstr("one axis, and only one"));
   two[0]["kind"] = "model";
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", two)), HasSubstr("'model' is not known; known: pipeline, replicate, shard"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", two)),
+              HasSubstr("'model' is not known; known: pipeline, replicate, shard"));
 }
 
 TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
@@ -164,8 +163,9 @@ TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
   EXPECT_THAT(why_other_places(one, one), IsEmpty());
   EXPECT_THAT(why_other_places({}, one), IsEmpty()) << "one device serves all places";
   EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard)), IsEmpty());
-  EXPECT_THAT(why_other_places(other_order, one),
-              ElementsAre(HasSubstr("are tp 2 (tensor), dp 2 (replicate) in the reference and dp 2 (replicate), tp 2")));
+  EXPECT_THAT(
+      why_other_places(other_order, one),
+      ElementsAre(HasSubstr("are tp 2 (tensor), dp 2 (replicate) in the reference and dp 2 (replicate), tp 2")));
   EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard_of_rows)),
               ElementsAre(HasSubstr("head.weight is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: "
                                     "Shard(dim=1)) in the candidate")));

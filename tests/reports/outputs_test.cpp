@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All texts of a sweep as one is reviewed: terminal, summary.md, annotations, JUnit and the page, without plots, for one
-// sweep of each kind of ending. tests/approved/reports has them.
+// All texts of a sweep as one is reviewed: terminal, summary.md, annotations, JUnit and the page, without plots, for
+// one sweep of each kind of ending. tests/approved/reports has them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
