@@ -93,7 +93,7 @@ class Parts:
     def _marked(self, name: str, parameter: Any, recorded_ranks: int) -> Part | None:
         """By Megatron's marks, which it also gives to tensors that are whole because the size of the axis is 1, or by Record(parts=)."""
         axes = {axis for axis, patterns in self._by_name.items() if any(fnmatch.fnmatchcase(name, one) for one in patterns)}
-        words = [f"{axis}: by name" for axis in axes]
+        words = [f"{axis}: by name" for axis in sorted(axes)]  # equal in all processes
         if getattr(parameter, "tensor_model_parallel", False):
             tensor = meshes.axes_of_kind(self._mesh, "tensor")
             if not tensor and meshes.tensor_parallel_size(recorded_ranks) != 1:

@@ -86,12 +86,12 @@ TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
   EXPECT_THAT(mesh_refusal(mesh_with("replica", 2)), HasSubstr("key mesh.replica: 2 is not between 0 and 1"));
   EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
   EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
-  EXPECT_THAT(mesh_refusal(mesh_with("axes", Json::array())), HasSubstr("must be a list of 1 to 16 axes"));
-  std::vector<std::pair<std::string, std::int64_t>> many{{"dp", 2}, {"pp", 3}};
-  for (int axis = 0; axis < 14; ++axis) many.emplace_back("a" + std::to_string(axis), 1);
-  EXPECT_NO_THROW(parse_manifest("manifest.json", mesh_with_axes(many)));
-  many.emplace_back("more", 1);
-  EXPECT_THAT(mesh_refusal(mesh_with_axes(many)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
+  Json many = sample_mesh().at("axes");
+  while (many.size() < 17)
+    many.push_back({{"name", "a" + std::to_string(many.size())}, {"size", 1}, {"kind", "replicate"}});
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", many)), HasSubstr("key mesh.axes: must be a list of 1 to 16 axes"));
+  many.erase(many.size() - 1);
+  EXPECT_NO_THROW(parse_manifest("manifest.json", mesh_with("axes", many)));
   Json ours = with_mesh(sample_mesh());
   ours["role"] = "reference";
   EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: is not allowed, since a reference is one device"));
@@ -250,9 +250,9 @@ TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
 
 TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   Json whole = mesh_with("replica", 0), in_halves = mesh_with("replica", 1), otherwise = mesh_with("replica", 0);
-  in_halves["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=0)");
+  in_halves["mesh"]["parts"] = part({"dp"});
   otherwise["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=1)");
-  const char* other_shards = "replica-1/manifest.json: key mesh.parts: is not that of replica 0 of the same run";
+  const char* other_parts = "replica-1/manifest.json: key mesh.parts: is not that of replica 0 of the same run";
   Json own_gradients = mesh_with("replica", 1);
   own_gradients["mesh"]["gradients"] = "own";
   struct Case {
@@ -261,7 +261,7 @@ TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   };
   for (const auto& [replicas, words] :
        {Case{{sample_manifest()}, "replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"},
-        Case{{whole, in_halves}, other_shards}, Case{{otherwise, in_halves}, other_shards},
+        Case{{whole, in_halves}, other_parts}, Case{{otherwise, in_halves}, other_parts},
         Case{{mesh_with("replica", 0), own_gradients}, "gradients of its own"}}) {
     const TemporaryFolder folder;
     for (std::size_t i = 0; i < replicas.size(); ++i)
