@@ -216,7 +216,34 @@ TEST(Config, AcceptsThetaInEitherPlace) {
 }
 
 TEST(Config, AKeyThatIsNullIsNotThere) {
-  for (const char* key : {"hidden_act", "embd_pdrop", "pretraining_tp", "partial_rotary_factor", "rotary_pct", "num_local_experts", "num_experts", "use_sliding_window", "rope_interleaved", "use_qk_norm", "qk_norm", "qkv_bias", "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention", "quantization_config", "sliding_window", "attn_logit_softcapping", "final_logit_softcapping", "attention_chunk_size", "layer_types", "embedding_multiplier", "residual_multiplier", "logits_scaling", "scale_emb", "bias", "attention_out_bias", "auto_map"})
+  for (const char* key : {"hidden_act",
+                          "embd_pdrop",
+                          "pretraining_tp",
+                          "partial_rotary_factor",
+                          "rotary_pct",
+                          "num_local_experts",
+                          "num_experts",
+                          "use_sliding_window",
+                          "rope_interleaved",
+                          "use_qk_norm",
+                          "qk_norm",
+                          "qkv_bias",
+                          "add_cross_attention",
+                          "is_encoder_decoder",
+                          "use_bidirectional_attention",
+                          "quantization_config",
+                          "sliding_window",
+                          "attn_logit_softcapping",
+                          "final_logit_softcapping",
+                          "attention_chunk_size",
+                          "layer_types",
+                          "embedding_multiplier",
+                          "residual_multiplier",
+                          "logits_scaling",
+                          "scale_emb",
+                          "bias",
+                          "attention_out_bias",
+                          "auto_map"})
     EXPECT_NO_THROW(small_config({{key, nullptr}})) << key;
 }
 

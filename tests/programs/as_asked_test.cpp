@@ -117,8 +117,7 @@ TEST_P(AskedOfBoth, IsRed) {
 
 INSTANTIATE_TEST_SUITE_P(
     TrainersThat, AskedOfBoth,
-    ::testing::Values(BothAlike{"s/^steps = 3/steps = 2/", "steps"},
-                      BothAlike{"s/^clip_norm.*//", "clip_norm"},
+    ::testing::Values(BothAlike{"s/^steps = 3/steps = 2/", "steps"}, BothAlike{"s/^clip_norm.*//", "clip_norm"},
                       BothAlike{"s/^\\[data\\]/[data]\\nseed = 5/", "ids and labels of microbatch 0"},
                       BothAlike{"s/^masked.*//", "valid_tokens of microbatch 1"}),
     [](const auto& each) { return "Case" + std::to_string(each.index); });

@@ -383,7 +383,8 @@ TEST_F(SpoiltGolden, NamesNegativeIdsAndLabelsOtherThanMinus100) {
 TEST_F(SpoiltGolden, OtherShapesAndTypesAreRefused) {
   const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
   const std::string labels = file.entries().contains("shift_labels") ? "shift_labels" : "labels";
-  const auto refused = [&](const std::string& name, const std::function<void(SafetensorsEntry&, std::string&)>& change) {
+  const auto refused = [&](const std::string& name,
+                           const std::function<void(SafetensorsEntry&, std::string&)>& change) {
     rewrite_io(name, [&](SafetensorsEntry& entry, std::string& bytes) {
       change(entry, bytes);
       return true;
@@ -398,7 +399,10 @@ TEST_F(SpoiltGolden, OtherShapesAndTypesAreRefused) {
                         bytes.clear();
                       }),
               HasSubstr("input_ids must be [batch, sequence], found [0x3]"));
-  EXPECT_THAT(refused(labels, [](auto& entry, auto&) { entry.shape = {entry.shape[0] * entry.shape[1], 1}; }),
+  EXPECT_THAT(refused(labels,
+                      [](auto& entry, auto&) {
+                        entry.shape = {entry.shape[0] * entry.shape[1], 1};
+                      }),
               HasSubstr("io.safetensors: labels are ["));
   EXPECT_THAT(refused("logits",
                       [](auto& entry, auto& bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All texts of a sweep as one is reviewed: terminal, summary.md, annotations, JUnit and the page, without plots, for one
-// sweep of each kind of ending. tests/approved/reports has them.
+// All texts of a sweep as one is reviewed: terminal, summary.md, annotations, JUnit and the page, without plots, for
+// one sweep of each kind of ending. tests/approved/reports has them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void expect_outputs(const std::string& name, const Verdict& verdict, const Evide
   for (const CellVerdict& cell : verdict.cells) text += cell.id + ": " + progress_words(cell) + "\n";
   text += "-- failing cases\n" + failing_cells(verdict, 200) + "\n-- summary.md\n" + summary_md(verdict) +
           "\n-- annotations\n" + annotations(verdict);
-  if (name == "holds" || name == "does-not-hold")
+  if (name == "holds" || name == "does-not-hold" || name == "incomplete" || name == "accepted")
     text += "\n-- junit.xml\n" + junit_xml(verdict) + "\n-- results.csv\n" + results_csv(verdict);
   text += "\n-- report.html\n" + (name == "holds" ? page : other_lines(page)) + "\n";
   testing::expect_approved("reports/" + name + ".txt", text);

@@ -72,7 +72,8 @@ TEST_F(Toml, AWrongTypeIsNamedWithItsPlace) {
   EXPECT_THAT(refusal([&] { train.texts("rate"); }), HasSubstr("must be an array of strings"));
   EXPECT_THAT(refusal([&] { train.integer_rows("rows"); }), HasSubstr("run.toml:5:13, key train.rows"));
   EXPECT_THAT(refusal([&] { train.integer_rows("rate"); }), HasSubstr("must be an array of integers or of arrays"));
-  EXPECT_THAT(refusal([&] { train.tables("lengths"); }), HasSubstr("run.toml:4:12, key train.lengths: must be an array of tables"));
+  EXPECT_THAT(refusal([&] { train.tables("lengths"); }),
+              HasSubstr("run.toml:4:12, key train.lengths: must be an array of tables"));
   EXPECT_THAT(refusal([&] { train.number("bad"); }), HasSubstr("must be a finite number"));
   EXPECT_THAT(refusal([&] { table.text("train"); }), HasSubstr("must be a string"));
   EXPECT_THAT(refusal([&] { table.table("steps"); }), HasSubstr("must be a table"));
