@@ -25,6 +25,7 @@ Request whole() {
   request.clip_norm = Json(nullptr);
   request.steps = 5;
   request.first_step = 3;
+  request.mesh = Json{{"dp", 2}};
   request.microbatches = {{{4, 2}, false}, {{1, 1}, true}};
   request.accumulation_digest = "";
   request.device = "cpu";
