@@ -16,13 +16,15 @@ if importlib.util.find_spec("torch") is None:
 import torch
 
 MICROBATCHES, STEPS, WIDTH = 3, 2, 4
+SEEDED = threading.Lock()  # threads share one generator
 
 
 class Layers(torch.nn.Module):
     def __init__(self, first, last):
         super().__init__()
-        torch.manual_seed(3)
-        every = {f"layer{number}": torch.nn.Linear(WIDTH, WIDTH) for number in range(4)}
+        with SEEDED:
+            torch.manual_seed(3)
+            every = {f"layer{number}": torch.nn.Linear(WIDTH, WIDTH) for number in range(4)}
         for name in list(every)[first:last]:
             self.add_module(name, every[name])
 

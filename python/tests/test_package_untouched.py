@@ -44,7 +44,7 @@ class Trainer:
         self.patched = []  # objects of which functions may be patched
 
     def recorded(self, folder, **more):
-        self.record = plumbline.Record(folder, **({"model": {}, "steps": STEPS, "microbatches": MICROBATCHES, "optimizer": self.optimizer} | more))
+        self.record = plumbline.Record(folder, **({"model": {}, "steps": STEPS, "microbatches": MICROBATCHES, "optimizer": self.optimizer, "clip_norm": 1.0} | more))
         self.watch()
         return self
 
