@@ -59,8 +59,9 @@ std::string interleaved_objection(const Sizes& sizes) {
 
 std::string dualpipe_objection(const Sizes& sizes) {
   if (sizes.microbatches >= 2 * sizes.ranks) return "";
-  return fmt::format("it needs at least 2 microbatches per rank, {}; add microbatches{}", 2 * sizes.ranks,
-                     sizes.microbatches >= 2 ? fmt::format(" or take fewer ranks, at most {}", sizes.microbatches / 2) : "");
+  return fmt::format(
+      "it needs at least 2 microbatches per rank, {}; add microbatches{}", 2 * sizes.ranks,
+      sizes.microbatches >= 2 ? fmt::format(" or take fewer ranks, at most {}", sizes.microbatches / 2) : "");
 }
 
 const std::vector<Generator>& generators() {

@@ -44,7 +44,8 @@ inline bool on(int mutant) {
   return mutant >= 0 && now.chosen == mutant;
 }
 
-/// Held true by the mutant `always`, held false by `never`; each is reached where it would change something. Negative: not drawn.
+/// Held true by the mutant `always`, held false by `never`; each is reached where it would change something. Negative:
+/// not drawn.
 inline bool condition(int always, int never, bool value) {
   if (on(value ? never : always)) return !value;
   return value;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/memory_model.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <optional>
 #include <tuple>
 
+#include "harness/judge/expected/memory_model.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "tests/harness/judge/expected/actions.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/partition.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/judge/expected/partition.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/memory_model.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/judge/expected/memory_model.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Units and stage boundaries of placements in which a stage's number is not its rank's.
-#include "harness/judge/expected/partition.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/judge/expected/partition.hpp"
 
 namespace plumbline::judging {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two runs that differ in bits, compared within limits: one change makes one check fail.
-#include "harness/judge/limits/value_comparison.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "support/error.hpp"
 #include "tests/harness/judge/limits/dumped_run.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/predicates/forms.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
+
+#include "harness/judge/predicates/forms.hpp"
 
 namespace plumbline::predicates {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/predicates/forms.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "harness/judge/predicates/forms.hpp"
 
 namespace plumbline::testing {
 namespace {

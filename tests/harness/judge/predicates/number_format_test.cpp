@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/predicates/forms.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "harness/judge/predicates/forms.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::predicates {
