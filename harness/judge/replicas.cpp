@@ -76,11 +76,9 @@ int weight(const CheckResult& check) {
 using PlaceNames = std::vector<std::string>;
 
 PlaceNames names_of_places(const std::vector<RecordsOfPipeline>& pipelines) {
+  const Mesh mesh = read_manifest(pipelines.front().candidate).mesh.value();  // the same of all (replica_folders)
   PlaceNames names;
-  for (const auto& pipeline : pipelines) {
-    const Mesh mesh = read_manifest(pipeline.candidate).mesh.value();
-    names.push_back(mesh.name() + ": ");
-  }
+  for (std::int64_t place = 0; place < std::ssize(pipelines); ++place) names.push_back(mesh.place_name(place) + ": ");
   return names;
 }
 

@@ -118,11 +118,10 @@ class AsAskedCheck::OfRecord {
 
   void mesh() {
     if (!request_.mesh) return;
-    const auto& ran = record_.manifest.mesh;
+    const auto ran = record_.manifest.mesh ? record_.manifest.mesh->axes : std::vector<MeshAxis>();
     for (const auto& [name, size] : request_.mesh->items()) {
-      const auto axis =
-          ran ? std::ranges::find(ran->axes, name, &MeshAxis::name) : std::vector<MeshAxis>::const_iterator();
-      const bool found = ran && axis != ran->axes.end() && axis->kind != "pipeline";
+      const auto axis = std::ranges::find(ran, name, &MeshAxis::name);
+      const bool found = axis != ran.end() && axis->kind != "pipeline";
       demand_equal("mesh." + name, size, found ? Json(axis->size) : Json("none"));
     }
   }

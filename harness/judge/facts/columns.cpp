@@ -34,11 +34,14 @@ const ColumnRules& rules_of(Column column) {
   return table[static_cast<std::size_t>(column)];
 }
 
-std::vector<Column> all_columns() {
-  std::vector<Column> columns;
-  for (int column = 0; column <= static_cast<int>(Column::evaluation); ++column)
-    columns.push_back(static_cast<Column>(column));
-  return columns;
+const std::vector<Column>& all_columns() {
+  static const std::vector<Column> all = [] {
+    std::vector<Column> columns;
+    for (int column = 0; column <= static_cast<int>(Column::evaluation); ++column)
+      columns.push_back(static_cast<Column>(column));
+    return columns;
+  }();
+  return all;
 }
 
 std::string_view to_words(Occurs occurs) {

@@ -52,7 +52,7 @@ struct ColumnRules {
 
 const ColumnRules& rules_of(Column column);
 /// In the order of execution.
-std::vector<Column> all_columns();
+const std::vector<Column>& all_columns();
 /// "on one rank".
 std::string_view to_words(Occurs occurs);
 /// True for gradients, parameters, moments, ...: rows of tensors.csv.
