@@ -7,7 +7,6 @@
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/csv_import.hpp"
-#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/prepare_device.hpp"
@@ -17,14 +16,7 @@ namespace plumbline {
 TrainingRun load_for_plan(const PipelineOptions& options) {
   TrainingRun training = load_training_run(options.run_file, options.text);
   PipelineSettings& settings = training.run.pipeline;
-  if (options.schedule) {
-    settings.schedule = *options.schedule;
-    // The run file's dialect refers to its own schedule file; it applies to another file only if that file's dialect is
-    // ambiguous.
-    const bool file = names_schedule_file(settings.schedule);
-    if (settings.schedule_dialect && (!file || tells_dialect(settings.schedule))) settings.schedule_dialect.reset();
-  }
-  if (options.schedule_dialect) settings.schedule_dialect = *options.schedule_dialect;
+  if (options.schedule) settings.schedule = *options.schedule;
   if (options.transport) settings.transport = *options.transport;
   training.run.device = options.device;
   return training;

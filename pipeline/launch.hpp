@@ -26,7 +26,6 @@ struct PipelineOptions {
   CheckpointOptions checkpoint;
   std::optional<std::filesystem::path> text;    ///< overrides the run file's data
   std::optional<std::string> schedule;          ///< overrides pipeline.schedule; CSV paths as given
-  std::optional<std::string> schedule_dialect;  ///< of the schedule file: torch, torch-old, plumbline
   std::optional<std::string> transport;         ///< overrides pipeline.transport
   std::optional<int> world;                     ///< number of ranks, only with --transport threads
   std::string device = "cpu";                   ///< cpu | cuda

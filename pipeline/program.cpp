@@ -67,9 +67,6 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
                  "Schedule instead of the run file's: " + join(schedule_names(), ", ") +
                      ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")
       ->type_name("NAME");
-  app.add_option("--schedule-dialect", options.schedule_dialect,
-                 "Dialect of that file (default: detected from its fields)")
-      ->type_name("TEXT:{torch,torch-old,plumbline}");
   app.add_option("--transport", options.transport, "Transport instead of the run file's")
       ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
   app.add_option("--world", options.world, "Ranks, with --transport threads or --check")

@@ -372,15 +372,12 @@ class Reader {
   }
 
   void read_pipeline(const TomlTable& pipeline) {
-    refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
+    refuse_other_keys(pipeline, {"schedule", "chunks", "transport", "timeout_ms",
                                  "start_timeout_ms", "granularity", "partition", "balance", "max_ctas", "replicas"});
     PipelineSettings& settings = run_.pipeline;
     // A name or a file; the schedules' own code checks names.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
     if (settings.schedule.ends_with(".csv")) settings.schedule = resolve(settings.schedule).string();  // a file
-    if (pipeline.has("schedule_dialect")) {
-      settings.schedule_dialect = one_of(pipeline, "schedule_dialect", "", {"torch", "torch-old", "plumbline"});
-    }
     const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1, largest_int32) : 0;
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});

@@ -60,7 +60,6 @@ struct TrainSettings {
 
 struct PipelineSettings {
   std::string schedule = "1f1b";                ///< a name, or a CSV file's path
-  std::optional<std::string> schedule_dialect;  ///< of the file, if its cells are ambiguous
   std::int32_t chunks = 0;                      ///< stages per rank; 0: the schedule's default
   std::string granularity = "layer";            ///< layer | half: what a stage holds whole ones of
   std::string partition = "uniform";            ///< uniform | cost | balance

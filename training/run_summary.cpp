@@ -103,8 +103,7 @@ Json resolved_run(const TrainingRun& training) {
                    {"final_factor", run.train.final_factor},
                    {"clip_norm", or_null(run.train.clip_norm)}};
   const PipelineSettings& pipeline = run.pipeline;
-  json["pipeline"] = {{"schedule", pipeline.schedule},     {"schedule_dialect", or_null(pipeline.schedule_dialect)},
-                      {"chunks", pipeline.chunks},         {"granularity", pipeline.granularity},
+  json["pipeline"] = {{"schedule", pipeline.schedule},     {"chunks", pipeline.chunks},         {"granularity", pipeline.granularity},
                       {"partition", pipeline.partition},   {"balance", pipeline.balance},
                       {"transport", pipeline.transport},   {"max_ctas", pipeline.max_ctas},
                       {"timeout_ms", pipeline.timeout_ms}, {"start_timeout_ms", pipeline.start_timeout_ms},

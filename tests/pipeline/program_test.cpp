@@ -71,17 +71,6 @@ TEST(PipelineProgram, AppliesAndRecordsItsOptions) {
   EXPECT_EQ(manifest.json.at("command"), Json(command));
 }
 
-TEST(PipelineProgram, RefusesAnUnknownDialect) {
-  const testing::TemporaryFolder folder;
-
-  const Said said =
-      program({quick, "--transport", "threads", "--world", "2", "--record", (folder / "r").string(), "--schedule",
-               PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv", "--schedule-dialect", "klingon"});
-
-  EXPECT_EQ(said.code, 2);
-  EXPECT_THAT(said.err, HasSubstr("schedule dialect \"klingon\" is unknown"));
-}
-
 TEST(PipelineProgram, NamesWrongOptions) {
   const Said unknown = program({quick, "--recrod", "r"});
   const Said none = program({quick, "--transport", "threads", "--world", "0", "--record", "/nowhere"});
@@ -96,7 +85,7 @@ TEST(PipelineProgram, HelpSucceeds) {
   const Said said = program({"--help"});
 
   EXPECT_EQ(said.code, 0);
-  EXPECT_THAT(said.out, HasSubstr("--schedule-dialect"));
+  EXPECT_THAT(said.out, HasSubstr("--schedule NAME"));
 }
 
 TEST(PipelineProgram, APlanNeedsARunFile) {

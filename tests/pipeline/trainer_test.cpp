@@ -22,7 +22,6 @@
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
-#include "schedule/execution_model.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -141,11 +140,6 @@ TEST(PipelineTrainer, RefusesWorldWithALauncher) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train_pipeline(asked), 2);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("did you mean threads?"));
-}
-
-TEST(Transports, HaveAnExecutionModel) {
-  for (const std::string& transport : transports_of_this_build())
-    EXPECT_TRUE(model_of_transport(transport)) << transport;
 }
 
 TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {

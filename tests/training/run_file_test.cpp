@@ -152,7 +152,6 @@ TEST(RunFile, HasTheDocumentedDefaults) {
   EXPECT_EQ(run.pipeline.max_ctas, 4);
   EXPECT_EQ(run.pipeline.timeout_ms, 600000);
   EXPECT_EQ(run.pipeline.start_timeout_ms, 600000);
-  EXPECT_FALSE(run.pipeline.schedule_dialect.has_value());
   EXPECT_EQ(run.checkpoint.keep, 3);
   EXPECT_FALSE(run.checkpoint.background);
   EXPECT_EQ(run.checkpoint.timeout_ms, 24 * 3600 * 1000);
@@ -162,12 +161,10 @@ TEST(RunFile, ReadsAnImportedScheduleAndAPartitionByCost) {
   const TemporaryFolder folder;
   const PipelineSettings pipeline =
       load_run_file(folder.file("run.toml", std::string(model) + data + train +
-                                                "[pipeline]\nschedule = \"lists/mine.csv\"\nschedule_dialect = "
-                                                "\"torch-old\"\npartition = \"cost\"\nstart_timeout_ms = 70\n"))
+                                                "[pipeline]\nschedule = \"lists/mine.csv\"\npartition = \"cost\"\nstart_timeout_ms = 70\n"))
           .pipeline;
 
   EXPECT_EQ(pipeline.schedule, (folder / "lists/mine.csv").string());
-  EXPECT_EQ(pipeline.schedule_dialect, "torch-old");
   EXPECT_EQ(pipeline.partition, "cost");
   EXPECT_EQ(pipeline.start_timeout_ms, 70);
 }
