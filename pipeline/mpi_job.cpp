@@ -150,7 +150,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     return code;
   };
   if (const auto code = stopped(failure)) return *code;
-  if (options.progress && transport->world_size() == 1 && !started_by_a_launcher()) {
+  if (options.progress && transport->size() == 1 && !started_by_a_launcher()) {
     std::fprintf(stderr, "note: one rank, because no launcher started this program; mpirun -n 4 %s starts four\n",
                  options.program.c_str());
   }
@@ -162,12 +162,12 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     if (transport->rank() == 0) no_plan = failure_of([&] { folder = make_unrecorded_folder(); });
     options.record = transport->broadcast(folder);
     const std::int32_t replicas = training->run.pipeline.replicas;
-    unrecorded.emplace(RankFolders(options.record, replicas > 1 ? transport->world_size() / replicas : 0),
+    unrecorded.emplace(RankFolders(options.record, replicas > 1 ? transport->size() / replicas : 0),
                        transport->rank());
   }
   if (!no_plan) {
     no_plan = failure_of([&] {
-      plan = make_plan(*training, transport->world_size());
+      plan = make_plan(*training, transport->size());
       if (transport->rank() == 0) claim_record(options, plan);
       claimed = transport->rank() == 0;
     });

@@ -202,7 +202,7 @@ void ReferenceTrainer::train_step(std::int64_t step) {
 
 std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
   const at::NoGradGuard no_grad;
-  const BatchPlan plan = evaluation_run(training_).plan;
+  const BatchPlan& plan = evaluation_data(training_);
   StepLosses losses;
   DataDigests digests(plan.microbatches());
   losses.begin(plan.microbatches());

@@ -28,11 +28,11 @@ class MessageTransport final : public Transport {
   ~MessageTransport() override;
 
   int rank() const override { return endpoint_->rank(); }
-  int world_size() const override { return endpoint_->world_size(); }
+  int size() const override { return endpoint_->world_size(); }
 
   void connect(const std::vector<RankPair>& pairs) override;
 
-  void start_steps() override { limit_ = step_limit(); }
+  void enter_steps() override { limit_ = step_limit(); }
   void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }
   void set_wait_callback(WaitCallback callback) override;
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
@@ -61,6 +61,9 @@ class MessageTransport final : public Transport {
     const char* what;
     const char* key;
   };
+  Limit start_limit() const {
+    return {settings_.start_timeout, " for start-up", "pipeline.start_timeout_ms"};
+  }
   Limit step_limit() const { return {settings_.timeout, "", "pipeline.timeout_ms"}; }
   struct OpenMessage;
   using Opened = std::shared_ptr<OpenMessage>;
@@ -79,8 +82,7 @@ class MessageTransport final : public Transport {
   static bool is_handed_on(const OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
-  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, const Limit& limit);
-  [[noreturn]] void throw_deadline_error(const std::string& what, const Limit& limit);
+  [[noreturn]] void throw_deadline_error(const std::string& what);
   /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
   auto guarded(const Body& body);
@@ -89,10 +91,7 @@ class MessageTransport final : public Transport {
   std::optional<at::Device> staged_;
   std::unique_ptr<NcclPayloads> nccl_;
   TransportSettings settings_;
-  Limit starting_limit_;
   Limit limit_;  ///< of waits now
-  Control::Wait starting_wait_;
-  Control starting_;  ///< for `connect`; separate, so that the run's control calls are numbered from 0
   Control control_;
   WaitCallback wait_callback_;
   std::optional<WaitNotes> notes_;

@@ -16,8 +16,8 @@ class ForwardingTransport : public Transport {
   explicit ForwardingTransport(Transport& inner) : inner_(inner) {}
 
   int rank() const override { return inner_.rank(); }
-  int world_size() const override { return inner_.world_size(); }
-  void start_steps() override { inner_.start_steps(); }
+  int size() const override { return inner_.size(); }
+  void enter_steps() override { inner_.enter_steps(); }
   void leave_steps() override { inner_.leave_steps(); }
   void carry_request(std::function<bool()> asked) override { inner_.carry_request(std::move(asked)); }
   bool request_carried() const override { return inner_.request_carried(); }

@@ -222,7 +222,7 @@ TEST_F(Imported, ExecutesAListWithMessagesUnchanged) {
 TEST_F(Imported, PathsAreRelativeToTheRunFile) {
   fs::copy_file(fixture_folder / "schedules" / "zbv-p2-m4.csv", folder_ / "mine.csv");
   const auto run = run_file(folder_, 4);
-  std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\";
+  std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\n";
   PipelineOptions asked = options(run, folder_ / "record", 2, "");
   asked.schedule.reset();
 

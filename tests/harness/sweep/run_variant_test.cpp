@@ -64,7 +64,7 @@ TEST_F(RunVariant, ASweepSavesNoCheckpointsAndWaitsHalfAMinute) {
 TEST_F(RunVariant, WhatBelongsToAnotherOptimizerOrScheduleIsLeftOut) {
   const auto run = folder_.file("runs/b.toml",
                                 "[model]\nconfig = \"c.json\"\n[train]\noptimizer = \"sgd\"\nmomentum = 0.5\n"
-                                "[pipeline]\nschedule = \"mine.csv\"\");
+                                "[pipeline]\nschedule = \"mine.csv\"\n");
   RunChanges changes;
   changes.optimizer = "adamw";
   const auto other = parse_toml("made.toml", pipeline_run(run, changes, "afab", folder_.path()));

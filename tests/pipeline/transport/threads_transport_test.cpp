@@ -239,7 +239,7 @@ TEST(ThreadsTransport, StartUpHasItsOwnLimit) {
       return;
     }
     t.barrier();
-    t.start_steps();
+    t.enter_steps();
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.gather(""); }),
                 HasSubstr("from rank 1, 0.1 s: this exceeds the time limit; if the other rank is only slow, raise "
                           "pipeline.timeout_ms"));
@@ -278,7 +278,7 @@ TEST(ThreadsTransport, ACheckpointHasItsOwnLimit) {
     t.leave_steps();
     if (t.rank() == 0) std::this_thread::sleep_for(300ms);  // writes a checkpoint
     t.broadcast("");
-    t.start_steps();
+    t.enter_steps();
     t.barrier();
   });
   constexpr TransportSettings hasty_save{.timeout = 60s, .start_timeout = 60s, .save_timeout = 100ms};
