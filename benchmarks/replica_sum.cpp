@@ -3,6 +3,8 @@
 //   mpirun -n R replica_sum TENSORS ELEMENTS ROUNDS
 // TENSORS gradients of ELEMENTS float32 each. Prints the median milliseconds of both and the median of the rounds'
 // ratios.
+#include "pipeline/replica_sum.hpp"
+
 #include <ATen/Parallel.h>
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -18,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/replica_sum.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/numbers.hpp"

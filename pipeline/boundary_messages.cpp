@@ -109,8 +109,7 @@ MessageHeader BoundaryMessages::header(std::int64_t step, std::int32_t from, std
   header.microbatch = microbatch;
   header.dtype = static_cast<std::int32_t>(dtype_);
   header.dimensions = 3;
-  header.sizes = {data_.batch(microbatch), data_.sequence_length(microbatch),
-                  training_.config.hidden_size, 0};
+  header.sizes = {data_.batch(microbatch), data_.sequence_length(microbatch), training_.config.hidden_size, 0};
   return header;
 }
 

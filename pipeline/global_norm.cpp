@@ -27,8 +27,7 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 }  // namespace
 
-double global_norm(RankGroup& group, const LlamaConfig& config, const std::vector<ParameterNorm>& own,
-                   bool counts) {
+double global_norm(RankGroup& group, const LlamaConfig& config, const std::vector<ParameterNorm>& own, bool counts) {
   if (group.size() == 1) return total_norm(config, own);
   std::string total;
   const std::vector<std::string> gathered = group.gather(counts ? to_lines(own) : "");

@@ -4,9 +4,9 @@
 #include "pipeline/tied_exchange.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
-#include "pipeline/wait_watcher.hpp"
 #include "record/wait_chain.hpp"
 #include "support/json.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -27,7 +27,8 @@ WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int r
 
 RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
                          const std::filesystem::path& record)
-    : Trainer(training, plan.folders(record).pipeline_of(world.rank()), watched(training, plan, world.rank())),
+    : Trainer(training, record.empty() ? record : plan.folders(record).pipeline_of(world.rank()),
+              watched(training, plan, world.rank())),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) ==
                  plan.rank_in_pipeline(world.rank())),
       compares_tied_copies_(training.run.record_level >= RecordLevel::full && training.config.tied &&
@@ -51,6 +52,7 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
 }
 
 RankTrainer::~RankTrainer() {
+  world_.show_long_waits({});
   world_.set_wait_callback({});
 }
 
@@ -59,9 +61,8 @@ void RankTrainer::train(bool show_progress) {
     run(show_progress);
     world_.barrier();
   } catch (const DeadlineError& error) {
-    // Read the heartbeats now, before any rank exits: the awaited rank may itself be waiting.
-    DeadlineError extended(error.what() + (error.waited_for.empty() ? waits_behind(folders_, world_.rank())
-                                                                    : last_sign(folders_, error.waited_for)));
+    // Read the heartbeat now, before any rank exits.
+    DeadlineError extended(error.what() + last_sign(folders_, error.waited_for));
     extended.waited_for = error.waited_for;
     throw extended;
   }
@@ -82,8 +83,11 @@ void RankTrainer::train_step(std::int64_t step) {
   }
 }
 
-std::shared_ptr<void> RankTrainer::watch_waits(ProgressLine& line) {
-  return std::make_shared<WaitWatcher>(folders_, world_.rank(), line);
+void RankTrainer::show_waits_on(ProgressLine* line) {
+  if (line == nullptr) return world_.show_long_waits({});
+  world_.show_long_waits([this, line](const std::string& words) {
+    line->text(printable_lines("step " + std::to_string(parts_.state.step + 1) + ": " + words), false);
+  });
 }
 
 // After the step's rows are written: they show the difference and remain if another rank fails meanwhile.

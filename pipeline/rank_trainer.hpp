@@ -38,7 +38,7 @@ class RankTrainer : public Trainer {
   void ready() override;
   void train_step(std::int64_t step) override;
   std::optional<EvaluationResult> evaluate(std::int64_t step) override { return evaluation_->after(step); }
-  std::shared_ptr<void> watch_waits(ProgressLine& line) override;
+  void show_waits_on(ProgressLine* line) override;
   void step_recorded(std::int64_t step) override;
   void ending(bool well) override;
   TrainState& state() override { return parts_.state; }

@@ -35,8 +35,8 @@ ReplicaSum::InProgress ReplicaSum::send(int replica, const About& about, at::Ten
   return {group_.send(replica, header, std::move(tensor)), replica};
 }
 
-ReplicaSum::InProgress ReplicaSum::receive(int replica, const About& about, std::int64_t elements,
-                                           at::ScalarType dtype, at::Tensor into) {
+ReplicaSum::InProgress ReplicaSum::receive(int replica, const About& about, std::int64_t elements, at::ScalarType dtype,
+                                           at::Tensor into) {
   return {group_.receive(replica, header_of(about, elements, dtype), std::move(into)), replica};
 }
 
@@ -118,9 +118,7 @@ void ReplicaSum::sum_gradients(std::int64_t step, std::int32_t stage, const Trai
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::transport);
   std::vector<Bucket> buckets = buckets_of(state);
-  const auto about = [&](const Bucket& bucket, bool summed) {
-    return About{step, stage, bucket.number, summed};
-  };
+  const auto about = [&](const Bucket& bucket, bool summed) { return About{step, stage, bucket.number, summed}; };
   std::vector<std::int64_t> begins = {0};  // bytes of the buckets before each, and of all
   for (const Bucket& bucket : buckets) {
     begins.push_back(begins.back() + static_cast<std::int64_t>(bucket.flat.nbytes()));
@@ -144,8 +142,8 @@ std::vector<float> ReplicaSum::gather(std::int64_t step, std::int32_t stage, con
   const MemoryScope scope(MemoryOwner::transport);
   const auto count = static_cast<std::int64_t>(own.size());
   const About about{step, stage, -1, true};
-  const at::Tensor sent = at::from_blob(const_cast<float*>(own.data()), {count}, at::kFloat)
-                              .to(device_, at::kFloat, false, true);
+  const at::Tensor sent =
+      at::from_blob(const_cast<float*>(own.data()), {count}, at::kFloat).to(device_, at::kFloat, false, true);
   std::vector<InProgress> sends, receives;
   for (int replica = 0; replica < group_.size(); ++replica) {
     if (replica == group_.rank()) continue;

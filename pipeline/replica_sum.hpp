@@ -58,7 +58,8 @@ class ReplicaSum {
   static MessageHeader header_of(const About& about, std::int64_t elements, at::ScalarType dtype);
   static std::vector<Bucket> buckets_of(const TrainState& state);
   InProgress send(int replica, const About& about, at::Tensor tensor);
-  InProgress receive(int replica, const About& about, std::int64_t elements, at::ScalarType dtype, at::Tensor into = {});
+  InProgress receive(int replica, const About& about, std::int64_t elements, at::ScalarType dtype,
+                     at::Tensor into = {});
   /// Blocks until it has completed. Returns what was received; undefined for a send.
   at::Tensor wait(InProgress& message);
   void hand_out(Bucket& bucket, const About& about);

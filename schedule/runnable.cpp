@@ -17,8 +17,7 @@ namespace plumbline {
 namespace {
 
 /// The first findings: several often show one mistake.
-void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings,
-                     const std::string& transport) {
+void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, const std::string& transport) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
   std::string words = fmt::format("{}: {}", file, to_text(findings.front()));

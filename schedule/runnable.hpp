@@ -44,9 +44,9 @@ struct RunnableSchedule {
 };
 
 /// A file of compute actions is lowered like a generated schedule; a file with SEND and RECV is used unchanged, with
-/// REDUCE and STEP added at its end if they are missing. The result cannot deadlock over `transport`. Throws InputError as
-/// make_schedule and import_schedule do, and for a file's first findings (a deadlock with its cycle); OtherSizes with
-/// the sizes that would fit.
+/// REDUCE and STEP added at its end if they are missing. The result cannot deadlock over `transport`. Throws InputError
+/// as make_schedule and import_schedule do, and for a file's first findings (a deadlock with its cycle); OtherSizes
+/// with the sizes that would fit.
 RunnableSchedule make_runnable(const ScheduleRequest& request);
 
 /// Reads a record's schedule.csv. Throws InputError if the lists are incomplete or would deadlock.

@@ -25,8 +25,9 @@ struct VerifyOptions {
   std::optional<std::int64_t> slot_limit = std::nullopt;  ///< most slots a rank may hold
 };
 
-/// Applies all rules to lists with messages; without findings no rank waits forever (find_own_messages: over NCCL). Deadlocks are
-/// searched only if there is no other finding. Returns at most ListFindings::limit findings. Linear in the number of actions.
+/// Applies all rules to lists with messages; without findings no rank waits forever (find_own_messages: over NCCL).
+/// Deadlocks are searched only if there is no other finding. Returns at most ListFindings::limit findings. Linear in
+/// the number of actions.
 std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& options = {});
 
 /// Throws InputError with the first finding of find_incomplete.

@@ -81,6 +81,10 @@ class RunReader {
                                           {"warmup_steps", integer("train", "warmup_steps", 0)},
                                           {"start_factor", number("train", "start_factor", 1.0)},
                                           {"final_factor", number("train", "final_factor", 0.0)}};
+    if (const std::string curve = this->text("train", "curve", "cosine"); curve != "cosine")
+      (*request.learning_rate_schedule)["curve"] = curve;
+    if (const std::int64_t decay = integer("train", "decay_steps", 0); decay > 0)
+      (*request.learning_rate_schedule)["decay_steps"] = decay;
     const auto train = file_.table("train");
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);

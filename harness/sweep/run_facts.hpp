@@ -26,8 +26,8 @@ struct RunFacts {
   std::optional<std::int64_t> layers;  ///< num_hidden_layers, if config.json has it
   std::string optimizer;
   std::string dtype;
-  std::string schedule;                         ///< a name, or a CSV file's path
-  std::string transport;                        ///< of a sweep, which starts processes: never threads
+  std::string schedule;   ///< a name, or a CSV file's path
+  std::string transport;  ///< of a sweep, which starts processes: never threads
   bool tied = false;
   std::int64_t replicas = 1;  ///< copies of the pipeline
   std::int32_t chunks = 0;    ///< 0: the schedule's default

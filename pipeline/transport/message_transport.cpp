@@ -21,6 +21,8 @@ constexpr std::chrono::steady_clock::duration announce_after = std::chrono::mill
 constexpr int announce_part = 4;
 /// It announces the wait again after this part of the limit; one that does not within four times that reports nothing.
 constexpr int renew_part = 8;
+/// Between two calls of show_long_waits' function.
+constexpr std::chrono::steady_clock::duration show_interval = std::chrono::seconds(1);
 /// Polling interval of a waiting rank, by which it measures its own running time.
 constexpr std::chrono::steady_clock::duration polling_interval = std::chrono::milliseconds(200);
 /// Most time between two polls that counts towards a deadline. A longer gap means that this process was stopped, and
@@ -75,7 +77,7 @@ MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, Transport
       control_(*endpoint_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
       }) {
-  if (settings_.several_hosts) notes_.emplace(*endpoint_);
+  if (endpoint_->world_size() > 1) notes_.emplace(*endpoint_);
   set_wait_callback({});
 }
 
@@ -225,7 +227,7 @@ void MessageTransport::progress() {
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended) {
   using Clock = std::chrono::steady_clock;
   const auto timeout = limit_.time;
-  Clock::duration waited{0}, announced_at{0};
+  Clock::duration waited{0}, announced_at{0}, shown_at{0};
   int announced = -1;
   for (auto last_poll = settings_.now();;) {
     // Read the clock before polling: after a stop the rank polls once more before it reports another rank.
@@ -244,6 +246,10 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
         announced_at = waited;
       }
       notes_->poll();
+      if (show_ && waited >= patience_ && waited - shown_at >= show_interval) {
+        show_(text_of_wait(what(), waited).first);
+        shown_at = waited;
+      }
     }
     if (waited >= timeout) throw_deadline_error(what());
     const Clock::duration patience = nccl_ ? std::chrono::microseconds(100) : polling_interval;
@@ -251,12 +257,19 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
   }
 }
 
+std::pair<std::string, std::vector<std::int64_t>> MessageTransport::text_of_wait(
+    const std::string& what, std::chrono::steady_clock::duration waited) const {
+  std::string text = waiting_text(rank(), what, std::chrono::duration_cast<std::chrono::milliseconds>(waited));
+  std::vector<std::int64_t> chain;
+  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, limit_.time * 4 / renew_part, chain);
+  return {text, chain};
+}
+
 void MessageTransport::throw_deadline_error(const std::string& what) {
-  std::string text = waiting_text(rank(), what, limit_.time) + ": this exceeds the time limit" + limit_.what +
-                     "; if the other rank is only slow, raise " + limit_.key;
-  std::vector<std::int64_t> waited_for;
-  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, limit_.time * 4 / renew_part, waited_for);
-  DeadlineError error(text);
+  auto [text, waited_for] = text_of_wait(what, limit_.time);
+  const std::string wait = waiting_text(rank(), what, limit_.time);
+  DeadlineError error(wait + ": this exceeds the time limit" + limit_.what +
+                      "; if the other rank is only slow, raise " + limit_.key + text.substr(wait.size()));
   error.waited_for = std::move(waited_for);
   throw error;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "pipeline/transport/control.hpp"
@@ -35,6 +36,10 @@ class MessageTransport final : public Transport {
   void enter_steps() override { limit_ = step_limit(); }
   void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }
   void set_wait_callback(WaitCallback callback) override;
+  void show_long_waits(std::function<void(const std::string&)> show, std::chrono::milliseconds patience) override {
+    show_ = std::move(show);
+    patience_ = patience;
+  }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
   using Transport::receive;
   Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override;
@@ -61,9 +66,7 @@ class MessageTransport final : public Transport {
     const char* what;
     const char* key;
   };
-  Limit start_limit() const {
-    return {settings_.start_timeout, " for start-up", "pipeline.start_timeout_ms"};
-  }
+  Limit start_limit() const { return {settings_.start_timeout, " for start-up", "pipeline.start_timeout_ms"}; }
   Limit step_limit() const { return {settings_.timeout, "", "pipeline.timeout_ms"}; }
   struct OpenMessage;
   using Opened = std::shared_ptr<OpenMessage>;
@@ -82,6 +85,9 @@ class MessageTransport final : public Transport {
   static bool is_handed_on(const OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
+  /// A wait with the waits behind it, and the ranks of that chain.
+  std::pair<std::string, std::vector<std::int64_t>> text_of_wait(const std::string& what,
+                                                                 std::chrono::steady_clock::duration waited) const;
   [[noreturn]] void throw_deadline_error(const std::string& what);
   /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
@@ -95,6 +101,8 @@ class MessageTransport final : public Transport {
   Control control_;
   WaitCallback wait_callback_;
   std::optional<WaitNotes> notes_;
+  std::function<void(const std::string&)> show_;
+  std::chrono::milliseconds patience_{0};
   int awaited_ = -1;  ///< the rank that this rank waits for
   TrafficCounter traffic_;
   std::vector<Opened> open_;  ///< in the order started; shared with the handles, which may be dropped

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ class Transport : public RankGroup {
   /// `callback` is called with the rank that a control call or wait_for_sends() waits for, and with -1 when that wait
   /// ends; empty: no calls. Waits for one message do not call it, since the caller knows the peer.
   virtual void set_wait_callback(WaitCallback callback) = 0;
+  /// `show` is called about once a second during a wait longer than `patience`, with "waiting for rank 1, 7 s in RECV_F
+  /// microbatch 3 ...; rank 1 has not reported that it waits"; empty: no calls.
+  virtual void show_long_waits(std::function<void(const std::string&)> show,
+                               std::chrono::milliseconds patience = std::chrono::seconds(5)) = 0;
 
   /// Starts to send a contiguous tensor. Does not block. Throws RunError if `payload` is not what `header` says.
   virtual Pending send(int peer, const MessageHeader& header, at::Tensor payload) = 0;

@@ -13,7 +13,6 @@ struct TransportSettings {
   std::chrono::milliseconds start_timeout{60000};
   bool starting = false;
   std::chrono::milliseconds save_timeout{60000};  ///< between Transport::leave_steps and enter_steps
-  bool several_hosts = false;                     ///< then ranks announce long waits to each other (WaitNotes)
   /// The clock of all waits.
   std::chrono::steady_clock::time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
 };

@@ -44,8 +44,8 @@ PipelinePlan wrap_make_plan(const TrainingRun& training, int world) {
   return plan;
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_5GroupE",
-                RankParts, make_rank_parts, const TrainingRun& training, const PipelinePlan& plan, Group& pipeline);
+PLUMBLINE_PLANT("_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_5GroupE", RankParts,
+                make_rank_parts, const TrainingRun& training, const PipelinePlan& plan, Group& pipeline);
 RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Group& pipeline) {
   seams = make_seams(planted.value(), pipeline.rank());
   group.emplace(seams->transport(pipeline.world()), pipeline.in_world(0), 1, pipeline.size());
@@ -61,8 +61,8 @@ TrainingRun wrap_run_of_replica(const TrainingRun& training, const PipelinePlan&
   return real_run_of_replica(training, plan, planted.value().id == "D6" ? 0 : replica);
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum13sum_gradientsEliRKNS_10TrainStateE", void, sum_gradients,
-                ReplicaSum* sum, std::int64_t step, std::int32_t stage, const TrainState& state);
+PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum13sum_gradientsEliRKNS_10TrainStateE", void, sum_gradients, ReplicaSum* sum,
+                std::int64_t step, std::int32_t stage, const TrainState& state);
 void wrap_sum_gradients(ReplicaSum* sum, std::int64_t step, std::int32_t stage, const TrainState& state) {
   seams->before_replica_sum(step, sum->replica(), sum->replicas());
   real_sum_gradients(sum, step, stage, state);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/llama_stage.hpp"
 #include "tests/mutant/state_faults.hpp"
 
 #include <ATen/Tensor.h>
@@ -16,6 +15,7 @@
 #include "model/initialize.hpp"
 #include "model/llama_slice.hpp"
 #include "model/tied_names.hpp"
+#include "pipeline/llama_stage.hpp"
 #include "training/memory_meter.hpp"
 #include "training/tied_weight.hpp"
 
@@ -61,8 +61,7 @@ class OtherStart : public Seams {
     for (const auto& stage : parts.stages) {
       const LlamaSlice& slice = dynamic_cast<const LlamaStage&>(*stage).slice();
       const bool from_first = fault_.id == "P5";
-      const UnitRange units =
-          from_first ? UnitRange{1, 1 + layers_in(training.config, slice.units())} : slice.units();
+      const UnitRange units = from_first ? UnitRange{1, 1 + layers_in(training.config, slice.units())} : slice.units();
       LlamaSlice other(training.config, units, at::kFloat);
       initialize(other, from_first ? seed : seed + static_cast<std::uint64_t>(fault_.rank) + 1);
       const auto taken = [&](const Parameter& parameter) {

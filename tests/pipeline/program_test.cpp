@@ -88,13 +88,11 @@ TEST(PipelineProgram, HelpSucceeds) {
   EXPECT_THAT(said.out, HasSubstr("--schedule NAME"));
 }
 
-TEST(PipelineProgram, APlanNeedsARunFile) {
-  const Said planned = program({quick, "--plan"}), of_nothing = program({"--plan"});
+TEST(PipelineProgram, ACheckShowsTheMemoryOfEachNumberOfRanks) {
+  const Said checked = program({quick, "--check"});
 
-  EXPECT_EQ(planned.code, 0);
-  EXPECT_THAT(planned.out, AllOf(HasSubstr("\nreference "), HasSubstr("\n8 ranks ")));
-  EXPECT_EQ(of_nothing.code, 2);
-  EXPECT_THAT(of_nothing.err, HasSubstr("--plan: give a run file"));
+  EXPECT_EQ(checked.code, 0);
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("\nreference "), HasSubstr("\n8 ranks ")));
   EXPECT_THAT(program({"--check"}).err, HasSubstr("--check: give a run file"));
   EXPECT_THAT(program({}).err, HasSubstr("give a run file, with --record DIR or --checkpoint DIR"));
 }

@@ -5,8 +5,8 @@
 
 #include "schedule/csv_import.hpp"
 #include "schedule/lowering.hpp"
-#include "schedule/schedule_csv.hpp"
 #include "schedule/runnable.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/late_receives.hpp"

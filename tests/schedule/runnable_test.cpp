@@ -93,8 +93,7 @@ TEST_F(Runnable, KeepsAFileWithMessages) {
 
 TEST_F(Runnable, AddsAMissingEnding) {
   const Schedule full = lower(make_schedule("1f1b", 2, 4), true);
-  ScheduleRequest asked =
-      request(export_for_torch(full), 2, 4);
+  ScheduleRequest asked = request(export_for_torch(full), 2, 4);
   asked.tied = true;
 
   EXPECT_EQ(make_runnable(asked).lowered.ranks, full.ranks);

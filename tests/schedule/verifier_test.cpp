@@ -82,7 +82,7 @@ TEST(Verify, AcceptsLateReceives) {
 /// Rank 0 needs its first gradient before it sends the second microbatch; the last rank needs both before it sends one.
 TEST(Verify, SpellsOutACycle) {
   EXPECT_THAT(first_fault("0F0 0SEND_F0 0RECV_B0 0B0 0F1 0SEND_F1 0RECV_B1 0B1 0STEP",
-                    "1RECV_F0 1F0 1RECV_F1 1F1 1B0 1SEND_B0 1B1 1SEND_B1 1STEP"),
+                          "1RECV_F0 1F0 1RECV_F1 1F1 1B0 1SEND_B0 1B1 1SEND_B1 1STEP"),
               HasSubstr("waits forever: 0B0 (rank 0, position 3) needs 1SEND_B0, before which rank 1 must get past 1F1 "
                         "(rank 1, position 3), which needs 0SEND_F1, before which rank 0 must get past 0B0 (rank 0, "
                         "position 3);"));

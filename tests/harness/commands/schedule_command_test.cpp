@@ -154,14 +154,15 @@ TEST_F(ScheduleCommand, AClosedFormIsToldOfANameWithEqualStagesAndNoCommunicatio
                   .is_null());
 }
 
-TEST_F(ScheduleCommand, AScheduleMayHoldUnderOneModelAndNotUnderAnother) {
-  // Each of two stages sends before it receives: calls that block wait for each other, buffered ones do not.
+TEST_F(ScheduleCommand, OwnMessagesMayHoldOverMpiAndNotOverNccl) {
   const std::string mine = file(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");
-  EXPECT_EQ(run("check " + mine + " --model blocking").code, 1);
-  const Result buffered = run("check " + mine + " --model buffered");
-  EXPECT_EQ(buffered.code, 0) << buffered.said;
-  EXPECT_THAT(buffered.said, HasSubstr("model buffered"));
+  const Result over_nccl = run("check " + mine + " --transport nccl");
+  EXPECT_EQ(over_nccl.code, 1);
+  EXPECT_THAT(over_nccl.said, HasSubstr("may wait forever over NCCL"));
+  const Result over_mpi = run("check " + mine);
+  EXPECT_EQ(over_mpi.code, 0) << over_mpi.said;
+  EXPECT_THAT(over_mpi.said, HasSubstr("over mpi"));
 }
 
 TEST_F(ScheduleCommand, CheckTellsWhetherGradientsAreSummedInAscendingOrder) {
