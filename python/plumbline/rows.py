@@ -12,6 +12,7 @@ import numpy
 
 from .digests import digest, dtype_name, number_text, plain, shape_text, size_in_bytes, statistics
 from .dumps import write_dump
+from .meshes import held
 
 COLUMNS = {
     "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
@@ -87,7 +88,7 @@ class Rows:
     ) -> None:
         if self.level == "summary":
             return
-        tensor = plain(tensor)
+        tensor = plain(held(tensor))
         form = [dtype_name(tensor), shape_text(tensor.shape), digest(tensor), size_in_bytes(tensor)]
         self.add("boundaries", step, microbatch, direction, cut, from_stage, to_stage, side, peer, *form)
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)
