@@ -15,7 +15,7 @@
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_module.hpp"
-#include "training/run_check.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 namespace {

@@ -18,7 +18,7 @@
 #include "support/plain_text.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/prepare_device.hpp"
-#include "training/run_summary.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 

@@ -39,4 +39,12 @@ struct RankStart {
 int run_rank(const PipelineOptions& options, std::optional<TrainingRun> training, std::optional<Failure> failure,
              Transport& transport, const RankStart& start);
 
+/// Runs this process as one rank of an MPI job. Collective; a rank that already failed (`failure`) calls it too, so
+/// that all ranks learn of it, one prints it, and all exit. Returns the exit code.
+int train_with_mpi(const PipelineOptions& options, std::optional<Failure> failure);
+
+/// Trains with options.world ranks (default 1); on GPUs all of them share the first one. Returns the exit code and
+/// prints the reason of a failure. Throws InputError before any rank has started.
+int train_with_threads(const PipelineOptions& options);
+
 }  // namespace plumbline

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/threads_job.hpp"
 
 #include <ATen/Parallel.h>
 

@@ -30,7 +30,7 @@
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
 #include "training/prepare_device.hpp"
-#include "training/run_summary.hpp"
+#include "training/run_description.hpp"
 #include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"

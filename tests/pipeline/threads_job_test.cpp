@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job whose ranks are threads: what it leaves, and what it reports.
-#include "pipeline/threads_job.hpp"
-
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/job.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "record/exit_file.hpp"
 #include "record/manifest.hpp"

@@ -273,7 +273,8 @@ TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {
   const std::string said = ::testing::internal::GetCapturedStderr();
 
   EXPECT_EQ(code, 1);
-  EXPECT_NE(said.find("rank 1 ended the run: out of GPU memory: CUDA out of memory. Tried to allocate 2.00 GiB"), std::string::npos);
+  EXPECT_NE(said.find("rank 1 ended the run: out of GPU memory: CUDA out of memory. Tried to allocate 2.00 GiB"),
+            std::string::npos);
   EXPECT_NE(said.find("rank 1's plan is at least"), std::string::npos) << said;
   EXPECT_EQ(said.find("try setting X"), std::string::npos) << said;
   const Record record = read_record(folder.path() / "r");

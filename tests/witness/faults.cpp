@@ -16,11 +16,11 @@
 #include "training/evaluation.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/learning_rate.hpp"
-#include "training/load_tokens.hpp"
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
 #include "training/step_losses.hpp"
+#include "training/tokens.hpp"
 #include "training/window_shuffle.hpp"
 
 namespace plumbline::shared_faults {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "training/load_tokens.hpp"
+#include "training/tokens.hpp"
 
 #include <gmock/gmock.h>
 
