@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from . import machine, training
 from .counts import shifted
-from .digests import FLOATS, dtype_name, hash_hex
+from .digests import hash_hex
+from .elements import INFINITY, dtype_name
 from .not_recorded import merged
 from .stages import tied_in
 
@@ -139,7 +140,7 @@ def _manifest(
     held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
     first = held[0][0].master(held[0][1]) if held else None
     dtypes = (dtype_name(stage.master(parameter)) for stage, parameter in held)  # frozen weights may be quantised
-    dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in FLOATS), "float32")
+    dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in INFINITY), "float32")
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     parts = {name: part for one in ranks for name, part in one.parts.items()}

@@ -24,6 +24,9 @@ from .rows import Rows
 from .stages import require_updated
 
 
+FLAGS = {True: "true", False: "false", None: ""}  # as cells
+
+
 class Steps(Events):
     _next_step = 0  # number within the record
     _ending: Ending | None = None
@@ -153,7 +156,7 @@ class Steps(Events):
         clipping = map(number_text, self._norms.only())
         self._norms.end(rows)
         rate, seconds = number_text(now.learning_rate), number_text(time.monotonic() - now.began)
-        rows.add("steps", now.number, number_text(total), *clipping, updated(self, now), rate, *tokens, seconds)
+        rows.add("steps", now.number, number_text(total), *clipping, FLAGS[updated(self, now)], rate, *tokens, seconds)
         rows.end_step(str(now.number))
 
     def _settle_microbatches(self, now: CurrentStep) -> None:
