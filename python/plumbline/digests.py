@@ -12,6 +12,8 @@ import xxhash
 from .elements import Form, blocks, dense, form_of
 from .statistics import Statistics, Sums
 
+NAME = "xxh3-128"
+
 
 def hash_hex(data: bytes | str) -> str:
     return xxhash.xxh3_128_hexdigest(data.encode() if isinstance(data, str) else data)
@@ -42,13 +44,7 @@ def measured(tensor: Any) -> tuple[Form, str, Statistics]:
     form = form_of(tensor)
     state, sums = xxhash.xxh3_128(form.prefix), Sums(form)
     for bits, values in blocks(tensor, form.row):
-        begin, length = 0, len(bits)
-        while begin < length:
-            end = sums.end(begin, length)
-            piece = bits[begin:end]
-            state.update(piece)
-            sums.add(piece, values[begin:end])
-            begin = end
+        sums.add_all(bits, values, state.update)
     return form, state.hexdigest(), sums.found()
 
 

@@ -121,14 +121,16 @@ def blocks(tensor: Any, row: int = 0) -> Iterator[Block]:
     import torch
 
     tensor = tensor.detach()
-    on_host, pinned = tensor.device.type == "cpu", None
-    for part in _contiguous(tensor, row):
-        flat = part.reshape(-1)
-        if not on_host:
+    if tensor.device.type == "cpu":
+        for part in contiguous_parts(tensor, row):
+            yield _of_torch(part.reshape(-1))
+        return
+    pinned = None
+    for whole in contiguous_parts(tensor, row):
+        for part in _split(whole.reshape(-1), row):
             if pinned is None:
-                pinned = torch.empty(max(flat.numel(), 1), dtype=flat.dtype, pin_memory=tensor.device.type == "cuda")
-            flat = pinned[: flat.numel()].copy_(flat)
-        yield _of_torch(flat)
+                pinned = torch.empty(len(part), dtype=part.dtype, pin_memory=tensor.device.type == "cuda")  # the first is the largest
+            yield _of_torch(pinned[: len(part)].copy_(part))
 
 
 def _of_torch(flat: Any) -> Block:
@@ -140,21 +142,25 @@ def _of_torch(flat: Any) -> Block:
     return flat.view(torch.int16).numpy(), flat
 
 
-def _contiguous(tensor: Any, row: int) -> Iterator[Any]:
-    """Parts of a torch tensor as plain, contiguous tensors; only such a tensor of the host is one whatever its size."""
+def contiguous_parts(tensor: Any, row: int) -> Iterator[Any]:
+    """A dense torch tensor as plain, contiguous tensors in order: itself if it is one, else in copies of at most BLOCK_BYTES."""
     size = tensor.numel() * tensor.element_size()
-    if size <= BLOCK_BYTES or (tensor.device.type == "cpu" and tensor.is_contiguous() and _is_plain(tensor.dtype) and not tensor.is_neg()):
+    if size <= BLOCK_BYTES or (tensor.is_contiguous() and not tensor.is_neg() and _is_plain(tensor.dtype)):
         yield plain(tensor).contiguous()
     elif tensor.is_contiguous():
-        most = BLOCK_BYTES // tensor.element_size()
-        for part in tensor.reshape(-1).split(row * (most // row) if 0 < row <= most else most):
-            yield plain(part).contiguous()
+        yield from (plain(part).contiguous() for part in _split(tensor.reshape(-1), row))
     elif (within := size // len(tensor)) > BLOCK_BYTES:
         for part in tensor.unbind(0):
-            yield from _contiguous(part, row)
+            yield from contiguous_parts(part, row)
     else:
         for part in tensor.split(BLOCK_BYTES // within):
             yield plain(part).contiguous()
+
+
+def _split(flat: Any, row: int) -> Any:
+    """Parts of at most BLOCK_BYTES, of whole rows if these are no longer."""
+    most = BLOCK_BYTES // flat.element_size()
+    return flat.split(row * (most // row) if 0 < row <= most else most)
 
 
 def _is_plain(dtype: Any) -> bool:

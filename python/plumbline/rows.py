@@ -11,9 +11,11 @@ from typing import Any, TextIO
 
 import numpy
 
-from .digests import digested, measured, number_text
+from . import digests, position_sums
+from .digests import number_text
 from .dumps import write_dump
-from .elements import plain
+from .elements import INFINITY, Form, form_of, is_torch, plain
+from .statistics import Statistics
 
 COLUMNS = {
     "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
@@ -29,9 +31,14 @@ COLUMNS = {
 IF_ANY = ("norms",)  # tables whose file is made by their first row
 
 
+def _cells(form: Form, digest: str, found: Statistics) -> list[Any]:
+    numbers = number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf
+    return [form.dtype, form.shape, digest, *numbers]
+
+
 class Rows:
-    def __init__(self, folder: pathlib.Path, level: str, columns: dict[str, str] = COLUMNS) -> None:
-        """`columns`: by table; steps.csv must be the last. Makes the folder."""
+    def __init__(self, folder: pathlib.Path, level: str, columns: dict[str, str] = COLUMNS, digest: str = digests.NAME) -> None:
+        """`columns`: by table; steps.csv must be the last. `digest`: of tensors. Makes the folder."""
         folder.mkdir()
         self.folder, self.level = folder, level
         self.last_action = ""
@@ -44,6 +51,9 @@ class Rows:
             if table not in IF_ANY:
                 self._open(table)
         self._origin = time.monotonic_ns()
+        self._digests: Any = position_sums if digest == position_sums.NAME else digests
+        self._results: dict[Any, Any] = {}  # device_kernel.Results, by device
+        self._later: list[tuple[str, list[Any], Any, list[Any]]] = []  # rows that wait for results: table, cells before and after theirs
         self._dump: dict[str, Any] = {}
 
     def _open(self, table: str) -> None:
@@ -67,16 +77,18 @@ class Rows:
     def _clock(self) -> int:
         return time.monotonic_ns() - self._origin
 
-    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, same: list[Any] | None = None) -> list[Any] | None:
-        """Returns the row's cells from dtype on. `rate`: the learning rate of a parameter's update. `same`: those of the same tensor."""
+    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, same: Any = None) -> Any:
+        """Returns what is known of the tensor. `rate`: the learning rate of a parameter's update. `same`: what is known of the same tensor."""
         if self.level == "summary":
             return None
         if same is None:
-            form, digest, found = measured(tensor)
-            numbers = number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf
-            same = [form.dtype, form.shape, digest, *numbers, number_text(rate)]
+            same = self._on_device(tensor, True) or _cells(*self._digests.measured(tensor))
         self._keep(f"{kind}/{name}", tensor)
-        self.add("tensors", step, kind, name, stage, *same)
+        head, tail = [step, kind, name, stage], [number_text(rate)]
+        if isinstance(same, list):
+            self.add("tensors", *head, *same, *tail)
+        else:
+            self._later.append(("tensors", head, same, tail))
         return same
 
     def boundary(
@@ -84,9 +96,35 @@ class Rows:
     ) -> None:
         if self.level == "summary":
             return
-        form, digest = digested(tensor)
-        self.add("boundaries", step, microbatch, direction, cut, from_stage, to_stage, side, peer, form.dtype, form.shape, digest, form.bytes)
+        head = [step, microbatch, direction, cut, from_stage, to_stage, side, peer]
+        later = self._on_device(tensor, False)
+        if later is not None:
+            self._later.append(("boundaries", head, later, [later.form.bytes]))
+        else:
+            form, digest = self._digests.digested(tensor)
+            self.add("boundaries", *head, form.dtype, form.shape, digest, form.bytes)
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)
+
+    def _on_device(self, tensor: Any, counted: bool) -> Any:
+        """What will be known of the tensor at the step's end, if a kernel computes it on the tensor's device; else None."""
+        if self._digests is not position_sums or not is_torch(tensor) or tensor.device.type == "cpu" or form_of(tensor).dtype not in INFINITY:
+            return None
+        if tensor.device not in self._results:
+            try:
+                from .device_kernel import Results
+            except ImportError:  # no Triton: through the host
+                return None
+            self._results[tensor.device] = Results(tensor.device)
+        return self._results[tensor.device].add(tensor, counted)
+
+    def _fetch(self) -> None:
+        """Adds the rows that wait for results."""
+        for results in self._results.values():
+            results.fetch()
+        later, self._later = self._later, []
+        for table, head, one, tail in later:
+            found = _cells(one.form, one.digest, one.statistics) if one.counted else [one.form.dtype, one.form.shape, one.digest]
+            self.add(table, *head, *found, *tail)
 
     def _keep(self, key: str, tensor: Any) -> None:
         if self.level == "dump":
@@ -99,6 +137,7 @@ class Rows:
             (self.folder / "dumps").mkdir(exist_ok=True)
             write_dump(self.folder / "dumps" / f"step-{name}.safetensors", self._dump)
             self._dump = {}
+        self._fetch()
         for table in self._columns:
             self.write(table)
 

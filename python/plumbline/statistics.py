@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy
 
@@ -38,7 +38,7 @@ class Sums:
         self.in_row = False  # whether the row that continues has a nonzero element, of rows longer than a piece
         self.buffer: Any = None
 
-    def add(self, bits: numpy.ndarray[Any, Any], values: Any) -> None:
+    def _add(self, bits: numpy.ndarray[Any, Any], values: Any) -> None:
         """A piece of the tensor, as bits and values: within one row, or whole rows, of a matrix."""
         if self.infinity is None:
             most, least, finite = int(bits.max()), int(bits.min()), True
@@ -78,7 +78,18 @@ class Sums:
         wide = self.buffer[: len(values)].copy_(values)
         return float(torch.dot(wide, wide))
 
-    def end(self, begin: int, length: int) -> int:
+    def add_all(self, bits: numpy.ndarray[Any, Any], values: Any, first: Callable[[Any], None] | None = None) -> None:
+        """A block of elements.blocks. `first`: is given the bits of each piece before."""
+        begin, length = 0, len(bits)
+        while begin < length:
+            end = self._end(begin, length)
+            piece = bits[begin:end]
+            if first is not None:
+                first(piece)
+            self._add(piece, values[begin:end])
+            begin = end
+
+    def _end(self, begin: int, length: int) -> int:
         """Where the piece ends that begins there, within a part of the tensor of this length."""
         row = self.form.row
         if row > PIECE:
@@ -87,14 +98,15 @@ class Sums:
 
     def found(self) -> Statistics:
         rows = self.rows if self.form.shape.count("x") == 1 else None
-        return Statistics(math.sqrt(self.squares), self._largest(), self.nonzero, rows, self.nan, self.inf)
+        return Statistics(math.sqrt(self.squares), float32_of(self.form.dtype, self.largest), self.nonzero, rows, self.nan, self.inf)
 
-    def _largest(self) -> numpy.float32:
-        name, bits = self.form.dtype, self.largest
-        if name == "float32":
-            return numpy.uint32(bits).view(numpy.float32)
-        if name == "bfloat16":
-            return numpy.uint32(bits << 16).view(numpy.float32)
-        value: Any = numpy.uint16(bits).view(numpy.float16) if name == "float16" else numpy.uint64(bits).view(numpy.float64) if name == "float64" else bits
-        with numpy.errstate(over="ignore"):  # float64 beyond float32
-            return numpy.float32(value)
+
+def float32_of(dtype: str, bits: int) -> numpy.float32:
+    """The number with these bits, or an integer itself."""
+    if dtype == "float32":
+        return numpy.uint32(bits).view(numpy.float32)
+    if dtype == "bfloat16":
+        return numpy.uint32(bits << 16).view(numpy.float32)
+    value: Any = numpy.uint16(bits).view(numpy.float16) if dtype == "float16" else numpy.uint64(bits).view(numpy.float64) if dtype == "float64" else bits
+    with numpy.errstate(over="ignore"):  # float64 beyond float32
+        return numpy.float32(value)

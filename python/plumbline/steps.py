@@ -79,7 +79,7 @@ class Steps(Events):
         for one in self._of_all_ranks(wrong):  # all ranks raise, so that none waits for one that could not begin
             if one is not None:
                 raise one
-        self._rows = Rows(self.folder / f"rank-{self.rank}", self.level)
+        self._rows = Rows(self.folder / f"rank-{self.rank}", self.level, digest=self.digest)
         self._ending = Ending(self.rank, self._rows, self._not_recorded, self.run_steps)
         self._progress = ProgressPage(self._rows.folder / "progress")
         try:
