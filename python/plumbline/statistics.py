@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -13,6 +14,22 @@ import numpy
 from .elements import INFINITY, Form
 
 PIECE = 1 << 16  # elements that stay in a core's cache from the digest to the last sum
+
+
+class _Room(threading.local):
+    """Of a thread, for one piece: memory that were allocated for each piece would cost as much as the sums."""
+
+    def __init__(self) -> None:
+        self.unsigned = numpy.empty(0, numpy.uint64)
+        self.wide = numpy.empty(0, numpy.float64)
+
+    def of(self, length: int) -> _Room:
+        if len(self.wide) < length:
+            self.unsigned, self.wide = numpy.empty(length, numpy.uint64), numpy.empty(length, numpy.float64)
+        return self
+
+
+_room = _Room()
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,6 @@ class Sums:
         self.largest = self.nonzero = self.rows = self.nan = self.inf = 0
         self.place = 0  # elements so far
         self.in_row = False  # whether the row that continues has a nonzero element, of rows longer than a piece
-        self.buffer: Any = None
 
     def _add(self, bits: numpy.ndarray[Any, Any], values: Any) -> None:
         """A piece of the tensor, as bits and values: within one row, or whole rows, of a matrix."""
@@ -44,7 +60,8 @@ class Sums:
             most, least, finite = int(bits.max()), int(bits.min()), True
             largest, zeros = max(most, -least), least <= 0 <= most
         else:
-            bits = bits.view(f"u{bits.itemsize}") << 1  # without the sign
+            kind = f"u{bits.itemsize}"
+            bits = numpy.left_shift(bits.view(kind), 1, out=_room.of(len(bits)).unsigned.view(kind)[: len(bits)])  # without the sign
             largest, zeros = int(bits.max()) >> 1, int(bits.min()) == 0
             finite = largest < self.infinity
             if not finite:
@@ -69,14 +86,13 @@ class Sums:
         """`quiet`: no square overflows, so numpy does not warn."""
         if isinstance(values, numpy.ndarray):
             with contextlib.nullcontext() if quiet else numpy.errstate(all="ignore"):
-                wide = values.astype(numpy.float64)
+                wide = _room.of(len(values)).wide[: len(values)]
+                numpy.copyto(wide, values, casting="unsafe")
                 return float(wide.dot(wide))
         import torch
 
-        if self.buffer is None:
-            self.buffer = torch.empty(len(values), dtype=torch.float64)  # the first piece is the largest
-        wide = self.buffer[: len(values)].copy_(values)
-        return float(torch.dot(wide, wide))
+        several = torch.from_numpy(_room.of(len(values)).wide)[: len(values)].copy_(values)
+        return float(torch.dot(several, several))
 
     def add_all(self, bits: numpy.ndarray[Any, Any], values: Any, first: Callable[[Any], None] | None = None) -> None:
         """A block of elements.blocks. `first`: is given the bits of each piece before."""
