@@ -11,6 +11,6 @@ namespace plumbline {
 
 /// Collective; a rank that already failed (`failure`) calls it too, so that all ranks learn of it, one prints it, and
 /// all exit. Returns the exit code.
-int train_with_mpi(PipelineOptions options, std::optional<Failure> failure);
+int train_with_mpi(const PipelineOptions& options, std::optional<Failure> failure);
 
 }  // namespace plumbline

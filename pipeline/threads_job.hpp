@@ -8,6 +8,6 @@ namespace plumbline {
 
 /// Trains with options.world ranks (default 1); on GPUs all of them share the first one. Returns the exit code and
 /// prints the reason of a failure. Throws InputError before any rank has started.
-int train_with_threads(PipelineOptions options);
+int train_with_threads(const PipelineOptions& options);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reference/golden_demand.hpp"
+#include "tests/goldens/golden_demand.hpp"
 
 #include <torch/headeronly/version.h>
 
@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
+#include "tests/goldens/golden_machine.hpp"
 #include "training/environment.hpp"
 
 namespace plumbline {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/replica_group.hpp"
+#include "pipeline/replica_sum.hpp"
 
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/replica_transport.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 
@@ -62,9 +61,9 @@ TrainState copy_of(const TrainState& state) {
   return copy;
 }
 
-class ReplicaGroupTest : public ::testing::TestWithParam<std::tuple<int, at::ScalarType>> {};
+class ReplicaSums : public ::testing::TestWithParam<std::tuple<int, at::ScalarType>> {};
 
-TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
+TEST_P(ReplicaSums, AddsInTheOrderOfTheReplicas) {
   const auto [replicas, dtype] = GetParam();
   const int ranks = 2;  // of each pipeline; the second ones sum other gradients at the same time
   const at::NoGradGuard no_grad;
@@ -91,7 +90,7 @@ TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
     for (int rank = 0; rank < replicas * ranks; ++rank) {
       threads.emplace_back([&, rank] {
         const auto index = static_cast<std::size_t>(rank);
-        ReplicaGroup group(*transports[index], ranks, at::kCPU);
+        ReplicaSum group(Group(*transports[index], rank % ranks, ranks, replicas), at::kCPU);
         for (std::int64_t step = 0; step < 2; ++step) {
           if (step == 1) states[index] = std::move(again[index]);
           group.sum_gradients(step, rank % ranks, states[index]);
@@ -116,7 +115,7 @@ TEST_P(ReplicaGroupTest, AddsInTheOrderOfTheReplicas) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaGroupTest,
+INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaSums,
                          ::testing::Values(std::tuple(2, at::kBFloat16), std::tuple(3, at::kFloat),
                                            std::tuple(4, at::kFloat), std::tuple(4, at::kBFloat16)));
 
@@ -146,9 +145,9 @@ class OpenBytes : public mutant::ForwardingTransport {
 };
 
 // One bucket before and one behind the one that is added, of gradients ten times as large.
-TEST(ReplicaGroupsWindow, HoldsThreeBuckets) {
+TEST(ReplicaSumsWindow, HoldsThreeBuckets) {
   const at::NoGradGuard no_grad;
-  constexpr std::int64_t window = 3 * ReplicaGroup::bucket_bytes;
+  constexpr std::int64_t window = 3 * ReplicaSum::bucket_bytes;
   const auto transports = make_threads_transports(2, {});
   std::array<std::int64_t, 2> peaks{};
   {
@@ -159,7 +158,7 @@ TEST(ReplicaGroupsWindow, HoldsThreeBuckets) {
         state.parameters.emplace_back().value = at::zeros({10 * window / static_cast<std::int64_t>(sizeof(float))});
         state.parameters[0].value.mutable_grad() = at::ones_like(state.parameters[0].value);
         OpenBytes counted(*transports[rank]);
-        ReplicaGroup(counted, 1, at::kCPU).sum_gradients(0, 0, state);
+        ReplicaSum(Group(counted), at::kCPU).sum_gradients(0, 0, state);
         peaks[rank] = counted.peak();
         transports[rank]->finish();
       });
@@ -168,33 +167,33 @@ TEST(ReplicaGroupsWindow, HoldsThreeBuckets) {
   EXPECT_THAT(peaks, ::testing::Each(window));
 }
 
-TEST(ReplicaTransport, CountsRanksOfItsPipelineAndItsOwnTraffic) {
+TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
   auto transports = make_threads_transports(4, {});
-  ReplicaTransport own(*transports[3], 2, 2);
+  Group own(*transports[3], 2, 1, 2);
   EXPECT_EQ(own.rank(), 1);
-  EXPECT_EQ(own.world_size(), 2);
+  EXPECT_EQ(own.size(), 2);
+  EXPECT_EQ(own.in_world(0), 2);
+  EXPECT_THROW(Group(*transports[3], {0, 1}), std::logic_error);
+  MessageHeader header;
+  header.dtype = static_cast<std::int32_t>(at::kFloat);
+  header.dimensions = 1;
+  header.sizes = {2};
   std::vector<std::jthread> others;
   for (const int rank : {0, 1, 2}) {
-    others.emplace_back([&transports, rank] {
+    others.emplace_back([&, rank] {
       Transport& transport = *transports[static_cast<std::size_t>(rank)];
-      ReplicaMessages messages(transport, at::kCPU);
-      if (rank > 0) {
-        auto message = messages.receive(3, {}, 2, at::kFloat);
-        messages.wait(message);
-      }
+      if (rank > 0) transport.receive(3, header).wait();
       transport.finish();
     });
   }
-  ReplicaMessages between(*transports[3], at::kCPU);
-  auto to_other_replica = between.send(1, {}, at::zeros({2}));
-  ReplicaMessages within(own, at::kCPU);
-  auto to_neighbor = within.send(0, {}, at::zeros({2}));
-  between.wait(to_other_replica);
-  within.wait(to_neighbor);
+  Pending to_other_replica = transports[3]->send(1, header, at::zeros({2}));
+  Pending to_neighbor = own.send(0, header, at::zeros({2}));
+  to_other_replica.wait();
+  to_neighbor.wait();
   const auto traffic = own.collect_traffic();
   ASSERT_EQ(traffic.size(), 1U);
   EXPECT_EQ(traffic.front().peer, 0) << "rank 2 of the run";
-  own.finish();
+  transports[3]->finish();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reference/golden.hpp"
+#include "tests/goldens/judge_goldens.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -18,11 +18,12 @@
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "record/digest.hpp"
-#include "reference/golden_demand.hpp"
 #include "support/error.hpp"
 #include "support/ignored_label.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
+#include "tests/goldens/golden_demand.hpp"
+#include "tests/goldens/golden_machine.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_start.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predicts the bytes that pipeline ranks will allocate, from plan and action lists alone.
+// The bytes that pipeline ranks will allocate, from plan and action lists alone: as a plan, a table, a requirement.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "schedule/action.hpp"
 #include "training/memory_plan.hpp"
+#include "training/rank_group.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
@@ -24,5 +25,20 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, cons
 
 /// "rank 2's plan is 3.2 GiB of ..."
 std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank);
+
+/// One line for one device, for 1 to 8 ranks and for `world`: the plan of the rank that needs most, and the sum over
+/// all ranks; or why the run's schedule does not support that number.
+std::string memory_table(const TrainingRun& training, int world);
+
+/// A rank's report on its machine: "<host_identity> <bytes free>".
+std::string own_machine();
+
+/// `reports`: own_machine() of each rank, in rank order. Throws SystemError naming the machine, its ranks, its free
+/// memory and the sum of their plans.
+void require_free_memory(const std::vector<std::string>& reports, const TrainingRun& training,
+                         const PipelinePlan& plan);
+
+/// Collective; call before any rank creates its part of the model. Rank 0 throws.
+void require_free_memory_everywhere(RankGroup& group, const TrainingRun& training, const PipelinePlan& plan);
 
 }  // namespace plumbline
