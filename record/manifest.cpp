@@ -39,6 +39,7 @@ const std::vector<std::string> keys_of_a_manifest = {"schema",         "run_id",
                                                      "optimizer",      "learning_rate_schedule",
                                                      "clip_norm",      "norm_order",
                                                      "clip_epsilon",   "every",
+                                                     "digest",
                                                      "not_recorded",   "mesh",
                                                      "level",          "versions",
                                                      "machine",        "environment",
@@ -217,7 +218,10 @@ void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
 }
 
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
+  const std::string digest =
+      keys.has_value("digest") ? keys.word("digest", {"xxh3-128", "position-sum-128"}) : "xxh3-128";
   if (manifest.external()) return;
+  if (digest != "xxh3-128") keys.fail("digest", "is not 'xxh3-128', which is allowed only in an external record");
   if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");

@@ -176,6 +176,7 @@ TEST_F(ManifestRules, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
 
 TEST_F(ManifestRules, WhatAnExternalRecordAloneMaySayIsRefusedOfOurs) {
   const std::vector<std::pair<std::string, Json>> external = {{"every", 2},
+                                                              {"digest", "position-sum-128"},
                                                               {"boundary_gradient_factor", 0.125},
                                                               {"optimizer.nesterov", true},
                                                               {"optimizer.dampening", 0.5},
