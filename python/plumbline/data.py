@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .digests import digest, dtype_name, hash_hex, is_torch
+from .digests import digest, hash_hex
+from .elements import dtype_name, is_torch
 from .meshes import held
 
 IGNORED_LABEL = -100

@@ -112,7 +112,7 @@ class AppliedTest(unittest.TestCase):
     def test_a_gradient_that_nobody_clipped_is_digested_once(self):
         from plumbline import rows
 
-        with mock.patch.object(rows, "statistics", wraps=rows.statistics) as counted:
+        with mock.patch.object(rows, "measured", wraps=rows.measured) as counted:
             self.train(lambda step, model, optimizer: (optimizer.step(), optimizer.zero_grad()))
         parameters = 2 * (STEPS + 1)
         self.assertEqual(counted.call_count, parameters + 2 * STEPS)
