@@ -67,6 +67,7 @@ class ReplicaComparison {
     }
     if (own_gradients_)
       builder_.not_shown("gradients of the places: by the mesh each records its own, before they are summed");
+    if (unjudged_norm_) builder_.not_shown("the gradient norm over all parts");
     if (unrecorded_data_) builder_.not_shown("whether places are fed the right data: one of them has no data digest");
     if (std::ranges::any_of(mesh().axes, [](const MeshAxis& axis) { return axis.kind == "context" && axis.size > 1; }))
       builder_.not_shown("whether context parallel places are fed parts of the same rows");
@@ -99,7 +100,7 @@ class ReplicaComparison {
     for (const auto& reading : records_) records.push_back(reading.record());
     const auto by_rows = predicates::norm_by_rows(records);
     if (!by_rows || by_rows->limit > predicates::widest_norm_limit) {
-      builder_.not_shown("the gradient norm over all parts");
+      unjudged_norm_ = true;
       return;
     }
     for (std::size_t replica = 0; replica < records.size(); ++replica) {
@@ -331,7 +332,7 @@ class ReplicaComparison {
   ExpectedModel model_;
   std::map<Key, Digests> before_;  ///< parameters after the previous step
   bool own_gradients_ = false;
-  bool unrecorded_data_ = false;
+  bool unrecorded_data_ = false, unjudged_norm_ = false;
 };
 
 /// For a record that is judged alone, without the other pipelines of its run.

@@ -111,6 +111,7 @@ TEST_F(Places, HoldWithPartsAlongOneAxisAndDataAlongTheOther) {
                         "part once, and each is fed the data of its place"));
   EXPECT_GT(result_of(cell, "replicas").compared.at("norms"), 0);
   EXPECT_GT(result_of(cell, "replicas").compared.at("losses"), 0);
+  EXPECT_EQ(result_of(cell, "gradient_norm").outcome, Outcome::holds) << "not that of one place's parts";
 }
 
 TEST_F(Places, APartThatDiffersFromThePlaceWithTheSamePartIsSeen) {
@@ -205,13 +206,16 @@ TEST_F(Places, TheNormOfEachRankOfEachPlaceIsThatOfAllParts) {
   give_norms();
   in_both(3, [](SyntheticRun& run) { *run.ranks.back().steps[1].gradient_norm *= 1.01; });
 
-  expect_finding(result_of(verdict(), "replicas").first_divergence.value(),
-                 {.step = 1, .rank = 1, .replica = 3, .item = "gradient_norm", .words = "step 1, dp 1, tp 1: the root"});
+  expect_finding(
+      result_of(verdict(), "replicas").first_divergence.value(),
+      {.step = 1, .rank = 1, .replica = 3, .item = "gradient_norm", .words = "step 1, dp 1, tp 1: the root"});
 }
 
 TEST_F(Places, ANormWithoutTheGradientsOfOnePlaceIsNotJudged) {
   give_norms(2);
-  in_both(1, [](SyntheticRun& run) { run.manifest["not_recorded"] = {{{"what", "gradients"}, {"why", "a hook failed"}}}; });
+  in_both(1, [](SyntheticRun& run) {
+    run.manifest["not_recorded"] = {{{"what", "gradients"}, {"why", "a hook failed"}}};
+  });
 
   const CheckResult result = result_of(verdict(), "replicas");
 

@@ -105,15 +105,25 @@ TEST_F(Replicas, PipelinesOfOursMayBeComparedWithEachOther) {
       for (StepRow& row : run.rows(&RankRecord::steps)) {
         row.tokens *= count;
         row.valid_tokens *= count;
-        if (row.loss) *row.loss *= count;
+        if (!row.loss) continue;
+        row.loss = 0.0F;
+        for (std::int64_t other = 0; other < count; ++other) {
+          for (const MicrobatchRow& of : run.rows(&RankRecord::microbatches)) {
+            if (of.step == row.step && of.loss) *row.loss += *of.loss;
+          }
+        }
       }
     });
   }
 
   const CellVerdict cell = verdict();
 
-  for (const char* check : {"completion", "data", "loss"})
+  for (const char* check : {"completion", "data", "loss", "replicas"})
     EXPECT_EQ(result_of(cell, check).outcome, Outcome::holds) << result_of(cell, check).reason;
+
+  for (const auto& folder : {reference_, candidate_}) std::filesystem::remove_all(folder);
+  in_both(2, [](SyntheticRun& run) { run.ranks[0].steps[1].valid_tokens -= 1; });
+  EXPECT_THAT(result_of(verdict(), "replicas").reason, HasSubstr("valid_tokens of the step, step 1: replica 2 says"));
 }
 
 TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
