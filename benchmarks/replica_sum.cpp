@@ -3,6 +3,8 @@
 //   mpirun -n R replica_sum TENSORS ELEMENTS ROUNDS
 // TENSORS gradients of ELEMENTS float32 each. Prints the median milliseconds of both and the median of the rounds'
 // ratios.
+#include "pipeline/replica_sum.hpp"
+
 #include <ATen/Parallel.h>
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -18,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/replica_group.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/numbers.hpp"
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
     parameter.value.mutable_grad() = gradients.narrow(0, i * elements, elements);
     state.parameters.push_back(std::move(parameter));
   }
-  plumbline::ReplicaGroup group(*transport, 1, at::kCPU);
+  plumbline::ReplicaSum group(plumbline::Group(*transport), at::kCPU);
   // Of two calls, as each finds heap and caches as the other left them.
   const auto second_seconds_of = [&](const auto& call) {
     for (int calls = 0;; ++calls) {
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
   }
   if (transport->rank() == 0) {
     std::printf("%d replicas, %.0f MB: exact %.1f ms, MPI_Allreduce %.1f ms, ratio %.2f (%.2f to %.2f)\n",
-                transport->world_size(), static_cast<double>(tensors) * static_cast<double>(elements) * 4e-6,
+                transport->size(), static_cast<double>(tensors) * static_cast<double>(elements) * 4e-6,
                 median(exact) * 1e3, median(plain) * 1e3, median(ratios), *std::ranges::min_element(ratios),
                 *std::ranges::max_element(ratios));
   }

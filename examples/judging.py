@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import plumbline
 
-SECONDS = 300
+SECONDS = 900
 
 
 @dataclass(frozen=True)

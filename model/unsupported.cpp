@@ -37,43 +37,6 @@ const std::vector<Family>& families() {
   return all;
 }
 
-/// Families whose forward pass always differs from Llama's, with the reason.
-std::string difference_of(const std::string& model_type) {
-  static const std::map<std::string, std::string> known = {
-      {"arcee", "its MLP has no gate and squares a ReLU"},
-      {"cohere", "attention and MLP of its layers run in parallel"},
-      {"deepseek_v2", "its attention uses latent vectors, and its layers have experts"},
-      {"deepseek_v3", "its attention uses latent vectors, and its layers have experts"},
-      {"ernie4_5", "it rotates neighboring pairs"},
-      {"exaone4", "it normalizes queries and keys"},
-      {"falcon", "it has layer norms, and an MLP without a gate"},
-      {"gemma", "its norms add 1 to their weights, and its embeddings are scaled"},
-      {"gemma2", "its norms add 1 to their weights, and its logits are capped"},
-      {"gemma3", "its norms add 1 to their weights, and it normalizes queries and keys"},
-      {"glm", "it rotates a part of each head"},
-      {"gpt2", "it has layer norms, learnt positions and an MLP without a gate"},
-      {"gpt_neox", "it has layer norms, and an MLP without a gate"},
-      {"helium", "it rotates neighboring pairs"},
-      {"internlm2", "its queries, keys and values are one matrix"},
-      {"llama4", "its layers have experts, and some do not rotate"},
-      {"minicpm", "it scales embeddings, layers and logits"},
-      {"ministral", "its layers attend within sliding windows"},
-      {"mixtral", "its layers have experts"},
-      {"olmo", "its norms have no weights"},
-      {"olmo2", "its norms follow attention and MLP"},
-      {"phi", "it has layer norms, and an MLP without a gate"},
-      {"phi3", "its queries, keys and values are one matrix"},
-      {"qwen2", "queries, keys and values have biases, and their output has none"},
-      {"qwen2_moe", "its layers have experts"},
-      {"qwen3", "it normalizes queries and keys"},
-      {"qwen3_moe", "its layers have experts"},
-      {"smollm3", "some of its layers do not rotate"},
-      {"stablelm", "it has layer norms"},
-      {"starcoder2", "it has layer norms, and an MLP without a gate"}};
-  const auto found = known.find(model_type);
-  return found == known.end() ? "" : "; " + found->second;
-}
-
 std::string model_types() {
   std::vector<std::string> names;
   for (const Family& family : families()) names.push_back("\"" + family.model_type + "\"");
@@ -85,7 +48,9 @@ const Family& family_of(const ConfigReader& config) {
   const std::string model_type = config.text_or("model_type", "");
   const auto found = std::ranges::find(families(), model_type, &Family::model_type);
   if (found == families().end()) {
-    throw config.wrong("model_type", "is not supported (only " + model_types() + ")" + difference_of(model_type));
+    throw config.wrong("model_type", "is not supported (only " + model_types() +
+                                         "): these trainers compute a Llama's forward pass. A trainer of your own is "
+                                         "recorded with plumbline.torch (docs/judge-your-trainer.md)");
   }
   return *found;
 }

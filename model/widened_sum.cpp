@@ -8,7 +8,7 @@ namespace plumbline {
 void add_widened(const at::Tensor& sum, const at::Tensor& gradient) {
   const at::NoGradGuard no_grad;
   at::Tensor target = sum;
-  target.add_(gradient.to(sum.scalar_type()));
+  target.add_(gradient);  // widened within the kernel
 }
 
 }  // namespace plumbline

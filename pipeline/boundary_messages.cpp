@@ -30,11 +30,12 @@ StepAction observed(std::int64_t step, std::int64_t index, const Action& action)
   return made;
 }
 
-BoundaryMessages::BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                                   StepObserver& observer)
+BoundaryMessages::BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, const BatchPlan& data,
+                                   Group& group, StepObserver& observer)
     : training_(training),
       plan_(plan),
-      transport_(transport),
+      data_(data),
+      group_(group),
       observer_(observer),
       units_(unit_names(training.config)),
       dtype_(computed_type(training.run.train)) {}
@@ -43,7 +44,7 @@ at::Tensor BoundaryMessages::receive_input(const StepAction& now, const Action& 
   const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;
   BoundaryTensor boundary = boundary_tensor(now.step, action.microbatch, from, action.stage);
   at::Tensor tensor;
-  if (rank_of(from) == transport_.rank()) {
+  if (rank_of(from) == group_.rank()) {
     boundary.side = "local";
     tensor = extract(outputs_, {from, action.microbatch, direction}, action);
   } else {
@@ -76,7 +77,7 @@ void BoundaryMessages::post(std::int64_t step, std::int64_t first, std::span<con
     observer_.action_began(now);
     start(now, action);
   }
-  transport_.end_batch();
+  group_.world().end_batch();
 }
 
 void BoundaryMessages::start(const StepAction& now, const Action& action) {
@@ -85,7 +86,7 @@ void BoundaryMessages::start(const StepAction& now, const Action& action) {
   const int peer = rank_of(other);
   const Key key{action.stage, action.microbatch, direction};
   if (!is_send(action.type)) {
-    Pending pending = transport_.receive(peer, header(now.step, other, action.stage, action.microbatch));
+    Pending pending = group_.receive(peer, header(now.step, other, action.stage, action.microbatch));
     receives_.emplace(key, Message{std::move(pending), now});
     return;
   }
@@ -94,7 +95,7 @@ void BoundaryMessages::start(const StepAction& now, const Action& action) {
   boundary.side = "send";
   boundary.peer = peer;
   observer_.on_boundary(boundary, output);
-  Pending pending = transport_.send(peer, header(now.step, action.stage, other, action.microbatch), std::move(output));
+  Pending pending = group_.send(peer, header(now.step, action.stage, other, action.microbatch), std::move(output));
   sends_.push_back({std::move(pending), now});
 }
 
@@ -108,13 +109,12 @@ MessageHeader BoundaryMessages::header(std::int64_t step, std::int32_t from, std
   header.microbatch = microbatch;
   header.dtype = static_cast<std::int32_t>(dtype_);
   header.dimensions = 3;
-  header.sizes = {training_.plan.batch(microbatch), training_.plan.sequence_length(microbatch),
-                  training_.config.hidden_size, 0};
+  header.sizes = {data_.batch(microbatch), data_.sequence_length(microbatch), training_.config.hidden_size, 0};
   return header;
 }
 
 void BoundaryMessages::wait_for_sends() {
-  transport_.wait_for_sends();
+  group_.world().wait_for_sends();
   retire_completed_sends();
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/group.hpp"
 #include "schedule/direction.hpp"
 #include "training/step_observer.hpp"
 #include "training/training_run.hpp"
@@ -24,7 +24,8 @@ StepAction observed(std::int64_t step, std::int64_t index, const Action& action)
 class BoundaryMessages {
  public:
   /// All arguments must outlive this object.
-  BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, Transport& transport, StepObserver& observer);
+  BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, const BatchPlan& data, Group& group,
+                   StepObserver& observer);
 
   /// Posts the consecutive sends and receives `batch`, whose first action has index `first` in the list. Does not
   /// block.
@@ -51,7 +52,8 @@ class BoundaryMessages {
 
   const TrainingRun& training_;
   const PipelinePlan& plan_;
-  Transport& transport_;
+  const BatchPlan& data_;
+  Group& group_;
   StepObserver& observer_;
   std::vector<std::string> units_;
   at::ScalarType dtype_;

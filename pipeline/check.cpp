@@ -8,15 +8,14 @@
 
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/memory_check.hpp"
+#include "pipeline/memory.hpp"
 #include "pipeline/plan_text.hpp"
-#include "pipeline/rank_memory.hpp"
 #include "support/machine_memory.hpp"
 #include "support/numbers.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_module.hpp"
-#include "training/run_check.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 namespace {
@@ -71,10 +70,7 @@ void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
   std::vector<std::int64_t> each;
   for (int rank = 0; rank < world; ++rank) each.push_back(memory_of(training, plan, rank).total());
   answer.json["memory"] = {{"ranks", each}, {"free", free_memory()}, {"limit", memory_limit()}};
-  std::int64_t all = 0;
-  for (const std::int64_t bytes : each) all = sum_of_sizes({all, bytes});
-  answer.text +=
-      "memory: at least " + bytes_text(all) + " of all ranks; free here: " + bytes_text(free_memory()) + "\n";
+  answer.text += memory_table(training, world);
   if (options.device == "cuda") return check_gpus(options, training, plan);
   for (int rank = 0; rank < world; ++rank) {
     require_memory(memory_of(training, plan, rank), "rank " + std::to_string(rank));

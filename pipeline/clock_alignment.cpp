@@ -21,7 +21,7 @@ struct Difference {
 };
 
 std::vector<Difference> measure(Transport& transport) {
-  std::vector<Difference> differences(static_cast<std::size_t>(transport.world_size()));
+  std::vector<Difference> differences(static_cast<std::size_t>(transport.size()));
   for (int round = 0; round < round_trips; ++round) {
     const std::int64_t asked = monotonic_ns();
     transport.broadcast("time?");

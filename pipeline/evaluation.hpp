@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's part in an evaluation: forward passes over the validation data, by an action list of its own.
+// One rank's part in an evaluation: the trainer's stages and executor with forward passes alone, over the validation
+// data.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ namespace plumbline {
 
 class Evaluation {
  public:
-  /// Uses the parameters of the rank's stages and its transport. `heartbeat` shows the rank's action and the rank it
-  /// waits for. All arguments must outlive this object. Requires validation data.
-  Evaluation(const TrainingRun& training, const PipelinePlan& plan, const RankParts& parts, StepObserver& heartbeat);
+  /// `heartbeat` shows the rank's action and the rank it waits for. All arguments must outlive this object. Requires
+  /// validation data.
+  Evaluation(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& heartbeat);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
@@ -52,11 +53,10 @@ class Evaluation {
     bool digests_;
   };
 
-  TrainingRun run_;
-  PipelinePlan plan_;
+  Group& pipeline_;
+  std::int64_t microbatches_;
   bool owns_loss_;
   Observer observer_;
-  RankParts parts_;
   ScheduleExecutor executor_;
 };
 

@@ -27,17 +27,16 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 }  // namespace
 
-double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<ParameterNorm>& own,
-                   bool counts) {
-  if (transport.world_size() == 1) return total_norm(config, own);
+double global_norm(RankGroup& group, const LlamaConfig& config, const std::vector<ParameterNorm>& own, bool counts) {
+  if (group.size() == 1) return total_norm(config, own);
   std::string total;
-  const std::vector<std::string> gathered = transport.gather(counts ? to_lines(own) : "");
-  if (transport.rank() == 0) {
+  const std::vector<std::string> gathered = group.gather(counts ? to_lines(own) : "");
+  if (group.rank() == 0) {
     std::vector<ParameterNorm> norms;
     for (const std::string& lines : gathered) append_lines(lines, norms);
     total = to_text(total_norm(config, norms));
   }
-  return parse_double(transport.broadcast(total)).value();
+  return parse_double(group.broadcast(total)).value();
 }
 
 }  // namespace plumbline

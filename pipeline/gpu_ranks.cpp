@@ -3,14 +3,116 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message.hpp"
+#include "support/error.hpp"
 #include "support/host.hpp"
+#include "support/json.hpp"
+#include "support/json_text.hpp"
+#include "support/text.hpp"
+#include "training/gpu/cuda_versions.hpp"
 
 namespace plumbline {
+
+namespace {
+
+// Older versions refuse this as "duplicate GPUs"; source: NCCL release notes 2.30.3.
+constexpr int first_nccl_that_shares = 23003;
+
+std::string model_text(const GpuDevice& device) {
+  return device.name + " (compute capability " + std::to_string(device.capability / 10) + "." +
+         std::to_string(device.capability % 10) + ")";
+}
+
+/// Whether no two of these ranks see the same GPU, that is, whether the scheduler gave each its own.
+bool each_has_its_own(const std::vector<RankGpus>& ranks, const std::vector<std::size_t>& node) {
+  std::set<std::string> seen;
+  for (const std::size_t rank : node) {
+    for (const GpuDevice& device : ranks[rank].devices) {
+      if (!seen.insert(device.uuid).second) return false;
+    }
+  }
+  return true;
+}
+
+void check_models(const std::vector<RankGpus>& ranks, const std::vector<int>& assigned) {
+  std::map<std::string, std::size_t> first_rank_of;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    first_rank_of.emplace(model_text(ranks[rank].devices[static_cast<std::size_t>(assigned[rank])]), rank);
+  }
+  if (first_rank_of.size() <= 1) return;
+  std::vector<std::string> models;
+  for (const auto& [model, rank] : first_rank_of) {
+    models.push_back(model + " on rank " + std::to_string(rank) + " of " + host_name(ranks[rank].host));
+  }
+  throw InputError(
+      "the ranks have GPUs of different models: " + join(models, ", ") +
+      ". Kernels differ between them, so bits may differ; use GPUs of one model, or give "
+      "--mixed-gpus and compare within the limits of a calibration (plumbline calibrate, plumbline compare "
+      "--calibration)");
+}
+
+}  // namespace
+
+std::string to_text(const RankGpus& rank) {
+  Json devices = Json::array();
+  for (const GpuDevice& device : rank.devices) {
+    devices.push_back({device.name, device.uuid, device.capability, device.total_bytes});
+  }
+  return json_text({{"host", rank.host}, {"devices", devices}});
+}
+
+RankGpus parse_rank_gpus(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("host") || !json.contains("devices")) {
+    throw RunError("a rank sent a malformed description of its GPUs: " + text);
+  }
+  RankGpus rank{json.at("host").get<std::string>(), {}};
+  for (const Json& device : json.at("devices")) {
+    rank.devices.push_back({device.at(0).get<std::string>(), device.at(1).get<std::string>(), device.at(2).get<int>(),
+                            device.at(3).get<std::int64_t>()});
+  }
+  return rank;
+}
+
+std::vector<int> assign_gpus(const std::vector<RankGpus>& ranks, GpuSharing sharing) {
+  std::map<std::string, std::vector<std::size_t>> nodes;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) nodes[ranks[rank].host].push_back(rank);
+
+  std::vector<int> assigned(ranks.size(), 0);
+  for (const auto& [host, node] : nodes) {
+    const bool own = node.size() > 1 && each_has_its_own(ranks, node);
+    for (std::size_t local = 0; local < node.size(); ++local) {
+      const std::size_t devices = ranks[node[local]].devices.size();
+      const bool enough = own ? devices > 0 : local < devices;
+      if (devices == 0 || (!enough && !sharing.several_ranks_per_gpu)) {
+        throw InputError(host_name(host) + " has " + std::to_string(devices) + (devices == 1 ? " GPU" : " GPUs") +
+                         " for " + std::to_string(node.size()) + (node.size() == 1 ? " rank" : " ranks") +
+                         "; start at most as many ranks a node as it has GPUs (mpirun -n, --map-by, a host file with "
+                         "slots), or make more visible (CUDA_VISIBLE_DEVICES)");
+      }
+      assigned[node[local]] = own ? 0 : static_cast<int>(local % devices);
+    }
+  }
+  if (!sharing.mixed_models) check_models(ranks, assigned);
+  return assigned;
+}
+
+std::string why_nccl_needs_one_gpu_a_rank(int nccl_version, bool enabled) {
+  if (!(nccl_version >= first_nccl_that_shares)) {
+    return "NCCL " + nccl_version_text(nccl_version) + " refuses two ranks on one GPU; " +
+           nccl_version_text(first_nccl_that_shares) +
+           " or newer can share one between two (put it in front with LD_LIBRARY_PATH, and set "
+           "NCCL_MULTI_RANK_GPU_ENABLE=1)";
+  }
+  if (!enabled) return "two ranks share a GPU over NCCL only with NCCL_MULTI_RANK_GPU_ENABLE=1 in the environment";
+  return "";
+}
 
 RankGpus gpus_of_this_rank(GpuSupport& gpu) {
   RankGpus own;

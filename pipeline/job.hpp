@@ -2,15 +2,15 @@
 // What all ranks of a job do, as threads or MPI processes: settings, plan, record, memory, training.
 #pragma once
 
-#include <exception>
-#include <filesystem>
+#include <functional>
 #include <optional>
 
+#include "pipeline/clock_alignment.hpp"
 #include "pipeline/launch.hpp"
-#include "pipeline/pipeline_plan.hpp"
-#include "pipeline/rank_trainer.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport_settings.hpp"
+#include "support/error.hpp"
+#include "support/json.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
@@ -24,20 +24,27 @@ TrainingRun load_job(const PipelineOptions& options);
 TransportSettings transport_settings(const TrainingRun& training);
 NcclSettings nccl_settings(const TrainingRun& training);
 
-/// Prepares the rank's device, checks its free memory and creates its part of the model. `training`: of the rank's
-/// replica. Throws SystemError, RunError, InputError.
-void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
-                  Transport& transport, const std::filesystem::path& record);
+/// What a rank knows when its transport is open.
+struct RankStart {
+  AlignedClock clock;
+  Json libraries = Json::object();  ///< name and version of the message libraries
+  /// Called before this rank ends the others for its failure.
+  std::function<void(ExitCode)> failing = [](ExitCode) {};
+};
 
-/// Runs all steps and writes exit.json; the transport is still to be finished. Returns `stopped` if a signal ended the
-/// run, else `holds`, the same on every rank. On failure writes exit.json and rethrows.
-ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                    bool progress);
+/// Collective: one rank's part of a job, the same for MPI processes and threads. Before the first step come the plan
+/// and the record's folder, the machines' free memory, the parts of the model, the checkpoint to resume from and the
+/// record's description; after each, all ranks agree to go on, or print the lowest failed rank's reason once and return
+/// its exit code. `training`: null if `failure` says why this rank cannot train, which it brings along.
+int run_rank(const PipelineOptions& options, std::optional<TrainingRun> training, std::optional<Failure> failure,
+             Transport& transport, const RankStart& start);
 
-/// Writes an error or a timeout into the rank's exit.json.
-void note_failure(RankTrainer& trainer, const std::exception& why);
+/// Runs this process as one rank of an MPI job. Collective; a rank that already failed (`failure`) calls it too, so
+/// that all ranks learn of it, one prints it, and all exit. Returns the exit code.
+int train_with_mpi(const PipelineOptions& options, std::optional<Failure> failure);
 
-/// The message and exit code of a failure, for the user.
-ExitCode code_of(const std::exception& error);
+/// Trains with options.world ranks (default 1); on GPUs all of them share the first one. Returns the exit code and
+/// prints the reason of a failure. Throws InputError before any rank has started.
+int train_with_threads(const PipelineOptions& options);
 
 }  // namespace plumbline

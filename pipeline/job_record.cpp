@@ -22,7 +22,7 @@ Json mesh_json(const PipelinePlan& plan, int replica) {
 }  // namespace
 
 void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
-  claim_record_folder(options.record);
+  if (!options.record.empty()) claim_record_folder(options.record);
   if (!options.progress) return;
   for (const std::string& note : plan.notes) {
     std::fprintf(stderr, "%s: note: %s: %s\n", options.program.c_str(), plan.schedule.name.c_str(), note.c_str());
@@ -31,6 +31,7 @@ void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
 
 void begin_record(const PipelineOptions& options, const TrainingRun& training, const PipelinePlan& plan,
                   const RecordStart& start) {
+  if (options.record.empty()) return;
   const auto units = unit_names(training.config);
   std::vector<StageEntry> stages;
   std::vector<std::vector<std::string>> units_of_stages;

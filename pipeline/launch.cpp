@@ -6,8 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "pipeline/mpi_job.hpp"
-#include "pipeline/threads_job.hpp"
+#include "pipeline/job.hpp"
 #include "support/plain_text.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"

@@ -24,13 +24,12 @@ struct PipelineOptions {
   std::filesystem::path run_file;
   std::filesystem::path record;  ///< empty: no record
   CheckpointOptions checkpoint;
-  std::optional<std::filesystem::path> text;    ///< overrides the run file's data
-  std::optional<std::string> schedule;          ///< overrides pipeline.schedule; CSV paths as given
-  std::optional<std::string> schedule_dialect;  ///< of the schedule file: torch, torch-old, plumbline
-  std::optional<std::string> transport;         ///< overrides pipeline.transport
-  std::optional<int> world;                     ///< number of ranks, only with --transport threads
-  std::string device = "cpu";                   ///< cpu | cuda
-  bool mixed_gpus = false;                      ///< allow GPUs of different models
+  std::optional<std::filesystem::path> text;  ///< overrides the run file's data
+  std::optional<std::string> schedule;        ///< overrides pipeline.schedule; CSV paths as given
+  std::optional<std::string> transport;       ///< overrides pipeline.transport
+  std::optional<int> world;                   ///< number of ranks, only with --transport threads
+  std::string device = "cpu";                 ///< cpu | cuda
+  bool mixed_gpus = false;                    ///< allow GPUs of different models
   std::vector<std::string> command;
   bool progress = true;
   TransportsFactory make_transports;  ///< replaces the `threads` transports, for tests

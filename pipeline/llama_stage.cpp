@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/llama_stage.hpp"
 
+#include <ATen/core/grad_mode.h>
+
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,37 +13,41 @@
 
 namespace plumbline {
 
-LlamaStage::LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer)
+LlamaStage::LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units)
     : Stage(index, holds(training.config, units, UnitKind::head)),
       training_(training),
-      slice_(make_slice(training, units)),
-      observer_(observer) {
+      slice_(make_slice(training, units)) {
   set_initial_values(slice_, training.run);
 }
 
-Microbatch LlamaStage::feed(std::int64_t step, std::int64_t microbatch) {
+Microbatch LlamaStage::feed(const Pass& pass, std::int64_t step, std::int64_t microbatch) const {
   if (!first() && !last()) return {};
-  Microbatch data = training_.plan.make(step, microbatch);
-  observer_.on_input(microbatch, data);
+  Microbatch data = pass.data.make(pass.trains ? step : 0, microbatch);
+  pass.observer.on_input(microbatch, data);
   return to_device(std::move(data), training_.device);
 }
 
-at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) {
+at::Tensor LlamaStage::forward(const Pass& pass, std::int64_t step, std::int64_t microbatch, at::Tensor input) {
   if (slice_.units().empty()) return input;
-  Microbatch data = feed(step, microbatch);
+  const at::AutoGradMode saves(pass.trains);
+  Microbatch data = feed(pass, step, microbatch);
   const MemoryScope scope(MemoryOwner::activations);
-  InFlight& state = in_flight_[microbatch];
+  std::shared_ptr<GradientSlot> slot;
   if (first()) {
     input = std::move(data.ids);
   } else {
     data.ids.reset();  // the last stage needs only the labels
-    state.input = begin_graph(input);
+    if (pass.trains) slot = begin_graph(input);
   }
-  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()},
-                                    training_.run.train.recompute);
-  state.end = GraphEnd(output);
+  const Recompute recompute = pass.trains ? training_.run.train.recompute : Recompute::none;
+  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, pass.data.step_valid_tokens()}, recompute);
+  if (pass.trains) {
+    InFlight& state = in_flight_[microbatch];
+    state.input = std::move(slot);
+    state.end = GraphEnd(output);
+  }
   if (!last()) return output.detach();
-  observer_.on_loss(microbatch, output);
+  pass.observer.on_loss(microbatch, output);
   return {};
 }
 

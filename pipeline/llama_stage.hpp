@@ -13,7 +13,6 @@
 #include "pipeline/stage.hpp"
 #include "training/graph_edges.hpp"
 #include "training/microbatch.hpp"
-#include "training/step_observer.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
@@ -21,13 +20,12 @@ namespace plumbline {
 class LlamaStage : public Stage {
  public:
   /// Creates the parameters of these units only, with zeroed gradients and the run's initial values, each under its
-  /// memory owner. `observer` receives the inputs of the first and last stage, and the losses. Throws InputError for
-  /// weights of another model.
-  LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer);
+  /// memory owner. Throws InputError for weights of another model.
+  LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units);
 
   const LlamaSlice& slice() const { return slice_; }
 
-  at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override;
+  at::Tensor forward(const Pass& pass, std::int64_t step, std::int64_t microbatch, at::Tensor input) override;
   at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
   at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
   void backward_weight(std::int64_t step, std::int64_t microbatch) override;
@@ -38,12 +36,11 @@ class LlamaStage : public Stage {
     GraphEnd end;
     DeferredWeights deferred;
   };
-  Microbatch feed(std::int64_t step, std::int64_t microbatch);
+  Microbatch feed(const Pass& pass, std::int64_t step, std::int64_t microbatch) const;
   at::Tensor run_backward(InFlight& state, at::Tensor gradient) const;
 
   const TrainingRun& training_;
   LlamaSlice slice_;
-  StepObserver& observer_;
   std::map<std::int64_t, InFlight> in_flight_;
 };
 

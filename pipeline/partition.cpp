@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/flops.hpp"
 #include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -116,47 +117,7 @@ LayerCounts layer_counts(const LlamaConfig& config, const PipelineSettings& sett
   throw InputError("pipeline.partition = \"" + settings.partition + "\" is unknown: use uniform, cost, or a balance");
 }
 
-double total_tokens(const std::vector<std::int64_t>& row_lengths) {
-  return std::accumulate(row_lengths.begin(), row_lengths.end(), 0.0,
-                         [](double sum, std::int64_t length) { return sum + static_cast<double>(length); });
-}
-
 }  // namespace
-
-double layer_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
-  const auto hidden = static_cast<double>(config.hidden_size);
-  const auto queries = static_cast<double>(config.heads * config.head_dim);
-  const auto keys = static_cast<double>(config.kv_heads * config.head_dim);
-  const auto intermediate = static_cast<double>(config.intermediate_size);
-  const double weights = 2 * hidden * queries + 2 * hidden * keys + 3 * hidden * intermediate;
-  double flops = 2 * weights * total_tokens(row_lengths);
-  for (const std::int64_t length : row_lengths) {
-    flops += 2 * static_cast<double>(length) * static_cast<double>(length) * queries;
-  }
-  return flops;
-}
-
-double attention_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
-  const auto hidden = static_cast<double>(config.hidden_size);
-  const auto queries = static_cast<double>(config.heads * config.head_dim);
-  const auto keys = static_cast<double>(config.kv_heads * config.head_dim);
-  double flops = 6 * (2 * hidden * queries + 2 * hidden * keys) * total_tokens(row_lengths);
-  for (const std::int64_t length : row_lengths) {
-    flops += 14 * static_cast<double>(length) * static_cast<double>(length) * queries;
-  }
-  return flops;
-}
-
-double mlp_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
-  const double weights = 3 * static_cast<double>(config.hidden_size) * static_cast<double>(config.intermediate_size);
-  return 6 * weights * total_tokens(row_lengths);
-}
-
-double head_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
-  const auto hidden = static_cast<double>(config.hidden_size);
-  const auto vocabulary = static_cast<double>(config.vocab_size);
-  return (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * total_tokens(row_lengths);
-}
 
 std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
                                  const std::vector<std::int64_t>& row_lengths) {
@@ -175,11 +136,7 @@ std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettin
 
 std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
                                  const BatchPlan& plan) {
-  std::vector<std::int64_t> row_lengths;
-  for (std::int64_t m = 0; m < plan.microbatches(); ++m) {
-    row_lengths.insert(row_lengths.end(), static_cast<std::size_t>(plan.batch(m)), plan.sequence_length(m));
-  }
-  return partition(config, settings, stages, row_lengths);
+  return partition(config, settings, stages, plan.padded_rows());
 }
 
 }  // namespace plumbline

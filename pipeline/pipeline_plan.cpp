@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/pipeline_plan.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "pipeline/partition.hpp"
@@ -12,31 +11,15 @@
 namespace plumbline {
 namespace {
 
-std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
-  if (!settings.schedule_dialect) return std::nullopt;
-  const auto dialect = parse_csv_dialect(*settings.schedule_dialect);
-  if (!dialect) {
-    throw InputError("schedule dialect \"" + *settings.schedule_dialect +
-                     "\" is unknown; give torch, torch-old or plumbline" +
-                     did_you_mean(*settings.schedule_dialect, {"torch", "torch-old", "plumbline"}));
-  }
-  if (!names_schedule_file(settings.schedule)) {
-    throw InputError("the schedule " + settings.schedule + " is not a file and has no dialect; remove it");
-  }
-  return dialect;
-}
-
 RunnableSchedule schedule_of(const TrainingRun& training, int world) {
   const PipelineSettings& settings = training.run.pipeline;
   ScheduleRequest request;
   request.schedule = settings.schedule;
-  request.dialect = dialect_of(settings);
-  request.dialect_option = "--schedule-dialect (or pipeline.schedule_dialect)";
   request.ranks = world / settings.replicas;
   request.microbatches = static_cast<std::int32_t>(training.run.microbatches() / settings.replicas);
   request.chunks = settings.chunks;
   request.tied = training.config.tied;
-  request.model = model_of_transport(settings.transport).value_or(ExecutionModel::blocking);
+  request.transport = settings.transport;
   return make_runnable(request);
 }
 

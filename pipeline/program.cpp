@@ -11,12 +11,10 @@
 #include "pipeline/check.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/memory_table.hpp"
 #include "schedule/schedule.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
-#include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_capabilities.hpp"
@@ -56,7 +54,6 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   options.program = program;
   bool capabilities = false;
   bool quiet = false;
-  bool plan = false;
   bool check = false;
   bool as_json = false;
   app.add_option("RUN.toml", options.run_file, "Run file: model, data, training, pipeline");
@@ -67,9 +64,6 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
                  "Schedule instead of the run file's: " + join(schedule_names(), ", ") +
                      ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")
       ->type_name("NAME");
-  app.add_option("--schedule-dialect", options.schedule_dialect,
-                 "Dialect of that file (default: detected from its fields)")
-      ->type_name("TEXT:{torch,torch-old,plumbline}");
   app.add_option("--transport", options.transport, "Transport instead of the run file's")
       ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
   app.add_option("--world", options.world, "Ranks, with --transport threads or --check")
@@ -80,11 +74,10 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->capture_default_str();
   app.add_flag("--mixed-gpus", options.mixed_gpus,
                "Allow GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
-  app.add_flag("--plan", plan, "Train nothing: print the memory that the run needs on one device and on 1 to 8 ranks");
   auto* checks =
       app.add_flag("--check", check,
-                   "Train nothing: report whether the run can begin here, on --world ranks, and what it would "
-                   "do");
+                   "Train nothing: report whether the run can begin here, on --world ranks, what it would do, and the "
+                   "memory that it needs on one device and on 1 to 8 ranks");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "Print no settings and no progress");
@@ -94,11 +87,6 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
     return refuse(options, error);
   }
   if (capabilities) return print_capabilities();
-  if (plan) {
-    if (options.run_file.empty()) return refuse(options, InputError("--plan: give a run file; see --help"));
-    print_text(memory_table(load_for_plan(options)));
-    return 0;
-  }
   if (check) {
     if (options.run_file.empty()) return refuse(options, InputError("--check: give a run file; see --help"));
     return check_pipeline(options, as_json);

@@ -9,15 +9,12 @@
 
 namespace plumbline {
 
-RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                          StepObserver& observer) {
+RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Group& pipeline) {
   const MemoryScope scope(MemoryOwner::other);
-  RankParts parts{plan.lowered.ranks.at(static_cast<std::size_t>(transport.rank())), {}, {}, transport, {}, nullptr};
-  for (const std::int32_t index : plan.schedule.placement.stages_on(transport.rank())) {
-    auto stage =
-        std::make_unique<LlamaStage>(training, index, plan.stages.at(static_cast<std::size_t>(index)), observer);
+  RankParts parts{{}, {}, pipeline};
+  for (const std::int32_t index : plan.schedule.placement.stages_on(pipeline.rank())) {
+    auto stage = std::make_unique<LlamaStage>(training, index, plan.stages.at(static_cast<std::size_t>(index)));
     parts.state.add(training.run.train.optimizer, index, stage->slice().parameters());
-    parts.slices.push_back(&stage->slice());
     parts.stages.push_back(std::move(stage));
   }
   return parts;

@@ -4,28 +4,23 @@
 
 #include <vector>
 
-#include "model/llama_slice.hpp"
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/replica_group.hpp"
+#include "pipeline/replica_sum.hpp"
 #include "pipeline/stage.hpp"
-#include "pipeline/transport/transport.hpp"
-#include "training/step_observer.hpp"
+#include "pipeline/transport/group.hpp"
 #include "training/train_state.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
 
 struct RankParts {
-  ActionList list;  ///< lowered
   Stages stages;
-  TrainState state;                            ///< of all stages
-  Transport& transport;                        ///< of the pipeline
-  std::vector<const LlamaSlice*> slices = {};  ///< of the stages, for other computations with their parameters
-  ReplicaGroup* replicas = nullptr;            ///< null: one pipeline trains
+  TrainState state;  ///< of all stages
+  Group& pipeline;
+  ReplicaSum* replicas = nullptr;  ///< null: one pipeline trains
 };
 
 /// Throws InputError for weights of another model.
-RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                          StepObserver& observer);
+RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Group& pipeline);
 
 }  // namespace plumbline

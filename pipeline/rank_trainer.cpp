@@ -4,9 +4,9 @@
 #include "pipeline/tied_exchange.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
-#include "pipeline/wait_watcher.hpp"
 #include "record/wait_chain.hpp"
 #include "support/json.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -27,7 +27,8 @@ WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int r
 
 RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
                          const std::filesystem::path& record)
-    : Trainer(training, plan.folders(record).pipeline_of(world.rank()), watched(training, plan, world.rank())),
+    : Trainer(training, record.empty() ? record : plan.folders(record).pipeline_of(world.rank()),
+              watched(training, plan, world.rank())),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) ==
                  plan.rank_in_pipeline(world.rank())),
       compares_tied_copies_(training.run.record_level >= RecordLevel::full && training.config.tied &&
@@ -35,36 +36,33 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
       folders_(plan.folders(record)),
       lowest_stage_(plan.schedule.placement.stages_on(plan.rank_in_pipeline(world.rank())).front()),
       world_(world),
-      replica_transport_(plan.replicas == 1 ? nullptr
-                                            : std::make_unique<ReplicaTransport>(
-                                                  world, plan.replica_of(world.rank()) * plan.ranks(), plan.ranks())),
-      replicas_(plan.replicas == 1 ? nullptr : std::make_unique<ReplicaGroup>(world, plan.ranks(), training.device)),
-      parts_(make_rank_parts(training, plan, replica_transport_ ? *replica_transport_ : world, monitor_)),
-      group_(world, plan.ranks()),
-      executor_(training, plan, parts_, monitor_),
+      pipeline_(world, plan.replica_of(world.rank()) * plan.ranks(), 1, plan.ranks()),
+      parts_(make_rank_parts(training, plan, pipeline_)),
+      executor_(training, plan, parts_, plan.lowered.ranks.at(static_cast<std::size_t>(pipeline_.rank())),
+                {training.plan, monitor_}),
       peaks_(monitor_) {
   const auto waits_for = [this](int peer) { monitor_.heartbeat().waits_for(peer); };
-  parts_.transport.set_wait_callback(waits_for);
-  if (replicas_) {
-    parts_.replicas = replicas_.get();
-    replicas_->set_wait_callback(waits_for);
+  world_.set_wait_callback(waits_for);
+  if (plan.replicas > 1) {
+    replicas_.emplace(Group(world, pipeline_.rank(), plan.ranks(), plan.replicas), training.device, waits_for);
+    parts_.replicas = &*replicas_;
   }
   if (training.recorded()) monitor_.add(peaks_);
   if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.heartbeat());
 }
 
 RankTrainer::~RankTrainer() {
-  parts_.transport.set_wait_callback({});
+  world_.show_long_waits({});
+  world_.set_wait_callback({});
 }
 
 void RankTrainer::train(bool show_progress) {
   try {
     run(show_progress);
-    parts_.transport.barrier();
+    world_.barrier();
   } catch (const DeadlineError& error) {
-    // Read the heartbeats now, before any rank exits: the awaited rank may itself be waiting.
-    DeadlineError extended(error.what() + (error.waited_for.empty() ? waits_behind(folders_, world_.rank())
-                                                                    : last_sign(folders_, error.waited_for)));
+    // Read the heartbeat now, before any rank exits.
+    DeadlineError extended(error.what() + last_sign(folders_, error.waited_for));
     extended.waited_for = error.waited_for;
     throw extended;
   }
@@ -72,26 +70,29 @@ void RankTrainer::train(bool show_progress) {
 
 // Ranks load parts of different sizes, so the time limit of a step starts when all are done.
 void RankTrainer::ready() {
-  parts_.transport.barrier();
-  parts_.transport.start_steps();
+  world_.barrier();
+  world_.enter_steps();
 }
 
 void RankTrainer::train_step(std::int64_t step) {
   executor_.step(step);
   if (replicas_ && owns_loss_) monitor_.set_losses_of_step(replicas_->gather(step, lowest_stage_, monitor_.losses()));
-  for (const TrafficCount& count : parts_.transport.collect_traffic()) {
+  for (const TrafficCount& count : pipeline_.collect_traffic()) {
     monitor_.writer().add(TrafficRow{step, count.peer, to_text(count.direction), count.send ? "send" : "receive",
                                      count.operations, count.bytes});
   }
 }
 
-std::shared_ptr<void> RankTrainer::watch_waits(ProgressLine& line) {
-  return std::make_shared<WaitWatcher>(folders_, world_.rank(), line);
+void RankTrainer::show_waits_on(ProgressLine* line) {
+  if (line == nullptr) return world_.show_long_waits({});
+  world_.show_long_waits([this, line](const std::string& words) {
+    line->text(printable_lines("step " + std::to_string(parts_.state.step + 1) + ": " + words), false);
+  });
 }
 
 // After the step's rows are written: they show the difference and remain if another rank fails meanwhile.
 void RankTrainer::step_recorded(std::int64_t step) {
-  if (!compares_tied_copies_ || tied_copies_are_equal(parts_.transport, TiedWeight(true, parts_.state))) return;
+  if (!compares_tied_copies_ || tied_copies_are_equal(world_, TiedWeight(true, parts_.state))) return;
   throw RunError("step " + std::to_string(step) +
                  ": the copies of the tied weight on the first and the last stage differ after the update");
 }

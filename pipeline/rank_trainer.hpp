@@ -12,10 +12,9 @@
 #include "pipeline/evaluation.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
-#include "pipeline/replica_group.hpp"
-#include "pipeline/replica_transport.hpp"
+#include "pipeline/replica_sum.hpp"
 #include "pipeline/schedule_executor.hpp"
-#include "pipeline/transport_group.hpp"
+#include "pipeline/transport/group.hpp"
 #include "record/rank_folder.hpp"
 #include "training/trainer.hpp"
 
@@ -39,22 +38,21 @@ class RankTrainer : public Trainer {
   void ready() override;
   void train_step(std::int64_t step) override;
   std::optional<EvaluationResult> evaluate(std::int64_t step) override { return evaluation_->after(step); }
-  std::shared_ptr<void> watch_waits(ProgressLine& line) override;
+  void show_waits_on(ProgressLine* line) override;
   void step_recorded(std::int64_t step) override;
   void ending(bool well) override;
   TrainState& state() override { return parts_.state; }
-  RankGroup& group() override { return group_; }
+  RankGroup& group() override { return world_; }
 
   bool owns_loss_;
   /// Compares the copies of a weight held by two stages after each update, if the record has tensor digests.
   bool compares_tied_copies_;
   RankFolders folders_;  ///< of the run's ranks
   std::int32_t lowest_stage_;
-  Transport& world_;
-  std::unique_ptr<ReplicaTransport> replica_transport_;  ///< this and the next: null for one pipeline
-  std::unique_ptr<ReplicaGroup> replicas_;
+  Transport& world_;  ///< all ranks
+  Group pipeline_;
+  std::optional<ReplicaSum> replicas_;  ///< null: one pipeline trains
   RankParts parts_;
-  TransportGroup group_;
   ScheduleExecutor executor_;
   ActivationPeaks peaks_;
   std::optional<Evaluation> evaluation_;  ///< only with validation data

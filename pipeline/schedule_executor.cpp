@@ -14,20 +14,21 @@
 namespace plumbline {
 
 ScheduleExecutor::ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts,
-                                   StepObserver& observer)
+                                   ActionList list, Pass pass)
     : training_(training),
       plan_(plan),
       parts_(parts),
-      transport_(parts.transport),
-      observer_(observer),
-      messages_(training, plan, parts.transport, observer) {}
+      pipeline_(parts.pipeline),
+      list_(std::move(list)),
+      pass_(pass),
+      observer_(pass.observer),
+      messages_(training, plan, pass.data, parts.pipeline, pass.observer) {}
 
 void ScheduleExecutor::step(std::int64_t step) {
   const auto message = [](const Action& action) { return is_communication(action.type); };
-  const auto& list = parts_.list;
-  for (auto next = list.begin(); next != list.end();) {
-    const std::int64_t index = next - list.begin();
-    const auto end = std::find_if_not(next, list.end(), message);
+  for (auto next = list_.begin(); next != list_.end();) {
+    const std::int64_t index = next - list_.begin();
+    const auto end = std::find_if_not(next, list_.end(), message);
     if (next != end) {
       messages_.post(step, index, {next, end});
       next = end;
@@ -53,12 +54,12 @@ void ScheduleExecutor::run(const StepAction& now, const Action& action) {
       stage(action.stage).backward_weight(now.step, action.microbatch);
       break;
     case ActionType::reduce:
-      transport_.wait_for_payloads();
+      pipeline_.world().wait_for_payloads();
       sum_replicas(now);
       reduce(now, action);
       break;
     case ActionType::step:
-      transport_.wait_for_payloads();  // the host reads the norms
+      pipeline_.world().wait_for_payloads();  // the host reads the norms
       sum_replicas(now);
       update(now);
       break;
@@ -72,7 +73,7 @@ void ScheduleExecutor::run(const StepAction& now, const Action& action) {
 void ScheduleExecutor::forward(const StepAction& now, const Action& action) {
   Stage& here = stage(action.stage);
   at::Tensor input = here.first() ? at::Tensor() : messages_.receive_input(now, action, Direction::forward);
-  at::Tensor output = here.forward(now.step, action.microbatch, std::move(input));
+  at::Tensor output = here.forward(pass_, now.step, action.microbatch, std::move(input));
   if (!here.last()) messages_.stash_output(action, Direction::forward, std::move(output));
 }
 
@@ -100,9 +101,9 @@ void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
   const bool head = action.stage != 0;
   const Placement& placement = plan_.schedule.placement;
   const int peer = placement.rank_of(head ? 0 : placement.stages() - 1);
-  if (peer != transport_.rank()) observer_.waiting(now, now, peer);
-  const std::int64_t waited_ns = exchange_tied_gradients(transport_, tied, peer);
-  if (peer != transport_.rank()) observer_.waited(now, waited_ns);
+  if (peer != pipeline_.rank()) observer_.waiting(now, now, peer);
+  const std::int64_t waited_ns = exchange_tied_gradients(pipeline_, tied, peer);
+  if (peer != pipeline_.rank()) observer_.waited(now, waited_ns);
 }
 
 void ScheduleExecutor::update(const StepAction& now) {
@@ -110,8 +111,7 @@ void ScheduleExecutor::update(const StepAction& now) {
     const std::vector<ParameterNorm> own = gradient_norms(training_.config, parts_.state);
     const std::int64_t begin_ns = monotonic_ns();
     const bool counts = parts_.replicas == nullptr || parts_.replicas->replica() == 0;
-    const double norm =
-        global_norm(parts_.replicas == nullptr ? transport_ : parts_.replicas->world(), training_.config, own, counts);
+    const double norm = global_norm(pipeline_.world(), training_.config, own, counts);
     observer_.waited(now, monotonic_ns() - begin_ns);
     return norm;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executes one rank's action list in a step.
+// Executes one rank's action list: in a step, or in an evaluation.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@ namespace plumbline {
 
 class ScheduleExecutor {
  public:
-  /// All arguments must outlive this object.
-  ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer);
+  /// `list`: lowered. `pass`: what the list's forward passes compute. All arguments but these must outlive this object,
+  /// and what `pass` refers to.
+  ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, ActionList list, Pass pass);
 
   void step(std::int64_t step);
 
@@ -31,7 +32,9 @@ class ScheduleExecutor {
   const TrainingRun& training_;
   const PipelinePlan& plan_;
   RankParts& parts_;
-  Transport& transport_;
+  Group& pipeline_;
+  ActionList list_;
+  Pass pass_;
   StepObserver& observer_;
   BoundaryMessages messages_;
   std::int64_t summed_step_ = -1;  ///< whose gradients are summed over replicas

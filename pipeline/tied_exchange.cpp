@@ -14,7 +14,7 @@
 
 namespace plumbline {
 
-std::int64_t exchange_tied_gradients(Transport& transport, const TiedWeight& tied, int peer) {
+std::int64_t exchange_tied_gradients(Group& pipeline, const TiedWeight& tied, int peer) {
   if (tied.both()) {
     tied.add_uses();
     return 0;
@@ -23,12 +23,12 @@ std::int64_t exchange_tied_gradients(Transport& transport, const TiedWeight& tie
   std::int64_t waited_ns = 0;
   const auto send = [&](const at::Tensor& tensor) {
     const std::int64_t begin_ns = monotonic_ns();
-    transport.send_tensor(peer, tensor);
+    pipeline.send_tensor(peer, tensor);
     waited_ns += monotonic_ns() - begin_ns;
   };
   const auto receive = [&](at::Tensor& tensor) {
     const std::int64_t begin_ns = monotonic_ns();
-    transport.receive_tensor(peer, tensor);
+    pipeline.receive_tensor(peer, tensor);
     waited_ns += monotonic_ns() - begin_ns;
   };
   if (tied.head() != nullptr) {
@@ -45,14 +45,14 @@ std::int64_t exchange_tied_gradients(Transport& transport, const TiedWeight& tie
   return waited_ns;
 }
 
-bool tied_copies_are_equal(Transport& transport, const TiedWeight& tied) {
+bool tied_copies_are_equal(RankGroup& world, const TiedWeight& tied) {
   std::string own;
   {
     const MemoryScope scope(MemoryOwner::recorder);
     for (const TrainedParameter* copy : tied.held()) own += digest(copy->trained()) + '\n';
   }
   std::set<std::string> copies;
-  for (const std::string& lines : transport.gather(own)) {
+  for (const std::string& lines : world.gather(own)) {
     std::istringstream in(lines);
     for (std::string copy; in >> copy;) copies.insert(copy);
   }

@@ -39,6 +39,7 @@ const std::vector<std::string> keys_of_a_manifest = {"schema",         "run_id",
                                                      "optimizer",      "learning_rate_schedule",
                                                      "clip_norm",      "norm_order",
                                                      "clip_epsilon",   "every",
+                                                     "digest",
                                                      "not_recorded",   "mesh",
                                                      "level",          "versions",
                                                      "machine",        "environment",
@@ -147,12 +148,18 @@ void check_optimizer(const JsonKeys& optimizer, bool own) {
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   if (manifest.external() && !keys.has_value("learning_rate_schedule")) return;
   const JsonKeys schedule = keys.object("learning_rate_schedule");
-  schedule.refuse_unknown({"warmup_steps", "start_factor", "final_factor", "total_steps"});
+  schedule.refuse_unknown({"warmup_steps", "start_factor", "final_factor", "total_steps", "curve", "decay_steps"});
   auto& read = manifest.learning_rate_schedule.emplace();
   read.total_steps = schedule.integer("total_steps", 1);
   read.warmup_steps = schedule.integer("warmup_steps", 0, read.total_steps);
   read.start_factor = schedule.number("start_factor");
   read.final_factor = schedule.number("final_factor");
+  if (schedule.has_value("curve")) read.curve = schedule.word("curve", {"cosine", "linear", "constant", "wsd"});
+  if (read.curve == "wsd") {
+    read.decay_steps = schedule.integer("decay_steps", 1, read.total_steps - read.warmup_steps);
+  } else if (schedule.has_value("decay_steps")) {
+    schedule.fail("decay_steps", "is a key of the curve wsd");
+  }
 }
 
 void read_start(const JsonKeys& keys, Manifest& manifest) {
@@ -211,7 +218,10 @@ void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
 }
 
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
+  const std::string digest =
+      keys.has_value("digest") ? keys.word("digest", {"xxh3-128", "position-sum-128"}) : "xxh3-128";
   if (manifest.external()) return;
+  if (digest != "xxh3-128") keys.fail("digest", "is not 'xxh3-128', which is allowed only in an external record");
   if (manifest.every != 1) keys.fail("every", "is not 1, which is allowed only in an external record");
   if (manifest.accumulation == "descending")
     keys.fail("schedule.accumulation", "is 'descending', which is allowed only in an external record");

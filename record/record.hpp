@@ -25,13 +25,15 @@ inline void to_json(Json& json, const StageEntry& entry) {
   json = {{"stage", entry.stage}, {"rank", entry.rank}, {"units", entry.units}};
 }
 
-/// Linear from `start_factor` x the rate over `warmup_steps`, then cosine to `final_factor` x the rate at
+/// Linear from `start_factor` x the rate over `warmup_steps`, then a curve to `final_factor` x the rate at
 /// `total_steps`.
 struct LearningRateSchedule {
   std::int64_t warmup_steps = 0;
   double start_factor = 1;
   double final_factor = 0;
   std::int64_t total_steps = 0;
+  std::string curve = "cosine";  ///< cosine | linear | constant | wsd
+  std::int64_t decay_steps = 0;  ///< of wsd
 };
 
 /// The run that a resumed run continues, and after how many of its steps.

@@ -47,31 +47,8 @@ std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std
 }
 
 std::string last_sign(const RankFolders& folders, const std::vector<std::int64_t>& chain) noexcept try {
-  if (chain.empty() || std::ranges::count(chain, chain.back()) > 1) return {};
+  if (folders.record.empty() || chain.empty() || std::ranges::count(chain, chain.back()) > 1) return {};
   return ", " + last_seen(progress_of(folders, chain.back()));
-} catch (const std::exception&) {
-  return {};
-}
-
-std::string waits_behind(const RankFolders& folders, std::int64_t rank) noexcept try {
-  const auto peer_of = [&](std::int64_t at) -> std::int64_t {
-    const auto page = progress_of(folders, at);
-    return page && !page->of_another_host() && !is_stopped(*page) ? page->peer : -1;
-  };
-  const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
-  if (chain.size() < 2) return {};
-  const std::int64_t end = peer_of(chain.back());  // an element of the chain if the ranks wait in a circle
-  std::string text;
-  for (std::size_t i = 1; i < chain.size(); ++i) {
-    const std::int64_t next = i + 1 < chain.size() ? chain[i + 1] : end;
-    if (next < 0) break;
-    const std::string waiting = folders.name(chain[i]), awaited = folders.name(next);
-    text += text.empty() ? fmt::format("; {} waits for {}", waiting, awaited)
-                         : fmt::format(", {} for {}", waiting, awaited);
-  }
-  if (end >= 0) return text + ": they wait for each other";
-  return fmt::format("{}, {}", text.empty() ? "; " + folders.name(chain.back()) : text,
-                     last_seen(progress_of(folders, chain.back())));
 } catch (const std::exception&) {
   return {};
 }

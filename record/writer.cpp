@@ -85,8 +85,9 @@ struct RecordWriter::Tables {
 RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved,
                            bool with_traffic)
     : tables_(std::make_unique<Tables>()) {
+  tables_->level = record.empty() ? RecordLevel::none : level;
+  if (record.empty()) return;
   tables_->folder = record / rank_folder(rank);
-  tables_->level = level;
   make_folder(tables_->folder);
   const auto refuse = [&]<typename... OfTable>(std::tuple<Rows<OfTable>...>&) {
     (refuse_other_run(tables_->folder / table_of<OfTable>().file), ...);
@@ -154,7 +155,7 @@ void RecordWriter::finish(const ExitFile& exit) {
   } catch (const SystemError&) {
     if (exit.status == "ok") throw;  // otherwise report the run's own error, whose small file may still fit
   }
-  write_exit_file(tables_->folder / "exit.json", exit);
+  if (!tables_->folder.empty()) write_exit_file(tables_->folder / "exit.json", exit);
   tables_->finished = true;
 }
 

@@ -42,8 +42,9 @@ std::string now_text();
 
 class RecordWriter {
  public:
-  /// Creates `<record>/rank-<rank>/` and the tables of the level. Rows of other tables are dropped. Throws InputError
-  /// if a table exists (from another run), SystemError if one cannot be created.
+  /// Creates `<record>/rank-<rank>/` and the tables of the level. Rows of other tables are dropped. `record` empty:
+  /// nothing is written, and the folder's path is empty. Throws InputError if a table exists (from another run),
+  /// SystemError if one cannot be created.
   RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved,
                bool with_traffic = true);
   ~RecordWriter();

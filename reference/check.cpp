@@ -7,7 +7,7 @@
 #include "training/gpu/gpu_check.hpp"
 #include "training/memory_plan.hpp"
 #include "training/prepare_device.hpp"
-#include "training/run_check.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 

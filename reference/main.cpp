@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plumbline-reference: trains on one device, or compares the model with goldens.
-#include <unistd.h>
-
+// plumbline-reference: trains on one device.
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdint>
 #include <iostream>
-#include <system_error>
 
 #include "command_line/command_line.hpp"
 #include "command_line/options.hpp"
 #include "reference/check.hpp"
 #include "reference/export.hpp"
-#include "reference/golden.hpp"
 #include "reference/trainer.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
-#include "support/paths.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_capabilities.hpp"
 
@@ -32,20 +26,6 @@ int print_capabilities() {
   return 0;
 }
 
-/// Executes plumbline-pipeline, which knows partitions and schedules; its table begins with the reference.
-[[noreturn]] void print_memory_plan(const ReferenceOptions& options) {
-  const std::string program = (plumbline::program_folder() / "plumbline-pipeline").string();
-  std::vector<std::string> command{"plumbline-reference", options.run_file.string(),
-                                   "--plan"};  // error messages come from plumbline-pipeline
-  if (options.text) command.insert(command.end(), {"--text", options.text->string()});
-  std::vector<char*> arguments;
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  throw plumbline::SystemError("--plan: " + program + " cannot be started: " + std::generic_category().message(errno) +
-                               "; build it, or put it next to plumbline-reference");
-}
-
 int run(int argc, char** argv) {
   CLI::App app(
       "Trains a Llama on one device, microbatch by microbatch, and records the tensors at every unit boundary: the "
@@ -53,19 +33,17 @@ int run(int argc, char** argv) {
   app.footer(plumbline::help_end(
       {"plumbline-reference fixtures/runs/quick.toml --record records/reference",
        "plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
-      {.zero = "trained, or the goldens hold",
-       .one = "the run failed, or a golden does not hold",
+      {.zero = "trained",
+       .one = "the run failed",
        .four = "stopped by a signal and saved: --resume latest continues"}));
   plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml --record DIR [OPTION...]");
   app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
   bool capabilities = false;
   bool quiet = false;
-  bool plan = false;
   bool check = false;
   bool as_json = false;
   std::filesystem::path exported;
-  std::vector<std::filesystem::path> goldens;
   app.add_option("RUN.toml", options.run_file, "Run file: model, data, training");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
@@ -89,24 +67,17 @@ int run(int argc, char** argv) {
          "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "
          "or empty (docs/data.md)")
       ->type_name("DIR");
-  app.add_option("--golden", goldens, "Compare the model with these golden folders and exit 0 or 1")
-      ->type_name("DIR")
-      ->expected(1, -1);
-  app.add_flag("--plan", plan, "Train nothing: print the memory that the run needs on one device and on 1 to 8 ranks");
-  auto* checks =
-      app.add_flag("--check", check, "Train nothing: report whether the run can begin here, and what it would do");
+  auto* checks = app.add_flag("--check", check,
+                              "Train nothing: report whether the run can begin here, what it would do, and its memory");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "Print no settings and no progress");
   if (!plumbline::read_command_line(app, argc, argv)) return 0;
   if (capabilities) return print_capabilities();
-  if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout, options.device);
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {
     throw plumbline::InputError(
-        "give a run file, with --record DIR, --checkpoint DIR, --export DIR, --check or --plan, or --golden DIR; see "
-        "--help");
+        "give a run file, with --record DIR, --checkpoint DIR, --export DIR or --check; see --help");
   }
-  if (plan) print_memory_plan(options);
   if (options.shadow && options.perturb) {
     throw plumbline::InputError("--shadow and --perturb: give one of them, not both");
   }

@@ -30,13 +30,12 @@
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
 #include "training/prepare_device.hpp"
-#include "training/run_summary.hpp"
+#include "training/run_description.hpp"
 #include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
 #include "training/trainer.hpp"
 #include "training/unit_pass.hpp"
-#include "training/unrecorded_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -202,7 +201,7 @@ void ReferenceTrainer::train_step(std::int64_t step) {
 
 std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
   const at::NoGradGuard no_grad;
-  const BatchPlan plan = evaluation_run(training_).plan;
+  const BatchPlan& plan = evaluation_data(training_);
   StepLosses losses;
   DataDigests digests(plan.microbatches());
   losses.begin(plan.microbatches());
@@ -259,10 +258,8 @@ ExitCode train_reference(const ReferenceOptions& options) {
     listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
   }
 
-  std::optional<UnrecordedRun> unrecorded;
-  if (options.record.empty()) unrecorded.emplace(make_unrecorded_folder(), 0);
-  const std::filesystem::path record = unrecorded ? unrecorded->folder() : options.record;
-  claim_record_folder(record);
+  const std::filesystem::path& record = options.record;
+  if (!record.empty()) claim_record_folder(record);
   std::optional<ReferenceTrainer> trainer;
   try {
     explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(training, variant, record, std::move(listed)); });
@@ -271,12 +268,12 @@ ExitCode train_reference(const ReferenceOptions& options) {
         make_manifest("reference", options.command, training, 1, schedule, {{0, 0, units}}, trainer->resumed_from());
     if (variant.perturb) manifest["perturbation"] = *variant.perturb;
     if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
-    write_record_start(record, training, manifest, schedule);
+    if (!record.empty()) write_record_start(record, training, manifest, schedule);
     if (options.progress) {
       tell_start("one device (" + training.run.device + ")", training, record, trainer->resumed_from());
     }
   } catch (const std::exception&) {  // for example weights of another shape: nothing was recorded yet
-    give_back_record_folder(record);
+    if (!record.empty()) give_back_record_folder(record);
     throw;
   }
   try {

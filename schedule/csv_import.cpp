@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 
 #include "schedule/lowering.hpp"
 #include "schedule/own_messages.hpp"
@@ -14,13 +13,11 @@
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
-#include "support/file_memo.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
-constexpr std::array<std::string_view, 3> dialect_names = {"plumbline", "torch", "torch-old"};
 /// Actions of torch that have no effect here.
 struct LeftOut {
   std::string_view word;
@@ -83,45 +80,11 @@ std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
   }
 }
 
-/// Decides by the action types alone; null if B and W without I and BW could be either of torch's dialects.
-std::optional<CsvDialect> dialect_of_cells(const CsvTable& table) {
-  std::set<std::string_view> words;
-  for (const CsvRow& row : table.rows) {
-    for (const std::string& cell : row.cells) {
-      if (cell.starts_with('(')) words.insert("()");
-      const auto parts = parts_of(cell);
-      if (!parts) continue;
-      for (const std::string_view part : *parts) words.insert(word_of(part));
-    }
-  }
-  const bool full_is_bw = words.contains("BW");
-  const bool input_is_i = words.contains("I");
-  if (full_is_bw && input_is_i) {
-    throw InputError(fmt::format(
-        "{}: BW is used by older torch files and I by newer ones; write the file in one dialect", table.path.string()));
-  }
-  if (!full_is_bw && !input_is_i && words.contains("W")) return std::nullopt;
-  if (full_is_bw) return CsvDialect::torch_old;
-  const bool torch =
-      words.contains("()") || std::ranges::any_of(left_out, [&](auto& row) { return words.contains(row.word); });
-  return torch ? CsvDialect::torch : CsvDialect::plumbline;
-}
-
 class Importer {
  public:
-  Importer(const std::filesystem::path& path, const ImportOptions& options)
-      : path_(path), option_(options.dialect_option), table_(read_cells(path)) {
-    const std::optional<CsvDialect> dialect = options.dialect ? options.dialect : dialect_of_cells(table_);
-    if (!dialect) {
-      throw InputError(
-          fmt::format("{}: B may be the full backward or, in older torch files, the input gradient; say "
-                      "which with {} torch-old, or torch or plumbline",
-                      path_.string(), option_));
-    }
-    result_.dialect = *dialect;
-  }
+  explicit Importer(const std::filesystem::path& path) : path_(path), table_(read_cells(path)) {}
 
-  ImportedSchedule run(const ImportOptions& options) {
+  ImportedSchedule run(std::optional<PlacementKind> placement) {
     for (row_ = 0; row_ < table_.rows.size(); ++row_) {
       result_.schedule.ranks.emplace_back();
       for (column_ = 0; column_ < table_.rows[row_].cells.size(); ++column_)
@@ -130,7 +93,7 @@ class Importer {
     for (const auto& [row, count] : ignored_) {
       result_.notes.push_back(fmt::format("{} {} ignored: {}", count, row->word, row->reason));
     }
-    set_sizes(options);
+    set_sizes(placement);
     return std::move(result_);
   }
 
@@ -141,16 +104,12 @@ class Importer {
 
   void read_cell(const std::string& cell) {
     if (cell.empty()) return;  // an explicit bubble has no effect
-    const bool torch = result_.dialect != CsvDialect::plumbline;
-    if (const LeftOut* row = left_out_of(cell); torch && row != nullptr) {
+    if (const LeftOut* row = left_out_of(cell)) {
       ++ignored_[row];
       return;
     }
     const auto parts = parts_of(cell);
     const bool compound = cell.starts_with('(');
-    if (compound && result_.dialect != CsvDialect::torch) {
-      refuse(cell, fmt::format("is a compound action, which only the dialect torch has; pass {} torch", option_));
-    }
     if (!parts) refuse(cell, "is not a compound action; write it as in (0F7;7B3)OVERLAP_F_B");
     for (const std::string_view part : *parts) {
       const Action action = read_action(cell, part);
@@ -163,30 +122,15 @@ class Importer {
   }
 
   Action read_action(const std::string& cell, std::string_view text) const {
-    std::string own(text);
-    const std::string_view word = word_of(text);
-    const bool old = result_.dialect == CsvDialect::torch_old;
-    const std::size_t at = text.find(word);
-    if (old && word == "I") {
-      refuse(cell, fmt::format("is the input gradient of newer files; pass {} torch or plumbline", option_));
+    const std::optional<Action> action = parse_action(text);
+    if (!action && word_of(text) == "BW") {
+      refuse(cell, "is the full backward of older torch; write B for it, and I for its B");
     }
-    if (!old && word == "BW") {
-      refuse(cell, fmt::format("is the full backward of older torch files; pass {} torch-old", option_));
-    }
-    if (old && word == "B") own.replace(at, 1, "I");
-    if (old && word == "BW") own.replace(at, 2, "B");
-    const std::optional<Action> action = parse_action(own);
-    if (!action) {
-      refuse(cell, fmt::format("is not an action of the dialect {}; write stage, type and microbatch, as in 2F0 or 1B3",
-                               name(result_.dialect)));
-    }
-    if (is_ending(action->type) && result_.dialect != CsvDialect::plumbline) {
-      refuse(cell, fmt::format("is an action of only the dialect plumbline; pass {} plumbline", option_));
-    }
+    if (!action) refuse(cell, "is not an action; write stage, type and microbatch, as in 2F0 or 1B3");
     return *action;
   }
 
-  void set_sizes(const ImportOptions& options) {
+  void set_sizes(std::optional<PlacementKind> placement) {
     Schedule& schedule = result_.schedule;
     std::size_t actions = 0;
     std::int32_t highest_stage = 0;
@@ -215,8 +159,8 @@ class Importer {
     schedule.name = path_.stem().string();
     schedule.placement = {ranks, highest_stage / ranks + 1, PlacementKind::loop};
     refuse_sparse(path_.string(), schedule, actions);
-    schedule.placement.kind = options.placement ? *options.placement : infer_placement(schedule);
-    if (!options.placement) refuse_other_placement(schedule);
+    schedule.placement.kind = placement ? *placement : infer_placement(schedule);
+    if (!placement) refuse_other_placement(schedule);
   }
 
   /// Reports stages placed unevenly or in an unsupported order, each whole on one rank, as a placement error instead of
@@ -246,7 +190,6 @@ class Importer {
   }
 
   std::filesystem::path path_;
-  std::string option_;  ///< names the dialect
   CsvTable table_;
   ImportedSchedule result_;
   std::map<const LeftOut*, std::int64_t> ignored_;
@@ -256,30 +199,13 @@ class Importer {
 
 }  // namespace
 
-std::string_view name(CsvDialect dialect) {
-  return dialect_names.at(static_cast<std::size_t>(dialect));
+ImportedSchedule import_schedule(const std::filesystem::path& path, std::optional<PlacementKind> placement) {
+  return Importer(path).run(placement);
 }
 
-std::optional<CsvDialect> parse_csv_dialect(std::string_view text) {
-  for (std::size_t i = 0; i < dialect_names.size(); ++i) {
-    if (dialect_names[i] == text) return static_cast<CsvDialect>(i);
-  }
-  return std::nullopt;
-}
-
-bool tells_dialect(const std::filesystem::path& path) {
-  static FileMemo<bool> known;
-  return *known.of(path, "", [&] { return dialect_of_cells(read_cells(path)).has_value(); });
-}
-
-ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options) {
-  return Importer(path, options).run(options);
-}
-
-std::vector<ListFinding> check_imported(const ImportedSchedule& imported, ExecutionModel model) {
+std::vector<ListFinding> check_imported(const ImportedSchedule& imported, const std::string& transport) {
   const Schedule& schedule = imported.schedule;
   VerifyOptions options;
-  options.model = model;
   const bool reduces = any_action(schedule, [](ActionType type) { return type == ActionType::reduce; });
   const bool steps = any_action(schedule, [](ActionType type) { return type == ActionType::step; });
   if (imported.has_messages || reduces || steps) {
@@ -288,30 +214,19 @@ std::vector<ListFinding> check_imported(const ImportedSchedule& imported, Execut
     if (!findings.empty()) return findings;
     Schedule whole = schedule;
     if (!steps) add_ending(whole, reduces);
-    if (const auto own = find_own_messages(whole, reduces, model)) findings.push_back(*own);
+    if (const auto own = find_own_messages(whole, reduces, transport)) findings.push_back(*own);
     return findings;
   }
   std::vector<ListFinding> findings = find_faults(schedule);
   return findings.empty() ? verify(lower(schedule, false), options) : findings;
 }
 
-std::string export_schedule(const Schedule& schedule, CsvDialect dialect) {
-  std::string text;
-  for (const ActionList& list : schedule.ranks) {
-    std::vector<std::string> cells;
-    for (const Action& action : list) {
-      if (is_ending(action.type) && dialect != CsvDialect::plumbline) continue;
-      std::string cell = to_text(action);
-      if (dialect == CsvDialect::torch_old && action.type == ActionType::backward)
-        cell.replace(cell.find('B'), 1, "BW");
-      if (dialect == CsvDialect::torch_old && action.type == ActionType::backward_input) {
-        cell.replace(cell.find('I'), 1, "B");
-      }
-      cells.push_back(std::move(cell));
-    }
-    text += csv_line(cells);
+std::string export_for_torch(const Schedule& schedule) {
+  Schedule without_ending = schedule;
+  for (ActionList& list : without_ending.ranks) {
+    std::erase_if(list, [](const Action& action) { return is_ending(action.type); });
   }
-  return text;
+  return to_csv(without_ending);
 }
 
 PlacementKind infer_placement(const Schedule& schedule) {

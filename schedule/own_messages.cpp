@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-std::optional<ListFinding> find_own_messages(const Schedule& lowered, bool tied, ExecutionModel model) {
-  if (model != ExecutionModel::pair_direction) return std::nullopt;
+std::optional<ListFinding> find_own_messages(const Schedule& lowered, bool tied, const std::string& transport) {
+  if (transport != "nccl") return std::nullopt;
   const Schedule ours = lower(compute_actions(lowered), tied);
   for (std::size_t rank = 0; rank < lowered.ranks.size(); ++rank) {
     const ActionList &theirs = lowered.ranks[rank], &safe = ours.ranks[rank];

@@ -17,14 +17,14 @@ namespace plumbline {
 namespace {
 
 /// The first findings: several often show one mistake.
-void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, ExecutionModel model) {
+void refuse_findings(const std::string& file, const std::vector<ListFinding>& findings, const std::string& transport) {
   constexpr std::size_t most = 3;
   if (findings.empty()) return;
   std::string words = fmt::format("{}: {}", file, to_text(findings.front()));
   for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "; " + to_text(findings[i]);
   if (findings.size() > most)
-    words += fmt::format("; and {} more: plumbline schedule check {} --model {} lists all", findings.size() - most,
-                         file, name(model));
+    words += fmt::format("; and {} more: plumbline schedule check {} --transport {} lists all", findings.size() - most,
+                         file, transport);
   throw InputError(words);
 }
 
@@ -53,12 +53,7 @@ void refuse_other_sizes(const ScheduleRequest& request, const Schedule& schedule
 RunnableSchedule from_file(const ScheduleRequest& request) {
   if (request.ranks < 1) throw InputError(request.schedule + ": the world size must be at least 1");
   static FileMemo<ImportedSchedule> known;
-  ImportedSchedule imported =
-      *known.of(request.schedule, request.dialect ? std::string(name(*request.dialect)) : "", [&] {
-        return import_schedule(
-            request.schedule,
-            {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
-      });
+  ImportedSchedule imported = *known.of(request.schedule, "", [&] { return import_schedule(request.schedule); });
   RunnableSchedule runnable;
   runnable.notes = std::move(imported.notes);
   Schedule& listed = imported.schedule;
@@ -66,17 +61,16 @@ RunnableSchedule from_file(const ScheduleRequest& request) {
   const bool has_ending = any_action(listed, is_ending);
   runnable.own_messages = imported.has_messages || has_ending;
   if (!runnable.own_messages) {
-    refuse_findings(request.schedule, find_faults(listed), request.model);
+    refuse_findings(request.schedule, find_faults(listed), request.transport);
     runnable.lowered = lower(listed, request.tied);
   } else {
     runnable.lowered = listed;
     if (!has_ending) add_ending(runnable.lowered, request.tied);
   }
   runnable.compute = compute_actions(std::move(listed));
-  const VerifyOptions options{.model = request.model, .tied = request.tied};
-  refuse_findings(request.schedule, verify(runnable.lowered, options), request.model);
-  if (const auto own = find_own_messages(runnable.lowered, request.tied, request.model)) {
-    refuse_findings(request.schedule, {*own}, request.model);
+  refuse_findings(request.schedule, verify(runnable.lowered, {.tied = request.tied}), request.transport);
+  if (const auto own = find_own_messages(runnable.lowered, request.tied, request.transport)) {
+    refuse_findings(request.schedule, {*own}, request.transport);
   }
   refuse_other_sizes(request, runnable.compute);
   return runnable;
@@ -104,8 +98,8 @@ RunnableSchedule runnable_from_record(const std::string& path, const std::string
   runnable.own_messages = any_action(listed, [](ActionType type) { return !is_compute(type); });
   runnable.compute = compute_actions(listed);
   if (runnable.own_messages) {
-    // A list that is safe under any model is accepted; the trainer already checked its transport's model.
-    refuse_findings(path, verify(listed, {.model = ExecutionModel::buffered, .tied = tied}), ExecutionModel::buffered);
+    // The trainer already checked what its own transport asks for in addition.
+    refuse_findings(path, verify(listed, {.tied = tied}), "mpi");
     runnable.lowered = std::move(listed);
   } else {
     runnable.lowered = lower(runnable.compute, tied);

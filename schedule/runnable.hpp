@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "schedule/csv_import.hpp"
-#include "schedule/execution_model.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
@@ -27,15 +25,12 @@ bool names_schedule_file(const std::string& schedule);
 
 /// What a run requests.
 struct ScheduleRequest {
-  std::string schedule;               ///< a name of schedule_names(), or a file's path
-  std::optional<CsvDialect> dialect;  ///< of the file; detected from its cells if not given
-  /// The user's option for the dialect, for messages about ambiguous files.
-  std::string dialect_option = "--schedule-dialect";
+  std::string schedule;  ///< a name of schedule_names(), or a file's path
   std::int32_t ranks = 1;
   std::int32_t microbatches = 1;
   std::int32_t chunks = 0;  ///< 0: the schedule's default, or the file's number
   bool tied = false;
-  ExecutionModel model = ExecutionModel::blocking;  ///< of the transport
+  std::string transport = "mpi";
 };
 
 struct RunnableSchedule {
@@ -49,12 +44,12 @@ struct RunnableSchedule {
 };
 
 /// A file of compute actions is lowered like a generated schedule; a file with SEND and RECV is used unchanged, with
-/// REDUCE and STEP added at its end if they are missing. The result cannot deadlock under `model`. Throws InputError as
-/// make_schedule and import_schedule do, and for a file's first findings (a deadlock with its cycle); OtherSizes with
-/// the sizes that would fit.
+/// REDUCE and STEP added at its end if they are missing. The result cannot deadlock over `transport`. Throws InputError
+/// as make_schedule and import_schedule do, and for a file's first findings (a deadlock with its cycle); OtherSizes
+/// with the sizes that would fit.
 RunnableSchedule make_runnable(const ScheduleRequest& request);
 
-/// Reads a record's schedule.csv. Throws InputError if the lists are incomplete or would deadlock under every model.
+/// Reads a record's schedule.csv. Throws InputError if the lists are incomplete or would deadlock.
 RunnableSchedule runnable_from_record(const std::string& path, const std::string& name, std::int32_t chunks_per_rank,
                                       bool tied);
 

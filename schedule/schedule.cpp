@@ -10,14 +10,8 @@
 #include <map>
 #include <string_view>
 
-#include "schedule/afab.hpp"
-#include "schedule/dualpipe_v.hpp"
-#include "schedule/interleaved_1f1b.hpp"
-#include "schedule/looped_bfs.hpp"
-#include "schedule/one_f_one_b.hpp"
+#include "schedule/generators.hpp"
 #include "schedule/schedule_words.hpp"
-#include "schedule/zero_bubble_h.hpp"
-#include "schedule/zero_bubble_v.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "support/text.hpp"

@@ -50,7 +50,7 @@ std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& op
   check_lists(lowered, false, findings);
   if (options.tied) check_ending(lowered, *options.tied, findings);
   if (findings.empty()) check_channel_order(lowered, findings);
-  if (findings.empty()) check_deadlock(lowered, options.model, findings);
+  if (findings.empty()) check_deadlock(lowered, findings);
   if (findings.empty() && options.ascending) check_accumulation(lowered, findings);
   if (findings.empty() && options.slot_limit) check_slots(lowered, *options.slot_limit, findings);
   return findings.take();

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "schedule/execution_model.hpp"
 #include "schedule/list_finding.hpp"
 #include "schedule/schedule.hpp"
 
@@ -20,15 +19,15 @@ std::vector<ListFinding> find_incomplete(const Schedule& compute_only);
 std::vector<ListFinding> find_faults(const Schedule& compute_only);
 
 struct VerifyOptions {
-  ExecutionModel model = ExecutionModel::blocking;  ///< a list that is safe here is safe under less strict ones
   /// Requires the ending that `lower` adds: STEP once per rank, last; REDUCE as `tied` says. Null: neither is checked.
   std::optional<bool> tied = std::nullopt;
   bool ascending = false;                                 ///< gradients of each stage in ascending microbatch order
   std::optional<std::int64_t> slot_limit = std::nullopt;  ///< most slots a rank may hold
 };
 
-/// Applies all rules to lists with messages; without findings they are safe under the model. Deadlocks are searched
-/// only if there is no other finding. Returns at most ListFindings::limit findings. Linear in the number of actions.
+/// Applies all rules to lists with messages; without findings no rank waits forever (find_own_messages: over NCCL).
+/// Deadlocks are searched only if there is no other finding. Returns at most ListFindings::limit findings. Linear in
+/// the number of actions.
 std::vector<ListFinding> verify(const Schedule& lowered, const VerifyOptions& options = {});
 
 /// Throws InputError with the first finding of find_incomplete.

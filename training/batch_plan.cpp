@@ -93,6 +93,14 @@ std::int64_t BatchPlan::padded_tokens(std::int64_t microbatch) const {
   return product_of_sizes({batch(microbatch), sequence_length(microbatch)});
 }
 
+std::vector<std::int64_t> BatchPlan::padded_rows() const {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t m = 0; m < microbatches(); ++m) {
+    lengths.insert(lengths.end(), static_cast<std::size_t>(batch(m)), sequence_length(m));
+  }
+  return lengths;
+}
+
 std::int64_t BatchPlan::tokens(std::int64_t microbatch) const {
   const auto& lengths = rows(first_ + microbatch);
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});

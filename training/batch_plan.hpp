@@ -33,8 +33,10 @@ class BatchPlan {
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
   std::int64_t longest_sequence() const;                        ///< of the whole step
   std::int64_t padded_tokens(std::int64_t microbatch) const;    ///< batch x its longest row; saturates at 2^63 - 1
-  std::int64_t tokens(std::int64_t microbatch) const;           ///< the same in every step
-  std::int64_t valid_tokens(std::int64_t microbatch) const {    ///< the same in every step
+  /// The padded length of every row of this part, in tokens.
+  std::vector<std::int64_t> padded_rows() const;
+  std::int64_t tokens(std::int64_t microbatch) const;         ///< the same in every step
+  std::int64_t valid_tokens(std::int64_t microbatch) const {  ///< the same in every step
     return masked(first_ + microbatch) ? 0 : tokens(microbatch);
   }
   /// Its tensors belong to MemoryOwner::data.

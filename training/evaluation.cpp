@@ -11,10 +11,8 @@ bool evaluation_due(const TrainingRun& training, std::int64_t step) {
   return step + 1 == training.run.train.steps || (every > 0 && (step + 1) % every == 0);
 }
 
-TrainingRun evaluation_run(const TrainingRun& training) {
-  TrainingRun evaluation = training;
-  evaluation.plan = training.validation.value();
-  return evaluation;
+const BatchPlan& evaluation_data(const TrainingRun& training) {
+  return training.validation.value();
 }
 
 float EvaluationResult::loss() const {

@@ -15,8 +15,8 @@ namespace plumbline {
 /// data.
 bool evaluation_due(const TrainingRun& training, std::int64_t step);
 
-/// The run with its validation data as training data: its step 0 is an evaluation.
-TrainingRun evaluation_run(const TrainingRun& training);
+/// What an evaluation is computed from: step 0 of this plan. Requires validation data.
+const BatchPlan& evaluation_data(const TrainingRun& training);
 
 /// The results by microbatch, on the rank that computes the loss.
 struct EvaluationResult {

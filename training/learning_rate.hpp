@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Linear warm-up, then half a cosine down.
+// Linear warm-up, then a curve.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace plumbline {
 
-/// Rate of step t, counted from 0: lr (f + (1-f) t/w) for t < w, else lr (g + (1-g) (1 + cos(pi (t-w)/(T-w))) / 2), in
-/// fp64, with f = start_factor and g = final_factor (exactness.md, 7).
+/// Rate of step t, counted from 0, in fp64 (exactness.md, 7): lr (f + (1-f) t/w) for t < w, else lr (g + (1-g) c) with
+/// c = (1 + cos(pi p)) / 2 (cosine), 1 - p (linear), p = (t-w)/(T-w); lr (constant); for wsd lr until T-d, then
+/// lr (g + (1-g) (T-t)/d). f = start_factor, g = final_factor, T = steps, d = decay_steps.
 double learning_rate(const TrainSettings& train, std::int64_t step);
 
 }  // namespace plumbline

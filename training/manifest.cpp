@@ -68,6 +68,8 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
                                         {"start_factor", run.train.start_factor},
                                         {"final_factor", run.train.final_factor},
                                         {"total_steps", run.train.steps}};
+  if (run.train.curve != "cosine") manifest["learning_rate_schedule"]["curve"] = run.train.curve;
+  if (run.train.curve == "wsd") manifest["learning_rate_schedule"]["decay_steps"] = run.train.decay_steps;
   manifest["clip_norm"] = run.train.clip_norm ? Json(*run.train.clip_norm) : Json(nullptr);
   manifest["level"] = to_text(run.record_level);
   manifest["versions"] = versions_json();

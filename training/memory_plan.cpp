@@ -193,7 +193,7 @@ void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::st
   if (plan.total() <= free_bytes) return;
   throw SystemError(owner + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +
                     "; end other processes there, use a smaller model or batch, keep less of it "
-                    "(train.recompute = \"layer\"), or use more machines: plumbline-pipeline RUN.toml --plan shows "
+                    "(train.recompute = \"layer\"), or use more machines: plumbline-pipeline RUN.toml --check shows "
                     "what each number of ranks takes");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "record/progress_page.hpp"
 #include "training/step_observer.hpp"
@@ -11,10 +12,11 @@ namespace plumbline {
 
 class ProgressObserver : public StepObserver {
  public:
-  /// Creates the file. Throws SystemError. `first_rank`: of the observed pipeline in the run, whose ranks the file
-  /// names.
-  explicit ProgressObserver(const std::filesystem::path& file, int first_rank = 0)
-      : heartbeat_(file), first_rank_(first_rank) {}
+  /// Creates the file `progress` in the rank's folder; an empty folder: none is kept. Throws SystemError. `first_rank`:
+  /// of the observed pipeline in the run, whose ranks the file names.
+  explicit ProgressObserver(const std::filesystem::path& folder, int first_rank = 0) : first_rank_(first_rank) {
+    if (!folder.empty()) heartbeat_.emplace(folder / "progress");
+  }
 
   void action_began(const StepAction& action) override { show(action, action, -1); }
   void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
@@ -25,7 +27,7 @@ class ProgressObserver : public StepObserver {
   /// Sets the rank of the run that this one waits for, also between steps and before the first; -1: none.
   void waits_for(int peer) {
     now_.peer = peer;
-    heartbeat_.update(now_);
+    if (heartbeat_) heartbeat_->update(now_);
   }
 
  private:
@@ -36,10 +38,10 @@ class ProgressObserver : public StepObserver {
             .peer = peer,
             .microbatch = static_cast<std::int32_t>(action.microbatch.value_or(-1)),
             .action = text_};
-    heartbeat_.update(now_);
+    if (heartbeat_) heartbeat_->update(now_);
   }
 
-  ProgressPage heartbeat_;
+  std::optional<ProgressPage> heartbeat_;
   int first_rank_;
   std::string text_;
   ProgressNow now_;

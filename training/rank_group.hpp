@@ -16,10 +16,6 @@ class RankGroup {
   virtual ~RankGroup() = default;
   virtual int rank() const { return 0; }
   virtual int size() const { return 1; }
-  /// Of the ranks that hold the same tensors as this one (those of its place in other replicas), how many there are
-  /// with it, and which of them it is.
-  virtual int copies() const { return 1; }
-  virtual int copy() const { return 0; }
   /// One entry per rank on rank 0; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& bytes) { return {bytes}; }
   /// Returns rank 0's bytes on every rank.

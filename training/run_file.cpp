@@ -303,9 +303,11 @@ class Reader {
   }
 
   void read_train(const TomlTable& train) {
-    refuse_other_keys(train, {"steps", "seed", "precision", "dtype", "warmup_steps", "start_factor", "final_factor",
-                              "threads", "recompute", "clip_norm", "optimizer", "learning_rate", "weight_decay",
-                              "decay", "beta1", "beta2", "eps", "momentum"});
+    refuse_other_keys(
+        train,
+        {"steps",         "seed",         "precision",   "dtype",   "warmup_steps", "start_factor", "final_factor",
+         "curve",         "decay_steps",  "peak_tflops", "threads", "recompute",    "clip_norm",    "optimizer",
+         "learning_rate", "weight_decay", "decay",       "beta1",   "beta2",        "eps",          "momentum"});
     TrainSettings& settings = run_.train;
     if (!train.has("steps")) {
       refuse(train, "steps", "is missing; write for example steps = 5");
@@ -333,11 +335,33 @@ class Reader {
     settings.final_factor = number_where(
         train, "final_factor", settings.final_factor, [](double value) { return value >= 0 && value <= 1; },
         "from 0 to 1");
+    read_curve(train);
+    if (train.has("peak_tflops")) settings.peak_tflops = positive(train, "peak_tflops", 1.0);
     settings.threads = integer_from(train, "threads", 1, 1, most_threads);
     if (train.has("clip_norm")) {
       settings.clip_norm = positive(train, "clip_norm", 1.0);
     }
     read_optimizer(train);
+  }
+
+  void read_curve(const TomlTable& train) {
+    TrainSettings& settings = run_.train;
+    settings.curve = one_of(train, "curve", settings.curve, {"cosine", "linear", "constant", "wsd"});
+    if (settings.curve == "constant" && train.has("final_factor")) {
+      refuse(train, "final_factor", "is given, and the curve constant has no end; remove it, or choose another curve");
+    }
+    if (settings.curve != "wsd") {
+      if (train.has("decay_steps"))
+        refuse(train, "decay_steps", "is a key of the curve wsd; remove it, or write curve = \"wsd\"");
+      return;
+    }
+    const std::int64_t most = settings.steps - settings.warmup_steps;
+    settings.decay_steps = integer_from(train, "decay_steps", 0, 0);
+    if (settings.decay_steps < 1 || settings.decay_steps > most) {
+      refuse(train, "decay_steps",
+             "is " + std::to_string(settings.decay_steps) + "; the curve wsd needs 1 to " + std::to_string(most) +
+                 ", the steps after the warm-up");
+    }
   }
 
   void read_optimizer(const TomlTable& train) {
@@ -372,15 +396,12 @@ class Reader {
   }
 
   void read_pipeline(const TomlTable& pipeline) {
-    refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
-                                 "start_timeout_ms", "granularity", "partition", "balance", "max_ctas", "replicas"});
+    refuse_other_keys(pipeline, {"schedule", "chunks", "transport", "timeout_ms", "start_timeout_ms", "granularity",
+                                 "partition", "balance", "max_ctas", "replicas"});
     PipelineSettings& settings = run_.pipeline;
     // A name or a file; the schedules' own code checks names.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
     if (settings.schedule.ends_with(".csv")) settings.schedule = resolve(settings.schedule).string();  // a file
-    if (pipeline.has("schedule_dialect")) {
-      settings.schedule_dialect = one_of(pipeline, "schedule_dialect", "", {"torch", "torch-old", "plumbline"});
-    }
     const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1, largest_int32) : 0;
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});

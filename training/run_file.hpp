@@ -51,20 +51,22 @@ struct TrainSettings {
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
   Recompute recompute = Recompute::none;
-  double final_factor = 0.0;  ///< end of the cosine, as a fraction of the rate
-  std::int64_t threads = 1;   ///< compute threads per rank
+  std::optional<double> peak_tflops{};  ///< of one device, for metrics.csv; null: unknown
+  std::string curve = "cosine";         ///< after the warm-up: cosine | linear | constant | wsd
+  std::int64_t decay_steps = 0;         ///< of wsd: the last steps, in which the rate falls
+  double final_factor = 0.0;            ///< at the end of the curve, as a fraction of the rate
+  std::int64_t threads = 1;             ///< compute threads per rank
   std::optional<double> clip_norm;
   /// Not a key of the file: whether training stops at gradients that are not finite. A recorded run continues.
   bool ends_where_not_finite = false;
 };
 
 struct PipelineSettings {
-  std::string schedule = "1f1b";                ///< a name, or a CSV file's path
-  std::optional<std::string> schedule_dialect;  ///< of the file, if its cells are ambiguous
-  std::int32_t chunks = 0;                      ///< stages per rank; 0: the schedule's default
-  std::string granularity = "layer";            ///< layer | half: what a stage holds whole ones of
-  std::string partition = "uniform";            ///< uniform | cost | balance
-  std::vector<std::int64_t> balance;            ///< layers, or halves of them, per stage when partition is "balance"
+  std::string schedule = "1f1b";      ///< a name, or a CSV file's path
+  std::int32_t chunks = 0;            ///< stages per rank; 0: the schedule's default
+  std::string granularity = "layer";  ///< layer | half: what a stage holds whole ones of
+  std::string partition = "uniform";  ///< uniform | cost | balance
+  std::vector<std::int64_t> balance;  ///< layers, or halves of them, per stage when partition is "balance"
   std::string transport = "mpi";
   std::int32_t max_ctas = 4;               ///< of one NCCL communicator; 0: NCCL's default
   std::int32_t replicas = 1;               ///< copies of the pipeline, each with a part of the microbatches

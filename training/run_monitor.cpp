@@ -15,7 +15,7 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       log_(writer_, watched.origin_ns, training.record_gpu()),
       ranges_(training.gpu()),
       gpu_memory_(writer_, training.record_gpu(), training.device.index(), watched.process),
-      heartbeat_(writer_.folder() / "progress", watched.first_rank),
+      heartbeat_(writer_.folder(), watched.first_rank),
       rows_(writer_, training.plan, this_thread_meter(), clock_, watched.owns_loss),
       observers_{&log_, &ranges_, &heartbeat_, &recorder_, &gpu_memory_, &rows_} {}
 

@@ -45,7 +45,9 @@ class RunMonitor : public StepObserver {
   /// Writes exit.json.
   void run_ended(const std::string& status, int code, const std::vector<std::int64_t>& waited_for = {});
   /// flight.jsonl: the unfinished actions of a failed step.
-  void write_flight_record() const noexcept { log_.write_flight_record(writer_.folder() / "flight.jsonl"); }
+  void write_flight_record() const noexcept {
+    if (!writer_.folder().empty()) log_.write_flight_record(writer_.folder() / "flight.jsonl");
+  }
 
   void step_began(std::int64_t step) override;
   void action_began(const StepAction& action) override { notify(&StepObserver::action_began, action); }

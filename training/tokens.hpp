@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A source of tokens: one list of ids, read from its files on demand.
+// Token ids: of one or several files, mapped into memory, and those that a run names.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/mapped_file.hpp"
+#include "training/run_file.hpp"
 #include "training/token_format.hpp"
 
 namespace plumbline {
@@ -51,5 +52,10 @@ class Tokens {
   std::vector<Part> parts_;
   std::int64_t size_ = 0;
 };
+
+/// Files of ids are mapped, not read. A text (byte-level: one id per byte) is read once to check its encoding, and is
+/// mapped too. Throws InputError for invalid UTF-8 (with the offset), an empty file, a format that token_format
+/// refuses, and files whose ids differ in width.
+Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size);
 
 }  // namespace plumbline

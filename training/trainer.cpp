@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "model/flops.hpp"
 #include "support/error.hpp"
 #include "training/action_log.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
@@ -78,9 +79,11 @@ void Trainer::run(bool show_progress) {
   ready();
   std::optional<ProgressLine> line;
   if (show_progress && tells_) line.emplace(stderr, state().step);
-  std::shared_ptr<void> watch = line ? watch_waits(*line) : nullptr;
+  if (line) show_waits_on(&*line);
   const std::int64_t steps = training_.run.train.steps;
   std::optional<float> evaluation_loss;  // the most recent one
+  const double flops_of_device =
+      step_flops(training_.config, training_.plan.part(0, 1).padded_rows()) / static_cast<double>(group().size());
   for (std::int64_t step = state().step; step < last_step(); ++step) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
@@ -106,6 +109,8 @@ void Trainer::run(bool show_progress) {
     }
     const auto write_row = [&](double saving_seconds, bool saved) {
       if (!metrics_) return;
+      const double tflops = flops_of_device / seconds * 1e-12;
+      const std::optional<double>& peak = training_.run.train.peak_tflops;
       metrics_->add(step,
                     {.loss = monitor_.loss(),
                      .evaluation_loss = evaluated,
@@ -113,6 +118,8 @@ void Trainer::run(bool show_progress) {
                      .epochs = training_.plan.epochs(step + 1),
                      .seconds = seconds,
                      .waited_seconds = monitor_.waited_seconds(),
+                     .tflops = tflops,
+                     .utilization = peak ? std::optional(tflops / *peak) : std::nullopt,
                      .saving_seconds = saving_seconds},
                     monitor_.update());
       if (saved) metrics_->sync();
@@ -124,8 +131,10 @@ void Trainer::run(bool show_progress) {
     }
     if (stopped_) break;
   }
-  watch.reset();
-  if (line) line->finish();
+  if (line) {
+    show_waits_on(nullptr);
+    line->finish();
+  }
   if (checkpoints_) checkpoints_->require_saved();
 }
 

@@ -50,8 +50,8 @@ class Trainer {
   /// Collective, between two steps: the losses on the validation data, on the rank that computes them. Requires
   /// validation data.
   virtual std::optional<EvaluationResult> evaluate(std::int64_t step) = 0;
-  /// Shows on the line what a hanging step waits for, in the lifetime of the returned object.
-  virtual std::shared_ptr<void> watch_waits(ProgressLine& /*line*/) { return nullptr; }
+  /// Shows on the line what a hanging step waits for; null: not any more.
+  virtual void show_waits_on(ProgressLine* /*line*/) {}
   /// The step's record is complete.
   virtual void step_recorded(std::int64_t /*step*/) {}
   /// exit.json is about to be written.

@@ -6,7 +6,7 @@
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
-#include "training/load_tokens.hpp"
+#include "training/tokens.hpp"
 
 namespace plumbline {
 namespace {

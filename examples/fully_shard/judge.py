@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains with FSDP2 over two replicas, whole and as a pipeline of two stages, right and wrong, and compares the records.
+"""Trains with FSDP2 over two replicas, also beside tensor parallelism, whole and as a pipeline of two stages, right and wrong, and compares the records.
 
     python judge.py --out build/examples/fully_shard
 
@@ -32,19 +32,35 @@ WRONG_WAYS = [
     WrongWay("replicas are fed the same batches", "in batches(replica)", "in batches(0)", "replicas", "data", 0),
 ]
 
+WITH_TENSOR_PARALLEL = [
+    WrongWay(
+        "norm weights' gradients are averaged over the tensor ranks",
+        "        norm = norm_of(",
+        "        for name, parameter in model.named_parameters():\n"
+        "            parameter.grad.div_(args.tp if 'before' in name else 1)\n"
+        "        norm = norm_of(",
+        "gradients",
+        "before_mlp.weight",
+        0,
+    ),
+    WrongWay("each rank reads data of its own", "in batches(replica)", "in batches(replica + 2 * mesh.get_local_rank('tp'))", "data", "inputs", 0),
+]
+
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
     unlike = 0
-    for schedule in ("GPipe", "1F1B"):
-        record = EXAMPLE.train(args.out / schedule, 4, "--pp", "2", "--schedule", schedule)
-        found = EXAMPLE.compared(args.out / f"one-{schedule}", 2, record, "--pp", "1")
+    for tp, schedule, ways in ((1, "GPipe", []), (1, "1F1B", WRONG_WAYS), (2, "1F1B", WITH_TENSOR_PARALLEL)):
+        out, sizes = args.out / f"{schedule}-tp{tp}", ("--schedule", schedule, "--tp", str(tp))
+        record = EXAMPLE.train(out / "two", 4 * tp, "--pp", "2", *sizes)
+        found = EXAMPLE.compared(out / "one", 2 * tp, record, "--pp", "1", *sizes)
         unlike += not found.holds
-        print(f"{schedule}, two replicas of two stages: {verdict_words(found)}", flush=True)
-    reference = EXAMPLE.train(args.out / "one", 2, "--pp", "1")
-    unlike += EXAMPLE.missed(WRONG_WAYS, args.out / "wrong", reference=reference, world=4)
+        print(f"{schedule}, dp 2 x pp 2 x tp {tp}: {verdict_words(found)}", flush=True)
+        if ways:
+            reference = EXAMPLE.train(out / "wrong" / "one", 2 * tp, "--pp", "1", *sizes)
+            unlike += EXAMPLE.missed(ways, out / "wrong", *sizes, reference=reference, world=4 * tp)
     print("all as expected" if unlike == 0 else f"{unlike} not as expected")
     return 1 if unlike else 0
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Llama of torch_pipelining with FSDP2 over `dp` and a pipeline over `pp`, as torchtitan lays them out: plain torch.
+"""The Llama of torch_pipelining with FSDP2 over `dp`, a pipeline over `pp` and tensor parallelism over `tp`, as torchtitan lays them out: plain torch.
 
     torchrun --nproc-per-node=4 train.py --pp 2                  # two replicas of two stages
     torchrun --nproc-per-node=2 train.py --pp 1                  # its reference: two replicas of the whole model
+    torchrun --nproc-per-node=8 train.py --pp 2 --tp 2           # dp 2 x pp 2 x tp 2; its reference: 4 processes, --pp 1 --tp 2
 """
 
 import argparse
@@ -16,6 +17,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import get_schedule_class
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
 
 sys.path.insert(0, os.environ.get("TORCH_PIPELINING", str(pathlib.Path(__file__).resolve().parent.parent / "torch_pipelining")))
 from train import HIDDEN, LENGTH, MICROBATCHES, ROWS, STEPS, VOCABULARY, Llama, loss_of  # noqa: E402
@@ -29,6 +32,18 @@ def batches(replica):
         yield text[:, :-1].contiguous(), text[:, 1:].contiguous()
 
 
+def tensor_parallel(model, mesh):
+    """Norms and what stages send are parts of the sequence."""
+    column, row, norm = ColwiseParallel(input_layouts=Shard(1)), RowwiseParallel(output_layouts=Shard(1)), SequenceParallel()
+    plan = {"before_attention": norm, "before_mlp": norm, "out": row, "down": row, **dict.fromkeys(("query", "key", "value", "gate", "up"), column)}
+    for layer in model.layers.values():
+        parallelize_module(layer, mesh, plan)
+    if model.embed is not None:
+        parallelize_module(model, mesh, {"embed": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1))})
+    if model.head is not None:
+        parallelize_module(model, mesh, {"norm": norm, "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate())})
+
+
 def sharded(model, mesh):
     for layer in model.layers.values():
         fully_shard(layer, mesh=mesh)
@@ -36,7 +51,7 @@ def sharded(model, mesh):
 
 
 def norm_of(parameters, stages):
-    """The global norm, as torchtitan takes it: torch's of this stage's shards over dp, and the squares all-reduced over pp."""
+    """The global norm, as torchtitan takes it: torch's of this stage's shards over dp and tp, and the squares all-reduced over pp."""
     norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters]).full_tensor()
     squares = norm.pow(2)
     dist.all_reduce(squares, group=stages)
@@ -47,17 +62,21 @@ def main():
     ask = argparse.ArgumentParser()
     ask.add_argument("--schedule", default="1F1B")
     ask.add_argument("--pp", type=int, default=2)
+    ask.add_argument("--tp", type=int, default=1)
     ask.add_argument("--clip", type=float, default=0.67)
     args = ask.parse_args()
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    mesh = init_device_mesh("cpu", (dist.get_world_size() // args.pp, args.pp), mesh_dim_names=("dp", "pp"))
+    sizes = (dist.get_world_size() // (args.pp * args.tp), args.pp, args.tp)
+    mesh = init_device_mesh("cpu", sizes, mesh_dim_names=("dp", "pp", "tp"))
     replica, stage = mesh.get_local_rank("dp"), mesh.get_local_rank("pp")
 
     torch.manual_seed(1)
     whole = Llama()
     model = Llama().keep(stage, args.pp)
     model.load_state_dict({name: value for name, value in whole.state_dict().items() if name in model.state_dict()})
+    if args.tp > 1:
+        tensor_parallel(model, mesh["tp"])
     sharded(model, mesh["dp"])
     if args.pp > 1:
         part = PipelineStage(model, stage, args.pp, torch.device("cpu"), group=mesh.get_group("pp"))
@@ -81,7 +100,7 @@ def main():
         torch.nn.utils.clip_grads_with_norm_(parameters, args.clip, norm)
         optimizer.step()
         optimizer.zero_grad()
-        if losses and replica == 0:
+        if losses and replica == 0 and mesh.get_local_rank("tp") == 0:
             print(f"loss {sum(losses) / MICROBATCHES:.5f}, norm {norm:.5f}", flush=True)
 
     for inputs, labels in batches(replica):

@@ -48,11 +48,10 @@ class Layer(nn.Module):
         self.down = nn.Linear(3 * HIDDEN, HIDDEN, bias=False)
 
     def forward(self, x):
-        rows, length, _ = x.shape
         normed = self.before_attention(x)
-        heads = [p(normed).view(rows, length, HEADS, -1).transpose(1, 2) for p in (self.query, self.key, self.value)]
+        heads = [p(normed).unflatten(-1, (-1, HIDDEN // HEADS)).transpose(1, 2) for p in (self.query, self.key, self.value)]
         mixed = F.scaled_dot_product_attention(rotate(heads[0]), rotate(heads[1]), heads[2], is_causal=True)
-        x = x + self.out(mixed.transpose(1, 2).reshape(rows, length, HIDDEN))
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))
         normed = self.before_mlp(x)
         return x + self.down(F.silu(self.gate(normed)) * self.up(normed))
 

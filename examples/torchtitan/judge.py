@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains with torchtitan on one device and as pipelines, right and with a factor on the gradients, and compares the records.
+"""Trains with torchtitan on one device and as pipelines, also beside FSDP2 and tensor parallelism, right and wrong, and compares the records.
 
     python judge.py --out build/examples/torchtitan
 
-Ends with 1 if a right pipeline does not hold, or the wrong one does not fail at a gradient.
+Ends with 1 if a right pipeline does not hold, or a wrong one does not fail where it should.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from judging import Example, new_folder, verdict_words  # noqa: E402
 SCHEDULES = ["1F1B", "ZBVZeroBubble"]
 # torch's schedule divides the gradients by the number of microbatches, after torchtitan has divided the loss by the tokens
 FACTOR = {"old": "        trainer.train()", "new": "        trainer.pp_schedule.scale_grads = True\n        trainer.train()"}
+SAME_DATA = {"old": "7 + dp_rank", "new": "7"}
+AXES = ("--dp-shard", "2", "--tp", "2")
 EXAMPLE = Example(HERE)
 
 
@@ -38,6 +40,14 @@ def main():
     seen = not found.holds and first is not None and first["rung"] == "R3" and first["step"] == 0  # a gradient
     unlike += not seen
     print(f"{'red' if seen else 'MISSED'}: gradients divided once more: {first['words'] if first else found}", flush=True)
+    record = EXAMPLE.train(args.out / "mesh", 8, "--pp", "2", *AXES)
+    found = EXAMPLE.compared(args.out / "mesh-one", 4, record, *AXES)
+    unlike += not found.holds
+    print(f"pp 1 against pp 2, beside dp_shard 2 and tp 2: {verdict_words(found)}", flush=True)
+    found = plumbline.compare(args.out / "mesh-one" / "record", EXAMPLE.train(args.out / "same-data", 8, "--pp", "2", *AXES, **SAME_DATA))
+    seen = found.checks["data"].outcome == found.checks["replicas"].outcome == "differs"
+    unlike += not seen
+    print(f"{'red' if seen else 'MISSED'}: shards are fed the same data: {found.checks['replicas'].reason if seen else found}", flush=True)
     print("all as expected" if unlike == 0 else f"{unlike} not as expected")
     return 1 if unlike else 0
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torchtitan's own Trainer with a tiny llama3, on a CPU over gloo: one rank, or a pipeline of two. Nothing of Plumbline.
+"""torchtitan's own Trainer with a tiny llama3, on a CPU over gloo: one rank, or a pipeline of two, beside FSDP2 and tensor parallelism. Nothing of Plumbline.
 
     torchrun --nproc-per-node=2 train.py --pp 2 --schedule 1F1B
+    torchrun --nproc-per-node=8 train.py --pp 2 --dp-shard 2 --tp 2      # its reference: 4 ranks, --pp 1 --dp-shard 2 --tp 2
 """
 
 import argparse
+import itertools
 import tempfile
 import zlib
 from dataclasses import dataclass
 
 import torch
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 # CUDA: torchtitan asks torch for its accelerator, and for one's memory.
 torch._utils._get_available_device_type = lambda: "cpu"
@@ -43,11 +47,11 @@ class Noise(BaseDataLoader):
     class Config(BaseDataLoader.Config):
         vocabulary: int
 
-    def __init__(self, config, *, local_batch_size, seq_len, **others):
-        self.shape, self.vocabulary = (local_batch_size, seq_len + 1), config.vocabulary
+    def __init__(self, config, *, dp_rank, local_batch_size, seq_len, **others):
+        self.shape, self.vocabulary, self.seed = (local_batch_size, seq_len + 1), config.vocabulary, 7 + dp_rank
 
     def __iter__(self):
-        draw = torch.Generator().manual_seed(7)
+        draw = torch.Generator().manual_seed(self.seed)
         while True:
             text = torch.randint(self.vocabulary, self.shape, generator=draw)
             labels = text[:, 1:].clone()
@@ -84,7 +88,7 @@ def tiny_llama3():
     return spec
 
 
-def configuration(pp, schedule, dump):
+def configuration(sizes, schedule, dump):
     spec = tiny_llama3()
     return Trainer.Config(
         model_spec=spec,
@@ -93,16 +97,20 @@ def configuration(pp, schedule, dump):
         optimizer=default_adamw(lr=8e-4),
         lr_scheduler=LRSchedulersContainer.Config(warmup_steps=2),
         training=TrainingConfig(
-            local_batch_size=ROWS if pp == 1 else MICROBATCHES * ROWS,  # one device accumulates the gradients of as many microbatches
-            global_batch_size=MICROBATCHES * ROWS,
+            local_batch_size=ROWS if sizes["pp"] == 1 else MICROBATCHES * ROWS,  # one device accumulates the gradients of as many microbatches
+            global_batch_size=sizes["dp_shard"] * MICROBATCHES * ROWS,
             seq_len=LENGTH,
             steps=STEPS,
-            max_norm=CLIP,
+            max_norm=CLIP / sizes["dp_shard"] ** 0.5,
             mixed_precision_param="float32",
             disable_cuda_graphs=True,
         ),
         parallelism=ParallelismConfig(
-            pipeline_parallel_degree=pp, pipeline_parallel_schedule=schedule, pipeline_parallel_microbatch_size=ROWS
+            pipeline_parallel_degree=sizes["pp"],
+            pipeline_parallel_schedule=schedule,
+            pipeline_parallel_microbatch_size=ROWS,
+            data_parallel_shard_degree=sizes["dp_shard"],
+            tensor_parallel_degree=sizes["tp"],
         ),
         dataloader=Noise.Config(vocabulary=spec.model.vocab_size),
         tokenizer=NoTokenizer.Config(),
@@ -118,21 +126,55 @@ def start_alike(trainer):
     for part in trainer.model_parts:
         for name, parameter in part.named_parameters():
             draw = torch.Generator().manual_seed(zlib.crc32(name.encode()))
-            local = parameter.detach().to_local() if hasattr(parameter, "to_local") else parameter.detach()
             if "norm" not in name:
-                local.normal_(0, 0.05, generator=draw)
+                whole = torch.empty(parameter.shape).normal_(0, 0.05, generator=draw)
+                with torch.no_grad():
+                    parameter.copy_(distribute_tensor(whole, parameter.device_mesh, parameter.placements) if isinstance(parameter, DTensor) else whole)
+
+
+def reduce_once(trainer):
+    """Without stages torchtitan reduces the shards' gradients of each microbatch; the stages of a pipeline reduce their sum, which rounds differently."""
+    forward_and_backward, (model,), numbers = trainer.fwd_bwd_fn, trainer.model_parts, itertools.count(1)
+
+    def reducing_last(*given):
+        model.set_requires_gradient_sync(next(numbers) % MICROBATCHES == 0)
+        return forward_and_backward(*given)
+
+    trainer.fwd_bwd_fn = reducing_last
+
+
+def over_gloo(trainer):
+    """gloo has no reduction with a factor, which FSDP2 divides by, and refuses tensors that are not contiguous, as the parts of a sequence that stages send."""
+
+    def of_gradient(module, fed):
+        for one in fed:
+            if one.requires_grad:
+                one.register_hook(torch.Tensor.contiguous)
+
+    for part in trainer.model_parts:
+        for module in part.modules():
+            if isinstance(module, FSDPModule):
+                module.set_force_sum_reduction_for_comms(True)
+        if trainer.parallel_dims.pp_enabled:
+            part.register_forward_pre_hook(of_gradient)
+            part.register_forward_hook(lambda module, fed, output: output.contiguous())
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--pp", type=int, choices=[1, 2], default=1)
+    for name in ("--pp", "--dp-shard", "--tp"):
+        ask.add_argument(name, type=int, choices=[1, 2], default=1)
     ask.add_argument("--schedule", default="1F1B")
     args = ask.parse_args()
     torch.set_num_threads(1)
     init_logger()
     with tempfile.TemporaryDirectory() as dump:
-        trainer = configuration(args.pp, args.schedule, dump).build()
+        sizes = {"pp": args.pp, "dp_shard": args.dp_shard, "tp": args.tp}
+        trainer = configuration(sizes, args.schedule, dump).build()
         start_alike(trainer)
+        over_gloo(trainer)
+        if args.pp == 1:
+            reduce_once(trainer)
         trainer.train()
         trainer.close()
     torch.distributed.destroy_process_group()

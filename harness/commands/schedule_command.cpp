@@ -38,9 +38,8 @@ struct Options {
   std::int32_t ranks = 4;
   std::int32_t microbatches = 8;
   std::int32_t chunks = 0;  // 0: the schedule's default
-  std::string dialect;
   std::string placement;
-  std::string model = "blocking";
+  std::string transport = "mpi";
   std::string times = "1,1,1";
   double communication = 0;
   bool no_overlap = false;
@@ -54,11 +53,9 @@ struct Options {
   std::size_t columns = 0;  // 0: the terminal's width
 };
 
-ImportOptions import_options(const Options& options) {
-  ImportOptions import;
-  if (!options.dialect.empty()) import.dialect = parse_csv_dialect(options.dialect);
-  if (!options.placement.empty()) import.placement = options.placement == "v" ? PlacementKind::v : PlacementKind::loop;
-  return import;
+std::optional<PlacementKind> placement_of(const Options& options) {
+  if (options.placement.empty()) return std::nullopt;
+  return options.placement == "v" ? PlacementKind::v : PlacementKind::loop;
 }
 
 Schedule load(const Options& options) {
@@ -66,9 +63,9 @@ Schedule load(const Options& options) {
     const std::int32_t chunks = options.chunks > 0 ? options.chunks : default_chunks(options.schedule);
     return make_schedule(options.schedule, options.ranks, options.microbatches, chunks);
   }
-  const ImportedSchedule imported = import_schedule(options.schedule, import_options(options));
+  const ImportedSchedule imported = import_schedule(options.schedule, placement_of(options));
   for (const std::string& note : imported.notes) print_text("note: " + note + "\n", stderr);
-  const auto findings = check_imported(imported, ExecutionModel::buffered);
+  const auto findings = check_imported(imported, "mpi");
   if (!findings.empty()) {
     throw InputError(options.schedule + ": " + to_text(findings.front()) + " (plumbline schedule check " +
                      options.schedule + " lists all)");
@@ -213,24 +210,16 @@ int simulate_schedule(const Options& options) {
   return 0;
 }
 
-/// The strictest model under which the file holds.
-std::optional<std::string_view> model_that_runs(const ImportedSchedule& imported) {
-  const auto holds = [&](ExecutionModel model) { return check_imported(imported, model).empty(); };
-  const auto found = std::ranges::find_if(execution_models, holds);
-  return found == execution_models.end() ? std::nullopt : std::optional(name(*found));
-}
-
 int check(const Options& options) {
-  const ImportedSchedule imported = import_schedule(options.schedule, import_options(options));
-  const auto findings = check_imported(imported, *parse_execution_model(options.model));
+  const ImportedSchedule imported = import_schedule(options.schedule, placement_of(options));
+  const auto findings = check_imported(imported, options.transport);
   const Schedule& schedule = imported.schedule;
   const bool ascending = findings.empty() && accumulates_ascending(schedule);
   const std::string placement = schedule.placement.kind == PlacementKind::v ? "v" : "loop";
   if (options.json) {
     Json result = {{"holds", findings.empty()},
-                   {"dialect", name(imported.dialect)},
                    {"placement", placement},
-                   {"model", options.model},
+                   {"transport", options.transport},
                    {"ranks", schedule.placement.ranks},
                    {"chunks", schedule.placement.chunks_per_rank},
                    {"microbatches", schedule.microbatches},
@@ -252,11 +241,7 @@ int check(const Options& options) {
     if (findings.size() == ListFindings::limit) words << "(stopped after " << ListFindings::limit << " findings)\n";
     words << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
           << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
-          << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
-    if (const auto runs = model_that_runs(imported); !findings.empty() && runs) {
-      words << "note: it holds under the model " << *runs << ": --model " << *runs
-            << (*runs == name(ExecutionModel::buffered) ? ", which the transports mpi and threads follow" : "") << "\n";
-    }
+          << " microbatches, over " << options.transport << "\n";
     if (findings.empty() && !ascending) {
       words << "note: gradients are not summed in ascending microbatch order; a reference needs --accumulation\n";
     }
@@ -268,15 +253,11 @@ int check(const Options& options) {
 int convert(const Options& options) {
   Schedule schedule = load(options);
   if (options.lowered && !has_messages(schedule)) schedule = lower(schedule, options.tied);
-  deliver(options, export_schedule(schedule, *parse_csv_dialect(options.to)));
+  deliver(options, options.to == "torch" ? export_for_torch(schedule) : to_csv(schedule));
   return 0;
 }
 
-const std::vector<std::string> dialect_words = {"plumbline", "torch", "torch-old"};
-
 void add_reading(CLI::App& command, Options& options) {
-  command.add_option("--dialect", options.dialect, "Dialect of the file (default: detected from its fields)")
-      ->check(one_of(dialect_words));
   command
       .add_option("--placement", options.placement,
                   "Placement of the stages in the file (default: detected from its rows)")
@@ -341,12 +322,12 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   auto* check_command = schedule->add_subcommand("check", "Verify a schedule file");
   check_command->add_option("SCHEDULE.csv", options->schedule, "One row a rank")->required();
   add_reading(*check_command, *options);
-  check_command->add_option("--model", options->model, "How the transport executes messages")
-      ->check(one_of({"blocking", "pair", "pair-direction", "stream", "buffered"}))
+  check_command->add_option("--transport", options->transport, "Over which it is to run")
+      ->check(one_of({"mpi", "threads", "nccl"}))
       ->capture_default_str();
   check_command->add_flag("--json", options->json, "Print the findings as JSON");
   check_command->footer(help_end(
-      {"plumbline schedule check mine.csv --dialect torch --model stream"},
+      {"plumbline schedule check mine.csv --transport nccl"},
       {.zero = "holds", .one = "does not hold", .two = "the file cannot be read, or the command line is wrong"}));
 
   auto* simulate_command = schedule->add_subcommand("simulate", "Makespan, bubble rate and slots from durations");
@@ -359,10 +340,10 @@ std::function<int()> add_schedule_command(CLI::App& app) {
       help_end({"plumbline schedule simulate --schedule zb-h1 --ranks 8 --microbatches 24 --times 18.522,18.086,9.337 "
                 "--communication 0.601 --json"}));
 
-  auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV in a dialect");
+  auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV");
   add_choice(*convert_command, *options);
-  convert_command->add_option("--to", options->to, "Dialect to write")
-      ->check(one_of(dialect_words))
+  convert_command->add_option("--to", options->to, "Who reads it: torch's loader has no REDUCE and STEP")
+      ->check(one_of({"torch", "plumbline"}))
       ->capture_default_str();
   convert_command->add_flag("--lowered", options->lowered, "With SEND and RECV");
   convert_command->add_flag("--tied", options->tied, "With --lowered: REDUCE for tied weights");

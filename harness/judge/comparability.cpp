@@ -38,6 +38,12 @@ std::string torch_of(const Manifest& manifest) {
   return version.substr(0, version.find('+'));
 }
 
+/// The kind of the tensors' digests.
+std::string digest_of(const Manifest& manifest) {
+  const Json digest = value_or(manifest.json, "digest", nullptr);
+  return digest.is_string() ? digest.get<std::string>() : "xxh3-128";
+}
+
 std::vector<std::string> sorted(std::vector<std::string> names) {
   std::ranges::sort(names);
   return names;
@@ -58,6 +64,12 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   differences.demand_equal("every", to_text(one.every), to_text(other.every));
+  if (digest_of(one) != digest_of(other)) {
+    differences.words.push_back(
+        fmt::format("the reference's tensors have digests of the kind {}, the candidate's {}: record one of the runs "
+                    "again with Record(digest=) as in the other",
+                    digest_of(one), digest_of(other)));
+  }
   for (const std::string& words : why_other_places(one.mesh, other.mesh)) differences.words.push_back(words);
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);

@@ -224,6 +224,8 @@ void compare_learning_rate_schedules(const Manifest& one, const Manifest& other,
   differences.demand_equal(of + "start_factor", to_text(mine.start_factor), to_text(theirs.start_factor));
   differences.demand_equal(of + "final_factor", to_text(mine.final_factor), to_text(theirs.final_factor));
   differences.demand_equal(of + "total_steps", to_text(mine.total_steps), to_text(theirs.total_steps));
+  differences.demand_equal(of + "curve", mine.curve, theirs.curve);
+  differences.demand_equal(of + "decay_steps", to_text(mine.decay_steps), to_text(theirs.decay_steps));
 }
 
 }  // namespace plumbline::judging

@@ -67,14 +67,11 @@ RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule,
   }
   ScheduleRequest request;
   request.schedule = schedule;
-  if (facts.schedule_dialect && takes_dialect_of(facts.schedule, schedule))
-    request.dialect = parse_csv_dialect(*facts.schedule_dialect);
-  request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
   request.ranks = static_cast<std::int32_t>(world);
   request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches / facts.replicas, 1));
   request.chunks = facts.chunks;
   request.tied = facts.tied;
-  request.model = model_of_transport(facts.transport).value_or(ExecutionModel::blocking);
+  request.transport = facts.transport;
   const auto& names = schedule_names();
   if (std::ranges::find(names, schedule) != names.end()) {
     const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(schedule);

@@ -49,8 +49,6 @@ class RunReader {
     if (names_schedule_file(facts.schedule)) facts.schedule = path_of("pipeline", "schedule").string();
     // The trainer records the schedule by its canonical name, whatever the run file calls it.
     facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
-    if (const std::string dialect = text("pipeline", "schedule_dialect", ""); !dialect.empty())
-      facts.schedule_dialect = dialect;
     facts.transport = transport();
     facts.replicas = std::max<std::int64_t>(changes_.replicas.value_or(integer("pipeline", "replicas", 1)), 1);
     const auto chunks = integer("pipeline", "chunks", 0);
@@ -83,6 +81,10 @@ class RunReader {
                                           {"warmup_steps", integer("train", "warmup_steps", 0)},
                                           {"start_factor", number("train", "start_factor", 1.0)},
                                           {"final_factor", number("train", "final_factor", 0.0)}};
+    if (const std::string curve = this->text("train", "curve", "cosine"); curve != "cosine")
+      (*request.learning_rate_schedule)["curve"] = curve;
+    if (const std::int64_t decay = integer("train", "decay_steps", 0); decay > 0)
+      (*request.learning_rate_schedule)["decay_steps"] = decay;
     const auto train = file_.table("train");
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);
@@ -323,10 +325,6 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
 std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference) {
   if (reference.facts) return reference.facts;
   return std::make_shared<const RunFacts>(read_run_facts(reference.run, reference.changes));
-}
-
-bool takes_dialect_of(const std::string& own, const std::string& schedule) {
-  return names_schedule_file(schedule) && (schedule == own || !tells_dialect(schedule));
 }
 
 Request make_request(const SweepFile& sweep, const PlannedReference& reference) {

@@ -26,9 +26,8 @@ struct RunFacts {
   std::optional<std::int64_t> layers;  ///< num_hidden_layers, if config.json has it
   std::string optimizer;
   std::string dtype;
-  std::string schedule;                         ///< a name, or a CSV file's path
-  std::optional<std::string> schedule_dialect;  ///< of a schedule file
-  std::string transport;                        ///< of a sweep, which starts processes: never threads
+  std::string schedule;   ///< a name, or a CSV file's path
+  std::string transport;  ///< of a sweep, which starts processes: never threads
   bool tied = false;
   std::int64_t replicas = 1;  ///< copies of the pipeline
   std::int32_t chunks = 0;    ///< 0: the schedule's default
@@ -44,10 +43,6 @@ RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& chan
 
 /// Those that the planner has read, else as above.
 std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference);
-
-/// True if the dialect of a run file whose schedule is `own` applies to this schedule: to its own file, and to another
-/// one whose cells imply none.
-bool takes_dialect_of(const std::string& own, const std::string& schedule);
 
 /// The request of a reference or of a case's pipeline. Throws InputError naming the file: not readable, not TOML.
 Request make_request(const SweepFile& sweep, const PlannedReference& reference);

@@ -130,10 +130,7 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
                          const fs::path& folder) {
   toml::table root = changed(run, changes);
   toml::table& pipeline = table_of(root, "pipeline");
-  const auto own = pipeline["schedule"].value_or(std::string());
-  const bool takes_dialect = takes_dialect_of((run.parent_path() / own).lexically_normal().string(), schedule);
   pipeline.insert_or_assign("schedule", names_schedule_file(schedule) ? relative_text(schedule, folder) : schedule);
-  if (!takes_dialect) pipeline.erase("schedule_dialect");
   // A sweep starts processes; threads as ranks are for tests.
   if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
   return text_for(std::move(root), changes, run, folder);

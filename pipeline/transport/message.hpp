@@ -18,7 +18,7 @@ struct MessageEnd {
   MessageHeader header;  ///< that is sent or expected
 };
 
-/// Whether it travels between replicas of one stage (ReplicaMessages).
+/// Whether it travels between replicas of one stage (ReplicaSum).
 bool is_between_replicas(const MessageHeader& header);
 
 /// "64x128x512 float32", "unknown shape, float32".

@@ -21,6 +21,8 @@ constexpr std::chrono::steady_clock::duration announce_after = std::chrono::mill
 constexpr int announce_part = 4;
 /// It announces the wait again after this part of the limit; one that does not within four times that reports nothing.
 constexpr int renew_part = 8;
+/// Between two calls of show_long_waits' function.
+constexpr std::chrono::steady_clock::duration show_interval = std::chrono::seconds(1);
 /// Polling interval of a waiting rank, by which it measures its own running time.
 constexpr std::chrono::steady_clock::duration polling_interval = std::chrono::milliseconds(200);
 /// Most time between two polls that counts towards a deadline. A longer gap means that this process was stopped, and
@@ -71,16 +73,11 @@ MessageTransport::MessageTransport(std::unique_ptr<Endpoint> endpoint, Transport
       staged_(staged),
       nccl_(std::move(nccl)),
       settings_(settings),
-      starting_limit_{settings.start_timeout, " for start-up", "pipeline.start_timeout_ms"},
-      limit_(settings.starting ? starting_limit_ : step_limit()),
-      starting_wait_([this](const std::string& what, const std::function<bool()>& ended) {
-        wait_until([&] { return what; }, ended, starting_limit_);
-      }),
-      starting_(*endpoint_, starting_wait_),
+      limit_(settings.starting ? start_limit() : step_limit()),
       control_(*endpoint_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
       }) {
-  if (settings_.several_hosts) notes_.emplace(*endpoint_);
+  if (endpoint_->world_size() > 1) notes_.emplace(*endpoint_);
   set_wait_callback({});
 }
 
@@ -105,7 +102,12 @@ auto MessageTransport::guarded(const Body& body) {
 
 void MessageTransport::connect(const std::vector<RankPair>& pairs) {
   guarded([&] {
-    if (nccl_) nccl_->connect(pairs, starting_, starting_wait_);
+    if (!nccl_) return;
+    const Limit afterwards = std::exchange(limit_, start_limit());
+    nccl_->connect(pairs, control_, [this](const std::string& what, const std::function<bool()>& ended) {
+      wait_until([&] { return what; }, ended);
+    });
+    limit_ = afterwards;
   });
 }
 
@@ -122,9 +124,9 @@ at::Device MessageTransport::device() const {
 }
 
 MessageTransport::Opened MessageTransport::open(bool sends, int peer, const MessageHeader& header, at::Tensor tensor) {
-  if (peer < 0 || peer >= world_size() || peer == rank()) {
+  if (peer < 0 || peer >= size() || peer == rank()) {
     throw std::logic_error("a message to or from rank " + std::to_string(peer) + " cannot be posted by rank " +
-                           std::to_string(rank()) + " of " + std::to_string(world_size()));
+                           std::to_string(rank()) + " of " + std::to_string(size()));
   }
   auto made = std::make_shared<OpenMessage>(*this, MessageEnd{sends, peer, header}, std::move(tensor));
   if (made->tensor.defined() || sends) check_payload(rank(), made->end, made->tensor);
@@ -223,14 +225,9 @@ void MessageTransport::progress() {
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended) {
-  wait_until(what, ended, limit_);
-}
-
-void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
-                                  const Limit& limit) {
   using Clock = std::chrono::steady_clock;
-  const auto timeout = limit.time;
-  Clock::duration waited{0}, announced_at{0};
+  const auto timeout = limit_.time;
+  Clock::duration waited{0}, announced_at{0}, shown_at{0};
   int announced = -1;
   for (auto last_poll = settings_.now();;) {
     // Read the clock before polling: after a stop the rank polls once more before it reports another rank.
@@ -249,19 +246,30 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
         announced_at = waited;
       }
       notes_->poll();
+      if (show_ && waited >= patience_ && waited - shown_at >= show_interval) {
+        show_(text_of_wait(what(), waited).first);
+        shown_at = waited;
+      }
     }
-    if (waited >= timeout) throw_deadline_error(what(), limit);
+    if (waited >= timeout) throw_deadline_error(what());
     const Clock::duration patience = nccl_ ? std::chrono::microseconds(100) : polling_interval;
     endpoint_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
   }
 }
 
-void MessageTransport::throw_deadline_error(const std::string& what, const Limit& limit) {
-  std::string text = waiting_text(rank(), what, limit.time) + ": this exceeds the time limit" + limit.what +
-                     "; if the other rank is only slow, raise " + limit.key;
-  std::vector<std::int64_t> waited_for;
-  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, limit.time * 4 / renew_part, waited_for);
-  DeadlineError error(text);
+std::pair<std::string, std::vector<std::int64_t>> MessageTransport::text_of_wait(
+    const std::string& what, std::chrono::steady_clock::duration waited) const {
+  std::string text = waiting_text(rank(), what, std::chrono::duration_cast<std::chrono::milliseconds>(waited));
+  std::vector<std::int64_t> chain;
+  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, limit_.time * 4 / renew_part, chain);
+  return {text, chain};
+}
+
+void MessageTransport::throw_deadline_error(const std::string& what) {
+  auto [text, waited_for] = text_of_wait(what, limit_.time);
+  const std::string wait = waiting_text(rank(), what, limit_.time);
+  DeadlineError error(wait + ": this exceeds the time limit" + limit_.what +
+                      "; if the other rank is only slow, raise " + limit_.key + text.substr(wait.size()));
   error.waited_for = std::move(waited_for);
   throw error;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "pipeline/transport/control.hpp"
@@ -28,13 +29,17 @@ class MessageTransport final : public Transport {
   ~MessageTransport() override;
 
   int rank() const override { return endpoint_->rank(); }
-  int world_size() const override { return endpoint_->world_size(); }
+  int size() const override { return endpoint_->world_size(); }
 
   void connect(const std::vector<RankPair>& pairs) override;
 
-  void start_steps() override { limit_ = step_limit(); }
+  void enter_steps() override { limit_ = step_limit(); }
   void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }
   void set_wait_callback(WaitCallback callback) override;
+  void show_long_waits(std::function<void(const std::string&)> show, std::chrono::milliseconds patience) override {
+    show_ = std::move(show);
+    patience_ = patience;
+  }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override;
   using Transport::receive;
   Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override;
@@ -61,6 +66,7 @@ class MessageTransport final : public Transport {
     const char* what;
     const char* key;
   };
+  Limit start_limit() const { return {settings_.start_timeout, " for start-up", "pipeline.start_timeout_ms"}; }
   Limit step_limit() const { return {settings_.timeout, "", "pipeline.timeout_ms"}; }
   struct OpenMessage;
   using Opened = std::shared_ptr<OpenMessage>;
@@ -79,8 +85,10 @@ class MessageTransport final : public Transport {
   static bool is_handed_on(const OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
-  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, const Limit& limit);
-  [[noreturn]] void throw_deadline_error(const std::string& what, const Limit& limit);
+  /// A wait with the waits behind it, and the ranks of that chain.
+  std::pair<std::string, std::vector<std::int64_t>> text_of_wait(const std::string& what,
+                                                                 std::chrono::steady_clock::duration waited) const;
+  [[noreturn]] void throw_deadline_error(const std::string& what);
   /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
   auto guarded(const Body& body);
@@ -89,13 +97,12 @@ class MessageTransport final : public Transport {
   std::optional<at::Device> staged_;
   std::unique_ptr<NcclPayloads> nccl_;
   TransportSettings settings_;
-  Limit starting_limit_;
   Limit limit_;  ///< of waits now
-  Control::Wait starting_wait_;
-  Control starting_;  ///< for `connect`; separate, so that the run's control calls are numbered from 0
   Control control_;
   WaitCallback wait_callback_;
   std::optional<WaitNotes> notes_;
+  std::function<void(const std::string&)> show_;
+  std::chrono::milliseconds patience_{0};
   int awaited_ = -1;  ///< the rank that this rank waits for
   TrafficCounter traffic_;
   std::vector<Opened> open_;  ///< in the order started; shared with the handles, which may be dropped

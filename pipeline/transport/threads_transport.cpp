@@ -170,7 +170,7 @@ class ThreadsEndpoint final : public Endpoint {
       if (world_->aborted.load()) return;  // the first reason is the cause
       world_->abort_reason = "rank " + std::to_string(rank_) + " ended the run: " + reason;
       world_->aborted.store(true);
-      if (world_->size > 1) std::fprintf(stderr, "%s\n", world_->abort_reason.c_str());
+      std::fprintf(stderr, "%s\n", world_->abort_reason.c_str());
     }
     for (WakeSignal& signal : world_->wake_signals) signal.notify();
   }

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,29 +15,35 @@
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/wait_callback.hpp"
 #include "support/error.hpp"
+#include "training/rank_group.hpp"
 
 namespace plumbline {
 
-class Transport {
+/// A transport is also the group of all its ranks (RankGroup): gather, broadcast and the requests that they carry.
+class Transport : public RankGroup {
  public:
   /// Aborts the job on all ranks unless `finish` was called. Never throws and never waits for another rank.
-  virtual ~Transport() = default;
+  ~Transport() override = default;
 
-  virtual int rank() const = 0;
-  virtual int world_size() const = 0;
+  int rank() const override = 0;
+  int size() const override = 0;
 
   /// Collective, before the first message: opens connections between these pairs of ranks (the same list on all ranks).
   /// Does nothing on transports without connections. Throws DeadlineError and RunError naming the two ranks.
   virtual void connect(const std::vector<RankPair>& /*pairs*/) {}
 
-  /// Ends start-up on this rank: waits now have the time limit of a step. Sends no message.
-  virtual void start_steps() = 0;
-  /// Until start_steps waits have the time limit of a checkpoint. Sends no message.
-  virtual void leave_steps() = 0;
+  /// Ends start-up, or a phase outside steps, on this rank: waits now have the time limit of a step. Sends no message.
+  void enter_steps() override = 0;
+  /// Until enter_steps waits have the time limit of a checkpoint. Sends no message.
+  void leave_steps() override = 0;
 
   /// `callback` is called with the rank that a control call or wait_for_sends() waits for, and with -1 when that wait
   /// ends; empty: no calls. Waits for one message do not call it, since the caller knows the peer.
   virtual void set_wait_callback(WaitCallback callback) = 0;
+  /// `show` is called about once a second during a wait longer than `patience`, with "waiting for rank 1, 7 s in RECV_F
+  /// microbatch 3 ...; rank 1 has not reported that it waits"; empty: no calls.
+  virtual void show_long_waits(std::function<void(const std::string&)> show,
+                               std::chrono::milliseconds patience = std::chrono::seconds(5)) = 0;
 
   /// Starts to send a contiguous tensor. Does not block. Throws RunError if `payload` is not what `header` says.
   virtual Pending send(int peer, const MessageHeader& header, at::Tensor payload) = 0;
@@ -57,17 +64,14 @@ class Transport {
   /// Traffic since the last call, one entry per (peer, direction, side).
   virtual std::vector<TrafficCount> collect_traffic() = 0;
 
-  // Control: small host messages; all ranks make the same calls in the same order. Deadlines as above.
-  /// One entry per rank on rank 0; empty elsewhere.
-  virtual std::vector<std::string> gather(const std::string& bytes) = 0;
-  /// Returns rank 0's bytes on every rank.
-  virtual std::string broadcast(const std::string& bytes) = 0;
+  // Control: small host messages; all ranks make the same calls in the same order. Deadlines as above. The result of
+  // `asked` travels with this rank's control messages: with each gather to rank 0, and with rank 0's broadcasts whether
+  // any rank had a request since the previous one.
+  std::vector<std::string> gather(const std::string& bytes) override = 0;
+  std::string broadcast(const std::string& bytes) override = 0;
+  void carry_request(std::function<bool()> asked) override = 0;
+  bool request_carried() const override = 0;
   virtual void barrier() = 0;
-  /// The result of `asked` is sent with this rank's control messages: with each gather to rank 0, and with rank 0's
-  /// broadcasts whether any rank had a request since the previous one.
-  virtual void carry_request(std::function<bool()> asked) = 0;
-  /// Whether the last broadcast carried a request; the same on every rank.
-  virtual bool request_carried() const = 0;
   /// Transfers a contiguous tensor between two ranks outside the schedule; same shape and dtype on both ends. Blocks.
   /// Not counted in the traffic.
   virtual void send_tensor(int peer, const at::Tensor& tensor) = 0;

@@ -8,12 +8,11 @@ namespace plumbline {
 
 struct TransportSettings {
   std::chrono::milliseconds timeout{30000};  ///< within a step
-  /// For `connect`, and if `starting` for all waits until Transport::start_steps: ranks start seconds apart, load
+  /// For `connect`, and if `starting` for all waits until Transport::enter_steps: ranks start seconds apart, load
   /// models of different sizes, and libraries take time to initialize.
   std::chrono::milliseconds start_timeout{60000};
   bool starting = false;
-  std::chrono::milliseconds save_timeout{60000};  ///< between Transport::leave_steps and start_steps
-  bool several_hosts = false;                     ///< then ranks announce long waits to each other (WaitNotes)
+  std::chrono::milliseconds save_timeout{60000};  ///< between Transport::leave_steps and enter_steps
   /// The clock of all waits.
   std::chrono::steady_clock::time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
 };

@@ -8,7 +8,7 @@ import pathlib
 import struct
 from typing import Any
 
-from .digests import dtype_name, pieces, size_in_bytes
+from .elements import blocks, dtype_name, size_in_bytes
 
 DTYPES = {"float32": "F32", "float64": "F64", "bfloat16": "BF16", "float16": "F16", "int64": "I64"}
 
@@ -24,5 +24,5 @@ def write_dump(path: pathlib.Path, tensors: dict[str, Any]) -> None:
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for tensor in tensors.values():
-            for piece in pieces(tensor):
-                file.write(piece)
+            for bits, _ in blocks(tensor):
+                file.write(bits)

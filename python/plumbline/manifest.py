@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from . import machine, training
 from .counts import shifted
-from .digests import FLOATS, dtype_name, hash_hex
+from .digests import NAME as XXH3
+from .digests import hash_hex
+from .elements import INFINITY, dtype_name
 from .not_recorded import merged
 from .stages import tied_in
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 class RankSummary:
     """What one rank contributes to the manifest."""
 
-    settings: tuple[int, int, int, str]
+    settings: tuple[int, int, int, str, str]
     stages: list[tuple[int, list[str]]]  # number, units
     frozen: list[str]
     tied: list[list[str]]
@@ -40,7 +42,7 @@ class RankSummary:
 def summary_of(record: Settings) -> RankSummary:
     named = [pair for stage in record.stages for pair in stage.parameters]
     return RankSummary(
-        (record.run_steps, record.every, record.microbatches, record.level),
+        (record.run_steps, record.every, record.microbatches, record.level, record.digest),
         [(stage.number, stage.units) for stage in record.stages],
         [name for name, parameter in named if not getattr(parameter, "requires_grad", True)],
         tied_in(named),
@@ -57,7 +59,7 @@ def places_of(ranks: list[RankSummary]) -> list[tuple[int, int, list[str]]]:
     """(number, rank, units) of all stages in order. Raises ValueError if ranks disagree, or a stage is missing or occurs twice."""
     for rank, one in enumerate(ranks):
         if one.settings != ranks[0].settings:
-            raise ValueError(f"rank {rank} records (steps, every, microbatches, level) {one.settings}, rank 0 {ranks[0].settings}")
+            raise ValueError(f"rank {rank} records (steps, every, microbatches, level, digest) {one.settings}, rank 0 {ranks[0].settings}")
     places = sorted((number, rank, units) for rank, one in enumerate(ranks) for number, units in one.stages)
     numbers = [number for number, _, _ in places]
     if numbers != list(range(len(numbers))):
@@ -139,7 +141,7 @@ def _manifest(
     held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
     first = held[0][0].master(held[0][1]) if held else None
     dtypes = (dtype_name(stage.master(parameter)) for stage, parameter in held)  # frozen weights may be quantised
-    dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in FLOATS), "float32")
+    dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in INFINITY), "float32")
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()
     parts = {name: part for one in ranks for name, part in one.parts.items()}
@@ -175,6 +177,7 @@ def _manifest(
         "clip_epsilon": record.clip_epsilon if record.clip_norm is not None else 0,
         "level": record.level,
         **({"every": record.every} if record.every > 1 else {}),
+        **({"digest": record.digest} if record.digest != XXH3 else {}),
         **({"mesh": record._mesh | ({"parts": parts} if parts else {})} if record._mesh else {}),
         **({"not_recorded": not_recorded} if not_recorded else {}),
         **({"names_stripped": stripped} if stripped else {}),
@@ -188,7 +191,7 @@ def _manifest(
 def _tied(given: list[list[str]], ranks: list[RankSummary]) -> list[list[str]]:
     """The groups that the trainer gave, and others that ranks found, each name in one group.
 
-    >>> rank = RankSummary((1, 1, 1, "full"), [], [], [["a", "b"], ["c", "d"]], None)
+    >>> rank = RankSummary((1, 1, 1, "full", "xxh3-128"), [], [], [["a", "b"], ["c", "d"]], None)
     >>> _tied([["b", "e"]], [rank, rank])
     [['b', 'e', 'a'], ['c', 'd']]
     """

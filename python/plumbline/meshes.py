@@ -143,13 +143,15 @@ def local(tensor: Any) -> Any:
         return tensor
     if is_part(tensor):
         raise ValueError(f"this rank holds a part of a tensor of shape {tuple(tensor.shape)}, {tensor.placements}: give its full_tensor()")
-    return to_local(tensor)
+    return held(tensor)
 
 
-def to_local(tensor: Any) -> Any:
-    """What this rank holds of a DTensor."""
-    held = tensor.to_local()
-    return held.wait() if hasattr(held, "wait") else held
+def held(tensor: Any) -> Any:
+    """What this rank holds of a DTensor; anything else unchanged."""
+    if not hasattr(tensor, "to_local"):
+        return tensor
+    part = tensor.to_local()
+    return part.wait() if hasattr(part, "wait") else part
 
 
 def split_along(tensor: Any) -> list[int]:

@@ -14,7 +14,8 @@ import numpy
 
 from . import meshes
 from .clipping import number_of
-from .digests import hash_hex, is_torch, number_text
+from .digests import hash_hex, number_text
+from .elements import is_torch
 from .not_recorded import NotRecorded
 from .rows import Rows
 

@@ -122,7 +122,7 @@ class Parts:
             return _cut(part, meshes.local(tensor))
         if placements_of(tensor) != part.split:
             raise ValueError(f"{name} has the placements {part.split}, but its gradient or state {placements_of(tensor)}")
-        held = meshes.to_local(tensor)
+        held = meshes.held(tensor)
         return held if math.prod(held.shape) else None
 
 

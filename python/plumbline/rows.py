@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import pathlib
 import time
 from typing import Any, TextIO
 
 import numpy
 
-from .digests import digest, dtype_name, number_text, plain, shape_text, size_in_bytes, statistics
+from . import digests, position_sums
+from .digests import number_text
 from .dumps import write_dump
+from .elements import INFINITY, Form, form_of, is_torch, plain
+from .statistics import Statistics
+from .meshes import held
 
 COLUMNS = {
     "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
@@ -27,40 +32,43 @@ COLUMNS = {
 IF_ANY = ("norms",)  # tables whose file is made by their first row
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else value
+def _cells(form: Form, digest: str, found: Statistics) -> list[Any]:
+    numbers = number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf
+    return [form.dtype, form.shape, digest, *numbers]
 
 
 class Rows:
-    def __init__(self, folder: pathlib.Path, level: str, columns: dict[str, str] = COLUMNS) -> None:
-        """`columns`: by table; steps.csv must be the last. Makes the folder."""
+    def __init__(self, folder: pathlib.Path, level: str, columns: dict[str, str] = COLUMNS, digest: str = digests.NAME) -> None:
+        """`columns`: by table; steps.csv must be the last. `digest`: of tensors. Makes the folder."""
         folder.mkdir()
         self.folder, self.level = folder, level
         self.last_action = ""
         self._columns = {table: names for table, names in columns.items() if level != "summary" or table not in ("tensors", "boundaries")}
-        self._tables: dict[str, list[list[Any]]] = {table: [] for table in self._columns}  # rows of this step
+        self._texts = {table: io.StringIO() for table in self._columns}  # rows of this step; lists of them would keep Python's garbage collector busy
+        self._writers = {table: csv.writer(text, lineterminator="\n") for table, text in self._texts.items()}
+        self._actions: list[list[Any]] = []  # rows that may still change
         self._files: dict[str, TextIO] = {}
         for table in self._columns:
             if table not in IF_ANY:
                 self._open(table)
         self._origin = time.monotonic_ns()
+        self._digests: Any = position_sums if digest == position_sums.NAME else digests
+        self._results: dict[Any, Any] = {}  # device_kernel.Results, by device
+        self._later: list[tuple[str, list[Any], Any, list[Any]]] = []  # rows that wait for results: table, cells before and after theirs
         self._dump: dict[str, Any] = {}
 
     def _open(self, table: str) -> None:
         self._files[table] = open(self.folder / f"{table}.csv", "w", newline="", encoding="utf-8")
         self._files[table].write(self._columns[table] + "\n")
 
-    def add(self, table: str, *cells: Any) -> list[Any]:
-        row = list(map(_cell, cells))
-        self._tables[table].append(row)
-        return row
+    def add(self, table: str, *cells: Any) -> None:
+        self._writers[table].writerow(cells)
 
     def begin_action(self, step: int, index: int, name: str, stage: int, microbatch: int | None) -> list[Any]:
         self.last_action = name
         began = self._clock()
-        return self.add("actions", step, index, name, stage, microbatch, began, began, 0)
+        self._actions.append([step, index, name, stage, microbatch, began, began, 0])
+        return self._actions[-1]
 
     def end_action(self, row: list[Any], waited: bool = False) -> None:
         row[6] = self._clock()
@@ -70,30 +78,59 @@ class Rows:
     def _clock(self) -> int:
         return time.monotonic_ns() - self._origin
 
-    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, same: list[Any] | None = None) -> list[Any] | None:
-        """Returns the row. `rate`: the learning rate of a parameter's update. `same`: a row of the same tensor."""
+    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, same: Any = None) -> Any:
+        """Returns what is known of the tensor. `rate`: the learning rate of a parameter's update. `same`: what is known of the same tensor."""
         if self.level == "summary":
             return None
-        tensor = plain(tensor)
         if same is None:
-            found = statistics(tensor)
-            numbers = [number_text(found.l2), number_text(found.max_abs), found.nonzero, found.nonzero_rows, found.nan, found.inf]
-            same = [*[None] * 4, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *numbers, number_text(rate)]
+            same = self._on_device(tensor, True) or _cells(*self._digests.measured(tensor))
         self._keep(f"{kind}/{name}", tensor)
-        return self.add("tensors", step, kind, name, stage, *same[4:])
+        head, tail = [step, kind, name, stage], [number_text(rate)]
+        if isinstance(same, list):
+            self.add("tensors", *head, *same, *tail)
+        else:
+            self._later.append(("tensors", head, same, tail))
+        return same
 
     def boundary(
         self, step: int, microbatch: int, direction: str, cut: str, from_stage: int | None, to_stage: int | None, side: str, peer: int | None, tensor: Any
     ) -> None:
         if self.level == "summary":
             return
-        tensor = plain(tensor)
-        form = [dtype_name(tensor), shape_text(tensor.shape), digest(tensor), size_in_bytes(tensor)]
-        self.add("boundaries", step, microbatch, direction, cut, from_stage, to_stage, side, peer, *form)
+        tensor = held(tensor)
+        head = [step, microbatch, direction, cut, from_stage, to_stage, side, peer]
+        later = self._on_device(tensor, False)
+        if later is not None:
+            self._later.append(("boundaries", head, later, [later.form.bytes]))
+        else:
+            form, digest = self._digests.digested(tensor)
+            self.add("boundaries", *head, form.dtype, form.shape, digest, form.bytes)
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)
+
+    def _on_device(self, tensor: Any, counted: bool) -> Any:
+        """What will be known of the tensor at the step's end, if a kernel computes it on the tensor's device; else None."""
+        if self._digests is not position_sums or not is_torch(tensor) or tensor.device.type == "cpu" or form_of(tensor).dtype not in INFINITY:
+            return None
+        if tensor.device not in self._results:
+            try:
+                from .device_kernel import Results
+            except ImportError:  # no Triton: through the host
+                return None
+            self._results[tensor.device] = Results(tensor.device)
+        return self._results[tensor.device].add(tensor, counted)
+
+    def _fetch(self) -> None:
+        """Adds the rows that wait for results."""
+        for results in self._results.values():
+            results.fetch()
+        later, self._later = self._later, []
+        for table, head, one, tail in later:
+            found = _cells(one.form, one.digest, one.statistics) if one.counted else [one.form.dtype, one.form.shape, one.digest]
+            self.add(table, *head, *found, *tail)
 
     def _keep(self, key: str, tensor: Any) -> None:
         if self.level == "dump":
+            tensor = plain(tensor)
             self._dump[key] = tensor.detach().to("cpu", copy=True) if hasattr(tensor, "detach") else numpy.array(tensor)
 
     def end_step(self, name: str) -> None:
@@ -102,17 +139,23 @@ class Rows:
             (self.folder / "dumps").mkdir(exist_ok=True)
             write_dump(self.folder / "dumps" / f"step-{name}.safetensors", self._dump)
             self._dump = {}
+        self._fetch()
         for table in self._columns:
             self.write(table)
 
     def write(self, table: str) -> None:
         """Writes the added rows of a table."""
-        rows, self._tables[table] = self._tables[table], []
-        if rows and table not in self._files:
+        if table == "actions":
+            self._writers[table].writerows(self._actions)
+            self._actions = []
+        text = self._texts[table]
+        if text.tell() and table not in self._files:
             self._open(table)
         if table in self._files:
-            csv.writer(self._files[table], lineterminator="\n").writerows(rows)
+            self._files[table].write(text.getvalue())
             self._files[table].flush()
+        text.seek(0)
+        text.truncate()
 
     def close(self) -> None:
         for file in self._files.values():

@@ -6,13 +6,14 @@ from __future__ import annotations
 import pathlib
 from typing import Any, Callable, Mapping, Sequence
 
-from . import meshes, training
+from . import digests, meshes, position_sums, training
 from .norms import Norms, read_replay
 from .not_recorded import NotRecorded
 from .parts import Parts
 from .stages import Stage
 
 LEVELS = ("summary", "full", "dump")
+DIGESTS = (digests.NAME, position_sums.NAME)
 
 
 class Settings:
@@ -31,6 +32,7 @@ class Settings:
         seed: int = 0,
         level: str = "full",
         every: int = 1,
+        digest: str = digests.NAME,
         tied: Sequence[Sequence[str]] = (),
         schedule: str | None = None,
         data_source: str = "",
@@ -63,6 +65,8 @@ class Settings:
         level           "full"; "summary" without tensors, "dump" with the tensors themselves
         every           10 records the first of every ten steps: step i of the record is step i * 10 of the run. Must be the same in both
                         records
+        digest          of tensors: "xxh3-128", or "position-sum-128" for tensors on a GPU, which one kernel of Triton reads there once, without
+                        waiting for the host within the step. Must be the same in both records
         mesh            if several pipelines train together: torch's DeviceMesh of all ranks, with names, or a dict such as {"axes": {"dp": 2,
                         "pp": 2}, "replicas": [[0, 1], [2, 3]], "replica": 1}: the ranks of each place, and which one this is. Each place
                         writes a record of its own, into the folder's replica-0, replica-1, ...
@@ -76,7 +80,7 @@ class Settings:
                         clipping functions get them; code of your own clips by what record.norm(total_norm) returns. "" or None: no replay
         gather          for ranks without torch.distributed: a function that returns the list of all ranks' objects, given this rank's
 
-        Raises ValueError for an unknown level, counts below 1, an optimizer without rates, a mesh without the axis or with one of an unknown kind,
+        Raises ValueError for an unknown level or digest, counts below 1, an optimizer without rates, a mesh without the axis or with one of an unknown kind,
         `slices` that do not fit, and
         `norms_from` that is no record or has no norms.
         """
@@ -84,6 +88,10 @@ class Settings:
             raise ValueError(f"level is {level!r}; it must be one of {', '.join(LEVELS)}")
         if steps < 1 or microbatches < 1:
             raise ValueError(f"a record needs at least one step and one microbatch, not {steps} and {microbatches}")
+        if digest not in DIGESTS:
+            raise ValueError(f"digest is {digest!r}; it must be one of {', '.join(DIGESTS)}")
+        if digest == position_sums.NAME and level == "dump":
+            raise ValueError(f"at level dump the digest must be {digests.NAME}: the judge computes it again from the tensors")
         if every < 1:
             raise ValueError(f"every is {every}; it must be at least 1: 1 records each step, 10 the first of ten")
         if every > 1 and level == "dump":
@@ -94,7 +102,7 @@ class Settings:
         self.parts = Parts(self._mesh, slices, parts or {})
         self.folder = pathlib.Path(folder) / meshes.folder_of(self._mesh)
         self.run_steps, self.every, self.steps = steps, every, -(-steps // every)  # self.steps: of the record
-        self.microbatches, self.level = microbatches, level
+        self.microbatches, self.level, self.digest = microbatches, level, digest
         self.microbatches_of_a_call = microbatches  # fewer if a step calls the pipeline several times
         self.clip_norm, self.norm_order, self.clip_epsilon = clip_norm, norm_order, clip_epsilon
         self.loss_scaling, self.seed, self.data_source, self.device = loss_scaling, seed, data_source, device

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 from . import training
-from .digests import dtype_name
+from .elements import dtype_name
 
 Named = list[tuple[str, Any]]
 TensorRow = tuple[str, str, int, Any, float | None]  # kind, name, stage, tensor, learning rate

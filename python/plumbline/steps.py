@@ -24,6 +24,9 @@ from .rows import Rows
 from .stages import require_updated
 
 
+FLAGS = {True: "true", False: "false", None: ""}  # as cells
+
+
 class Steps(Events):
     _next_step = 0  # number within the record
     _ending: Ending | None = None
@@ -76,7 +79,7 @@ class Steps(Events):
         for one in self._of_all_ranks(wrong):  # all ranks raise, so that none waits for one that could not begin
             if one is not None:
                 raise one
-        self._rows = Rows(self.folder / f"rank-{self.rank}", self.level)
+        self._rows = Rows(self.folder / f"rank-{self.rank}", self.level, digest=self.digest)
         self._ending = Ending(self.rank, self._rows, self._not_recorded, self.run_steps)
         self._progress = ProgressPage(self._rows.folder / "progress")
         try:
@@ -153,7 +156,7 @@ class Steps(Events):
         clipping = map(number_text, self._norms.only())
         self._norms.end(rows)
         rate, seconds = number_text(now.learning_rate), number_text(time.monotonic() - now.began)
-        rows.add("steps", now.number, number_text(total), *clipping, updated(self, now), rate, *tokens, seconds)
+        rows.add("steps", now.number, number_text(total), *clipping, FLAGS[updated(self, now)], rate, *tokens, seconds)
         rows.end_step(str(now.number))
 
     def _settle_microbatches(self, now: CurrentStep) -> None:

@@ -86,6 +86,8 @@ def write_manifest(folder, run, units, batches):
             "start_factor": run.start_factor,
             "final_factor": run.final_factor,
             "total_steps": run.steps,
+            **({"curve": run.curve} if run.curve != "cosine" else {}),
+            **({"decay_steps": run.decay_steps} if run.curve == "wsd" else {}),
         },
         "versions": {"witness": "1", **training.versions(), "transformers": transformers.__version__},
         "machine": machine.machine() | {"mkl_version": mkl[1] if mkl else "MKL not found"},

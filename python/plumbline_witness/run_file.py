@@ -16,7 +16,7 @@ TABLES = {
     "data": {"text", "tokens", "validation", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
     "train": {
         "steps", "seed", "precision", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
-        "warmup_steps", "start_factor", "final_factor", "clip_norm", "recompute", "threads", "decay",
+        "warmup_steps", "start_factor", "final_factor", "curve", "decay_steps", "clip_norm", "recompute", "threads", "decay",
     },
     "evaluate": {"every", "microbatches"},
     "record": {"level"},
@@ -47,6 +47,8 @@ class Run:
     warmup_steps: int
     start_factor: float
     final_factor: float
+    curve: str
+    decay_steps: int
     recompute: str
     halves: bool  # attention and MLP of a layer are units of their own
     threads: int
@@ -159,6 +161,8 @@ def read_run(path):
         warmup_steps=train.get("warmup_steps", 0),
         start_factor=float(train.get("start_factor", 1.0)),
         final_factor=float(train.get("final_factor", 0.0)),
+        curve=train.get("curve", "cosine"),
+        decay_steps=train.get("decay_steps", 0),
         recompute=recompute,
         halves=granularity == "half",
         threads=train.get("threads", 1),

@@ -55,8 +55,14 @@ def learning_rate(run, step):
     rate, warmup = run.optimizer["learning_rate"], run.warmup_steps
     if step < warmup:
         return rate * (run.start_factor + (1.0 - run.start_factor) * step / warmup)
-    half_cosine = (1.0 + math.cos(math.pi * ((step - warmup) / (run.steps - warmup)))) / 2.0
-    return rate * (run.final_factor + (1.0 - run.final_factor) * half_cosine)
+    if run.curve == "constant" or run.curve == "wsd" and step < run.steps - run.decay_steps:
+        return rate
+    done = (step - warmup) / (run.steps - warmup)
+    if run.curve == "cosine":
+        height = (1.0 + math.cos(math.pi * done)) / 2.0
+    else:
+        height = 1.0 - done if run.curve == "linear" else (run.steps - step) / run.decay_steps
+    return rate * (run.final_factor + (1.0 - run.final_factor) * height)
 
 
 def make_optimizer(run, parameters):

@@ -110,9 +110,9 @@ class AppliedTest(unittest.TestCase):
                 self.assertEqual(bool(gradients), alike is not None)
 
     def test_a_gradient_that_nobody_clipped_is_digested_once(self):
-        from plumbline import rows
+        from plumbline import digests
 
-        with mock.patch.object(rows, "statistics", wraps=rows.statistics) as counted:
+        with mock.patch.object(digests, "measured", wraps=digests.measured) as counted:
             self.train(lambda step, model, optimizer: (optimizer.step(), optimizer.zero_grad()))
         parameters = 2 * (STEPS + 1)
         self.assertEqual(counted.call_count, parameters + 2 * STEPS)

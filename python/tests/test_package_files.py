@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digests, statistics, progress page and readers, by themselves."""
+"""Texts of numbers, progress page and readers, by themselves."""
 
 import copy
 import json
@@ -12,7 +12,6 @@ import struct
 import tempfile
 import time
 import unittest
-import warnings
 from unittest import mock
 
 import numpy
@@ -21,34 +20,7 @@ from plumbline import digests, progress, reading, verdicts
 from test_package_record import Pipeline, judge
 
 
-class StatisticsTest(unittest.TestCase):
-    def test_sums_are_float64_and_the_largest_float32(self):
-        wide = numpy.float32([3e30, -4e30])
-        found = digests.statistics(wide)
-        self.assertEqual(found.l2, math.sqrt(float(wide[0]) ** 2 + float(wide[1]) ** 2))
-        self.assertEqual((found.max_abs, type(found.max_abs)), (numpy.float32(4e30), numpy.float32))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a value that float32 has not is no matter for people
-            self.assertEqual(str(digests.statistics(numpy.array([-1e300])).max_abs), "inf")
-
-    def test_rows_are_counted_of_a_matrix_alone(self):
-        for shape, rows in (((2, 3), 2), ((6,), None), ((1, 2, 3), None), ((0, 4), 0), ((4, 0), 0), ((), None)):
-            self.assertEqual(digests.statistics(numpy.ones(shape)).nonzero_rows, rows, shape)
-
-    def test_minus_zero_is_no_value_and_another_digest(self):
-        found = digests.statistics(numpy.float32([[-0.0, 0.0, 0.0], [0.0, 1.0, -2.0]]))
-        self.assertEqual((found.nonzero, found.nonzero_rows, str(found.max_abs)), (2, 1, "2.0"))
-        self.assertNotEqual(plumbline.digest(numpy.float32([-0.0])), plumbline.digest(numpy.float32([0.0])))
-
-    def test_a_digest_is_of_the_rows_in_order_whatever_lies_in_memory(self):
-        whole = numpy.arange(24, dtype="float64").reshape(4, 6)
-        for part in (whole.T, whole[::2, 1:], whole[:, ::-1]):
-            self.assertEqual(plumbline.digest(part), plumbline.digest(part.copy()))
-            text = f"float64|{part.shape[0]}x{part.shape[1]}|"
-            self.assertEqual(plumbline.digest(part), digests.hash_hex(text.encode() + part.tobytes()))
-        self.assertNotEqual(plumbline.digest(whole), plumbline.digest(whole.reshape(6, 4)))
-        self.assertNotEqual(plumbline.digest(numpy.zeros(2, "float64")), plumbline.digest(numpy.zeros(2, "int64")))
-
+class NumbersTest(unittest.TestCase):
     def test_numbers_read_back_to_the_same_bits(self):
         third = numpy.float32(1) / numpy.float32(3)
         values = (third, float(third), 1e-8, float("nan"), float("inf"), -numpy.float32("inf"), numpy.int64(7), True, None)

@@ -138,7 +138,7 @@ class ManifestTest(unittest.TestCase):
         from plumbline.manifest import RankSummary
         from plumbline.training import together
 
-        told = [RankSummary((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
+        told = [RankSummary((1, 1, 1, "full", "xxh3-128"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
         self.assertEqual(together([one.optimizer for one in told]), {"name": "sgd", "groups": 6})
         self.assertEqual(together([None, told[0].optimizer, {}]), {"name": "sgd"})
         self.assertIsNone(together([None]))

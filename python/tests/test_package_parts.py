@@ -116,6 +116,23 @@ class PartsTest(unittest.TestCase):
         for one in found:
             self.assertEqual(one.manifest["mesh"]["parts"]["one"], {"axes": ["dp"], "placements": "dp: Shard(dim=0)"})
 
+    def test_data_and_boundaries_are_what_the_place_holds(self):
+        values = numpy.arange(15.0).reshape(5, 3)
+        for name, made in (("parts", lambda values: Tensor(values, 1)), ("own", lambda values: Tensor(values, 1).own)):
+            optimizer = {"name": "sgd", "learning_rate": 0.5, "momentum": 0.0, "weight_decay": 0.0}
+            record = plumbline.Record(self.folder / name, model={"kind": "made"}, steps=1, microbatches=1, optimizer=optimizer, mesh=mesh(1), rank=0, world_size=1)
+            for stage in range(2):
+                record.stage(stage, [f"unit{stage}"], [])
+            with record.step(made(values), made(values + 1)):
+                record.sent(0, 1, 0, made(values))
+                record.loss(numpy.float32(1))
+        found = [plumbline.read(self.folder / name / "replica-1") for name in ("parts", "own")]
+        for table in ("boundaries", "microbatches"):
+            rows = [[row for row in getattr(one, table)] for one in found]
+            self.assertEqual(*rows, table)
+            self.assertEqual(len(rows[0]), 1)
+        self.assertEqual(found[0].boundaries[0]["shape"], "2x3")
+
     def test_a_reference_that_holds_the_whole_records_the_same_parts(self):
         parts = trained(self.folder / "parts", Tensor)
         whole = trained(self.folder / "whole", lambda values, _: Whole(values), slices=parts / "replica-1" / "manifest.json")

@@ -230,7 +230,7 @@ class TrainersTest(unittest.TestCase):
         self.assertNotIn("not_recorded", plumbline.read(self.folder / "one").exits[0])
 
     def test_quantised_weights_are_recorded_in_dtypes_of_the_format(self):
-        from plumbline.digests import plain
+        from plumbline.elements import plain
 
         class Quantised(nn.Linear):
             def forward(self, x):

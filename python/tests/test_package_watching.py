@@ -369,30 +369,6 @@ class WatchingTest(unittest.TestCase):
             self.assertEqual({"onednn", "torch_note"} & versions().keys(), set())
         self.assertEqual([is_newer(version) for version in ("2.15.1+cpu", "2.16.0", "3.0.0", "unknown", "2.9.1")], [False, True, True, False, False])
 
-    def test_statistics_of_torch_are_those_of_numpy(self):
-        from plumbline import digests
-        from plumbline.digests import number_text, statistics
-
-        infinity, nothing = float("inf"), float("nan")
-        for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300], [3e30, -4e30], [0.0, -0.0], [nothing, 1.0], [infinity, 2.0]):
-            tensor = torch.tensor(values, dtype=torch.float64)
-            with self.subTest(values), warnings.catch_warnings():
-                warnings.simplefilter("error")  # nor is a word said of what float32 has not
-                theirs = statistics(tensor.numpy())
-                for most in (digests.PART_ELEMENTS, 1):  # of a part
-                    with unittest.mock.patch.object(digests, "PART_ELEMENTS", most):
-                        ours = statistics(tensor)
-                    self.assertEqual([number_text(x) for x in vars(ours).values()], [number_text(x) for x in vars(theirs).values()])
-
-    def test_a_tensor_goes_through_the_host_in_chunks(self):
-        from plumbline import digests
-
-        tensor = torch.arange(7, dtype=torch.float32)
-        chunks = [bytes(piece) for piece in digests.through_the_host(tensor.view(torch.uint8), 8)]
-        self.assertEqual([len(chunk) for chunk in chunks], [8, 8, 8, 4])
-        self.assertEqual(b"".join(chunks), tensor.numpy().tobytes())
-        self.assertEqual(list(digests.through_the_host(tensor[:0].view(torch.uint8), 8)), [])
-
     def test_a_microbatch_of_torch_is_that_of_numpy(self):
         from plumbline.data import microbatch, split
 
@@ -404,10 +380,12 @@ class WatchingTest(unittest.TestCase):
             self.assertEqual([len(part) for part in split(batch, 4)], [2, 1, 1, 1])
 
     def test_a_digest_of_torch_is_that_of_numpy(self):
+        from plumbline import elements
+
         whole = torch.arange(24.0, dtype=torch.float64).reshape(4, 6)
         for part in (whole, whole.t(), whole[::2, 1:], whole[:0], whole[1, 1], whole.expand(2, 4, 6), torch.nn.Parameter(whole[1:])):
             self.assertEqual(plumbline.digest(part), plumbline.digest(part.detach().numpy()))
-            self.assertEqual(plumbline.digests.size_in_bytes(part), part.detach().numpy().nbytes)
+            self.assertEqual(elements.size_in_bytes(part), part.detach().numpy().nbytes)
 
     def test_a_dump_holds_values_as_they_were_recorded(self):
         from test_package_tables import tensors

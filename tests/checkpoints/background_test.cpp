@@ -13,7 +13,6 @@
 
 #include "model/initialize.hpp"
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport_group.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "tests/checkpoints/train_on.hpp"
@@ -156,8 +155,7 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
       const OneState one(training);
       Transport& transport = *transports[rank];
       transport.barrier();
-      TransportGroup group(transport, 2);
-      CheckpointSave saving(folder, training, group);
+      CheckpointSave saving(folder, training, transport);
       saving.start(one.state, background);
       if (rank == 1) std::this_thread::sleep_for(1s);
       saving.finish();
@@ -170,7 +168,8 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
 }
 
 TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
-  const TrainingRun training = load_training_run(run_file(true), {});
+  TrainingRun training = load_training_run(run_file(true), {});
+  training.run.pipeline.replicas = 2;
   for (const bool background : {false, true}) {
     const fs::path folder = folder_ / (background ? "b" : "c");
     make_folder(folder);
@@ -180,8 +179,7 @@ TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
       at::set_num_threads(1);
       const OneState one(training);
       if (rank == 1) one.change();
-      TransportGroup group(*transports[rank], 1);
-      CheckpointSave saving(folder, training, group);
+      CheckpointSave saving(folder, training, *transports[rank]);
       said[rank] = testing::error_of<RunError>([&] {
         saving.start(one.state, background);
         saving.finish();

@@ -158,6 +158,8 @@ TEST_F(KeptFiles, MetricsMatchTheRecord) {
     return found;
   };
   const auto seconds = numbers("seconds"), rates = numbers("tokens_per_second"), saving = numbers("saving_seconds");
+  const auto tflops = numbers("tflops_per_device");
+  EXPECT_THAT(column(metrics, "flops_utilization"), ::testing::Each("")) << "the peak is not known";
   const auto waited = numbers("waited_seconds"), epochs = numbers("epochs");
   std::uintmax_t corpus = 0;  // bytes, which are its tokens
   for (const auto& file : fs::directory_iterator(PLUMBLINE_FIXTURES "/corpus")) corpus += file.file_size();
@@ -169,6 +171,8 @@ TEST_F(KeptFiles, MetricsMatchTheRecord) {
     EXPECT_LE(waited[step], seconds[step]);
     EXPECT_DOUBLE_EQ(epochs[step], static_cast<double>(step + 1) * 38 / static_cast<double>(corpus));
     EXPECT_DOUBLE_EQ(rates[step], 38 / seconds[step]) << "two rows of 9, 4 and 6 tokens";
+    EXPECT_GT(tflops[step], 0);
+    EXPECT_DOUBLE_EQ(tflops[step] * seconds[step], tflops[0] * seconds[0]) << "the same work in every step";
   }
   EXPECT_EQ(saving[0], 0) << "nothing was saved there";
   EXPECT_GT(saving[2], 0);

@@ -16,7 +16,7 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/metrics_file.hpp"
-#include "training/run_check.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 namespace {

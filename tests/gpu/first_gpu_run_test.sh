@@ -49,7 +49,7 @@ esac
 STUB
 printf '#!/bin/sh\necho "ratio 1.25"\n' >"$bin/deterministic_step"
 printf '#!/bin/sh\n' >"$bin/plumbline-pipeline"
-printf '#!/bin/sh\necho "$@"\n' >"$bin/plumbline-reference"
+printf '#!/bin/sh\necho "$@"\n' >"$bin/plumbline-golden"
 touch "$bin/plumbline-gpu.so"
 mkdir "$work/tools"
 printf '#!/bin/sh\nprintf "GPU-%%s\\n" 1 2 3 4\n' >"$work/tools/nvidia-smi"
@@ -77,7 +77,7 @@ PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 for part in goldens gpu threads nccl replicas nccl-log bench deterministic; do
   grep -q "^$part," "$work/out/parts.csv" || fail "there is no part $part"
 done
-grep -q -- '--device cuda --golden .*hf_golden/two_tokens' "$work/out/goldens.txt" || fail "the goldens were not given"
+grep -q -- '--device cuda .*hf_golden/two_tokens' "$work/out/goldens.txt" || fail "the goldens were not given"
 grep -q '^world_sizes = \[2\]$' "$bin/nccl.toml" || fail "of the two GPUs that may be used: $(grep world_sizes "$bin/nccl.toml")"
 grep -q 'debug=INFO of INIT' "$work/out/nccl-log.txt" || fail "NCCL's log is not asked for: $(cat "$work/out/nccl-log.txt")"
 # Of 4 MiB in use on a GPU each rank on it holds one, however many GPUs there are.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory on one GPU: every placement of ranks there satisfies the activation memory model, and running out of memory is
 // reported.
+#include "pipeline/memory.hpp"
+
 #include <gmock/gmock.h>
 
 #include <fstream>
 
 #include "harness/judge/judge.hpp"
-#include "pipeline/rank_memory.hpp"
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"

@@ -68,7 +68,7 @@ TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
 
   expect_taken_or_refused(path, 400, [&] {
     const ImportedSchedule imported = import_schedule(path, {});
-    static_cast<void>(check_imported(imported, ExecutionModel::buffered));
+    static_cast<void>(check_imported(imported, "mpi"));
   });
   ScheduleRequest asked;
   asked.schedule = path.string();

@@ -16,8 +16,8 @@ class ForwardingTransport : public Transport {
   explicit ForwardingTransport(Transport& inner) : inner_(inner) {}
 
   int rank() const override { return inner_.rank(); }
-  int world_size() const override { return inner_.world_size(); }
-  void start_steps() override { inner_.start_steps(); }
+  int size() const override { return inner_.size(); }
+  void enter_steps() override { inner_.enter_steps(); }
   void leave_steps() override { inner_.leave_steps(); }
   void carry_request(std::function<bool()> asked) override { inner_.carry_request(std::move(asked)); }
   bool request_carried() const override { return inner_.request_carried(); }
@@ -32,6 +32,9 @@ class ForwardingTransport : public Transport {
   void wait_for_sends() override { inner_.wait_for_sends(); }
   std::vector<TrafficCount> collect_traffic() override { return inner_.collect_traffic(); }
   void set_wait_callback(WaitCallback shown) override { inner_.set_wait_callback(std::move(shown)); }
+  void show_long_waits(std::function<void(const std::string&)> show, std::chrono::milliseconds patience) override {
+    inner_.show_long_waits(std::move(show), patience);
+  }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
   void barrier() override { inner_.barrier(); }

@@ -10,7 +10,7 @@
 
 #include "model/widened_sum.hpp"
 #include "pipeline/evaluation.hpp"
-#include "pipeline/replica_group.hpp"
+#include "pipeline/replica_sum.hpp"
 #include "tests/mutant/seamed_stage.hpp"
 #include "tests/wrapped.hpp"
 #include "training/batch_plan.hpp"
@@ -28,6 +28,7 @@ namespace {
 std::optional<Fault> planted;
 /// A rank is a thread, in a process of its own too.
 thread_local std::unique_ptr<Seams> seams;
+thread_local std::optional<Group> group;  ///< the pipeline, over the transport of the seams
 
 }  // namespace
 
@@ -43,14 +44,12 @@ PipelinePlan wrap_make_plan(const TrainingRun& training, int world) {
   return plan;
 }
 
-PLUMBLINE_PLANT(
-    "_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_9TransportERNS_12StepObserverE",
-    RankParts, make_rank_parts, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-    StepObserver& observer);
-RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                               StepObserver& observer) {
-  seams = make_seams(planted.value(), transport.rank());
-  RankParts parts = real_make_rank_parts(training, plan, seams->transport(transport), observer);
+PLUMBLINE_PLANT("_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_5GroupE", RankParts,
+                make_rank_parts, const TrainingRun& training, const PipelinePlan& plan, Group& pipeline);
+RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Group& pipeline) {
+  seams = make_seams(planted.value(), pipeline.rank());
+  group.emplace(seams->transport(pipeline.world()), pipeline.in_world(0), 1, pipeline.size());
+  RankParts parts = real_make_rank_parts(training, plan, *group);
   seams->made(training, parts);
   for (auto& stage : parts.stages) stage = std::make_unique<SeamedStage>(std::move(stage), *seams);
   return parts;
@@ -62,12 +61,12 @@ TrainingRun wrap_run_of_replica(const TrainingRun& training, const PipelinePlan&
   return real_run_of_replica(training, plan, planted.value().id == "D6" ? 0 : replica);
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline12ReplicaGroup13sum_gradientsEliRKNS_10TrainStateE", void, sum_gradients,
-                ReplicaGroup* group, std::int64_t step, std::int32_t stage, const TrainState& state);
-void wrap_sum_gradients(ReplicaGroup* group, std::int64_t step, std::int32_t stage, const TrainState& state) {
-  seams->before_replica_sum(step, group->replica(), group->replicas());
-  real_sum_gradients(group, step, stage, state);
-  seams->after_replica_sum(step, group->replica(), group->replicas());
+PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum13sum_gradientsEliRKNS_10TrainStateE", void, sum_gradients, ReplicaSum* sum,
+                std::int64_t step, std::int32_t stage, const TrainState& state);
+void wrap_sum_gradients(ReplicaSum* sum, std::int64_t step, std::int32_t stage, const TrainState& state) {
+  seams->before_replica_sum(step, sum->replica(), sum->replicas());
+  real_sum_gradients(sum, step, stage, state);
+  seams->after_replica_sum(step, sum->replica(), sum->replicas());
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline14zero_gradientsERKNS_10TrainStateE", void, zero_gradients, const TrainState& state);

@@ -15,11 +15,12 @@ class SeamedStage : public Stage {
   SeamedStage(std::unique_ptr<Stage> inner, Seams& seams)
       : Stage(inner->index(), inner->last()), inner_(std::move(inner)), seams_(seams) {}
 
-  at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override {
+  at::Tensor forward(const Pass& pass, std::int64_t step, std::int64_t microbatch, at::Tensor input) override {
+    if (!pass.trains) return inner_->forward(pass, step, microbatch, std::move(input));
     seams_.stage_begins(true, step, microbatch);
     const MemoryScope scope(MemoryOwner::activations);
     if (!first()) input = seams_.stage_input(std::move(input), step, microbatch);
-    at::Tensor output = inner_->forward(step, microbatch, std::move(input));
+    at::Tensor output = inner_->forward(pass, step, microbatch, std::move(input));
     if (!last()) seams_.stage_output(output, step, microbatch);
     return output;
   }

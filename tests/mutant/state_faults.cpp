@@ -15,6 +15,7 @@
 #include "model/initialize.hpp"
 #include "model/llama_slice.hpp"
 #include "model/tied_names.hpp"
+#include "pipeline/llama_stage.hpp"
 #include "training/memory_meter.hpp"
 #include "training/tied_weight.hpp"
 
@@ -57,17 +58,17 @@ class OtherStart : public Seams {
     const MemoryScope scope(MemoryOwner::other);
     const c10::NoGradGuard no_grad;
     const auto seed = static_cast<std::uint64_t>(training.run.train.seed);
-    for (const LlamaSlice* slice : parts.slices) {
+    for (const auto& stage : parts.stages) {
+      const LlamaSlice& slice = dynamic_cast<const LlamaStage&>(*stage).slice();
       const bool from_first = fault_.id == "P5";
-      const UnitRange units =
-          from_first ? UnitRange{1, 1 + layers_in(training.config, slice->units())} : slice->units();
+      const UnitRange units = from_first ? UnitRange{1, 1 + layers_in(training.config, slice.units())} : slice.units();
       LlamaSlice other(training.config, units, at::kFloat);
       initialize(other, from_first ? seed : seed + static_cast<std::uint64_t>(fault_.rank) + 1);
       const auto taken = [&](const Parameter& parameter) {
         return !from_first || parameter.unit.starts_with("layers.");
       };
       auto from = other.parameters().begin();
-      for (const Parameter& parameter : slice->parameters()) {
+      for (const Parameter& parameter : slice.parameters()) {
         if (taken(parameter)) parameter.value.detach().copy_((from++)->value);
       }
     }

@@ -30,7 +30,7 @@ class RecordingTransport : public mutant::ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
   int rank() const override { return 1; }
-  int world_size() const override { return 3; }
+  int size() const override { return 3; }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     return start({true, peer, header, std::move(payload)});
   }
@@ -101,8 +101,9 @@ class MiddleRank : public ::testing::Test {
   PipelinePlan plan_;
   std::unique_ptr<Transport> alone_ = std::move(make_threads_transports(1, {}).front());
   RecordingTransport transport_{*alone_};
+  Group group_{transport_};
   RecordingObserver seen_;
-  BoundaryMessages messages_{training_, plan_, transport_, seen_};
+  BoundaryMessages messages_{training_, plan_, training_.plan, group_, seen_};
 };
 
 struct Tested {
@@ -203,7 +204,7 @@ TEST_F(MiddleRank, NumbersActionsFromTheFirstOfTheBatch) {
     void action_began(const StepAction& action) override { seen.push_back(action.index); }
     std::vector<std::int64_t> seen;
   } indices;
-  BoundaryMessages messages(training_, plan_, transport_, indices);
+  BoundaryMessages messages(training_, plan_, training_.plan, group_, indices);
 
   messages.post(7, 4, std::vector{parse_action("1RECV_F0").value(), parse_action("1RECV_F1").value()});
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Assignment of GPUs to ranks on made-up nodes.
-#include "pipeline/gpu_assignment.hpp"
-
 #include <gmock/gmock.h>
 
 #include "pipeline/gpu_ranks.hpp"

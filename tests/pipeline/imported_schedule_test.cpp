@@ -222,26 +222,13 @@ TEST_F(Imported, ExecutesAListWithMessagesUnchanged) {
 TEST_F(Imported, PathsAreRelativeToTheRunFile) {
   fs::copy_file(fixture_folder / "schedules" / "zbv-p2-m4.csv", folder_ / "mine.csv");
   const auto run = run_file(folder_, 4);
-  std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\nschedule_dialect = \"torch\"\n";
+  std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\n";
   PipelineOptions asked = options(run, folder_ / "record", 2, "");
   asked.schedule.reset();
 
   ASSERT_EQ(train_pipeline(asked), 0);
 
   expect_parity(read_record(folder_ / "record"), 4);
-}
-
-TEST_F(Imported, ADialectNeedsAFile) {
-  PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, "1f1b");
-  asked.schedule_dialect = "torch";
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("is not a file"));
-  asked.schedule = folder_.file("mine.csv", "0F0,0B0,0W0\n").string();
-  asked.schedule_dialect = "tourch";
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("\"tourch\" is unknown"));
-  asked.schedule_dialect.reset();
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }),
-              HasSubstr("say which with --schedule-dialect"));
-  EXPECT_FALSE(fs::exists(folder_ / "record"));
 }
 
 TEST_F(Imported, ARefusalDoesNotTouchAnotherRunsRecord) {
@@ -259,14 +246,8 @@ TEST_F(Imported, RefusesBadFilesWithPlaceAndRemedy) {
     const char* what;
     std::string text;
     const char* said;
-    const char* dialect = nullptr;
   } cases[] = {
-      {"another dialect", "0F0,0BW0\n",
-       "row 1, column 2: \"0BW0\" is the full backward of older torch files; pass "
-       "--schedule-dialect (or pipeline.schedule_dialect) torch-old",
-       "torch"},
-      {"either dialect", "0F0,0B0,0W0\n", "say which with --schedule-dialect"},
-      {"an unknown dialect", "0F0,0B0\n", "\"tourch\" is unknown", "tourch"},
+      {"older torch's", "0F0,0BW0\n", "row 1, column 2: \"0BW0\" is the full backward of older torch; write B"},
       {"cut short", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2\n", "1B3: "},
       {"a rank too few", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n", "has rows for 1 rank, the run has 2 ranks"},
       {"junk behind an action", "0F0,0F1,0F2,0F3x,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0F3x\""},
@@ -280,7 +261,6 @@ TEST_F(Imported, RefusesBadFilesWithPlaceAndRemedy) {
     SCOPED_TRACE(bad.what);
     const auto file = folder_.file("bad.csv", bad.text);
     PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, file.string());
-    if (bad.dialect != nullptr) asked.schedule_dialect = bad.dialect;
 
     EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr(bad.said));
     EXPECT_FALSE(fs::exists(folder_ / "record"));

@@ -20,12 +20,13 @@ class UpperHalf : public ::testing::Test {
  protected:
   at::Tensor forward(std::int64_t microbatch) {
     const BatchPlan& plan = training_.plan;
-    return stage_.forward(0, microbatch, at::ones({plan.batch(microbatch), plan.sequence_length(microbatch), 64}));
+    return stage_.forward({plan, nobody_}, 0, microbatch,
+                          at::ones({plan.batch(microbatch), plan.sequence_length(microbatch), 64}));
   }
 
   const TrainingRun training_ = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
   StepObserver nobody_;
-  LlamaStage stage_{training_, 1, {3, 8}, nobody_};
+  LlamaStage stage_{training_, 1, {3, 8}};
 };
 
 TEST_F(UpperHalf, KeepsAMicrobatchUntilItsWeightGradients) {

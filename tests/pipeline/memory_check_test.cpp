@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compares the free memory of the ranks' machines with their plans before anything is allocated.
-#include "pipeline/memory_check.hpp"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -11,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/memory_table.hpp"
-#include "pipeline/rank_memory.hpp"
+#include "pipeline/memory.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
@@ -48,7 +45,7 @@ TEST(MemoryCheck, SumsTheRanksOfAMachine) {
                 require_free_memory({machine("a", all), machine("a", all - 1), machine("a", all)}, training, plan);
               }),
               AllOf(HasSubstr("this machine, for all 3 ranks, has " + bytes_text(all - 1) + " of memory free"),
-                    HasSubstr("the plan is at least " + bytes_text(all) + ": parameters "), HasSubstr("--plan")));
+                    HasSubstr("the plan is at least " + bytes_text(all) + ": parameters "), HasSubstr("--check")));
   EXPECT_NO_THROW(
       require_free_memory({machine("a", first_two), machine("a", first_two), machine("b", last)}, training, plan));
   EXPECT_THAT(
@@ -93,7 +90,7 @@ TEST(MemoryTable, HasALineForEachNumberOfRanks) {
   TrainingRun training = quick_training();
   training.run.pipeline.schedule = "dualpipe-v";
 
-  const std::string table = memory_table(training);
+  const std::string table = memory_table(training, 1);
 
   const MemoryPlan two = memory_of(training, make_plan(training, 2), 0);
   EXPECT_THAT(table, AllOf(HasSubstr("reference "), HasSubstr("\n2 ranks "), HasSubstr(bytes_text(two.parameters)),
@@ -107,16 +104,16 @@ TEST(MemoryTable, ShowsTheRankThatNeedsMost) {
   std::int64_t most = 0;
   for (int rank = 0; rank < 8; ++rank) most = std::max(most, memory_of(training, plan, rank).total());
 
-  EXPECT_THAT(memory_table(training), ::testing::ContainsRegex("\n8 ranks +" + bytes_text(most) + " "));
+  EXPECT_THAT(memory_table(training, 1), ::testing::ContainsRegex("\n8 ranks +" + bytes_text(most) + " "));
 }
 
 TEST(MemoryTable, ShowsTheSavingsOfRecomputation) {
   TrainingRun training = quick_training();
   training.run.pipeline.schedule = "afab";
-  const std::string kept = memory_table(training);
+  const std::string kept = memory_table(training, 1);
   training.run.train.recompute = Recompute::layer;
 
-  const std::string again = memory_table(training);
+  const std::string again = memory_table(training, 1);
 
   EXPECT_THAT(again, HasSubstr("recompute layer"));
   EXPECT_NE(kept, again);

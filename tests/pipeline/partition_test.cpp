@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "model/flops.hpp"
 #include "model/unit.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"

@@ -36,7 +36,7 @@ TEST(PipelinePlan, HasAsManyChunksAsTheRunFileSays) {
 TEST(PipelinePlan, NotesWhatWasOmitted) {
   const testing::TemporaryFolder folder;
   const std::string file = folder.file("mine.csv", "0UNSHARD,0F0,0B0\n1F0,1B0\n").string();
-  const std::string pipeline = "schedule = \"" + file + "\"\nschedule_dialect = \"torch\"\n";
+  const std::string pipeline = "schedule = \"" + file + "\"\n";
   EXPECT_THAT(make_plan(training_with(folder, pipeline, "[9]"), 2).notes, ElementsAre(StartsWith("1 UNSHARD ignored")));
 }
 

@@ -71,17 +71,6 @@ TEST(PipelineProgram, AppliesAndRecordsItsOptions) {
   EXPECT_EQ(manifest.json.at("command"), Json(command));
 }
 
-TEST(PipelineProgram, RefusesAnUnknownDialect) {
-  const testing::TemporaryFolder folder;
-
-  const Said said =
-      program({quick, "--transport", "threads", "--world", "2", "--record", (folder / "r").string(), "--schedule",
-               PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv", "--schedule-dialect", "klingon"});
-
-  EXPECT_EQ(said.code, 2);
-  EXPECT_THAT(said.err, HasSubstr("schedule dialect \"klingon\" is unknown"));
-}
-
 TEST(PipelineProgram, NamesWrongOptions) {
   const Said unknown = program({quick, "--recrod", "r"});
   const Said none = program({quick, "--transport", "threads", "--world", "0", "--record", "/nowhere"});
@@ -96,16 +85,14 @@ TEST(PipelineProgram, HelpSucceeds) {
   const Said said = program({"--help"});
 
   EXPECT_EQ(said.code, 0);
-  EXPECT_THAT(said.out, HasSubstr("--schedule-dialect"));
+  EXPECT_THAT(said.out, HasSubstr("--schedule NAME"));
 }
 
-TEST(PipelineProgram, APlanNeedsARunFile) {
-  const Said planned = program({quick, "--plan"}), of_nothing = program({"--plan"});
+TEST(PipelineProgram, ACheckShowsTheMemoryOfEachNumberOfRanks) {
+  const Said checked = program({quick, "--check"});
 
-  EXPECT_EQ(planned.code, 0);
-  EXPECT_THAT(planned.out, AllOf(HasSubstr("\nreference "), HasSubstr("\n8 ranks ")));
-  EXPECT_EQ(of_nothing.code, 2);
-  EXPECT_THAT(of_nothing.err, HasSubstr("--plan: give a run file"));
+  EXPECT_EQ(checked.code, 0);
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("\nreference "), HasSubstr("\n8 ranks ")));
   EXPECT_THAT(program({"--check"}).err, HasSubstr("--check: give a run file"));
   EXPECT_THAT(program({}).err, HasSubstr("give a run file, with --record DIR or --checkpoint DIR"));
 }

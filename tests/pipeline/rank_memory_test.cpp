@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/rank_memory.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "model/unit.hpp"
+#include "pipeline/memory.hpp"
 #include "schedule/schedule.hpp"
 #include "training/training_run.hpp"
 

@@ -47,9 +47,9 @@ TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
   Around steps;
   steps.call = [&](int rank, const std::string& call) {
     const auto index = static_cast<std::size_t>(rank);
-    if (call == "start_steps") threads.at(index) = at::get_num_threads();
+    if (call == "enter_steps") threads.at(index) = at::get_num_threads();
     const bool posted = std::ranges::count(notes.at(index), "end_batch") > 0;
-    if (call == "start_steps" || call == "leave_steps" || (!posted && (call == "barrier" || call == "end_batch")))
+    if (call == "enter_steps" || call == "leave_steps" || (!posted && (call == "barrier" || call == "end_batch")))
       notes.at(index).push_back(call);
   };
   asked.make_transports = watched(steps);
@@ -59,8 +59,8 @@ TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
 
   const std::int64_t took_ns = monotonic_ns() - begin_ns;
   for (const auto& own : notes)
-    EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "end_batch", "leave_steps", "start_steps", "leave_steps",
-                                 "start_steps"));
+    EXPECT_THAT(own, ElementsAre("barrier", "enter_steps", "end_batch", "leave_steps", "enter_steps", "leave_steps",
+                                 "enter_steps"));
   EXPECT_THAT(threads, ElementsAre(2, 2));
   for (const RankRecord& rank : read_record(folder / "r").ranks) {
     ASSERT_FALSE(rank.actions.empty());

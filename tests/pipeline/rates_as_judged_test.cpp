@@ -3,6 +3,7 @@
 // implementations of one formula.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -21,10 +22,14 @@ TEST(RatesAsJudged, AgreeAtEveryStepOfLongSchedules) {
       train.start_factor = 0.1;
       train.final_factor = final_factor;
       train.optimizer.learning_rate = 3e-4;
-      const predicates::LearningRateForm judged{3e-4, warmup, steps, 0.1, final_factor};
-      for (std::int64_t step = 0; step < steps; ++step) {
-        const double rate = learning_rate(train, step);
-        EXPECT_LE(std::abs(judged.at(step) - rate), 1e-15 * rate) << "step " << step << " of " << steps;
+      train.decay_steps = std::max<std::int64_t>(1, steps / 5);
+      for (const char* curve : {"cosine", "linear", "constant", "wsd"}) {
+        train.curve = curve;
+        const predicates::LearningRateForm judged{3e-4, warmup, steps, 0.1, final_factor, curve, train.decay_steps};
+        for (std::int64_t step = 0; step < steps; ++step) {
+          const double rate = learning_rate(train, step);
+          EXPECT_LE(std::abs(judged.at(step) - rate), 1e-15 * rate) << curve << ", step " << step << " of " << steps;
+        }
       }
     }
   }

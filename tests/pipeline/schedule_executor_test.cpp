@@ -25,7 +25,7 @@ class NotingStage : public Stage {
  public:
   NotingStage(std::int64_t index, Notes& notes) : Stage(index, index == 1), notes_(notes) {}
 
-  at::Tensor forward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor input) override {
+  at::Tensor forward(const Pass& /*pass*/, std::int64_t /*step*/, std::int64_t microbatch, at::Tensor input) override {
     note("F", microbatch, input);
     return last() ? at::Tensor() : at::full({1}, 10.0 + static_cast<double>(microbatch));
   }
@@ -86,9 +86,10 @@ class ScheduleExecutorTest : public ::testing::Test {
 
   void execute(const std::string& list) {
     const auto transports = make_threads_transports(1, {});
-    RankParts parts{list_of(list), {}, {}, *transports.front()};
+    Group pipeline(*transports.front());
+    RankParts parts{{}, {}, pipeline};
     for (const std::int64_t index : {0, 1}) parts.stages.push_back(std::make_unique<NotingStage>(index, done_));
-    ScheduleExecutor(training_, plan_, parts, seen_).step(0);
+    ScheduleExecutor(training_, plan_, parts, list_of(list), {training_.plan, seen_}).step(0);
     transports.front()->finish();
   }
 

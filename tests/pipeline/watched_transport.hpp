@@ -35,9 +35,9 @@ class WatchedTransport : public mutant::ForwardingTransport {
     around_.call(rank(), "barrier");
     inner_.barrier();
   }
-  void start_steps() override {
-    around_.call(rank(), "start_steps");
-    inner_.start_steps();
+  void enter_steps() override {
+    around_.call(rank(), "enter_steps");
+    inner_.enter_steps();
   }
   void leave_steps() override {
     around_.call(rank(), "leave_steps");

@@ -35,8 +35,8 @@ TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant)
       {"swep " + quick, "swep is not a command of plumbline; did you mean sweep?"},
       {"schedule shwo", "shwo is not a command of plumbline schedule; did you mean show?"},
       {"sweep " + quick + " --lisst", "--lisst is not an option of plumbline sweep; did you mean --list?"},
-      {"schedule check --modl=stream x.csv",
-       "--modl is not an option of plumbline schedule check; did you mean --model?"},
+      {"schedule check --transprot=nccl x.csv",
+       "--transprot is not an option of plumbline schedule check; did you mean --transport?"},
       {"qqqqqqqqqqqq", "qqqqqqqqqqqq is not a command of plumbline; known are sweep, "},
       {"", "A subcommand is required"},
   }};
@@ -120,7 +120,7 @@ TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
       {run + record + exported, "give a run file, with --record DIR"},
       {run + record + " --shadow --perturb 1", "--shadow and --perturb: give one of them"},
       {run + exported + " --device cuda", "omit --shadow, --perturb and --device"},
-      {run + " --plan --text /nowhere.txt", "/nowhere.txt"},
+      {run + " --check --text /nowhere.txt", "/nowhere.txt"},
   }};
   for (const auto& [arguments, words] : mistakes) {
     const Ended ended = reference(arguments);
@@ -165,13 +165,6 @@ TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
   const CsvTable saved = read_csv(folder_ / "r/rank-0/saved.csv", {"input_bytes"});
   ASSERT_FALSE(saved.rows.empty());
   for (const CsvRow& row : saved.rows) EXPECT_EQ(row.cells[saved.column("input_bytes")], "") << "not measured";
-}
-
-TEST_F(ReferenceCommandLine, AllGoldensThatAreGivenAreJudged) {
-  const std::string goldens = PLUMBLINE_FIXTURES "/hf_golden/";
-
-  EXPECT_THAT(reference("--golden " + goldens + "one_token " + goldens + "two_tokens").said,
-              HasSubstr("2 of 2 goldens hold"));
 }
 
 TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {

@@ -183,21 +183,6 @@ TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
   EXPECT_FALSE(fs::exists(folder_.path() / "a/step-00000300.partial"));
 }
 
-TEST_F(SavedAndStopped, NothingOfAFailedRunWithoutARecordIsLeftThereNorOfAKilledOneAfterTheNext) {
-  fs::create_directories(folder_.path() / "tmp");
-  const std::string text = read_file(folder_.path() / "run.toml");
-  std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
-  const std::string there = "export TMPDIR=$PWD/tmp; ", left = "; echo left $(ls tmp | grep unrecorded)";
-  for (const std::string& command : {reference_, on_two_ranks_}) {
-    EXPECT_THAT(run(there + command + "a --discard-later" + left).said, HasSubstr("left\n")) << command;
-  }
-  folder_.file("run.toml", text);
-  const std::string killed = there + reference_ + "b --checkpoint-every 1 & p=$!; sleep 3; kill -KILL $p";
-  EXPECT_THAT(run(killed + left).said, HasSubstr("left plumbline-unrecorded-"));
-  EXPECT_THAT(run(there + "touch -d '1 hour ago' tmp/*; " + reference_ + "b --resume latest" + left).said,
-              HasSubstr("left\n"));
-}
-
 TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {
   fs::create_directories(folder_.path() / "tmp");
   ASSERT_EQ(run("export TMPDIR=$PWD/tmp; " + reference_ + "a && " + bin() +

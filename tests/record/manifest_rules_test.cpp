@@ -80,7 +80,19 @@ TEST_F(ManifestRules, TheLearningRateScheduleIsReadOfAnyRole) {
     EXPECT_EQ(schedule.start_factor, 0.25);
     EXPECT_EQ(schedule.final_factor, 0.125);
     EXPECT_EQ(schedule.total_steps, 9);
+    EXPECT_EQ(schedule.curve, "cosine");
   }
+  auto& schedule = json_["learning_rate_schedule"];
+  schedule["curve"] = "wsd";
+  EXPECT_THAT(refusal(), HasSubstr("decay_steps"));
+  schedule["decay_steps"] = 8;
+  EXPECT_EQ(read().learning_rate_schedule->decay_steps, 8);
+  schedule["decay_steps"] = 9;
+  EXPECT_THAT(refusal(), HasSubstr("key learning_rate_schedule.decay_steps: 9 is not between 1 and 8"));
+  schedule["curve"] = "linear";
+  EXPECT_THAT(refusal(), HasSubstr("decay_steps: is a key of the curve wsd"));
+  schedule["curve"] = "parabola";
+  EXPECT_THAT(refusal(), HasSubstr("key learning_rate_schedule.curve"));
 }
 
 TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {
@@ -164,6 +176,7 @@ TEST_F(ManifestRules, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
 
 TEST_F(ManifestRules, WhatAnExternalRecordAloneMaySayIsRefusedOfOurs) {
   const std::vector<std::pair<std::string, Json>> external = {{"every", 2},
+                                                              {"digest", "position-sum-128"},
                                                               {"boundary_gradient_factor", 0.125},
                                                               {"optimizer.nesterov", true},
                                                               {"optimizer.dampening", 0.5},

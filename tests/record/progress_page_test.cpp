@@ -205,35 +205,28 @@ class WaitChain : public ::testing::Test {
       ProgressPage(folder / "progress").update({.step = 2, .peer = peer, .action = "0F3"});
     }
   }
-  std::string behind(std::int64_t rank) const { return waits_behind(folder_.path(), rank); }
+  std::string sign(const std::vector<std::int64_t>& chain) const { return last_sign(folder_.path(), chain); }
 
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(WaitChain, EndsAtTheRankThatWaitsForNobody) {
-  pages({{3, 2}, {2, 1}, {1, 0}, {0, -1}});
-  EXPECT_EQ(behind(3), "; rank 2 waits for rank 1, rank 1 for rank 0, last seen in 0F3 of step 2");
-  EXPECT_EQ(behind(1), "; rank 0, last seen in 0F3 of step 2");
-  EXPECT_EQ(behind(0), "");
+TEST_F(WaitChain, FollowsTheAwaitedRanksToTheEndOrACircle) {
+  const std::map<std::int64_t, std::int64_t> peers = {{3, 2}, {2, 1}, {1, 0}, {0, -1}, {5, 6}, {6, 5}};
+  const auto peer_of = [&](std::int64_t rank) { return peers.at(rank); };
+  EXPECT_THAT(wait_chain(3, peer_of), ::testing::ElementsAre(3, 2, 1, 0));
+  EXPECT_THAT(wait_chain(5, peer_of), ::testing::ElementsAre(5, 6));
 }
 
-TEST_F(WaitChain, ARankOfWhichThereIsNoPageIsSaidToBeSo) {
-  pages({{2, 1}, {1, 0}});
-  EXPECT_EQ(behind(2), "; rank 1 waits for rank 0, which has no heartbeat on this machine");
+TEST_F(WaitChain, TheLastSignIsThatOfItsEnd) {
+  pages({{1, 0}, {0, -1}});
+  EXPECT_EQ(sign({2, 1, 0}), ", last seen in 0F3 of step 2");
+  EXPECT_EQ(sign({1, 0, 1}), "") << "they wait for each other";
+  EXPECT_EQ(sign({7}), ", which has no heartbeat on this machine");
+  EXPECT_EQ(sign({}), "");
+  EXPECT_EQ(last_sign(std::filesystem::path(), {1}), "") << "a run without a record";
 }
 
-TEST_F(WaitChain, RanksThatWaitForEachOtherAreNamed) {
-  pages({{0, 1}, {1, 2}, {2, 1}});
-  EXPECT_EQ(behind(0), "; rank 1 waits for rank 2, rank 2 for rank 1: they wait for each other");
-}
-
-TEST_F(WaitChain, ACircleMayEndAtTheFirstRank) {
-  pages({{2, 0}, {0, 1}, {1, 0}});
-  EXPECT_EQ(behind(2), "; rank 0 waits for rank 1, rank 1 for rank 0: they wait for each other");
-}
-
-// It may have stopped in a wait that would have ended since.
-TEST_F(WaitChain, AStoppedRankIsNoPartOfACircle) {
+TEST_F(WaitChain, AStoppedRankIsSaidToBeSo) {
   pages({{0, 1}});
   const pid_t child = ::fork();
   if (child == 0) {
@@ -244,21 +237,19 @@ TEST_F(WaitChain, AStoppedRankIsNoPartOfACircle) {
   int status = 0;
   ::waitpid(child, &status, WUNTRACED);
 
-  EXPECT_EQ(behind(0), "; rank 1, which is stopped (SIGSTOP) in 0F3 of step 2");
+  EXPECT_EQ(sign({1}), ", which is stopped (SIGSTOP) in 0F3 of step 2");
 
   ::kill(child, SIGKILL);
   ::waitpid(child, &status, 0);
 }
 
-TEST_F(WaitChain, APageOfAnotherHostIsNotFollowed) {
+TEST_F(WaitChain, APageOfAnotherHostMayBeOld) {
   pages({{2, 1}, {1, 0}, {0, -1}});
   std::fstream file(folder_.path() / rank_folder(1) / "progress", std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(128);
   file.write("far", 4);
   file.close();
-  EXPECT_EQ(behind(2), "; rank 1, last seen in 0F3 of step 2 (on far, whose heartbeat may be old)");
-  EXPECT_EQ(last_sign(folder_.path(), {1, 0}), ", last seen in 0F3 of step 2");
-  EXPECT_EQ(last_sign(folder_.path(), {1, 0, 1}), "") << "they wait for each other";
+  EXPECT_EQ(sign({1}), ", last seen in 0F3 of step 2 (on far, whose heartbeat may be old)");
 }
 
 TEST_F(WaitChain, ARankThatHasNotBegunIsSaidToBeSo) {
@@ -266,15 +257,11 @@ TEST_F(WaitChain, ARankThatHasNotBegunIsSaidToBeSo) {
   const auto folder = folder_.path() / rank_folder(0);
   std::filesystem::create_directories(folder);
   ProgressPage page(folder / "progress");
-  EXPECT_EQ(behind(1), "; rank 0, which has not begun its first action");
+  EXPECT_EQ(sign({0}), ", which has not begun its first action");
   ProgressNow now;
   now.step = 1;
   page.update(now);
-  EXPECT_EQ(behind(1), "; rank 0, which has not begun its first action of step 1");
-}
-
-TEST_F(WaitChain, NothingIsSaidWithoutPages) {
-  EXPECT_EQ(behind(0), "");
+  EXPECT_EQ(sign({0}), ", which has not begun its first action of step 1");
 }
 
 }  // namespace

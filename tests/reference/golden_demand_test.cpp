@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reference/golden_demand.hpp"
+#include "tests/goldens/golden_demand.hpp"
 
 #include <gtest/gtest.h>
 #include <torch/headeronly/version.h>

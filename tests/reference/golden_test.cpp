@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reference/golden.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +11,10 @@
 #include <regex>
 #include <sstream>
 
-#include "reference/golden_demand.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
+#include "tests/goldens/golden_demand.hpp"
+#include "tests/goldens/judge_goldens.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/environment.hpp"
 

@@ -15,6 +15,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/safetensors.hpp"
+#include "tests/goldens/golden_machine.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/environment.hpp"
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "schedule/lowering.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/integer_model.hpp"
@@ -25,12 +26,12 @@ class CsvImport : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove(path_); }
 
-  ImportedSchedule read(const std::string& text, std::optional<CsvDialect> dialect = std::nullopt) {
+  ImportedSchedule read(const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
-    return import_schedule(path_, {.dialect = dialect});
+    return import_schedule(path_);
   }
-  std::string fault(const std::string& text, std::optional<CsvDialect> dialect = std::nullopt) {
-    return message_of<InputError>([&] { read(text, dialect); });
+  std::string fault(const std::string& text) {
+    return message_of<InputError>([&] { read(text); });
   }
 
   fs::path path_ =
@@ -45,8 +46,8 @@ TEST_F(CsvImport, ReadsEveryFileOfTorchsGenerators) {
     SCOPED_TRACE(entry.path().filename());
     const std::string stem = entry.path().stem().string();
     if (stem.find("-p") == std::string::npos) continue;  // made by hand, not by a generator
-    const ImportedSchedule imported = import_schedule(entry.path(), {.dialect = CsvDialect::torch});
-    const auto findings = check_imported(imported, ExecutionModel::blocking);
+    const ImportedSchedule imported = import_schedule(entry.path());
+    const auto findings = check_imported(imported, "mpi");
     EXPECT_EQ(imported.schedule.microbatches, std::stoi(stem.substr(stem.rfind('m') + 1)));
     EXPECT_EQ(imported.schedule.placement.ranks, std::stoi(stem.substr(stem.rfind("-p") + 2)));
     EXPECT_FALSE(imported.has_messages);
@@ -82,7 +83,7 @@ TEST_F(CsvImport, ReadsBlanksAndAMissingLastLineBreakAsTorchDoes) {
   const ImportedSchedule plain = read("0F0,,0B0\n1F0,1B0\n");
   EXPECT_EQ(texts(read(" 0F0 , ,\t0B0\n1F0,1B0").schedule.ranks.at(0)), texts(plain.schedule.ranks.at(0)));
   EXPECT_EQ(texts(read("0F0,0B0\n1F0, 1B0 ").schedule.ranks.at(1)), texts(plain.schedule.ranks.at(1)));
-  EXPECT_EQ(texts(read("( 0F1 ; 0B0 )OVERLAP_F_B\n", CsvDialect::torch).schedule.ranks.at(0)), "0F1 0B0");
+  EXPECT_EQ(texts(read("( 0F1 ; 0B0 )OVERLAP_F_B\n").schedule.ranks.at(0)), "0F1 0B0");
 }
 
 TEST_F(CsvImport, RefusesOtherPlacements) {
@@ -94,54 +95,28 @@ TEST_F(CsvImport, RefusesOtherPlacements) {
   EXPECT_NO_THROW(read("0F0,1F0,0B0\n1B0\n")) << "one action in another rank's list: a finding";
 }
 
-TEST_F(CsvImport, ReportsWhetherTheDialectIsDetectable) {
-  const auto tells = [&](const std::string& text) {
-    std::ofstream(path_, std::ios::binary) << text;
-    return tells_dialect(path_);
-  };
-  EXPECT_TRUE(tells("0F0,0B0\n"));
-  EXPECT_TRUE(tells("0F0,0I0,0W0\n"));
-  EXPECT_FALSE(tells("0F0,0B0,0W0\n"));
-}
-
-TEST_F(CsvImport, NamesTheDialects) {
-  EXPECT_EQ(texts(read("0F0,0B0\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0B0");
-  EXPECT_EQ(texts(read("0F0,0B0,0W0,0F1,0BW1\n", CsvDialect::torch_old).schedule.ranks.at(0)), "0F0 0I0 0W0 0F1 0B1");
-  EXPECT_EQ(texts(read("0F0,0F1,(1F0;0B0)OVERLAP_F_B\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0F1 1F0 0B0");
-  const ImportedSchedule notes = read("0UNSHARD,0F0,,0B0,0RESHARD,0REDUCE_GRAD\n", CsvDialect::torch);
+TEST_F(CsvImport, ReadsWhatOnlyTorchWrites) {
+  EXPECT_EQ(texts(read("0F0,0B0\n").schedule.ranks.at(0)), "0F0 0B0");
+  EXPECT_EQ(texts(read("0F0,0F1,(1F0;0B0)OVERLAP_F_B\n").schedule.ranks.at(0)), "0F0 0F1 1F0 0B0");
+  const ImportedSchedule notes = read("0UNSHARD,0F0,,0B0,0RESHARD,0REDUCE_GRAD\n");
   EXPECT_EQ(texts(notes.schedule.ranks.at(0)), "0F0 0B0");
   EXPECT_EQ(notes.notes.size(), 3U);
   const ImportedSchedule waits = read(
       "0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_"
       "B0\n");
-  EXPECT_EQ(waits.dialect, CsvDialect::torch);
   EXPECT_EQ(texts(waits.schedule.ranks.at(0)), "0F0 0SEND_F0 0RECV_B0 0B0");
   EXPECT_THAT(waits.notes, Contains("1 WAIT_SEND_F ignored: a step ends with its sends"));
   EXPECT_THAT(waits.notes, Contains("1 WAIT_REDUCE_GRAD ignored: parameters are whole on their rank here"));
   EXPECT_TRUE(read("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n").has_messages);
 }
 
-TEST_F(CsvImport, DetectsTheDialectOrRefusesTheFile) {
-  EXPECT_EQ(read("0F0,0B0\n").dialect, CsvDialect::plumbline);
-  EXPECT_EQ(read("0F0,0I0,0W0\n").dialect, CsvDialect::plumbline);
-  EXPECT_EQ(read("0F0,0B0,0REDUCE_GRAD\n").dialect, CsvDialect::torch);
-  EXPECT_EQ(read("0F0,0BW0\n").dialect, CsvDialect::torch_old);
-  EXPECT_THAT(fault("0F0,0B0,0W0\n"), HasSubstr("--dialect torch-old"));
-  EXPECT_THAT(fault("0F0,0BW0,0F1,0I1,0W1\n"), HasSubstr("one dialect"));
-}
-
 TEST_F(CsvImport, ErrorsNameRowAndColumn) {
-  const auto torch = CsvDialect::torch;
-  EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n", torch), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
-  EXPECT_THAT(fault("0F0,0BW0\n", torch), AllOf(HasSubstr("row 1, column 2"), HasSubstr("--dialect torch-old")));
-  EXPECT_THAT(fault("0F0,0I0\n", CsvDialect::torch_old), HasSubstr("--dialect torch or plumbline"));
-  EXPECT_THAT(fault("(0F0;0B0)OVERLAP_F_B\n", CsvDialect::plumbline), HasSubstr("--dialect torch"));
-  EXPECT_THAT(fault("0F0,0STEP\n", torch), HasSubstr("--dialect plumbline"));
-  EXPECT_THAT(fault("0F0,0REDUCE_GRAD\n", CsvDialect::plumbline), HasSubstr("row 1, column 2"));
+  EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
+  EXPECT_THAT(fault("0F0,0BW0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("older torch")));
   for (const char* broken : {"(0F0;0B0)", "(0F0;0B0)OVERLAP", "()OVERLAP_F_B", "(0F0;)OVERLAP_F_B",
                              "(0F0 0B0)OVERLAP_F_B", "(0SEND_F0)OVERLAP_F_B", "((0F0)OVERLAP_F_B)OVERLAP_F_B", "0 F0",
                              "0F", "UNSHARD", "0UNSHARD1", "0WAIT_SEND_F", "WAIT_SEND_F0", "0FOO1", "0F4294967296"}) {
-    EXPECT_THAT(fault(std::string(broken) + ",0B0\n", torch), HasSubstr("row 1, column 1")) << broken;
+    EXPECT_THAT(fault(std::string(broken) + ",0B0\n"), HasSubstr("row 1, column 1")) << broken;
   }
   EXPECT_THAT(fault("9999999F0,0B0\n"), HasSubstr("only 2 actions"));
   EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
@@ -151,12 +126,12 @@ TEST_F(CsvImport, ErrorsNameRowAndColumn) {
 TEST_F(CsvImport, UsesTheGivenPlacement) {
   // On one rank a loop and a V are the same.
   EXPECT_EQ(read("0F0,1F0,1B0,0B0\n").schedule.placement.kind, PlacementKind::loop);
-  EXPECT_EQ(import_schedule(path_, {.placement = PlacementKind::v}).schedule.placement.kind, PlacementKind::v);
+  EXPECT_EQ(import_schedule(path_, PlacementKind::v).schedule.placement.kind, PlacementKind::v);
 }
 
 TEST_F(CsvImport, ReportsInvalidSchedules) {
   const auto first = [&](const std::string& text) {
-    const auto findings = check_imported(read(text), ExecutionModel::blocking);
+    const auto findings = check_imported(read(text), "mpi");
     return findings.empty() ? std::string("nothing") : to_text(findings.front());
   };
   EXPECT_EQ(first("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"), "nothing");
@@ -166,14 +141,14 @@ TEST_F(CsvImport, ReportsInvalidSchedules) {
   EXPECT_THAT(first("0F0,0F1\n"), HasSubstr("it is missing from the list"));
   EXPECT_THAT(first("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
                     "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n"),
-              HasSubstr("waits forever under the model blocking"));
+              "nothing");
 }
 
-TEST_F(CsvImport, RoundTripsInEveryDialect) {
+TEST_F(CsvImport, RoundTrips) {
   for_each_generated([&](const Schedule& schedule) {
     if (schedule.microbatches % 4 != 0 || schedule.microbatches > 8) return;
-    for (const auto dialect : {CsvDialect::plumbline, CsvDialect::torch, CsvDialect::torch_old}) {
-      const ImportedSchedule back = read(export_schedule(schedule, dialect), dialect);
+    for (const std::string& text : {to_csv(schedule), export_for_torch(schedule)}) {
+      const ImportedSchedule back = read(text);
       EXPECT_EQ(back.schedule.ranks, schedule.ranks);
       EXPECT_EQ(back.schedule.microbatches, schedule.microbatches);
       const Placement &placed = back.schedule.placement, &expected = schedule.placement;
@@ -181,7 +156,7 @@ TEST_F(CsvImport, RoundTripsInEveryDialect) {
     }
   });
   const Schedule lowered = lower(make_schedule("zb-h1", 3, 4), true);
-  EXPECT_EQ(read(export_schedule(lowered, CsvDialect::plumbline)).schedule.ranks, lowered.ranks);
+  EXPECT_EQ(read(to_csv(lowered)).schedule.ranks, lowered.ranks);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A list that is complete and ordered, and safe or not depending only on the execution model.
+// A list that is complete and ordered, and safe or not depending only on whether messages are posted.
 #pragma once
 
 #include <algorithm>

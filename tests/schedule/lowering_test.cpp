@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schedule/message.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
+#include "tests/schedule/late_receives.hpp"
 #include "tests/schedule/schedules.hpp"
 
 namespace plumbline {
@@ -50,7 +52,7 @@ TEST(Lower, OnlyEndsReduceAndOnlyWhenTied) {
   for (const ActionList& list : untied.ranks) EXPECT_TRUE(microbatches_of(list, ActionType::reduce).empty());
 }
 
-TEST(Lower, SafeUnderBlockingCallsInEverySize) {
+TEST(Lower, IsAcceptedByTheVerifierInEverySize) {
   for_each_schedule([](const Schedule& schedule) { EXPECT_TRUE(verify(lower(schedule, true)).empty()); });
 }
 
@@ -146,6 +148,43 @@ TEST(Lower, NamesTheActionInACycle) {
               AllOf(HasSubstr("rank 0, position 1, 0B0"), HasSubstr("the gradient of 1B0 on rank 1"),
                     HasSubstr("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
                               "position 1), which needs 0F1, before which rank 0 must get past 0B0")));
+}
+
+/// Whether every rank reaches its end if a SEND and its RECV must be the next actions of both ranks at the same time.
+bool meets_everywhere(const Schedule& lowered) {
+  std::vector<std::size_t> next(lowered.ranks.size(), 0);
+  const auto at_head = [&](std::size_t rank, const Action& action) {
+    return next[rank] < lowered.ranks[rank].size() && lowered.ranks[rank][next[rank]] == action;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t rank = 0; rank < next.size(); ++rank) {
+      for (; next[rank] < lowered.ranks[rank].size(); ++next[rank], moved = true) {
+        const Action& action = lowered.ranks[rank][next[rank]];
+        if (!is_communication(action.type)) continue;
+        const Action other = partner(action);
+        const auto peer = static_cast<std::size_t>(lowered.placement.rank_of(other.stage));
+        if (!at_head(peer, other)) break;
+        ++next[peer];
+      }
+    }
+  }
+  for (std::size_t rank = 0; rank < next.size(); ++rank) {
+    if (next[rank] < lowered.ranks[rank].size()) return false;
+  }
+  return true;
+}
+
+// What NCCL needs (own_messages.hpp).
+TEST(Lower, SendsMeetTheirReceives) {
+  int checked = 0;
+  for_each_generated([&](const Schedule& schedule) {
+    if (schedule.microbatches > 9) return;
+    EXPECT_TRUE(meets_everywhere(lower(schedule, true))) << schedule.name;
+    ++checked;
+  });
+  EXPECT_GT(checked, 400);
+  EXPECT_FALSE(meets_everywhere(with_late_receives(lower(make_schedule("1f1b", 2, 4), false))));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "schedule/csv_import.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/runnable.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/late_receives.hpp"
@@ -33,37 +34,32 @@ ScheduleRequest request(const std::string& path, std::int32_t microbatches, bool
 TEST(OwnMessages, LoweredListsHaveNoFinding) {
   for_each_generated([&](const Schedule& schedule) {
     if (schedule.microbatches > 5) return;
-    for (const ExecutionModel model : execution_models) {
-      EXPECT_FALSE(find_own_messages(lower(schedule, true), true, model)) << schedule.name;
-    }
+    EXPECT_FALSE(find_own_messages(lower(schedule, true), true, "nccl")) << schedule.name;
   });
 }
 
-TEST(OwnMessages, FindsAnotherOrderOnlyUnderNcclsModel) {
+TEST(OwnMessages, FindsAnotherOrderOverNcclAlone) {
   const Schedule late = with_late_receives(lower(make_schedule("1f1b", 2, 4), false));
-  ASSERT_TRUE(verify(late, {.model = ExecutionModel::pair_direction, .tied = false}).empty());
+  ASSERT_TRUE(verify(late, {.tied = false}).empty());
 
-  for (const ExecutionModel model : execution_models) {
-    EXPECT_EQ(find_own_messages(late, false, model).has_value(), model == ExecutionModel::pair_direction)
-        << name(model);
-  }
+  EXPECT_TRUE(find_own_messages(late, false, "nccl"));
+  for (const char* transport : {"mpi", "threads"}) EXPECT_FALSE(find_own_messages(late, false, transport)) << transport;
 }
 
 // The verifier alone accepts it, but over NCCL its first rank would wait forever.
 TEST(OwnMessages, RefusesAListThatHangsOnlyOverNccl) {
   const ImportedSchedule imported = import_schedule(hangs);
-  ASSERT_TRUE(verify(imported.schedule, {.model = ExecutionModel::pair_direction}).empty());
+  ASSERT_TRUE(verify(imported.schedule).empty());
 
-  EXPECT_TRUE(check_imported(imported, ExecutionModel::buffered).empty());
-  const auto findings = check_imported(imported, ExecutionModel::pair_direction);
+  EXPECT_TRUE(check_imported(imported, "mpi").empty());
+  const auto findings = check_imported(imported, "nccl");
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_THAT(to_text(findings.front()),
               AllOf(HasSubstr("rank 0, position "), HasSubstr("may wait forever over NCCL")));
   for (const bool tied : {false, true}) {
     ScheduleRequest asked = request(hangs, 3, tied);
-    asked.model = model_of_transport("mpi").value();
     EXPECT_TRUE(make_runnable(asked).own_messages);
-    asked.model = model_of_transport("nccl").value();
+    asked.transport = "nccl";
     EXPECT_THAT(error_of<InputError>([&] { make_runnable(asked); }),
                 AllOf(HasSubstr(hangs), HasSubstr("may wait forever over NCCL"), HasSubstr("omit SEND and RECV")));
   }
@@ -72,16 +68,14 @@ TEST(OwnMessages, RefusesAListThatHangsOnlyOverNccl) {
 TEST(OwnMessages, AcceptsLoweredMessages) {
   const testing::TemporaryFolder folder;
   const Schedule lowered = lower(make_schedule("zb-v", 2, 4, 2), true);
-  for (const CsvDialect dialect : {CsvDialect::plumbline, CsvDialect::torch}) {  // with its ending, and without
-    const std::string path = folder.file("mine.csv", export_schedule(lowered, dialect)).string();
+  for (const std::string& text : {to_csv(lowered), export_for_torch(lowered)}) {  // with its ending, and without
+    const std::string path = folder.file("mine.csv", text).string();
 
     ScheduleRequest asked = request(path, 4, true);
-    asked.model = ExecutionModel::pair_direction;
+    asked.transport = "nccl";
 
     EXPECT_TRUE(make_runnable(asked).own_messages);
-    if (dialect == CsvDialect::plumbline) {
-      EXPECT_TRUE(check_imported(import_schedule(path), ExecutionModel::pair_direction).empty());
-    }
+    EXPECT_TRUE(check_imported(import_schedule(path), "nccl").empty() || text != to_csv(lowered));
   }
 }
 

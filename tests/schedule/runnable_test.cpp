@@ -24,7 +24,6 @@ class Runnable : public ::testing::Test {
     made.schedule = folder_.file("mine.csv", text).string();
     made.ranks = ranks;
     made.microbatches = microbatches;
-    made.model = ExecutionModel::buffered;
     return made;
   }
   template <typename Expected = InputError>
@@ -94,8 +93,7 @@ TEST_F(Runnable, KeepsAFileWithMessages) {
 
 TEST_F(Runnable, AddsAMissingEnding) {
   const Schedule full = lower(make_schedule("1f1b", 2, 4), true);
-  ScheduleRequest asked =
-      request(export_schedule(full, CsvDialect::torch), 2, 4);  // its dialect has no REDUCE and STEP
+  ScheduleRequest asked = request(export_for_torch(full), 2, 4);
   asked.tied = true;
 
   EXPECT_EQ(make_runnable(asked).lowered.ranks, full.ranks);
@@ -109,22 +107,13 @@ TEST_F(Runnable, RefusesAFileWithAnotherExtension) {
   }
 }
 
-TEST_F(Runnable, RefusesADeadlockUnderTheTransportsModel) {
+TEST_F(Runnable, OwnMessagesAreRefusedOverNccl) {
   ScheduleRequest asked =
       request(to_csv(with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), false))), 2, 4);
 
-  asked.model = ExecutionModel::buffered;
   EXPECT_NO_THROW(make_runnable(asked));
-  asked.model = ExecutionModel::pair_direction;
-  EXPECT_THAT(fault(asked), AllOf(HasSubstr("waits forever under the model pair-direction"), HasSubstr("(rank 0"),
-                                  HasSubstr("(rank 1"), HasSubstr("in the same order")));
-}
-
-TEST_F(Runnable, ModelsOfTheTransports) {
-  EXPECT_EQ(model_of_transport("mpi"), ExecutionModel::buffered);
-  EXPECT_EQ(model_of_transport("threads"), ExecutionModel::buffered);
-  EXPECT_EQ(model_of_transport("nccl"), ExecutionModel::pair_direction);
-  EXPECT_FALSE(model_of_transport("pigeons"));
+  asked.transport = "nccl";
+  EXPECT_THAT(fault(asked), AllOf(HasSubstr("may wait forever over NCCL"), HasSubstr("omit SEND and RECV")));
 }
 
 TEST_F(Runnable, OtherSizesNameWhatFits) {
@@ -144,8 +133,6 @@ TEST_F(Runnable, OtherSizesNameWhatFits) {
 }
 
 TEST_F(Runnable, RefusesBadFilesWithPlaceAndRemedy) {
-  EXPECT_THAT(fault("0F0,0B0,0W0\n1F0,1B0,1W0\n"),
-              AllOf(HasSubstr("may be the full backward or"), HasSubstr("--schedule-dialect torch-old")));
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
   EXPECT_THAT(fault("0F0,0Q0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("not an action")));
   EXPECT_THAT(fault("0F0,0F1,0F2,0F7,0B0,0B1,0B2,0B7\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n"),

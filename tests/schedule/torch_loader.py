@@ -70,8 +70,8 @@ def check_dumps(plumbline, folder):
             schedule = getattr(schedules, "Schedule" + kind)(mine, microbatches, loss_fn=lambda a, b: a)
             path = folder / f"{kind}-{ranks}.csv"
             schedule._dump_csv(str(path), format="compute_comms")
-            subprocess.run([plumbline, "schedule", "check", path, "--dialect", "torch", "--model", "buffered"], check=True)
-            read = subprocess.run([plumbline, "schedule", "convert", "--schedule", path, "--dialect", "torch", "--to", "torch"], check=True,
+            subprocess.run([plumbline, "schedule", "check", path], check=True)
+            read = subprocess.run([plumbline, "schedule", "convert", "--schedule", path, "--to", "torch"], check=True,
                                   capture_output=True, text=True).stdout
             for rank, line in enumerate(read.splitlines()):
                 theirs = [part for action in schedule.pipeline_order_with_comms[rank]

@@ -129,13 +129,22 @@ def clipping(db, record):
             yield step, NORM, "gradient_norm", "clip_coefficient", rank, f" {coefficient} is none of {wanted}"
 
 
+def height(form, step):
+    """Of a learning rate between the end of its curve, 0, and its peak, 1."""
+    w, total, curve = form["warmup_steps"], form["total_steps"], form.get("curve", "cosine")
+    if curve == "wsd":
+        return min(1, (total - step) / form["decay_steps"])
+    done = (step - w) / (total - w)
+    return {"cosine": (1 + math.cos(math.pi * done)) / 2, "linear": 1 - done, "constant": 1}[curve]
+
+
 def rates(db, record):
     form, peak = record.manifest.get("learning_rate_schedule"), record.manifest["optimizer"]["learning_rate"]
     if form is None:
         return
     w, f, g, total = (form[key] for key in ("warmup_steps", "start_factor", "final_factor", "total_steps"))
     for step, rank, rate in db.execute(f"select step::int, rank, learning_rate::double from steps where run = '{record.run}' and learning_rate is not null").fetchall():
-        wanted = peak * (f + (1 - f) * step / w) if step < w else peak * (g + (1 - g) * ((1 + math.cos(math.pi * ((step - w) / (total - w)))) / 2)) if total > w else peak
+        wanted = peak * (f + (1 - f) * step / w) if step < w else peak * (g + (1 - g) * height(form, step)) if total > w else peak
         if rate != wanted:
             yield step, RATE, "parameters", "learning_rate", rank, f" {rate}, not {wanted}"
 

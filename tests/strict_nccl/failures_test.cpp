@@ -8,7 +8,7 @@
 #include <future>
 #include <latch>
 
-#include "pipeline/replica_group.hpp"
+#include "pipeline/replica_sum.hpp"
 #include "pipeline/transport/nccl/bounded_call.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/transport_settings.hpp"
@@ -207,13 +207,16 @@ TEST(RunAhead, TheSumOverReplicasHasArrivedOrItsDeadlineHasPassed) {
   const RunOptions options{.transport = {milliseconds(300)}, .nccl = {.run_ahead = 2}, .connect = false};
   const Outcome outcome = run_strict(world, options, [&](Transport& t) {
     t.connect(pairs_of({1, 1, PlacementKind::loop}, false, 2));
-    if (t.rank() == 0) return ReplicaGroup(t, 1, at::kCPU).sum_gradients(0, 0, one_gradient());
-    ReplicaMessages messages(t, at::kCPU);  // as its ReplicaGroup would, until its GPU freezes
-    auto theirs = messages.receive(0, {.step = 0, .stage = 0, .bucket = 0, .summed = false}, 1, at::kFloat);
-    const at::Tensor got = messages.wait(theirs);
+    if (t.rank() == 0) return ReplicaSum(Group(t), at::kCPU).sum_gradients(0, 0, one_gradient());
+    MessageHeader header;  // as its ReplicaSum would, until its GPU freezes
+    header.dtype = static_cast<std::int32_t>(at::kFloat);
+    header.dimensions = 1;
+    header.sizes = {1};
+    const at::Tensor got = t.receive(0, header).wait();
     t.wait_for_payloads();
     world.freeze(1);
-    messages.send(0, {.step = 0, .stage = 0, .bucket = 0, .summed = true}, got);
+    header.direction = Direction::backward;
+    Pending sum = t.send(0, header, got);
     std::this_thread::sleep_for(seconds(3));  // so that the other rank's deadline passes first
     t.wait_for_sends();
   });

@@ -12,7 +12,7 @@
 #include <map>
 #include <random>
 
-#include "pipeline/replica_group.hpp"
+#include "pipeline/replica_sum.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/message.hpp"
@@ -61,7 +61,7 @@ TEST_P(LaunchOrder, CompletesTheSumOverReplicas) {
         parameter.value.mutable_grad() = at::full({elements}, static_cast<float>(t.rank() + 1));
         state.parameters.push_back(std::move(parameter));
       }
-      ReplicaGroup group(t, 1, at::kCPU);
+      ReplicaSum group(Group(t), at::kCPU);
       for (std::int64_t step = 0; step < 2; ++step) group.sum_gradients(step, 0, state);
       t.wait_for_sends();
       const auto sum = static_cast<float>(replicas * replicas * (replicas + 1) / 2);

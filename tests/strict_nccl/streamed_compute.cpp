@@ -27,10 +27,10 @@ class StreamedCompute final : public Transport {
       : world_(world), inner_(std::move(inner)), kernel_time_(kernel_time) {}
 
   int rank() const override { return inner_->rank(); }
-  int world_size() const override { return inner_->world_size(); }
+  int size() const override { return inner_->size(); }
   void connect(const std::vector<RankPair>& pairs) override { inner_->connect(pairs); }
 
-  void start_steps() override { inner_->start_steps(); }
+  void enter_steps() override { inner_->enter_steps(); }
   void leave_steps() override { inner_->leave_steps(); }
   void carry_request(std::function<bool()> asked) override { inner_->carry_request(std::move(asked)); }
   bool request_carried() const override { return inner_->request_carried(); }
@@ -53,6 +53,9 @@ class StreamedCompute final : public Transport {
   }
   std::vector<TrafficCount> collect_traffic() override { return inner_->collect_traffic(); }
   void set_wait_callback(WaitCallback shown) override { inner_->set_wait_callback(std::move(shown)); }
+  void show_long_waits(std::function<void(const std::string&)> show, std::chrono::milliseconds patience) override {
+    inner_->show_long_waits(std::move(show), patience);
+  }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }

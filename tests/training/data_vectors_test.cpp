@@ -9,8 +9,8 @@
 #include "tests/token_file_bytes.hpp"
 #include "training/batch_plan.hpp"
 #include "training/data_digests.hpp"
-#include "training/load_tokens.hpp"
 #include "training/microbatch.hpp"
+#include "training/tokens.hpp"
 
 namespace plumbline {
 namespace {

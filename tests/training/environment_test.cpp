@@ -11,6 +11,7 @@
 #include <torch/headeronly/version.h>
 
 #include "support/commit.hpp"
+#include "tests/goldens/golden_machine.hpp"
 
 namespace plumbline {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "training/load_tokens.hpp"
+#include "training/tokens.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {

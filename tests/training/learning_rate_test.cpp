@@ -58,5 +58,36 @@ TEST(LearningRate, AWarmUpOfAllStepsNeverReachesTheCosine) {
   }
 }
 
+TEST(LearningRate, LinearFallsToTheFinalFactor) {
+  TrainSettings train = settings(10, 4);
+  train.curve = "linear";
+  train.final_factor = 0.25;
+  EXPECT_EQ(learning_rate(train, 4), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(train, 7), 2.0 * (0.25 + 0.75 / 2));
+  EXPECT_DOUBLE_EQ(learning_rate(train, 9), 2.0 * (0.25 + 0.75 / 6));
+}
+
+TEST(LearningRate, ConstantAndStableDoNotDependOnTheNumberOfSteps) {
+  for (const std::int64_t steps : {10, 1000}) {
+    TrainSettings train = settings(steps, 4);
+    train.curve = "constant";
+    EXPECT_DOUBLE_EQ(learning_rate(train, 1), 2.0 * (0.1 + 0.9 / 4));
+    EXPECT_EQ(learning_rate(train, 9), 2.0);
+    train.curve = "wsd";
+    train.decay_steps = 3;
+    EXPECT_EQ(learning_rate(train, 6), 2.0);
+  }
+}
+
+TEST(LearningRate, WarmUpStableDecayFallsInItsLastSteps) {
+  TrainSettings train = settings(10, 4);
+  train.curve = "wsd";
+  train.decay_steps = 3;
+  train.final_factor = 0.25;
+  EXPECT_EQ(learning_rate(train, 7), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(train, 8), 2.0 * (0.25 + 0.75 * 2 / 3));
+  EXPECT_DOUBLE_EQ(learning_rate(train, 9), 2.0 * (0.25 + 0.75 / 3));
+}
+
 }  // namespace
 }  // namespace plumbline

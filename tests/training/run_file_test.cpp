@@ -152,7 +152,6 @@ TEST(RunFile, HasTheDocumentedDefaults) {
   EXPECT_EQ(run.pipeline.max_ctas, 4);
   EXPECT_EQ(run.pipeline.timeout_ms, 600000);
   EXPECT_EQ(run.pipeline.start_timeout_ms, 600000);
-  EXPECT_FALSE(run.pipeline.schedule_dialect.has_value());
   EXPECT_EQ(run.checkpoint.keep, 3);
   EXPECT_FALSE(run.checkpoint.background);
   EXPECT_EQ(run.checkpoint.timeout_ms, 24 * 3600 * 1000);
@@ -161,13 +160,13 @@ TEST(RunFile, HasTheDocumentedDefaults) {
 TEST(RunFile, ReadsAnImportedScheduleAndAPartitionByCost) {
   const TemporaryFolder folder;
   const PipelineSettings pipeline =
-      load_run_file(folder.file("run.toml", std::string(model) + data + train +
-                                                "[pipeline]\nschedule = \"lists/mine.csv\"\nschedule_dialect = "
-                                                "\"torch-old\"\npartition = \"cost\"\nstart_timeout_ms = 70\n"))
+      load_run_file(
+          folder.file("run.toml",
+                      std::string(model) + data + train +
+                          "[pipeline]\nschedule = \"lists/mine.csv\"\npartition = \"cost\"\nstart_timeout_ms = 70\n"))
           .pipeline;
 
   EXPECT_EQ(pipeline.schedule, (folder / "lists/mine.csv").string());
-  EXPECT_EQ(pipeline.schedule_dialect, "torch-old");
   EXPECT_EQ(pipeline.partition, "cost");
   EXPECT_EQ(pipeline.start_timeout_ms, 70);
 }
@@ -345,6 +344,25 @@ TEST(RunFile, WhatIsRefused) {
     EXPECT_TRUE(said.starts_with((folder / "run.toml").string())) << said;
     return said.substr(folder.path().string().size() + 1);
   });
+}
+
+TEST(RunFile, ReadsTheCurveOfTheLearningRate) {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& more) {
+    return load_run_file(
+        folder.file("run.toml", std::string(model) + data + "[train]\nsteps = 9\nwarmup_steps = 2\n" + more));
+  };
+  EXPECT_EQ(with("").train.curve, "cosine");
+  EXPECT_EQ(with("curve = \"constant\"").train.curve, "constant");
+  EXPECT_EQ(with("curve = \"wsd\"\ndecay_steps = 7").train.decay_steps, 7);
+  EXPECT_EQ(with("peak_tflops = 67").train.peak_tflops, 67);
+  const auto refusal = [&](const std::string& more) { return error_of<InputError>([&] { with(more); }); };
+  EXPECT_THAT(refusal("curve = \"cosin\""), HasSubstr("train.curve"));
+  EXPECT_THAT(refusal("curve = \"wsd\""), HasSubstr("the curve wsd needs 1 to 7, the steps after the warm-up"));
+  EXPECT_THAT(refusal("curve = \"wsd\"\ndecay_steps = 8"), HasSubstr("is 8; the curve wsd needs 1 to 7"));
+  EXPECT_THAT(refusal("decay_steps = 2"), HasSubstr("is a key of the curve wsd"));
+  EXPECT_THAT(refusal("curve = \"constant\"\nfinal_factor = 0.1"), HasSubstr("the curve constant has no end"));
+  EXPECT_THAT(refusal("peak_tflops = 0"), HasSubstr("train.peak_tflops"));
 }
 
 }  // namespace

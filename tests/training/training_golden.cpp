@@ -11,6 +11,7 @@
 #include "model/load_weights.hpp"
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
+#include "tests/goldens/golden_machine.hpp"
 #include "training/clipping.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"

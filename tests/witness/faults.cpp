@@ -16,11 +16,11 @@
 #include "training/evaluation.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/learning_rate.hpp"
-#include "training/load_tokens.hpp"
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
 #include "training/step_losses.hpp"
+#include "training/tokens.hpp"
 #include "training/window_shuffle.hpp"
 
 namespace plumbline::shared_faults {
@@ -120,17 +120,17 @@ Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t micr
   return real_make(plan, planted("data_of_next_step") ? step + 1 : step, microbatch);
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline14evaluation_runERKNS_11TrainingRunE", TrainingRun, evaluation_run,
+PLUMBLINE_PLANT("_ZN9plumbline15evaluation_dataERKNS_11TrainingRunE", const BatchPlan&, evaluation_data,
                 const TrainingRun& training);
-TrainingRun wrap_evaluation_run(const TrainingRun& training) {
-  TrainingRun evaluation = real_evaluation_run(training);
-  if (planted("evaluation_of_training_data")) evaluation.plan = training.plan;
-  if (planted("evaluation_repeats_a_microbatch")) {
+const BatchPlan& wrap_evaluation_data(const TrainingRun& training) {
+  if (planted("evaluation_of_training_data")) return training.plan;
+  if (!planted("evaluation_repeats_a_microbatch")) return real_evaluation_data(training);
+  static const BatchPlan repeats = [&] {
     DataSettings repeated = training.run.validation.value();
     repeated.row_lengths[1] = repeated.row_lengths[0];
-    evaluation.plan = BatchPlan(repeated, load_tokens(repeated, training.config.vocab_size));
-  }
-  return evaluation;
+    return BatchPlan(repeated, load_tokens(repeated, training.config.vocab_size));
+  }();
+  return repeats;
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline13round_mastersERKNS_10TrainStateE", void, round_masters, const TrainState& state);

@@ -25,6 +25,7 @@ Json training_settings(const TrainingRun& training) {
                        {"final_factor", train.final_factor},
                        {"threads", train.threads},
                        {"clip_norm", train.clip_norm ? Json(*train.clip_norm) : Json(nullptr)}};
+  if (train.curve != "cosine") settings["train"]["curve"] = train.curve;
   settings["data"] = {{"seed", data.seed}, {"lengths", data.row_lengths}, {"masked", data.masked}};
   // Written only if not the default, so that checkpoints older than this setting remain usable.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;

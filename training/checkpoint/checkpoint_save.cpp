@@ -38,13 +38,15 @@ struct SavedTensors {
 };
 
 /// Of ranks that hold the same tensors each writes some, in turn.
-SavedTensors own_tensors(const LlamaConfig& config, const TrainState& state, const RankGroup& group) {
+SavedTensors own_tensors(const LlamaConfig& config, const TrainState& state, const RankGroup& group, int replicas) {
+  const int copies = group.size() == 1 ? 1 : replicas;  // one device has no replicas
+  const int copy = group.rank() / (group.size() / copies);
   SavedTensors own;
   int turn = 0;
   for (const TrainedParameter& each : state.parameters) {
     if (each.alias || is_tied_head(config, each.name)) continue;  // written by the rank that owns the embedding
-    const bool writes = turn == group.copy();
-    turn = (turn + 1) % group.copies();
+    const bool writes = turn == copy;
+    turn = (turn + 1) % copies;
     const auto take = [&](NamedTensors& tensors, const std::string& name, const at::Tensor& value) {
       if (value.defined()) (writes ? tensors : own.others).push_back({name, value});
     };
@@ -142,7 +144,7 @@ void CheckpointSave::start(const TrainState& state, bool in_background) {
   group_.leave_steps();  // removing a large one may take long
   group_.broadcast("");  // the folder exists now
   group_.enter_steps();
-  SavedTensors own = own_tensors(training_.config, state, group_);
+  SavedTensors own = own_tensors(training_.config, state, group_, training_.run.pipeline.replicas);
   if (in_background) {
     std::size_t next = 0;
     own = {copied(own.model, next), copied(own.moments, next), copied(own.others, next)};

@@ -15,7 +15,7 @@ namespace {
 
 const std::string header =
     "step,loss,evaluation_loss,gradient_norm,clip_coefficient,learning_rate,tokens,epochs,seconds,tokens_per_second,"
-    "waited_seconds,saving_seconds\n";
+    "waited_seconds,saving_seconds,tflops_per_device,flops_utilization\n";
 
 /// The header, and the rows of steps before `first`.
 std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
@@ -54,7 +54,8 @@ void MetricsFile::add(std::int64_t step, const MetricsRow& row, const StepUpdate
         << to_text(update.gradient_norm) << ',' << to_text(update.clip_coefficient) << ','
         << to_text(update.learning_rate) << ',' << row.tokens << ',' << to_text(row.epochs) << ','
         << to_text(row.seconds) << ',' << to_text(static_cast<double>(row.tokens) / row.seconds) << ','
-        << to_text(row.waited_seconds) << ',' << to_text(row.saving_seconds) << '\n'
+        << to_text(row.waited_seconds) << ',' << to_text(row.saving_seconds) << ',' << to_text(row.tflops) << ','
+        << (row.utilization ? to_text(*row.utilization) : std::string()) << '\n'
         << std::flush;  // write errors (a full disk) are ignored, and training continues
   file_.clear();
 }

@@ -19,6 +19,8 @@ struct MetricsRow {
   double epochs = 0;                     ///< passes over the data when the step ends
   double seconds = 0;                    ///< of the step
   double waited_seconds = 0;             ///< part of `seconds` in which the rank waited for others
+  double tflops = 0;                     ///< of a device, a second: model FLOPs (step_flops) / devices / `seconds`
+  std::optional<double> utilization;     ///< `tflops` / the device's peak; null: that is unknown
   double saving_seconds = 0;             ///< see Checkpoints::RowWriter; 0 if no checkpoint followed
 };
 

@@ -39,9 +39,13 @@ std::vector<double> right_coefficients(double norm, const Manifest& manifest) {
 double LearningRateForm::at(std::int64_t step) const {
   const auto t = static_cast<double>(step), w = static_cast<double>(warmup_steps);
   if (step < warmup_steps) return peak * (start_factor + (1 - start_factor) * t / w);
-  const double done = (t - w) / (static_cast<double>(total_steps) - w);
-  const double half_cosine = (1 + std::cos(std::numbers::pi * done)) / 2;
-  return peak * (final_factor + (1 - final_factor) * half_cosine);
+  const auto total = static_cast<double>(total_steps);
+  if (curve == "constant" || (curve == "wsd" && step < total_steps - decay_steps)) return peak;
+  const double done = (t - w) / (total - w);
+  const double height = curve == "wsd"      ? (total - t) / static_cast<double>(decay_steps)
+                        : curve == "linear" ? 1 - done
+                                            : (1 + std::cos(std::numbers::pi * done)) / 2;
+  return peak * (final_factor + (1 - final_factor) * height);
 }
 
 std::optional<LearningRateForm> learning_rate_form(const Json& optimizer, const Json& schedule) {
@@ -53,7 +57,14 @@ std::optional<LearningRateForm> learning_rate_form(const Json& optimizer, const 
              total = number(schedule, "total_steps"), start = number(schedule, "start_factor"),
              last = number(schedule, "final_factor");
   if (!peak || !warmup || !total || !start || !last) return std::nullopt;
-  return LearningRateForm{*peak, static_cast<std::int64_t>(*warmup), static_cast<std::int64_t>(*total), *start, *last};
+  const auto decay = number(schedule, "decay_steps");
+  return LearningRateForm{.peak = *peak,
+                          .warmup_steps = static_cast<std::int64_t>(*warmup),
+                          .total_steps = static_cast<std::int64_t>(*total),
+                          .start_factor = *start,
+                          .final_factor = *last,
+                          .curve = schedule.value("curve", "cosine"),
+                          .decay_steps = static_cast<std::int64_t>(decay.value_or(0))};
 }
 
 std::optional<LearningRateForm> learning_rate_form(const Manifest& manifest) {

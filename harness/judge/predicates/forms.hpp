@@ -23,15 +23,18 @@ std::vector<double> right_coefficients(double norm, const Manifest& manifest);
 
 // The learning rate of each step, as in docs/exactness.md (7).
 
-/// Linear warm-up from `start_factor` x peak, then half a cosine down to `final_factor` x peak.
+/// Linear warm-up from `start_factor` x peak, then a curve to `final_factor` x peak.
 struct LearningRateForm {
   double peak = 0;
   std::int64_t warmup_steps = 0, total_steps = 0;
   double start_factor = 1, final_factor = 0;
+  std::string curve = "cosine";  ///< cosine | linear | constant | wsd
+  std::int64_t decay_steps = 0;  ///< of wsd
 
   /// The rate of step t from 0, in float64 with each operation rounded: peak (f + (1 - f) t / w) while t < w, then peak
-  /// (g + (1 - g) (1 + cos(pi ((t - w) / (T - w)))) / 2). Near the end 1 + cos cancels, so another order of operations
-  /// gives other digits: use only this function.
+  /// (g + (1 - g) h) with h = (1 + cos(pi ((t - w) / (T - w)))) / 2 (cosine), 1 - (t - w) / (T - w) (linear), or from
+  /// T - d on (T - t) / d (wsd); else the peak. Near the end 1 + cos cancels, so another order of operations gives
+  /// other digits: use only this function.
   double at(std::int64_t step) const;
 };
 

@@ -57,7 +57,7 @@ struct Request {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> dtype;
   std::optional<Json> optimizer;               ///< `name` and all hyperparameters, as in a manifest
-  std::optional<Json> learning_rate_schedule;  ///< total_steps, warmup_steps, start_factor, final_factor
+  std::optional<Json> learning_rate_schedule;  ///< as in a manifest
   std::optional<Json> clip_norm;               ///< a number, or null: no clipping
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> first_step;                        ///< first step of the record; above 0 in resumed runs

@@ -60,15 +60,14 @@ TEST_F(ScheduleCommand, SimulatesMessagesWithoutOverlap) {
 }
 
 TEST_F(ScheduleCommand, ChecksGoodBadAndUnreadable) {
-  EXPECT_EQ(run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement v --model stream").code, 0);
-  const Result wrong_placement = run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement loop");
+  EXPECT_EQ(run("check " + torch_ + "/zbv-p4-m8.csv --placement v --transport nccl").code, 0);
+  const Result wrong_placement = run("check " + torch_ + "/zbv-p4-m8.csv --placement loop");
   EXPECT_EQ(wrong_placement.code, 1);
   EXPECT_THAT(wrong_placement.said, HasSubstr("is on rank"));
-  EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n")).code, 2);  // either dialect
-  EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n") + " --dialect torch-old").code, 0);
+  EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n")).code, 1);  // of older torch, where B is the input gradient
   EXPECT_EQ(run("check " + file("0F0,0B0junk\n")).code, 2);
   EXPECT_EQ(run("check " + folder_.path().string() + "/none.csv").code, 2);
-  EXPECT_EQ(run("check " + file("0F0,0B0\n") + " --model rendezvous").code, 2);
+  EXPECT_EQ(run("check " + file("0F0,0B0\n") + " --transport pigeons").code, 2);
   EXPECT_EQ(run("check").code, 2);
 }
 
@@ -84,13 +83,10 @@ TEST_F(ScheduleCommand, CheckPrintsFindingsAsJson) {
 }
 
 TEST_F(ScheduleCommand, ConvertsThereAndBack) {
-  const std::string old = (folder_ / "old.csv").string();
-  EXPECT_EQ(run("convert --schedule zb-h1 --ranks 2 --microbatches 2 --to torch-old --out " + old).code, 0);
-  EXPECT_THAT(read_file(old), HasSubstr("0F0,0F1,0B0,0W0"));
-
-  const Result back = run("convert --schedule " + old + " --dialect torch-old --to plumbline");
-
-  EXPECT_EQ(back.said, run("convert --schedule zb-h1 --ranks 2 --microbatches 2 --to plumbline").said);
+  const std::string theirs = (folder_ / "theirs.csv").string();
+  EXPECT_EQ(run("convert --schedule zb-h1 --ranks 2 --microbatches 2 --to torch --out " + theirs).code, 0);
+  EXPECT_THAT(read_file(theirs), HasSubstr("0F0,0F1,0I0,0W0"));
+  EXPECT_EQ(run("convert --schedule " + theirs + " --to plumbline").said, read_file(theirs));
   const std::string lowered =
       file(run("convert --schedule 1f1b --ranks 2 --microbatches 2 --lowered --to plumbline").said);
   EXPECT_EQ(run("convert --schedule " + lowered + " --lowered --to plumbline").said, read_file(lowered))
@@ -158,14 +154,15 @@ TEST_F(ScheduleCommand, AClosedFormIsToldOfANameWithEqualStagesAndNoCommunicatio
                   .is_null());
 }
 
-TEST_F(ScheduleCommand, AScheduleMayHoldUnderOneModelAndNotUnderAnother) {
-  // Each of two stages sends before it receives: calls that block wait for each other, buffered ones do not.
+TEST_F(ScheduleCommand, OwnMessagesMayHoldOverMpiAndNotOverNccl) {
   const std::string mine = file(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");
-  EXPECT_EQ(run("check " + mine + " --model blocking").code, 1);
-  const Result buffered = run("check " + mine + " --model buffered");
-  EXPECT_EQ(buffered.code, 0) << buffered.said;
-  EXPECT_THAT(buffered.said, HasSubstr("model buffered"));
+  const Result over_nccl = run("check " + mine + " --transport nccl");
+  EXPECT_EQ(over_nccl.code, 1);
+  EXPECT_THAT(over_nccl.said, HasSubstr("may wait forever over NCCL"));
+  const Result over_mpi = run("check " + mine);
+  EXPECT_EQ(over_mpi.code, 0) << over_mpi.said;
+  EXPECT_THAT(over_mpi.said, HasSubstr("over mpi"));
 }
 
 TEST_F(ScheduleCommand, CheckTellsWhetherGradientsAreSummedInAscendingOrder) {

@@ -50,22 +50,6 @@ TEST_F(PlannedSizes, ChunksOfTheRunFileAreTheCells) {
   EXPECT_EQ(plan("world_sizes = [2]\nschedules = [\"interleaved-1f1b\"]\n").cells.at(0).placement.chunks_per_rank, 2);
 }
 
-// What the run file says of its own list says nothing of another that tells its own.
-TEST_F(PlannedSizes, TheDialectIsOfTheRunFilesOwnListAndOfThoseThatTellNone) {
-  folder_.file("theirs.csv", "0F0,0F1,0B0,0W0,0B1,0W1\n");
-  folder_.file("ours.csv", "0F0,0F1,0B0,0B1\n");
-  run_file("schedule = \"theirs.csv\"\nschedule_dialect = \"torch-old\"\n");
-
-  folder_.file("also-theirs.csv", "0F0,0B0,0W0,0F1,0B1,0W1\n");
-
-  const auto made = plan("world_sizes = [1]\nschedules = [\"theirs.csv\", \"ours.csv\", \"also-theirs.csv\"]\n");
-
-  ASSERT_THAT(made.cells, SizeIs(3));
-  EXPECT_EQ(made.cells[2].plan.schedule_csv, "0F0,0I0,0W0,0F1,0I1,0W1\n");
-  EXPECT_EQ(made.cells[0].plan.schedule_csv, "0F0,0F1,0I0,0W0,0I1,0W1\n");
-  EXPECT_EQ(made.cells[1].plan.schedule_csv, "0F0,0F1,0B0,0B1\n");
-}
-
 TEST_F(PlannedSizes, ABalanceIsTakenAtItsWordWhereTheModelDoesNotSayItsLayers) {
   folder_.file("models/small/config.json", "{}");
   run_file("balance = [2, 7]\n");
@@ -172,9 +156,7 @@ TEST_F(FilesInPlan, StagesWithOrdersOfTheirOwnFollowThePartition) {
 
 TEST_F(FilesInPlan, BadFilesAreRefusedBeforeAnythingRuns) {
   folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
-  folder_.file("either.csv", "0F0,0F1,0B0,0B1,0W0,0W1\n");
   EXPECT_THAT(refusal(matrix("\"circle.csv\"")), AllOf(HasSubstr("circle.csv: rank 0"), HasSubstr("in a cycle")));
-  EXPECT_THAT(refusal(matrix("\"either.csv\"")), HasSubstr("plumbline schedule convert --dialect"));
   EXPECT_THAT(refusal(matrix("\"none.csv\"")), HasSubstr("there is no schedule file"));
   folder_.file("mine.csv", ascending);
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 3\nschedule = \"mine.csv\"\n"),
@@ -184,8 +166,8 @@ TEST_F(FilesInPlan, BadFilesAreRefusedBeforeAnythingRuns) {
 }
 
 TEST_F(FilesInPlan, ARunFilesOwnListIsTakenFromItsFolder) {
-  folder_.file("either.csv", "0F0,0F1,0B0,0W0,0B1,0W1\n");
-  run_file("schedule = \"either.csv\"\nschedule_dialect = \"torch-old\"\n");
+  folder_.file("own.csv", "0F0,0F1,0I0,0W0,0I1,0W1\n");
+  run_file("schedule = \"own.csv\"\n");
 
   const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1]\n");
 

@@ -64,17 +64,15 @@ TEST_F(RunVariant, ASweepSavesNoCheckpointsAndWaitsHalfAMinute) {
 TEST_F(RunVariant, WhatBelongsToAnotherOptimizerOrScheduleIsLeftOut) {
   const auto run = folder_.file("runs/b.toml",
                                 "[model]\nconfig = \"c.json\"\n[train]\noptimizer = \"sgd\"\nmomentum = 0.5\n"
-                                "[pipeline]\nschedule = \"mine.csv\"\nschedule_dialect = \"torch\"\n");
+                                "[pipeline]\nschedule = \"mine.csv\"\n");
   RunChanges changes;
   changes.optimizer = "adamw";
   const auto other = parse_toml("made.toml", pipeline_run(run, changes, "afab", folder_.path()));
   EXPECT_FALSE(other["train"].as_table()->contains("momentum"));
-  EXPECT_FALSE(other["pipeline"].as_table()->contains("schedule_dialect"));
 
   const auto own = read_run_facts(run, {}).schedule;
   const auto same = parse_toml("made.toml", pipeline_run(run, {}, own, folder_.path()));
   EXPECT_TRUE(same["train"].as_table()->contains("momentum"));
-  EXPECT_TRUE(same["pipeline"].as_table()->contains("schedule_dialect"));
 }
 
 TEST_F(RunVariant, ShardsAndPatternsAreRebasedAndKeepTheirNames) {

@@ -121,15 +121,14 @@ TEST(ThreadsTransport, AbortEndsEveryWaitWithRankAndReason) {
   }
 }
 
-TransportSettings on_several_hosts(std::chrono::milliseconds timeout) {
+TransportSettings with_limit(std::chrono::milliseconds timeout) {
   TransportSettings settings;
   settings.timeout = timeout;
-  settings.several_hosts = true;
   return settings;
 }
 
-TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
-  const auto transports = make_threads_transports(3, on_several_hosts(1s));
+TEST(WaitingRanks, AnnounceLongWaits) {
+  const auto transports = make_threads_transports(3, with_limit(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
     if (t.rank() == 2) return;  // stopped, for all that the others can observe
     Pending id = post_one(t, receive_from(t, t.rank() + 1, 0, {1, 2}));
@@ -150,8 +149,8 @@ TEST(RanksOfSeveralHosts, AnnounceLongWaits) {
   });
 }
 
-TEST(RanksOfSeveralHosts, NameRanksThatWaitForEachOther) {
-  const auto transports = make_threads_transports(2, on_several_hosts(1s));
+TEST(WaitingRanks, NameRanksThatWaitForEachOther) {
+  const auto transports = make_threads_transports(2, with_limit(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
     Pending id = post_one(t, receive_from(t, 1 - t.rank(), 0, {1, 2}));
     try {
@@ -164,8 +163,26 @@ TEST(RanksOfSeveralHosts, NameRanksThatWaitForEachOther) {
   });
 }
 
-TEST(RanksOfSeveralHosts, ReceiveAStragglersNotesBeforeTheEnd) {
-  const auto transports = make_threads_transports(3, on_several_hosts(10s));
+TEST(WaitingRanks, ShowALongWaitAndNoShortOne) {
+  const auto transports = make_threads_transports(2, with_limit(60s));
+  std::string shown;
+  run_on_threads(transports, Ending::clean, [&](Transport& t) {
+    if (t.rank() == 1) t.show_long_waits([&](const std::string& words) { shown = words; }, 2s);
+    for (const auto pause : {100ms, 3500ms}) {
+      if (t.rank() == 0) std::this_thread::sleep_for(pause);
+      if (t.rank() == 1 && pause == 3500ms) {
+        EXPECT_EQ(shown, "");
+      }
+      t.barrier();
+    }
+  });
+  EXPECT_THAT(shown,
+              ::testing::MatchesRegex("rank 1 waits for rank 0 to take barrier .control message [0-9]+., [23].[0-9] s; "
+                                      "rank 0 has not reported that it waits"));
+}
+
+TEST(WaitingRanks, ReceiveAStragglersNotesBeforeTheEnd) {
+  const auto transports = make_threads_transports(3, with_limit(10s));
   run_on_threads(transports, Ending::clean, [](Transport& t) {
     if (t.rank() == 1) std::this_thread::sleep_for(2500ms);
     t.barrier();
@@ -239,7 +256,7 @@ TEST(ThreadsTransport, StartUpHasItsOwnLimit) {
       return;
     }
     t.barrier();
-    t.start_steps();
+    t.enter_steps();
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.gather(""); }),
                 HasSubstr("from rank 1, 0.1 s: this exceeds the time limit; if the other rank is only slow, raise "
                           "pipeline.timeout_ms"));
@@ -278,7 +295,7 @@ TEST(ThreadsTransport, ACheckpointHasItsOwnLimit) {
     t.leave_steps();
     if (t.rank() == 0) std::this_thread::sleep_for(300ms);  // writes a checkpoint
     t.broadcast("");
-    t.start_steps();
+    t.enter_steps();
     t.barrier();
   });
   constexpr TransportSettings hasty_save{.timeout = 60s, .start_timeout = 60s, .save_timeout = 100ms};

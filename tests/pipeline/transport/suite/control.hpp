@@ -19,8 +19,8 @@ TYPED_TEST_P(TransportSuite, GatherBroadcastBarrier) {
       const std::string own(static_cast<std::size_t>(round * t.rank()), static_cast<char>('a' + t.rank()));
       const std::vector<std::string> all = t.gather(own);
       if (t.rank() == 0) {
-        ASSERT_EQ(all.size(), static_cast<std::size_t>(t.world_size()));
-        for (int r = 0; r < t.world_size(); ++r) {
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(t.size()));
+        for (int r = 0; r < t.size(); ++r) {
           EXPECT_EQ(all[static_cast<std::size_t>(r)],
                     std::string(static_cast<std::size_t>(round * r), static_cast<char>('a' + r)));
         }
@@ -43,7 +43,7 @@ TYPED_TEST_P(TransportSuite, GatherReportsTheAwaitedRanks) {
     t.gather("");
     t.set_wait_callback({});
     t.barrier();
-    for (int peer = 1; t.rank() == 0 && peer < t.world_size(); ++peer) expected.insert(expected.end(), {peer, -1});
+    for (int peer = 1; t.rank() == 0 && peer < t.size(); ++peer) expected.insert(expected.end(), {peer, -1});
     if (t.rank() != 0) expected = {0, -1};  // to receive what it sends
     EXPECT_EQ(shown, expected);
   });
@@ -53,7 +53,7 @@ TYPED_TEST_P(TransportSuite, BarrierWaitsForAllRanks) {
   this->run([](Transport& t) {
     // All processes of a machine share the clock.
     const auto now = [] { return std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()); };
-    if (t.rank() == t.world_size() - 1) std::this_thread::sleep_for(60ms);
+    if (t.rank() == t.size() - 1) std::this_thread::sleep_for(60ms);
     const std::string came = now();
     t.barrier();
     const std::string left = now();
@@ -65,7 +65,7 @@ TYPED_TEST_P(TransportSuite, BarrierWaitsForAllRanks) {
 
 TYPED_TEST_P(TransportSuite, TensorsInBothDirections) {
   this->run([](Transport& t) {
-    const int last = t.world_size() - 1;
+    const int last = t.size() - 1;
     at::Tensor gradient = content(t.rank(), 0, {50, 16});
     if (t.rank() == last) {
       t.send_tensor(0, gradient);

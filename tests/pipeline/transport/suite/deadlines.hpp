@@ -43,7 +43,7 @@ TYPED_TEST_P(TransportSuite, DeadlineOfControlCallsNamesCallAndRank) {
       t.barrier();
     });
     if (t.rank() == 0) {
-      EXPECT_THAT(message, HasSubstr("rank 0 waits for gather (control message 0) from rank 1, 0.1 s"));
+      EXPECT_THAT(message, ContainsRegex(R"(rank 0 waits for gather \(control message [01]\) from rank 1, 0\.1 s)"));
     }
     if (t.rank() == 2) {
       EXPECT_THAT(message, HasSubstr("rank 2 waits for"));
@@ -56,7 +56,7 @@ TYPED_TEST_P(TransportSuite, DeadlineOfATensorNamesTheRank) {
     if (t.rank() != 1) return;
     at::Tensor tensor = at::zeros({3});
     EXPECT_THAT(thrown_by<DeadlineError>([&] { t.receive_tensor(0, tensor); }),
-                HasSubstr("rank 1 waits for tensor (control message 0) from rank 0"));
+                ContainsRegex(R"(rank 1 waits for tensor \(control message [01]\) from rank 0)"));
   });
 }
 
@@ -86,7 +86,7 @@ TYPED_TEST_P(TransportSuite, MisuseThrowsALogicError) {
   this->run_broken(patient, [](Transport& t) {
     Message to_itself = send_to(t, t.rank(), 0, content(0, 0, {1, 2, 4}));
     EXPECT_THROW(post(t, {to_itself}), std::logic_error);
-    EXPECT_THROW(post(t, {receive_from(t, t.world_size(), 0, {1, 2, 4})}), std::logic_error);
+    EXPECT_THROW(post(t, {receive_from(t, t.size(), 0, {1, 2, 4})}), std::logic_error);
     if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
     if (t.rank() == 1) {
       Pending id = post_one(t, receive_from(t, 0, 0, {1, 2, 4}));

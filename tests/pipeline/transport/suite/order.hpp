@@ -16,8 +16,8 @@ namespace plumbline {
 
 TYPED_TEST_P(TransportSuite, Ring) {
   this->run([](Transport& t) {
-    const int next = (t.rank() + 1) % t.world_size();
-    const int previous = (t.rank() + t.world_size() - 1) % t.world_size();
+    const int next = (t.rank() + 1) % t.size();
+    const int previous = (t.rank() + t.size() - 1) % t.size();
 
     auto ids = post(t, {send_to(t, next, 5, content(t.rank(), 5, {2, 3, 4})), receive_from(t, previous, 5, {2, 3, 4})});
     ASSERT_EQ(ids.size(), 2U);
@@ -127,8 +127,8 @@ TYPED_TEST_P(TransportSuite, TrafficIsCountedByPeerDirectionAndSide) {
 // The same edge for many steps, with jitter, to provoke rare interleavings.
 TYPED_TEST_P(TransportSuite, ManyRoundsWithJitter) {
   this->run([](Transport& t) {
-    const int next = (t.rank() + 1) % t.world_size();
-    const int previous = (t.rank() + t.world_size() - 1) % t.world_size();
+    const int next = (t.rank() + 1) % t.size();
+    const int previous = (t.rank() + t.size() - 1) % t.size();
     for (int round = 0; round < 150; ++round) {
       const at::DimVector shape = {1, 1 + (round * 13) % 29, 4};
       const int m = round % 40;

@@ -20,7 +20,7 @@ TYPED_TEST_P(TransportSuite, ChangingShapes) {
         carried = post_one(t, receive_from(t, t.rank() - 1, m, shape)).wait();
         EXPECT_TRUE(at::equal(carried, content(0, m, shape))) << "microbatch " << m;
       }
-      if (t.rank() + 1 < t.world_size()) post(t, {send_to(t, t.rank() + 1, m, carried)});
+      if (t.rank() + 1 < t.size()) post(t, {send_to(t, t.rank() + 1, m, carried)});
     }
     t.wait_for_sends();
   });

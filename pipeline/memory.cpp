@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "support/error.hpp"
+#include "support/host.hpp"
+#include "support/machine_memory.hpp"
+#include "training/precision.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr int most_ranks = 8;
+
+std::string line(const std::array<std::string, 7>& cells) {
+  std::array<char, 160> text{};
+  std::snprintf(text.data(), text.size(), "%-11s %9s %10s %9s %9s %11s %9s\n", cells[0].c_str(), cells[1].c_str(),
+                cells[2].c_str(), cells[3].c_str(), cells[4].c_str(), cells[5].c_str(), cells[6].c_str());
+  return text.data();
+}
+
+std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64_t all) {
+  return line({ranks, bytes_text(largest.total()), bytes_text(largest.parameters), bytes_text(largest.gradients),
+               bytes_text(largest.optimizer), bytes_text(largest.activations), bytes_text(all)});
+}
+
+std::string line_of(const TrainingRun& training, int ranks_of_each) {
+  const int replicas = training.run.pipeline.replicas, world = replicas * ranks_of_each;
+  const std::string ranks = (replicas > 1 ? std::to_string(replicas) + " x " : "") + std::to_string(ranks_of_each) +
+                            (world == 1 ? " rank" : " ranks");
+  try {
+    const PipelinePlan plan = make_plan(training, world);
+    std::vector<MemoryPlan> each;
+    std::int64_t all = 0;
+    for (int rank = 0; rank < world; ++rank) {
+      each.push_back(memory_of(training, plan, rank));
+      all = sum_of_sizes({all, each.back().total()});
+    }
+    return line(ranks, *std::ranges::max_element(each, {}, &MemoryPlan::total), all);
+  } catch (const InputError& error) {
+    return ranks + ": " + error.what() + "\n";
+  }
+}
+
+struct Machine {
+  std::vector<int> ranks;
+  std::int64_t free_bytes = std::numeric_limits<std::int64_t>::max();  ///< minimum over the ranks
+};
+
+std::string words_of(const std::string& name, const Machine& machine, std::size_t world) {
+  if (machine.ranks.size() == world) return "this machine, for all " + std::to_string(world) + " ranks,";
+  std::string words = "machine " + host_name(name) + ", for ranks";
+  for (const int rank : machine.ranks) words += (rank == machine.ranks.front() ? " " : ", ") + std::to_string(rank);
+  return words + ",";
+}
+
+}  // namespace
+
+MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitRange>& stages,
+                            const std::vector<std::int32_t>& own, const ActionList& list) {
+  const LlamaConfig& config = training.config;
+  const TrainSettings& train = training.run.train;
+  const c10::ScalarType dtype = computed_type(train);
+  std::vector<UnitRange> units;
+  for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
+  MemoryPlan plan = plan_state(config, units, training.run);
+
+  std::int64_t live = 0;
+  for (const Action& action : list) {
+    const bool begins = action.type == ActionType::forward;
+    const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
+    if (!begins && !ends) continue;
+    const std::int64_t tokens = training.plan.padded_tokens(action.microbatch);
+    const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
+    const std::int64_t rows = math_sequence(training.plan, action.microbatch, training.run.device, dtype);
+    const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute, rows);
+    const std::int64_t beside =
+        begins ? plan_logits(config, stage, tokens, dtype) : plan_backward(config, stage, tokens, train, rows);
+    if (begins) live = sum_of_sizes({live, bytes});
+    plan.activations = std::max(plan.activations, sum_of_sizes({live, beside}));
+    if (ends) live -= bytes;
+  }
+  return plan;
+}
+
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+  const int here = plan.rank_in_pipeline(rank);
+  return plan_rank_memory(run_of_replica(training, plan, plan.replica_of(rank)), plan.stages,
+                          plan.schedule.placement.stages_on(here),
+                          plan.schedule.ranks.at(static_cast<std::size_t>(here)));
+}
+
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {
+  MemoryPlan all;
+  for (const int rank : ranks) {
+    const MemoryPlan one = memory_of(training, plan, rank);
+    for (const auto part : {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer,
+                            &MemoryPlan::activations, &MemoryPlan::dump, &MemoryPlan::checkpoint}) {
+      all.*part = sum_of_sizes({all.*part, one.*part});
+    }
+  }
+  return all;
+}
+
+std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+  return "rank " + std::to_string(rank) + "'s plan is " + to_text(memory_of(training, plan, rank));
+}
+
+std::string memory_table(const TrainingRun& training, int world) {
+  std::string table = "Lower bounds, for the rank that needs the most (schedule " + training.run.pipeline.schedule +
+                      ", precision " + training.run.train.dtype + ", recompute " +
+                      to_text(training.run.train.recompute) +
+                      (training.run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
+  table += line({"", "in all", "parameters", "gradients", "optimizer", "activations", "all ranks"});
+  const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run);
+  table += line("reference", reference, reference.total());
+  for (int ranks = 1; ranks <= most_ranks; ++ranks) table += line_of(training, ranks);
+  const int asked = world / training.run.pipeline.replicas;
+  if (asked > most_ranks) table += line_of(training, asked);
+  return table + "Free on this machine: " + bytes_text(free_memory()) +
+         ". In addition a rank needs memory for LibTorch, MPI and running kernels.\n";
+}
+
+std::string own_machine() {
+  return host_identity() + " " + std::to_string(free_memory());
+}
+
+void require_free_memory(const std::vector<std::string>& reports, const TrainingRun& training,
+                         const PipelinePlan& plan) {
+  std::map<std::string, Machine> machines;
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    std::istringstream words(reports[rank]);
+    std::string name;
+    std::int64_t free_bytes = 0;
+    words >> name >> free_bytes;
+    Machine& machine = machines[name];
+    machine.ranks.push_back(static_cast<int>(rank));
+    machine.free_bytes = std::min(machine.free_bytes, free_bytes);
+  }
+  for (const auto& [name, machine] : machines) {
+    require_free(memory_of(training, plan, machine.ranks), machine.free_bytes, words_of(name, machine, reports.size()));
+  }
+}
+
+void require_free_memory_everywhere(RankGroup& group, const TrainingRun& training, const PipelinePlan& plan) {
+  require_free_memory(group.gather(own_machine()), training, plan);  // gather returns nothing on other ranks
+}
+
+}  // namespace plumbline
