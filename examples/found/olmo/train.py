@@ -46,7 +46,8 @@ def train_module(world, clip):
         module = TransformerTrainModule(model, **settings)
     else:
         pipeline = TransformerPipelineParallelConfig(degree=world, schedule=PipelineScheduleType("1F1B"))
-        module = TransformerPipelineTrainModule(model, pp_config=pipeline, dp_config=TransformerDataParallelConfig(name=DataParallelType("fsdp")), **settings)
+        data = TransformerDataParallelConfig(name=DataParallelType("fsdp"))
+        module = TransformerPipelineTrainModule(model, pp_config=pipeline, dp_config=data, **settings)
     for part in parts_of(module):  # the modules draw parameters of their own
         for name, parameter in part.named_parameters():
             local_tensor_of(parameter).copy_(start[name])
