@@ -18,6 +18,7 @@ WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int r
   made.first_rank = rank - plan.rank_in_pipeline(rank);
   made.owns_loss = plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == made.rank;
   made.tells = plan.replica_of(rank) == 0;
+  made.measures_passes = true;
   made.origin_ns = plan.origin_ns;
   made.process = training.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
   return made;
@@ -39,15 +40,13 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
       pipeline_(world, plan.replica_of(world.rank()) * plan.ranks(), 1, plan.ranks()),
       parts_(make_rank_parts(training, plan, pipeline_)),
       executor_(training, plan, parts_, plan.lowered.ranks.at(static_cast<std::size_t>(pipeline_.rank())),
-                {training.plan, monitor_}),
-      peaks_(monitor_) {
+                {training.plan, monitor_}) {
   const auto waits_for = [this](int peer) { monitor_.heartbeat().waits_for(peer); };
   world_.set_wait_callback(waits_for);
   if (plan.replicas > 1) {
     replicas_.emplace(Group(world, pipeline_.rank(), plan.ranks(), plan.replicas), training.device, waits_for);
     parts_.replicas = &*replicas_;
   }
-  if (training.recorded()) monitor_.add(peaks_);
   if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.heartbeat());
 }
 

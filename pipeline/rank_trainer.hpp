@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "pipeline/activation_peaks.hpp"
 #include "pipeline/evaluation.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
@@ -54,7 +53,6 @@ class RankTrainer : public Trainer {
   std::optional<ReplicaSum> replicas_;  ///< null: one pipeline trains
   RankParts parts_;
   ScheduleExecutor executor_;
-  ActivationPeaks peaks_;
   std::optional<Evaluation> evaluation_;  ///< only with validation data
 };
 

@@ -10,13 +10,15 @@ namespace plumbline {
 RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched)
     : rank_(watched.rank),
       timed_(training.recorded()),
+      measures_passes_(watched.measures_passes && training.recorded()),
+      meter_(this_thread_meter()),
       writer_(record, watched.rank, training.run.record_level, watched.measures_units),
       recorder_(writer_),
       log_(writer_, watched.origin_ns, training.record_gpu()),
       ranges_(training.gpu()),
       gpu_memory_(writer_, training.record_gpu(), training.device.index(), watched.process),
       heartbeat_(writer_.folder(), watched.first_rank),
-      rows_(writer_, training.plan, this_thread_meter(), clock_, watched.owns_loss),
+      rows_(writer_, training.plan, meter_, clock_, watched.owns_loss),
       observers_{&log_, &ranges_, &heartbeat_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
@@ -34,6 +36,17 @@ void RunMonitor::run_ended(const std::string& status, int code, const std::vecto
   ExitFile exit{rank_, status, code, std::nullopt, log_.last_action(), writer_.data_digest()};
   exit.waited_for = waited_for;
   writer_.finish(exit);
+}
+
+void RunMonitor::action_began(const StepAction& action) {
+  if (measures_passes_ && action.computes) meter_.reset_peak(MemoryOwner::activations);
+  notify(&StepObserver::action_began, action);
+}
+
+// What an earlier step left behind counts too.
+void RunMonitor::action_ended(const StepAction& action) {
+  if (measures_passes_ && action.computes) set_activation_peak(action, meter_.count(MemoryOwner::activations).peak);
+  notify(&StepObserver::action_ended, action);
 }
 
 void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t bytes) {

@@ -12,6 +12,7 @@
 #include "training/action_log.hpp"
 #include "training/gpu/gpu_memory_log.hpp"
 #include "training/gpu/profiler_ranges.hpp"
+#include "training/memory_meter.hpp"
 #include "training/microbatch.hpp"
 #include "training/progress_observer.hpp"
 #include "training/recording_clock.hpp"
@@ -25,10 +26,11 @@ namespace plumbline {
 struct WatchedRank {
   std::int64_t rank = 0;
   bool owns_loss = true;
-  bool tells = true;            ///< of the ranks that own losses, the one that shows progress and keeps metrics
-  int first_rank = 0;           ///< of its pipeline in the run, where there are several
-  bool measures_units = false;  ///< its record has saved.csv
-  std::int64_t origin_ns = 0;   ///< monotonic time of rank 0's start
+  bool tells = true;             ///< of the ranks that own losses, the one that shows progress and keeps metrics
+  int first_rank = 0;            ///< of its pipeline in the run, where there are several
+  bool measures_units = false;   ///< its record has saved.csv
+  bool measures_passes = false;  ///< activation peaks are those of each pass; else the caller sets them
+  std::int64_t origin_ns = 0;    ///< monotonic time of rank 0's start
   GpuProcess process = GpuProcess::one_rank;
 };
 
@@ -36,9 +38,6 @@ class RunMonitor : public StepObserver {
  public:
   /// Creates the rank's folder in the record. Throws as RecordWriter does.
   RunMonitor(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched);
-
-  /// Adds an observer, called before the step's rows are written; `more` must outlive the run.
-  void add(StepObserver& more) { observers_.insert(observers_.begin(), &more); }
 
   /// Before the first step.
   void run_began(const TrainState& state);
@@ -50,14 +49,14 @@ class RunMonitor : public StepObserver {
   }
 
   void step_began(std::int64_t step) override;
-  void action_began(const StepAction& action) override { notify(&StepObserver::action_began, action); }
+  void action_began(const StepAction& action) override;
   void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
     notify(&StepObserver::waiting, action, awaited, peer);
   }
   void waited(const StepAction& action, std::int64_t nanoseconds) override {
     notify(&StepObserver::waited, action, nanoseconds);
   }
-  void action_ended(const StepAction& action) override { notify(&StepObserver::action_ended, action); }
+  void action_ended(const StepAction& action) override;
   void on_input(std::int64_t microbatch, const Microbatch& data) override {
     notify(&StepObserver::on_input, microbatch, data);
   }
@@ -98,7 +97,9 @@ class RunMonitor : public StepObserver {
   }
 
   std::int64_t rank_;
-  bool timed_;  ///< the record has the time of recording
+  bool timed_;            ///< the record has the time of recording
+  bool measures_passes_;  ///< and there is a record
+  MemoryMeter& meter_;
   RecordingClock clock_;
   RecordWriter writer_;
   StepRecorder recorder_;

@@ -15,7 +15,7 @@ from .meshes import local
 
 OF_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 INFINITY = {"float32": 0x7F800000, "float64": 0x7FF0 << 48, "bfloat16": 0x7F80, "float16": 0x7C00}  # as bits, of the floats of the format
-BLOCK_BYTES = 16 << 20  # largest part of a tensor that is copied at a time, larger than statistics.PIECE
+BLOCK_BYTES = 8 << 20  # largest part of a tensor that is copied at a time, as it is recorded; larger than statistics.PIECE
 SMALL = 8192  # elements that numpy widens sooner than torch
 
 
@@ -144,7 +144,7 @@ def _of_torch(flat: Any) -> Block:
 
 def contiguous_parts(tensor: Any, row: int) -> Iterator[Any]:
     """A dense torch tensor as plain, contiguous tensors in order: itself if it is one, else in copies of at most BLOCK_BYTES."""
-    size = tensor.numel() * tensor.element_size()
+    size = tensor.numel() * _recorded_bytes(tensor.dtype)
     if size <= BLOCK_BYTES or (tensor.is_contiguous() and not tensor.is_neg() and _is_plain(tensor.dtype)):
         yield plain(tensor).contiguous()
     elif tensor.is_contiguous():
@@ -157,9 +157,14 @@ def contiguous_parts(tensor: Any, row: int) -> Iterator[Any]:
             yield plain(part).contiguous()
 
 
+def _recorded_bytes(dtype: Any) -> int:
+    """Of an element."""
+    return _form(dtype, (1,), True).bytes
+
+
 def _split(flat: Any, row: int) -> Any:
     """Parts of at most BLOCK_BYTES, of whole rows if these are no longer."""
-    most = BLOCK_BYTES // flat.element_size()
+    most = BLOCK_BYTES // _recorded_bytes(flat.dtype)
     return flat.split(row * (most // row) if 0 < row <= most else most)
 
 

@@ -3,6 +3,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 import unittest
 import warnings
 from unittest import mock
@@ -142,7 +144,7 @@ class MeasureTest(unittest.TestCase):
         plain = elements.plain
 
         def noted(tensor):
-            made.append(tensor.numel() * tensor.element_size())
+            made.append(tensor.numel() * 4)
             return plain(tensor)
 
         with mock.patch.object(elements, "plain", noted), mock.patch.object(elements, "BLOCK_BYTES", 1 << 10):
@@ -150,7 +152,34 @@ class MeasureTest(unittest.TestCase):
                 made.clear()
                 digests.measured(tensor)
                 self.assertLessEqual(max(made), 1 << 10)
-                self.assertEqual(sum(made), tensor.numel() * tensor.element_size())
+                self.assertEqual(sum(made), tensor.numel() * 4)
+
+
+GROWTH = """
+import pathlib, torch
+from plumbline import digests, position_sums
+side = 4500
+whole = torch.randn(side, side)                       # 77 MiB
+small = whole.to(torch.float8_e5m2)                   # as float32 as large
+digests.measured(whole[:99, :99].T), position_sums.measured(whole[:99, :99])
+def most():
+    return int(next(line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
+for work, tensor in ((digests.measured, whole), (digests.measured, whole.T), (digests.digested, whole[:, ::2]), (digests.measured, small), (digests.digested, whole[:1].expand(side, side)), (position_sums.measured, whole[:2000].T)):
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    before = most()
+    work(tensor)
+    print(most() - before)
+"""
+
+
+class MemoryTest(unittest.TestCase):
+    @unittest.skipUnless(torch, "no torch")
+    def test_no_tensor_makes_the_process_grow_by_more_than_64_mib(self):
+        ended = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        grown = list(map(int, ended.stdout.split()))  # KiB
+        self.assertEqual(len(grown), 6)
+        self.assertLess(max(grown), 64 << 10, grown)
 
 
 class StatisticsTest(unittest.TestCase):

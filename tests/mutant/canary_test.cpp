@@ -317,7 +317,8 @@ INSTANTIATE_TEST_SUITE_P(
                .fault = "R-tied",
                .run = "canary-tied",
                .check = "completion",
-               .said = "rank 0 ended the run: step 1: the copies of the tied weight on the first and the last stage differ",
+               .said =
+                   "rank 0 ended the run: step 1: the copies of the tied weight on the first and the last stage differ",
                .resume_at = 1},
         gone_on("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
         Canary{.name = "N4_gone_on_with", .run = "canary-resumed", .resume_at = 1},

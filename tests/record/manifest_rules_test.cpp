@@ -95,6 +95,16 @@ TEST_F(ManifestRules, TheLearningRateScheduleIsReadOfAnyRole) {
   EXPECT_THAT(refusal(), HasSubstr("key learning_rate_schedule.curve"));
 }
 
+TEST_F(ManifestRules, TheDigestIsOfAKnownKind) {
+  json_["role"] = "external";
+  for (const char* kind : {"xxh3-128", "position-sum-128"}) {
+    json_["digest"] = kind;
+    EXPECT_EQ(read().json.at("digest"), kind);
+  }
+  EXPECT_THAT(refusal_with("/digest", "md5"),
+              HasSubstr("key digest: 'md5' is not known; known: xxh3-128, position-sum-128"));
+}
+
 TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {
   json_["evaluation"] = {{"every", 2}, {"microbatches", 3}, {"source", 4}};
   EXPECT_THAT(refusal(), HasSubstr("key evaluation.source: must be a string"));

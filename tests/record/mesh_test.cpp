@@ -158,6 +158,10 @@ TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
   };
   const auto one = mesh(mesh_of_three_axes(0));
   const auto other_order = mesh(mesh_json({{"tp", 2}, {"pp", 3}, {"dp", 2}}, mesh_of_three_axes(0).at("replicas"), 0));
+  Json kinds = mesh_of_three_axes(0);
+  for (Json& axis : kinds.at("axes")) {
+    if (axis.at("name") == "dp") axis["kind"] = "shard";
+  }
   const Json shard = part({"tp"}), shard_of_rows = part({"tp"}, "tp: Shard(dim=1)");
 
   EXPECT_THAT(why_other_places(one, one), IsEmpty());
@@ -166,6 +170,9 @@ TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
   EXPECT_THAT(
       why_other_places(other_order, one),
       ElementsAre(HasSubstr("are tp 2 (tensor), dp 2 (replicate) in the reference and dp 2 (replicate), tp 2")));
+  EXPECT_THAT(
+      why_other_places(mesh(kinds), one),
+      ElementsAre(HasSubstr("are dp 2 (shard), tp 2 (tensor) in the reference and dp 2 (replicate), tp 2")));
   EXPECT_THAT(why_other_places(mesh(mesh_of_three_axes(0), shard), mesh(mesh_of_three_axes(0), shard_of_rows)),
               ElementsAre(HasSubstr("head.weight is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: "
                                     "Shard(dim=1)) in the candidate")));

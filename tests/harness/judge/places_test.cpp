@@ -14,6 +14,7 @@ namespace plumbline::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string part_name = "model.layers.1.mlp.down_proj.weight";
@@ -71,6 +72,17 @@ class Places : public ::testing::Test {
   }
   void in_both(std::int64_t place, const std::function<void(SyntheticRun&)>& change) {
     for (auto* runs : {&references_, &candidates_}) change((*runs)[static_cast<std::size_t>(place)]);
+  }
+  /// The places of dp 1 get the data of dp 0.
+  void feed_alike() {
+    for (const std::int64_t place : {2, 3}) {
+      in_both(place, [&](SyntheticRun& run) {
+        const auto& other = (run.ranks.size() == 1 ? references_ : candidates_)[0];
+        for (std::size_t rank = 0; rank < run.ranks.size(); ++rank)
+          run.ranks[rank].microbatches = other.ranks[rank].microbatches;
+        digest_data_again(run);
+      });
+    }
   }
   void write() {
     for (std::size_t place = 0; place < 4; ++place) {
@@ -137,17 +149,35 @@ TEST_F(Places, TensorParallelPlacesThatAreFedOtherDataAreSeen) {
 
 TEST_F(Places, DataParallelPlacesThatAreFedTheSameDataAreSeen) {
   give_norms();
-  for (const std::int64_t place : {2, 3}) {
-    in_both(place, [&](SyntheticRun& run) {
-      const auto& other = (run.ranks.size() == 1 ? references_ : candidates_)[0];
-      for (std::size_t rank = 0; rank < run.ranks.size(); ++rank)
-        run.ranks[rank].microbatches = other.ranks[rank].microbatches;
-      digest_data_again(run);
-    });
-  }
+  feed_alike();
 
   EXPECT_THAT(result_of(verdict(), "replicas").reason,
               HasSubstr("dp 1, tp 0 is fed the same microbatches as dp 0, tp 0"));
+}
+
+TEST_F(Places, ContextParallelPlacesMayHaveEqualParts) {
+  give_norms();
+  feed_alike();
+  for (std::int64_t place = 0; place < 4; ++place)
+    in_both(place, [](SyntheticRun& run) { run.manifest["mesh"]["axes"][1]["kind"] = "context"; });
+
+  const CheckResult result = result_of(verdict(), "replicas");
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_THAT(result.not_shown, ElementsAre("whether context parallel places are fed parts of the same rows"));
+}
+
+TEST_F(Places, LossesDifferWithTheData) {
+  give_norms();
+  for (const std::int64_t place : {2, 3}) {
+    in_both(place, [](SyntheticRun& run) {
+      for (MicrobatchRow& row : run.rows(&RankRecord::microbatches)) {
+        if (row.loss) row.loss = *row.loss + 1;
+      }
+    });
+  }
+
+  EXPECT_EQ(result_of(verdict(), "replicas").outcome, Outcome::holds);
 }
 
 TEST_F(Places, TensorParallelPlacesHaveTheSameLosses) {
@@ -169,6 +199,24 @@ TEST_F(Places, ANormThatCountsWholeParametersOncePerTensorRankIsSeen) {
 
   EXPECT_THAT(result_of(verdict(), "replicas").reason,
               HasSubstr("gradient norm, step 0, dp 0, tp 0: the root of the sum of l2 squared over all parts is"));
+}
+
+TEST_F(Places, TheNormOfEachRankOfEachPlaceIsThatOfAllParts) {
+  give_norms();
+  in_both(3, [](SyntheticRun& run) { *run.ranks.back().steps[1].gradient_norm *= 1.01; });
+
+  expect_finding(result_of(verdict(), "replicas").first_divergence.value(),
+                 {.step = 1, .rank = 1, .replica = 3, .item = "gradient_norm", .words = "step 1, dp 1, tp 1: the root"});
+}
+
+TEST_F(Places, ANormWithoutTheGradientsOfOnePlaceIsNotJudged) {
+  give_norms(2);
+  in_both(1, [](SyntheticRun& run) { run.manifest["not_recorded"] = {{{"what", "gradients"}, {"why", "a hook failed"}}}; });
+
+  const CheckResult result = result_of(verdict(), "replicas");
+
+  EXPECT_FALSE(result.compared.contains("norms"));
+  EXPECT_THAT(result.not_shown, ElementsAre("the gradient norm over all parts"));
 }
 
 TEST_F(Places, BuffersMayDifferBetweenPlaces) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/activation_peaks.hpp"
-
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "support/csv.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/run_monitor.hpp"
 
 namespace plumbline {
 namespace {
@@ -21,9 +20,7 @@ at::Tensor bytes(std::int64_t count) {
 void take_a_step(const std::filesystem::path& folder) {
   new_memory_meter().attach();
   const TrainingRun training = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
-  RunMonitor monitor(training, folder, {});
-  ActivationPeaks peaks(monitor);
-  monitor.add(peaks);
+  RunMonitor monitor(training, folder, {.measures_passes = true});
   const at::Tensor older = bytes(1000);
   monitor.step_began(0);
 
