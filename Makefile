@@ -42,7 +42,7 @@ faults: ## plant each fault in the trainer, judge it, and write which check kill
 examples: ## train pipelines of plain torch, by torch.distributed.pipelining and by hand, right and wrong, and judge them
 	@scripts/examples
 
-found: ## the faults of docs/found.md: torch 2.11.0 and 2.15.0 and DeepSpeed, installed in .deps, trained and judged
+found: ## the faults of docs/found.md: torch 2.11.0 and 2.15.0, DeepSpeed and OLMo-core, installed in .deps, trained and judged
 	@scripts/found
 
 judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge

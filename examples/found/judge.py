@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows the faults of released trainers in docs/found.md, with the installed torch or DeepSpeed.
+"""Shows the faults of released trainers in docs/found.md, with the installed torch, DeepSpeed or OLMo-core.
 
     python judge.py torch --out build/found/torch        # torch 2.11.0 or 2.15.0
-    python judge.py deepspeed --out build/found/deepspeed
+    python judge.py deepspeed --out build/found/deepspeed        # or olmo
 
 Each fault is a pair that holds and one that fails. Ends with 1 if one is not as docs/found.md says.
 """
@@ -27,6 +27,7 @@ TORCH = {
 }
 # The norm of all stages instead of the first one's: if the pipeline is the only parallelism, each rank counts.
 STEPS = "    for microbatches in batches():\n"
+UNDIVIDED = {"old": "    module.pre_train()\n", "new": "    module.pre_train()\n    module.train_pp_schedule.base_schedule.scale_grads = False\n"}
 ALL_STAGES = {"old": STEPS, "new": "    engine.mpu.get_model_parallel_rank = lambda: 0\n" + STEPS}
 
 
@@ -62,16 +63,29 @@ def with_deepspeed(trials, out):
     free = example.train(out / "free-one", 1, "--clip", "0")
     trials.pair("DeepSpeed, 2 stages, no clipping", free, example.train(out / "free-two", 2, "--clip", "0"))
     trials.pair("DeepSpeed, 2 stages, clipping", one, example.train(out / "two", 2), "got 0.48")
-    trials.pair("DeepSpeed, 2 stages, clipping by the norm of all stages", one, example.train(out / "all", 2, **ALL_STAGES))
+    two = example.train(out / "all", 2, **ALL_STAGES)
+    one = example.train(out / "one-all", 1, "--norms-from", str(two))
+    trials.pair("DeepSpeed, 2 stages, clipping by the norm of all stages", one, two)
+
+
+def with_olmo(trials, out):
+    example = Example(HERE / "olmo")
+    for name, change, red in (("", {}, "1/4 of the reference's"), (", gradients not divided again", UNDIVIDED, None)):
+        two = example.train(out / f"two-{len(change)}", 2, **change)
+        one = example.train(out / f"one-{len(change)}", 1, "--norms-from", str(two))
+        trials.pair(f"OLMo-core, 2 stages, 4 microbatches{name}", one, two, red)
+
+
+TRAINERS = {"torch": with_torch, "deepspeed": with_deepspeed, "olmo": with_olmo}
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("trainer", choices=["torch", "deepspeed"])
+    ask.add_argument("trainer", choices=TRAINERS)
     ask.add_argument("--out", type=new_folder, required=True)
     args = ask.parse_args()
     trials = Trials()
-    (with_torch if args.trainer == "torch" else with_deepspeed)(trials, args.out)
+    TRAINERS[args.trainer](trials, args.out)
     print("all as docs/found.md says" if trials.unlike == 0 else f"{trials.unlike} not as docs/found.md says")
     return 1 if trials.unlike else 0
 
