@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/trainer.hpp"
 
+#include <c10/util/ScopeExit.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -80,6 +82,7 @@ void Trainer::run(bool show_progress) {
   std::optional<ProgressLine> line;
   if (show_progress && tells_) line.emplace(stderr, state().step);
   if (line) show_waits_on(&*line);
+  const auto line_ends = c10::make_scope_exit([this] { show_waits_on(nullptr); });
   const std::int64_t steps = training_.run.train.steps;
   std::optional<float> evaluation_loss;  // the most recent one
   const double flops_of_device =
@@ -131,10 +134,7 @@ void Trainer::run(bool show_progress) {
     }
     if (stopped_) break;
   }
-  if (line) {
-    show_waits_on(nullptr);
-    line->finish();
-  }
+  if (line) line->finish();
   if (checkpoints_) checkpoints_->require_saved();
 }
 

@@ -43,7 +43,7 @@ WITH_TENSOR_PARALLEL = [
         "before_mlp.weight",
         0,
     ),
-    WrongWay("each rank reads data of its own", "in batches(replica)", "in batches(replica + 2 * mesh.get_local_rank('tp'))", "data", "inputs", 0),
+    WrongWay("each rank reads data of its own", "in batches(replica)", "in batches(replica + 2 * mesh.get_local_rank('tp'))", "data", "data", 0),
 ]
 
 

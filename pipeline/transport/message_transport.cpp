@@ -247,7 +247,8 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
       }
       notes_->poll();
       if (show_ && waited >= patience_ && waited - shown_at >= show_interval) {
-        show_(text_of_wait(what(), waited).first);
+        show_(waiting_text(rank(), what(), std::chrono::duration_cast<std::chrono::milliseconds>(waited)) +
+              waits_behind().text);
         shown_at = waited;
       }
     }
@@ -257,20 +258,19 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
   }
 }
 
-std::pair<std::string, std::vector<std::int64_t>> MessageTransport::text_of_wait(
-    const std::string& what, std::chrono::steady_clock::duration waited) const {
-  std::string text = waiting_text(rank(), what, std::chrono::duration_cast<std::chrono::milliseconds>(waited));
-  std::vector<std::int64_t> chain;
-  if (notes_ && awaited_ >= 0) text += notes_->describe_chain(awaited_, limit_.time * 4 / renew_part, chain);
-  return {text, chain};
+MessageTransport::Behind MessageTransport::waits_behind() const {
+  Behind behind;
+  if (notes_ && awaited_ >= 0) {
+    behind.text = notes_->describe_chain(awaited_, limit_.time * 4 / renew_part, behind.ranks);
+  }
+  return behind;
 }
 
 void MessageTransport::throw_deadline_error(const std::string& what) {
-  auto [text, waited_for] = text_of_wait(what, limit_.time);
-  const std::string wait = waiting_text(rank(), what, limit_.time);
-  DeadlineError error(wait + ": this exceeds the time limit" + limit_.what +
-                      "; if the other rank is only slow, raise " + limit_.key + text.substr(wait.size()));
-  error.waited_for = std::move(waited_for);
+  Behind behind = waits_behind();
+  DeadlineError error(waiting_text(rank(), what, limit_.time) + ": this exceeds the time limit" + limit_.what +
+                      "; if the other rank is only slow, raise " + limit_.key + behind.text);
+  error.waited_for = std::move(behind.ranks);
   throw error;
 }
 

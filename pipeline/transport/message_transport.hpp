@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "pipeline/transport/control.hpp"
@@ -85,9 +84,12 @@ class MessageTransport final : public Transport {
   static bool is_handed_on(const OpenMessage& message);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
-  /// A wait with the waits behind it, and the ranks of that chain.
-  std::pair<std::string, std::vector<std::int64_t>> text_of_wait(const std::string& what,
-                                                                 std::chrono::steady_clock::duration waited) const;
+  /// The chain of waits that begins with the rank that this one waits for.
+  struct Behind {
+    std::string text;  ///< "; rank 1 waits for ..."
+    std::vector<std::int64_t> ranks;
+  };
+  Behind waits_behind() const;
   [[noreturn]] void throw_deadline_error(const std::string& what);
   /// After an exception every further call throws it again: the channels may be out of step.
   template <typename Body>
