@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/job.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -28,20 +27,15 @@ namespace {
 /// rank, so rank 0 prints only the lowest rank's, while the others wait: mpirun kills the rest of a job as soon as one
 /// rank exits with a failure.
 std::optional<int> agree_to_stop(Transport& transport, const std::string& program, const std::optional<Failure>& own) {
-  std::string word = own ? std::to_string(static_cast<int>(own->code)) + own->words : "";
-  const std::vector<std::string> all = transport.gather(word);
-  const auto first = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
-  word.clear();
-  if (first != all.end()) {
-    const auto rank = first - all.begin();
-    std::fprintf(stderr, "%s: %s%s\n", program.c_str(), rank > 0 ? ("rank " + std::to_string(rank) + ": ").c_str() : "",
-                 printable_lines(first->substr(1)).c_str());
+  const std::string rank = transport.rank() > 0 ? "rank " + std::to_string(transport.rank()) + ": " : "";
+  const std::string first =
+      transport.first_nonempty(own ? std::to_string(static_cast<int>(own->code)) + rank + own->words : "");
+  if (first.empty()) return std::nullopt;
+  if (transport.rank() == 0) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_lines(first.substr(1)).c_str());
     std::fflush(stderr);
-    word = first->substr(0, 1);
   }
-  word = transport.broadcast(word);
-  if (word.empty()) return std::nullopt;
-  return std::stoi(word);
+  return std::stoi(first.substr(0, 1));
 }
 
 /// Writes an error or a timeout into the rank's exit.json.
@@ -166,9 +160,10 @@ int run_rank(const PipelineOptions& options, std::optional<TrainingRun> training
     if (first && options.progress && ended == ExitCode::holds) tell_end(whole, options.record);
     return static_cast<int>(ended);
   } catch (const std::exception& error) {
-    start.failing(code_of(error));
-    transport.abort(describe_failure(error).words, code_of(error));  // prints the reason
-    return static_cast<int>(code_of(error));
+    const ExitCode code = code_of(error);
+    start.failing(code);
+    transport.abort(describe_failure(error).words, code);  // prints the reason
+    return static_cast<int>(code);
   }
 }
 
