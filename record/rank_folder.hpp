@@ -42,12 +42,6 @@ struct RankFolders {
   std::filesystem::path pipeline_of(std::int64_t rank) const {
     return ranks == 0 ? record : record / replica_folder_name(rank / ranks);
   }
-  /// "rank 3", of several pipelines "rank 3 (replica 1, rank 1)".
-  std::string name(std::int64_t rank) const {
-    const std::string number = "rank " + std::to_string(rank);
-    if (ranks == 0) return number;
-    return number + " (replica " + std::to_string(rank / ranks) + ", rank " + std::to_string(rank % ranks) + ")";
-  }
 
   std::filesystem::path record;
   std::int64_t ranks;  ///< of each replica, whose ranks follow each other; 0: one pipeline
