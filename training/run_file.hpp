@@ -22,6 +22,8 @@ struct DataSettings {
   /// Row lengths of each microbatch, `batch` numbers each; already repeated for `microbatches`.
   std::vector<std::vector<std::int64_t>> row_lengths;
   std::vector<std::int64_t> masked;  ///< microbatches without a valid label
+  /// Files with a byte for each token, or patterns of their names; other than 0: the token is not a label.
+  std::vector<std::filesystem::path> ignore;
 };
 
 struct OptimizerSettings {

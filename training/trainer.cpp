@@ -61,7 +61,7 @@ std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
   const std::optional<EvaluationResult> result = evaluate(step);
   if (!result) return std::nullopt;
   if (training_.recorded()) {
-    for (EvaluationRow& row : evaluation_rows(step, training_.validation.value(), *result))
+    for (EvaluationRow& row : evaluation_rows(step, training_.validation->part(0, 1), *result))
       recorder_.writer().add(std::move(row));
     recorder_.writer().flush();
   }

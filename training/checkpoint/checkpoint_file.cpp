@@ -29,6 +29,7 @@ Json training_settings(const TrainingRun& training) {
   settings["data"] = {{"seed", data.seed}, {"lengths", data.row_lengths}, {"masked", data.masked}};
   // Written only if not the default, so that checkpoints older than this setting remain usable.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
+  if (!data.ignore.empty()) settings["data"]["ignore"] = true;
   settings["data"]["source_tokens"] = training.plan.source_tokens();
   // The digest covers only the start of the text: another text has another first microbatch.
   settings["data"]["first_microbatch_digest"] = data_digest(training.plan.part(0, 1).make(0, 0));
