@@ -230,7 +230,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   keep_freed_memory();
-  TrainingRun training = load_training_run(options.run_file, options.text);
+  TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
   training.run.device = options.device;
   at::set_num_threads(static_cast<int>(training.run.train.threads));
   options.checkpoint.use_in(training, !options.record.empty());

@@ -112,8 +112,9 @@ void refuse_other_keys(const TomlTable& table, const std::vector<std::string>& k
 
 class Reader {
  public:
-  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text)
-      : folder_(path.parent_path()), other_text_(text), file_(TomlTable::read(path)) {
+  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
+         const std::vector<std::string>& assignments)
+      : folder_(path.parent_path()), other_text_(text), file_(TomlTable::read(path, assignments)) {
     run_.path = path;
   }
 
@@ -454,8 +455,14 @@ void OptimizerSettings::use(const std::string& optimizer) {
   name = optimizer;
 }
 
-RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text) {
-  return Reader(path, text).read();
+RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
+                      const std::vector<std::string>& assignments) {
+  RunFile run = Reader(path, text, assignments).read();
+  for (const std::string& each : assignments) {
+    run.assigned.push_back(each.substr(0, each.find('=')));
+    std::erase(run.assigned.back(), ' ');
+  }
+  return run;
 }
 
 }  // namespace plumbline

@@ -17,7 +17,7 @@ namespace plumbline {
 void Trainer::begin() {
   if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
   if (training_.resume) resumed_from_ = resume_training(*training_.resume, training_, state(), group());
-  if (checkpoints_) checkpoints_->start_after(first_step());
+  if (checkpoints_) checkpoints_->start_after(resumed_from_);
   if (resumed_from_ && state().step >= last_step()) {
     const std::string raise = last_step() < training_.run.train.steps ? "--stop-after" : "train.steps";
     if (training_.recorded()) {

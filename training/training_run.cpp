@@ -42,8 +42,9 @@ GpuSupport* TrainingRun::gpu() const {
   return device.is_cpu() ? nullptr : loaded_gpu_support();
 }
 
-TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
-  RunFile run = load_run_file(run_file, text);
+TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text,
+                              const std::vector<std::string>& assignments) {
+  RunFile run = load_run_file(run_file, text, assignments);
   LlamaConfig config = load_config(run.config);
   config.halves = run.pipeline.granularity == "half";
   BatchPlan plan = load_plan(run.data, config);
