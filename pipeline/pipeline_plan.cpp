@@ -33,10 +33,11 @@ void check_replicas(const TrainingRun& training, int world) {
                      std::to_string(settings.replicas));
   }
   if (training.validation && training.validation->microbatches() % settings.replicas != 0) {
-    throw InputError(replicas + ", which does not divide the " + std::to_string(training.validation->microbatches()) +
-                     " microbatches of an evaluation; all replicas evaluate the same number: give evaluate.microbatches "
-                     "as a multiple of " +
-                     std::to_string(settings.replicas));
+    throw InputError(
+        replicas + ", which does not divide the " + std::to_string(training.validation->microbatches()) +
+        " microbatches of an evaluation; all replicas evaluate the same number: give evaluate.microbatches "
+        "as a multiple of " +
+        std::to_string(settings.replicas));
   }
 }
 

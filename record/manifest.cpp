@@ -170,8 +170,8 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
     if (from.has_value("changes")) {
       for (const JsonKeys& change : from.objects("changes")) {
         change.refuse_unknown({"step", "key", "from", "to"});
-        manifest.resumed_from->changes.push_back({{"step", change.integer("step", 1, manifest.resumed_from->step)},
-                                                  {"key", change.text("key")}});
+        manifest.resumed_from->changes.push_back(
+            {{"step", change.integer("step", 1, manifest.resumed_from->step)}, {"key", change.text("key")}});
       }
     }
     if (manifest.resumed_from->run_id == manifest.run_id) from.fail("run_id", "is this run's own");

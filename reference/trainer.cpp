@@ -95,7 +95,8 @@ class ReferenceTrainer : public Trainer {
   RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
   /// `meter`: null if nothing is measured.
-  GraphEnd forward(std::int64_t step, Microbatch& data, UnitMeter* meter, const std::function<void(const at::Tensor&)>& scored);
+  GraphEnd forward(std::int64_t step, Microbatch& data, UnitMeter* meter,
+                   const std::function<void(const at::Tensor&)>& scored);
   void backward(GraphEnd graph, UnitMeter* meter);
   void add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch);
 

@@ -123,8 +123,7 @@ std::string table_of(const std::vector<CheckResult>& checks) {
 
 }  // namespace
 
-std::string comparison_text(const Verdict& verdict, Detail detail,
-                            const std::optional<std::filesystem::path>& page) {
+std::string comparison_text(const Verdict& verdict, Detail detail, const std::optional<std::filesystem::path>& page) {
   constexpr std::size_t verdict_lines = 6;
   const CellVerdict& cell = verdict.cells.front();
   const std::string head = verdict_line(verdict);

@@ -204,7 +204,8 @@ class Reader {
     if (!data.has("validation")) {
       if (evaluate)
         refuse(data, "validation", "is missing, but there is a table [evaluate]; name the data to evaluate");
-      if (data.has("validation_ignore")) refuse(data, "validation_ignore", "belongs to data.validation, which is missing");
+      if (data.has("validation_ignore"))
+        refuse(data, "validation_ignore", "belongs to data.validation, which is missing");
       return;
     }
     DataSettings validation = run_.data;

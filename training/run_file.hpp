@@ -106,8 +106,8 @@ struct RunFile {
 };
 
 /// Reads and validates; relative paths are relative to the run file's folder. `text`: this UTF-8 file or folder
-/// replaces the run file's data. `assignments`: see TomlTable::read. Throws InputError naming file, line and key; also if one step needs more tokens than
-/// there are, before allocating anything of that length.
+/// replaces the run file's data. `assignments`: see TomlTable::read. Throws InputError naming file, line and key; also
+/// if one step needs more tokens than there are, before allocating anything of that length.
 RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text = {},
                       const std::vector<std::string>& assignments = {});
 

@@ -89,7 +89,8 @@ class RunReader {
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);
     request.microbatches = microbatches();
-    if (!text("data", "text", "").empty() || !id_files("tokens").empty()) request.data = data("text", "tokens", "ignore");
+    if (!text("data", "text", "").empty() || !id_files("tokens").empty())
+      request.data = data("text", "tokens", "ignore");
     request.evaluation.emplace(evaluation(*request.microbatches));
     request.device = sweep.device;
     request.threads = integer("train", "threads", 1);

@@ -84,8 +84,7 @@ TEST_F(CheckpointRules, SetChangesASettingWhereTheRunIsResumed) {
   EXPECT_EQ(as_before.at("changes"), Json::array());
   EXPECT_NE(as_before.at("digests"), reference.at("digests"));
   EXPECT_EQ(pipeline.at("digests"), reference.at("digests"));
-  EXPECT_EQ(reference.at("changes"),
-            Json::parse(R"([{"step": 2, "key": "train.clip_norm", "from": "1.0", "to": "0.25"},
+  EXPECT_EQ(reference.at("changes"), Json::parse(R"([{"step": 2, "key": "train.clip_norm", "from": "1.0", "to": "0.25"},
                             {"step": 2, "key": "train.learning_rate", "from": "0.001", "to": "0.0005"}])"));
   EXPECT_EQ(column(folder_ / "reference/metrics.csv", "learning_rate").back(), "0.00025");
 }

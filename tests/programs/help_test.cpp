@@ -124,8 +124,8 @@ class Completion : public Help {
     std::ranges::replace(function, '-', '_');
     const std::string line = program + " '" + join(words, "' '") + "'", script = program + ".bash";
     if (!std::filesystem::exists(folder_ / script)) folder_.file(script, run(program + " --completion bash").said);
-    const Ended ended = run("bash --norc -c \"source " + script + "; COMP_WORDS=(" + line + "); COMP_CWORD=" +
-                            std::to_string(words.size()) + "; " + function +
+    const Ended ended = run("bash --norc -c \"source " + script + "; COMP_WORDS=(" + line +
+                            "); COMP_CWORD=" + std::to_string(words.size()) + "; " + function +
                             "; printf '%s\\n' \\\"\\${COMPREPLY[@]}\\\"\"");
     EXPECT_EQ(ended.code, 0) << ended.said;
     auto found = lines_of(ended.said);

@@ -67,8 +67,9 @@ Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& tr
   const auto require_same = [&](const std::string& key) {
     if (value_of(then, key) == value_of(now, key)) return;
     const auto* const changeable = std::ranges::find(changeable_settings, key, &ChangeableSetting::place);
-    std::string way_out = "; only these may change: train.steps, train.recompute, [pipeline], [evaluate], "
-                          "data.validation, [record] and [checkpoint]";
+    std::string way_out =
+        "; only these may change: train.steps, train.recompute, [pipeline], [evaluate], "
+        "data.validation, [record] and [checkpoint]";
     if (changeable != changeable_settings.end()) {
       if (std::ranges::find(training.run.assigned, changeable->key) != training.run.assigned.end()) {
         changes.push_back({{"step", checkpoint.steps},
@@ -81,11 +82,10 @@ Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& tr
     }
     std::string name = key.substr(1);
     for (char& c : name) c = c == '/' ? '.' : c;
-    throw UnfitCheckpoint(
-        folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
-        training.run.path.string() + " has " + value_of(now, key) + way_out +
-        ". Use the run file it was started with, or start again with model.weights = \"" +
-        folder.string() + "\"");
+    throw UnfitCheckpoint(folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
+                          training.run.path.string() + " has " + value_of(now, key) + way_out +
+                          ". Use the run file it was started with, or start again with model.weights = \"" +
+                          folder.string() + "\"");
   };
   const std::string digest = "/data/first_microbatch_digest";
   std::set<std::string> keys;

@@ -186,8 +186,7 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     rows_.push_back(rows_.back() + std::ssize(microbatch.lengths));
     longest_ = std::max(longest_, std::ranges::max(microbatch.lengths));
   }
-  if (windows_ && tokens_.size() <= longest_)
-    throw InputError("the requested data holds no window of its longest row");
+  if (windows_ && tokens_.size() <= longest_) throw InputError("the requested data holds no window of its longest row");
   start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) %
                                      static_cast<std::uint64_t>(tokens_.size()));
 }

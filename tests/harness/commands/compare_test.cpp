@@ -193,7 +193,9 @@ TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
 
   const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
 
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("  difference: l2 0.4472, expected 0.1118 (4 times); max_abs 0.1118, expected 0.0559 (2 times)"));
+  EXPECT_THAT(
+      comparison_text(verdict),
+      HasSubstr("  difference: l2 0.4472, expected 0.1118 (4 times); max_abs 0.1118, expected 0.0559 (2 times)"));
 }
 
 TEST(Compare, WhereBothDumpedItTheElementIsNamed) {
@@ -251,7 +253,9 @@ TEST(Compare, SummaryFitsTwentyLinesOf80Columns) {
   });
   add("no gradients recorded", [](SyntheticCell& cell) {
     for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
-    cell.candidate.manifest["not_recorded"] = {{{"what", "gradients"}, {"why", "a reason of many words" + join(std::vector<std::string>(60, ""), " and so on")}}};
+    cell.candidate.manifest["not_recorded"] = {
+        {{"what", "gradients"},
+         {"why", "a reason of many words" + join(std::vector<std::string>(60, ""), " and so on")}}};
     cell.candidate.erase(&RankRecord::tensors, [](const TensorRow& row) { return row.kind == "gradient"; });
   });
   add("a killed rank", [](SyntheticCell& cell) { cell.candidate.ranks[1].exit.reset(); });
@@ -329,7 +333,8 @@ TEST(Compare, TruncatedTableIsAnInputErrorWithFileAndLine) {
   const std::string bytes = bytes_of(path);
   write_file(path, bytes.substr(0, bytes.size() - 1));
 
-  EXPECT_THAT(error_of<InputError>([&] { compare(reference, candidate, Printed::summary); }), HasSubstr("rank-0/steps.csv"));
+  EXPECT_THAT(error_of<InputError>([&] { compare(reference, candidate, Printed::summary); }),
+              HasSubstr("rank-0/steps.csv"));
 }
 
 TEST(Compare, KilledRankDoesNotHoldRatherThanBeingAnInputError) {

@@ -63,9 +63,10 @@ TEST(GradientFactor, OfOneStageNamesIt) {
 
     EXPECT_THAT(
         expect_fails(cell, "gradients").words,
-        EndsWith(factor == 1 ? "; in step 0 all gradients of stage 0, and none of stage 1, differ"
-                             : "; in step 0 all gradients of stage 0, and none of stage 1, are 5 times the reference's: "
-                               "as many as microbatches"));
+        EndsWith(factor == 1
+                     ? "; in step 0 all gradients of stage 0, and none of stage 1, differ"
+                     : "; in step 0 all gradients of stage 0, and none of stage 1, are 5 times the reference's: "
+                       "as many as microbatches"));
   }
 }
 

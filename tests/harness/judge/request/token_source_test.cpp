@@ -71,7 +71,8 @@ TEST(TokenSource, AnIgnoredTokenIsAnIdButNoLabel) {
   EXPECT_THROW(TokenSource(ring.data, asked), InputError);
   ring.data.ignore.pop_back();
   ring.data.ignore_sizes.pop_back();
-  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, asked); }), HasSubstr("data.ignore has 3 bytes for 10 tokens"));
+  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, asked); }),
+              HasSubstr("data.ignore has 3 bytes for 10 tokens"));
 }
 
 TEST(TokenSource, AMaskedMicrobatchHasItsIdsAndNoLabel) {
