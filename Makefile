@@ -1,5 +1,5 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
-SHELL := /bin/bash
+SHELL := scripts/make-shell
 .DEFAULT_GOAL := help
 .PHONY: help sweep test quick nightly fuzz witness faults examples found judge wheel docs release publish gate setup build cuda gpu asan format clean
 
