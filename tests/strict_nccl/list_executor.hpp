@@ -104,7 +104,7 @@ class ListExecutor {
       }
     }
     if (auto coming = coming_.extract({action.stage, action.microbatch, direction})) {
-      inputs.push_back({coming.mapped().wait(), content(from, action.microbatch, direction)});
+      inputs.push_back({coming.mapped()->wait(), content(from, action.microbatch, direction)});
       if (direction == Direction::forward) inputs_[{action.stage, action.microbatch, direction}] = inputs.back();
     }
     const at::Tensor output = memory();

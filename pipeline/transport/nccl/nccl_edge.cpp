@@ -10,33 +10,6 @@
 namespace plumbline {
 namespace {
 
-/// Ends a group even if one of its calls throws: NCCL counts open groups per thread, and inside one even an abort would
-/// only be queued.
-class OpenGroup {
- public:
-  explicit OpenGroup(NcclApi& nccl) : nccl_(nccl) { nccl_.group_start(); }
-  ~OpenGroup() {
-    if (closed_) return;
-    try {
-      nccl_.group_end();
-    } catch (const RunError&) {  // the first error is already propagating
-    }
-  }
-  OpenGroup(const OpenGroup&) = delete;
-  OpenGroup& operator=(const OpenGroup&) = delete;
-
-  NcclProgress close() {
-    closed_ = true;
-    return nccl_.group_end();
-  }
-
- private:
-  NcclApi& nccl_;
-  bool closed_ = false;
-};
-
-}  // namespace
-
 NcclType nccl_type(at::ScalarType type) {
   switch (type) {
     case at::kChar:
@@ -60,6 +33,8 @@ NcclType nccl_type(at::ScalarType type) {
       throw std::logic_error(std::string("NCCL does not carry ") + at::toString(type));
   }
 }
+
+}  // namespace
 
 NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& id, const NcclConfig& config)
     : gpu_(gpu),
@@ -100,59 +75,41 @@ void NcclEdge::progress() {
   memory_.note_freed();
   const NcclProgress now = state();
   if (now == NcclProgress::busy) return;
-  if (starting_) finish_start();
+  if (starting()) started();
   complete_reached();
 }
 
-bool NcclEdge::launch(NcclGroup& group) {
-  if (!starting_) start(group);
-  return !starting_ && group.empty();
-}
-
-void NcclEdge::start(NcclGroup& group) {
-  Launched launched;
-  for (; !group.empty() && group.front()->tensor.defined(); group.pop_front()) {
-    launched.transfers.push_back(std::move(group.front()));
-  }
-  if (launched.transfers.empty()) return;
-
-  // What is sent is computed by work queued on the compute stream.
-  if (std::ranges::any_of(launched.transfers, [](const auto& each) { return each->after_compute; })) {
-    const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+void NcclEdge::start(std::shared_ptr<NcclTransfer> transfer, GpuEvent computed) {
+  if (transfer->after_compute &&
+      std::ranges::none_of(
+          starting_, &NcclTransfer::after_compute, [](const auto& each) -> auto& { return *each; })) {
     gpu_.cuda.wait(stream_.get(), computed);
-    events_.recycle(computed);
   }
-
+  const at::Tensor& tensor = transfer->tensor;
+  const auto count = static_cast<std::size_t>(tensor.numel());
+  const NcclType type = nccl_type(tensor.scalar_type());
   const int peer = ends_.rank < ends_.peer ? 1 : 0;
-  OpenGroup open(gpu_.nccl);
-  for (const auto& transfer : launched.transfers) {
-    const at::Tensor& tensor = transfer->tensor;
-    const auto count = static_cast<std::size_t>(tensor.numel());
-    const NcclType type = nccl_type(tensor.scalar_type());
-    if (transfer->send) {
-      gpu_.nccl.send(tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
-    } else {
-      gpu_.nccl.receive(tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
-    }
+  if (transfer->sends) {
+    gpu_.nccl.send(tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
+  } else {
+    gpu_.nccl.receive(tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
   }
-  starting_ = std::move(launched);
-  if (open.close() == NcclProgress::done) finish_start();
+  starting_.push_back(std::move(transfer));
 }
 
-void NcclEdge::finish_start() {
-  starting_->event = events_.record(stream_.get());
-  for (const auto& transfer : starting_->transfers) transfer->event = starting_->event;
-  in_flight_.push_back(std::move(*starting_));
-  starting_.reset();
+void NcclEdge::started() {
+  const GpuEvent event = events_.record(stream_.get());
+  for (const auto& transfer : starting_) transfer->event = event;
+  in_flight_.push_back(std::exchange(starting_, {}));
 }
 
 void NcclEdge::complete_reached() {
-  while (!in_flight_.empty() && gpu_.cuda.reached(in_flight_.front().event)) {
-    const Launched& launched = in_flight_.front();
+  while (!in_flight_.empty() && gpu_.cuda.reached(in_flight_.front().front()->event)) {
+    const GpuEvent event = in_flight_.front().front()->event;
     // The host has seen the event; this also orders the compute stream after it explicitly.
-    gpu_.cuda.wait(gpu_.cuda.compute_stream(), launched.event);
-    events_.recycle(launched.event);
-    for (const auto& transfer : launched.transfers) transfer->ended = true;
+    gpu_.cuda.wait(gpu_.cuda.compute_stream(), event);
+    events_.recycle(event);
+    for (const auto& transfer : in_flight_.front()) transfer->arrived = true;
     in_flight_.pop_front();
   }
 }

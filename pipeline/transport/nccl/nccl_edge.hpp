@@ -10,7 +10,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +22,12 @@ namespace plumbline {
 
 /// A payload that NCCL transfers.
 struct NcclTransfer {
-  bool send = false;
+  bool sends = false;
   bool after_compute = true;        ///< it uses memory that compute queued before it uses, too
-  at::Tensor tensor;                ///< of a receive: undefined until its shape is known
+  at::Tensor tensor;                ///< whose memory is used until the event is reached
   GpuEvent event = GpuEvent::none;  ///< recorded after it once it is on its stream
-  bool ended = false;               ///< its event is reached, and the compute stream is ordered after it
+  bool arrived = false;             ///< its event is reached, and the compute stream is ordered after it
 };
-/// Payloads that follow each other on one edge.
-using NcclGroup = std::deque<std::shared_ptr<NcclTransfer>>;
 
 class NcclEdge {
  public:
@@ -53,9 +50,12 @@ class NcclEdge {
   bool connected();
   /// The buffer of a receive, made by `make`: the receive need not wait for compute.
   at::Tensor allocate(const std::function<at::Tensor()>& make) { return memory_.allocate(stream_.get(), make); }
-  /// Launches a group as far as its first receive without a buffer, and removes from it what it launched. Returns
-  /// whether the whole group is on the stream; call again until it is.
-  bool launch(NcclGroup& group);
+  /// Passes a transfer to NCCL, in an open group. `computed`: recorded behind the compute that it waits for.
+  void start(std::shared_ptr<NcclTransfer> transfer, GpuEvent computed);
+  /// After the group, once NCCL has put it on the streams.
+  void started();
+  /// Whether NCCL has not put what was passed on the stream yet; `progress` asks it.
+  bool starting() const { return !starting_.empty(); }
   /// Ends transfers whose event is reached. Throws RunError naming both ranks if NCCL reports a failure.
   void progress();
 
@@ -66,13 +66,8 @@ class NcclEdge {
   NcclCommunicator release() noexcept;
 
  private:
-  struct Launched {
-    std::vector<std::shared_ptr<NcclTransfer>> transfers;  ///< which own their tensors until the event is reached
-    GpuEvent event = GpuEvent::none;                       ///< recorded after them
-  };
+  using Transfers = std::vector<std::shared_ptr<NcclTransfer>>;
 
-  void start(NcclGroup& group);
-  void finish_start();
   void complete_reached();
   /// NCCL's progress; throws if the communicator failed.
   NcclProgress state();
@@ -82,12 +77,9 @@ class NcclEdge {
   Ends ends_;
   OwnedStream stream_;
   ReceiveMemory memory_;
-  NcclCommunicator communicator_;     ///< none once closed or released
-  std::optional<Launched> starting_;  ///< passed to NCCL, not on the stream yet
-  std::deque<Launched> in_flight_;    ///< on the stream, in order
+  NcclCommunicator communicator_;    ///< none once closed or released
+  Transfers starting_;               ///< passed to NCCL, not on the stream yet
+  std::deque<Transfers> in_flight_;  ///< on the stream, in order; those of a group have one event
 };
-
-/// Throws std::logic_error for a type that NCCL does not have.
-NcclType nccl_type(at::ScalarType type);
 
 }  // namespace plumbline

@@ -26,6 +26,31 @@ std::string version_text(const std::string& version) {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
+/// Ends a group even if one of its calls throws: NCCL counts open groups per thread, and inside one even an abort would
+/// only be queued.
+class OpenGroup {
+ public:
+  explicit OpenGroup(NcclApi& nccl) : nccl_(nccl) { nccl_.group_start(); }
+  ~OpenGroup() {
+    if (closed_) return;
+    try {
+      nccl_.group_end();
+    } catch (const RunError&) {  // the first error is already propagating
+    }
+  }
+  OpenGroup(const OpenGroup&) = delete;
+  OpenGroup& operator=(const OpenGroup&) = delete;
+
+  NcclProgress close() {
+    closed_ = true;
+    return nccl_.group_end();
+  }
+
+ private:
+  NcclApi& nccl_;
+  bool closed_ = false;
+};
+
 /// The result of `body`, or '!' and the text of its error.
 template <typename Body>
 std::string answer_or_error(const Body& body) {
@@ -115,9 +140,11 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   const Direction direction = edge.ends().direction;
   const at::Tensor sent = pattern(rank_);
   const at::Tensor got = at::empty_like(sent);
-  const auto out = send(peer, direction, sent);
-  const auto in = receive_into(peer, direction, got);
-  wait("the first exchange over " + edge.text(), [&] { return in->ended && out->ended; });
+  const auto out = std::make_shared<NcclTransfer>(NcclTransfer{.sends = true, .tensor = sent});
+  const auto in = std::make_shared<NcclTransfer>(NcclTransfer{.tensor = got});
+  add(peer, direction, out);
+  add(peer, direction, in);
+  wait("the first exchange over " + edge.text(), [&] { return in->arrived && out->arrived; });
   if (!at::equal(got, pattern(peer))) {
     throw RunError("rank " + std::to_string(rank_) + ": " + edge.text() +
                    " does not deliver what was sent; direct access between these GPUs may be broken on this machine: "
@@ -125,38 +152,42 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   }
 }
 
-std::shared_ptr<NcclTransfer> NcclPayloads::send(int peer, Direction direction, at::Tensor payload) {
-  return add(peer, direction, {.send = true, .tensor = std::move(payload)});
-}
-
-std::shared_ptr<NcclTransfer> NcclPayloads::receive(int peer, Direction direction, at::Tensor buffer) {
-  return add(peer, direction, {.after_compute = false, .tensor = std::move(buffer)});
+void NcclPayloads::add(int peer, Direction direction, std::shared_ptr<NcclTransfer> transfer) {
+  batch_.emplace_back(&find_edge(peer, direction), std::move(transfer));
 }
 
 at::Tensor NcclPayloads::allocate(int peer, Direction direction, const std::function<at::Tensor()>& make) {
   return find_edge(peer, direction).allocate(make);
 }
 
-std::shared_ptr<NcclTransfer> NcclPayloads::receive_into(int peer, Direction direction, at::Tensor tensor) {
-  return add(peer, direction, {.tensor = std::move(tensor)});
+bool NcclPayloads::starting() const {
+  return std::ranges::any_of(edges_, [](const auto& each) { return each.second->starting(); });
 }
 
-std::shared_ptr<NcclTransfer> NcclPayloads::add(int peer, Direction direction, NcclTransfer transfer) {
-  NcclEdge& edge = find_edge(peer, direction);
-  if (!collecting_ || to_launch_.back().edge != &edge) to_launch_.push_back({&edge, {}});
-  collecting_ = true;
-  return to_launch_.back().transfers.emplace_back(std::make_shared<NcclTransfer>(std::move(transfer)));
+bool NcclPayloads::started() const {
+  return batch_.empty() && !starting();
 }
 
 void NcclPayloads::progress() {
-  collecting_ = false;
   for (const auto& [key, edge] : edges_) edge->progress();
-  while (!to_launch_.empty() && to_launch_.front().edge->launch(to_launch_.front().transfers)) to_launch_.pop_front();
+  if (!batch_.empty() && !starting()) start_batch();
 }
 
-void NcclPayloads::hand_on(NcclTransfer& receive) {
+void NcclPayloads::start_batch() {
+  const auto batch = std::exchange(batch_, {});
+  // What is sent is computed by work queued on the compute stream.
+  const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+  OpenGroup group(gpu_.nccl);
+  for (const auto& [edge, transfer] : batch) edge->start(transfer, computed);
+  const bool done = group.close() == NcclProgress::done;
+  events_.recycle(computed);
+  for (const auto& [edge, transfer] : batch) {
+    if (done && edge->starting()) edge->started();
+  }
+}
+
+void NcclPayloads::hand_on(const NcclTransfer& receive) {
   gpu_.cuda.wait(gpu_.cuda.compute_stream(), receive.event);
-  receive.tensor.reset();
 }
 
 void NcclPayloads::close(const Control::Wait& wait) {
@@ -183,7 +214,7 @@ void NcclPayloads::abort() noexcept {
     }
     call_bounded(settings_.abort_limit, std::move(calls));
   }
-  to_launch_.clear();
+  batch_.clear();
   edges_.clear();
 }
 
