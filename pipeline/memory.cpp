@@ -19,7 +19,7 @@ namespace {
 
 constexpr int most_ranks = 8;
 /// The two communicators of a rank and its neighbor, as measured (docs/gpu.md): NCCL does not say it beforehand.
-constexpr std::int64_t nccl_bytes_of_neighbor = (std::int64_t{6} << 30) / 5;
+constexpr std::int64_t nccl_bytes_of_connection = (std::int64_t{6} << 30) / 5;
 
 std::string line(const std::array<std::string, 7>& cells) {
   std::array<char, 160> text{};
@@ -97,9 +97,9 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int 
       plan_rank_memory(run_of_replica(training, plan, plan.replica_of(rank)), plan.stages,
                        plan.schedule.placement.stages_on(here), plan.schedule.ranks.at(static_cast<std::size_t>(here)));
   if (training.run.pipeline.transport == "nccl") {
-    const auto pairs = pairs_of(plan.schedule.placement, training.config.tied, plan.replicas);
-    memory.communicators = nccl_bytes_of_neighbor * std::ranges::count_if(pairs, [&](const RankPair& pair) {
-                             return pair.first == rank || pair.second == rank;
+    const auto connections = connections_of(plan.schedule.placement, training.config.tied, plan.replicas);
+    memory.communicators = nccl_bytes_of_connection * std::ranges::count_if(connections, [&](const auto& ranks) {
+                             return std::ranges::count(ranks, rank) > 0;
                            });
   }
   return memory;

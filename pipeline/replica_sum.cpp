@@ -133,14 +133,15 @@ void ReplicaSum::advance(bool blocks) {
   // Buckets ahead and behind, so that messages are on their way while gradients are added.
   for (; added_ < buckets_.size(); ++added_) {
     Bucket& next = buckets_[added_];
+    const auto is_full = [&] { return next.begin - buckets_[taken_].begin > most_bytes_; };
+    for (; is_full() && can_end(buckets_[taken_]); ++taken_) take(buckets_[taken_]);
+    if (is_full()) return;
     for (; handed_out_ < buckets_.size() &&
            (handed_out_ <= added_ || buckets_[handed_out_].begin - next.end < most_bytes_);
          ++handed_out_) {
       hand_out(buckets_[handed_out_]);
     }
-    const auto is_full = [&] { return next.begin - buckets_[taken_].begin > most_bytes_; };
-    for (; is_full() && can_end(buckets_[taken_]); ++taken_) take(buckets_[taken_]);
-    if (is_full() || !can_end(next)) return;
+    if (!can_end(next)) return;
     add(next);
   }
   for (; taken_ < added_ && can_end(buckets_[taken_]); ++taken_) take(buckets_[taken_]);

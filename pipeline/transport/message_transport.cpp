@@ -98,11 +98,11 @@ auto MessageTransport::guarded(const Body& body) {
   }
 }
 
-void MessageTransport::connect(const std::vector<RankPair>& pairs) {
+void MessageTransport::connect(const std::vector<ConnectedRanks>& connections) {
   guarded([&] {
     if (!nccl_) return;
     const Limit afterwards = std::exchange(limit_, start_limit());
-    nccl_->connect(pairs, control_, [this](const std::string& what, const std::function<bool()>& ended) {
+    nccl_->connect(connections, control_, [this](const std::string& what, const std::function<bool()>& ended) {
       wait_until([&] { return what; }, ended);
     });
     limit_ = afterwards;

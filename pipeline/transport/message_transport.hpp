@@ -31,7 +31,7 @@ class MessageTransport final : public Transport {
   int rank() const override { return endpoint_->rank(); }
   int size() const override { return endpoint_->world_size(); }
 
-  void connect(const std::vector<RankPair>& pairs) override;
+  void connect(const std::vector<ConnectedRanks>& connections) override;
 
   void enter_steps() override { limit_ = step_limit(); }
   void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }

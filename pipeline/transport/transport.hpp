@@ -43,9 +43,9 @@ class Transport : public RankGroup {
   int rank() const override = 0;
   int size() const override = 0;
 
-  /// Collective, before the first message: opens connections between these pairs of ranks (the same list on all ranks).
-  /// Does nothing on transports without connections. Throws DeadlineError and RunError naming the two ranks.
-  virtual void connect(const std::vector<RankPair>& /*pairs*/) {}
+  /// Collective, before the first message: connects these ranks (the same list on all ranks). Does nothing on
+  /// transports without connections. Throws DeadlineError and RunError naming the ranks.
+  virtual void connect(const std::vector<ConnectedRanks>& /*connections*/) {}
 
   /// Ends start-up, or a phase outside steps, on this rank: waits now have the time limit of a step. Sends no message.
   void enter_steps() override = 0;

@@ -106,7 +106,7 @@ TEST(MemoryPlans, CountWhatNcclTakesForEachNeighbor) {
     const std::int64_t without = memory_of(training, plan, 1).total();
     training.run.pipeline.transport = "nccl";
     EXPECT_EQ(memory_of(training, plan, 1).total() - without, (world - 1) * ((std::int64_t{6} << 30) / 5));
-    EXPECT_THAT(memory_plan_text(training, plan, 1), HasSubstr(world == 2 ? ", NCCL 1.2 GiB" : ", NCCL 2.4 GiB"));
+    EXPECT_THAT(memory_plan_text(training, plan, 1), HasSubstr(world == 2 ? ", NCCL 1.20 GiB" : ", NCCL 2.40 GiB"));
   }
 }
 

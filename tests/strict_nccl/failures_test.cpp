@@ -206,7 +206,7 @@ TEST(RunAhead, TheSumOverReplicasHasArrivedOrItsDeadlineHasPassed) {
   StrictWorld world(2);
   const RunOptions options{.transport = {milliseconds(300)}, .nccl = {.run_ahead = 2}, .connect = false};
   const Outcome outcome = run_strict(world, options, [&](Transport& t) {
-    t.connect(pairs_of({1, 1, PlacementKind::loop}, false, 2));
+    t.connect(connections_of({1, 1, PlacementKind::loop}, false, 2));
     if (t.rank() == 0) {
       ReplicaSum sum(Group(t), at::kCPU);
       sum.start(0, 0, one_gradient());
@@ -233,7 +233,7 @@ TEST(RunAhead, TheSumOverReplicasHasArrivedOrItsDeadlineHasPassed) {
 TEST(Replicas, HeadersTravelInTheFirstStepOnly) {
   std::vector<std::string> said(2);
   const Outcome outcome = run_strict({.connect = false, .finish = false}, [&](Transport& t) {
-    t.connect(pairs_of({1, 1, PlacementKind::loop}, false, 2));
+    t.connect(connections_of({1, 1, PlacementKind::loop}, false, 2));
     MessageHeader header;
     header.dtype = static_cast<std::int32_t>(at::kFloat);
     header.dimensions = 1;

@@ -54,7 +54,7 @@ TEST_P(LaunchOrder, CompletesTheSumOverReplicas) {
     StrictWorld world(replicas, devices.at(GetParam()));
     const RunOptions options{.ranks = replicas, .connect = false};
     const Outcome outcome = run_strict(world, options, [&](Transport& t) {
-      t.connect(pairs_of({1, 1, PlacementKind::loop}, false, replicas));
+      t.connect(connections_of({1, 1, PlacementKind::loop}, false, replicas));
       TrainState state;
       for (const std::int64_t elements : {1 << 20, 3}) {  // a bucket each; of the second, parts are empty
         TrainedParameter parameter;

@@ -28,7 +28,7 @@ inline Transfer receiving(const at::Tensor& buffer) {
 class OneEnd {
  public:
   OneEnd(int rank, GpuApi gpu)
-      : gpu_(gpu), events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, "id", {}) {}
+      : gpu_(gpu), events_(gpu.cuda), rank_(rank), edge_(gpu, events_, {rank, {0, 1}, Direction::forward}, "id", {}) {}
 
   NcclEdge& edge() { return edge_; }
   /// The next group.
@@ -41,7 +41,10 @@ class OneEnd {
     while (!to_start_.empty() && edge_.connected() && !edge_.starting()) {
       const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
       gpu_.nccl.group_start();
-      for (const Transfer& each : to_start_.front()) edge_.start(each, computed);
+      for (const Transfer& each : to_start_.front()) {
+        each->peer = 1 - rank_;
+        edge_.start(each, computed);
+      }
       if (gpu_.nccl.group_end() == NcclProgress::done) edge_.started();
       events_.recycle(computed);
       to_start_.pop_front();
@@ -56,6 +59,7 @@ class OneEnd {
 
   GpuApi gpu_;
   GpuEvents events_;
+  int rank_;
   NcclEdge edge_;
   std::deque<std::vector<Transfer>> to_start_;
 };

@@ -28,7 +28,7 @@ class StreamedCompute final : public Transport {
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
-  void connect(const std::vector<RankPair>& pairs) override { inner_->connect(pairs); }
+  void connect(const std::vector<ConnectedRanks>& connections) override { inner_->connect(connections); }
 
   void enter_steps() override { inner_->enter_steps(); }
   void leave_steps() override { inner_->leave_steps(); }

@@ -39,10 +39,10 @@ NcclType nccl_type(at::ScalarType type) {
 NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& id, const NcclConfig& config)
     : gpu_(gpu),
       events_(events),
-      ends_(ends),
+      ends_(std::move(ends)),
       stream_(gpu.cuda),
       memory_(gpu.cuda, events),
-      communicator_(gpu.nccl.init_rank(id, 2, ends.rank < ends.peer ? 0 : 1, config)) {}
+      communicator_(gpu.nccl.init_rank(id, static_cast<int>(ends_.ranks.size()), number_of(ends_.rank), config)) {}
 
 NcclEdge::~NcclEdge() {
   if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(release());
@@ -52,9 +52,17 @@ NcclCommunicator NcclEdge::release() noexcept {
   return std::exchange(communicator_, NcclCommunicator::none);
 }
 
+int NcclEdge::number_of(int rank) const {
+  return static_cast<int>(std::ranges::find(ends_.ranks, rank) - ends_.ranks.begin());
+}
+
 std::string NcclEdge::text() const {
-  return "the NCCL communicator of ranks " + std::to_string(std::min(ends_.rank, ends_.peer)) + " and " +
-         std::to_string(std::max(ends_.rank, ends_.peer)) +
+  std::string ranks;
+  for (const int rank : ends_.ranks) {
+    ranks += rank == ends_.ranks.front() ? "" : rank == ends_.ranks.back() ? " and " : ", ";
+    ranks += std::to_string(rank);
+  }
+  return "the NCCL communicator of ranks " + ranks +
          (ends_.direction == Direction::forward ? ", forward" : ", backward");
 }
 
@@ -88,7 +96,7 @@ void NcclEdge::start(std::shared_ptr<NcclTransfer> transfer, GpuEvent computed) 
   const at::Tensor& tensor = transfer->tensor;
   const auto count = static_cast<std::size_t>(tensor.numel());
   const NcclType type = nccl_type(tensor.scalar_type());
-  const int peer = ends_.rank < ends_.peer ? 1 : 0;
+  const int peer = number_of(transfer->peer);
   if (transfer->sends) {
     gpu_.nccl.send(tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
   } else {

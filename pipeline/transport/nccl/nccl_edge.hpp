@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages with one peer in one direction: a communicator of two ranks and its stream.
+// Messages in one direction with a neighbor, or among replicas: a communicator of these ranks and its stream.
 //
-// Each peer and direction has its own, so that a message waits only for others on the same edge: on one stream a late
-// peer would delay the other, and a ring of sends would deadlock.
+// Each neighbor and direction has its own, so that a message waits only for others on the same edge: on one stream a
+// late neighbor would delay the other, and a ring of sends would deadlock. Replicas exchange the same messages in the
+// same order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,6 +17,7 @@
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/owned_stream.hpp"
 #include "pipeline/transport/nccl/receive_memory.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
@@ -23,6 +25,7 @@ namespace plumbline {
 /// A payload that NCCL transfers.
 struct NcclTransfer {
   bool sends = false;
+  int peer = 0;
   bool after_compute = true;        ///< it uses memory that compute queued before it uses, too
   at::Tensor tensor;                ///< whose memory is used until the event is reached
   GpuEvent event = GpuEvent::none;  ///< recorded after it once it is on its stream
@@ -33,7 +36,7 @@ class NcclEdge {
  public:
   struct Ends {
     int rank = 0;
-    int peer = 0;
+    ConnectedRanks ranks;  ///< this one and its peers
     Direction direction = Direction::forward;
   };
 
@@ -69,6 +72,8 @@ class NcclEdge {
   using Transfers = std::vector<std::shared_ptr<NcclTransfer>>;
 
   void complete_reached();
+  /// A rank's number in the communicator.
+  int number_of(int rank) const;
   /// NCCL's progress; throws if the communicator failed.
   NcclProgress state();
 

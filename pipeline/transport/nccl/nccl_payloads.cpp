@@ -80,8 +80,8 @@ NcclPayloads::NcclPayloads(GpuApi gpu, int rank, NcclSettings settings)
     : gpu_(gpu), rank_(rank), settings_(settings), events_(gpu.cuda) {}
 
 NcclEdge& NcclPayloads::find_edge(int peer, Direction direction) {
-  const auto found = edges_.find({peer, direction});
-  if (found == edges_.end()) {
+  const auto found = by_peer_.find({peer, direction});
+  if (found == by_peer_.end()) {
     throw std::logic_error("ranks " + std::to_string(rank_) + " and " + std::to_string(peer) +
                            " exchange messages without a connection");
   }
@@ -108,22 +108,23 @@ std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& 
   return ids;
 }
 
-void NcclPayloads::connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) {
-  if (pairs.empty()) return;
-  const std::vector<std::string> ids = agree_on_ids(pairs.size() * directions.size(), control);
+void NcclPayloads::connect(const std::vector<ConnectedRanks>& connections, Control& control,
+                           const Control::Wait& wait) {
+  if (connections.empty()) return;
+  const std::vector<std::string> ids = agree_on_ids(connections.size() * directions.size(), control);
   std::size_t next = 0;
-  for (const RankPair& pair : pairs) {
+  for (const ConnectedRanks& ranks : connections) {
     for (const Direction direction : directions) {
       const std::string& id = ids.at(next++);
-      if (pair.first != rank_ && pair.second != rank_) continue;
-      const int peer = pair.first == rank_ ? pair.second : pair.first;
+      if (std::ranges::count(ranks, rank_) == 0) continue;
       const NcclConfig config{direction == Direction::forward ? "plumbline forward" : "plumbline backward",
                               settings_.max_ctas};
-      const auto [place, is_new] = edges_.try_emplace(
-          {peer, direction},
-          std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, peer, direction}, id, config));
-      if (!is_new) throw std::logic_error("two connections of the same ranks");
-      NcclEdge& made = *place->second;
+      NcclEdge& made = *edges_.emplace_back(
+          std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, ranks, direction}, id, config));
+      for (const int peer : ranks) {
+        if (peer == rank_ || by_peer_.emplace(std::pair(peer, direction), &made).second) continue;
+        throw std::logic_error("two connections of the same ranks");
+      }
       wait(made.text(), [&] { return made.connected(); });
       warm_up(made, wait);
     }
@@ -136,16 +137,20 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   const auto pattern = [&](int rank) {
     return at::full({elements}, 1000 + rank, at::TensorOptions(at::kFloat).device(settings_.device));
   };
-  const int peer = edge.ends().peer;
-  const Direction direction = edge.ends().direction;
   const at::Tensor sent = pattern(rank_);
-  const at::Tensor got = at::empty_like(sent);
-  const auto out = std::make_shared<NcclTransfer>(NcclTransfer{.sends = true, .tensor = sent});
-  const auto in = std::make_shared<NcclTransfer>(NcclTransfer{.tensor = got});
-  add(peer, direction, out);
-  add(peer, direction, in);
-  wait("the first exchange over " + edge.text(), [&] { return in->arrived && out->arrived; });
-  if (!at::equal(got, pattern(peer))) {
+  std::vector<std::shared_ptr<NcclTransfer>> exchange;
+  for (const int peer : edge.ends().ranks) {
+    for (const bool sends : {true, false}) {
+      if (peer == rank_) continue;
+      exchange.push_back(
+          std::make_shared<NcclTransfer>(NcclTransfer{.sends = sends, .tensor = sends ? sent : at::empty_like(sent)}));
+      add(peer, edge.ends().direction, exchange.back());
+    }
+  }
+  wait("the first exchange over " + edge.text(),
+       [&] { return std::ranges::all_of(exchange, [](const auto& each) { return each->arrived; }); });
+  for (const auto& each : exchange) {
+    if (each->sends || at::equal(each->tensor, pattern(each->peer))) continue;
     throw RunError("rank " + std::to_string(rank_) + ": " + edge.text() +
                    " does not deliver what was sent; direct access between these GPUs may be broken on this machine: "
                    "try NCCL_P2P_DISABLE=1");
@@ -153,6 +158,7 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
 }
 
 void NcclPayloads::add(int peer, Direction direction, std::shared_ptr<NcclTransfer> transfer) {
+  transfer->peer = peer;
   batch_.emplace_back(&find_edge(peer, direction), std::move(transfer));
 }
 
@@ -161,7 +167,8 @@ at::Tensor NcclPayloads::allocate(int peer, Direction direction, const std::func
 }
 
 bool NcclPayloads::starting() const {
-  return std::ranges::any_of(edges_, [](const auto& each) { return each.second->starting(); });
+  return std::ranges::any_of(
+      edges_, &NcclEdge::starting, [](const auto& each) -> auto& { return *each; });
 }
 
 bool NcclPayloads::started() const {
@@ -169,7 +176,7 @@ bool NcclPayloads::started() const {
 }
 
 void NcclPayloads::progress() {
-  for (const auto& [key, edge] : edges_) edge->progress();
+  for (const auto& edge : edges_) edge->progress();
   if (!batch_.empty() && !starting()) start_batch();
 }
 
@@ -191,16 +198,17 @@ void NcclPayloads::hand_on(const NcclTransfer& receive) {
 }
 
 void NcclPayloads::close(const Control::Wait& wait) {
-  for (const auto& [key, edge] : edges_) edge->begin_close();
-  for (const auto& [key, edge] : edges_) {
+  for (const auto& edge : edges_) edge->begin_close();
+  for (const auto& edge : edges_) {
     wait("the end of " + edge->text(), [&one = *edge] { return one.closed(); });
   }
+  by_peer_.clear();
   edges_.clear();
 }
 
 void NcclPayloads::abort() noexcept {
   std::vector<NcclCommunicator> communicators;
-  for (const auto& [key, edge] : edges_) {
+  for (const auto& edge : edges_) {
     if (const NcclCommunicator communicator = edge->release(); communicator != NcclCommunicator::none) {
       communicators.push_back(communicator);
     }
@@ -215,6 +223,7 @@ void NcclPayloads::abort() noexcept {
     call_bounded(settings_.abort_limit, std::move(calls));
   }
   batch_.clear();
+  by_peer_.clear();
   edges_.clear();
 }
 

@@ -47,9 +47,10 @@ class NcclPayloads {
   at::Device device() const { return settings_.device; }
   int run_ahead() const { return settings_.run_ahead; }
 
-  /// Rank 0 creates and broadcasts the ids; then each pair, in list order and forward before backward, creates its
-  /// communicator and sends a tensor both ways, since NCCL opens its connections at first use. Blocks.
-  void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait);
+  /// Rank 0 creates and broadcasts the ids; then the ranks of each connection, in list order and forward before
+  /// backward, create their communicator and send each other a tensor, since NCCL opens its connections at first use.
+  /// Blocks.
+  void connect(const std::vector<ConnectedRanks>& connections, Control& control, const Control::Wait& wait);
 
   /// Adds a transfer to the batch, in the order of the action list.
   void add(int peer, Direction direction, std::shared_ptr<NcclTransfer> transfer);
@@ -79,7 +80,8 @@ class NcclPayloads {
   int rank_;
   NcclSettings settings_;
   GpuEvents events_;
-  std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
+  std::vector<std::unique_ptr<NcclEdge>> edges_;
+  std::map<std::pair<int, Direction>, NcclEdge*> by_peer_;
   std::vector<std::pair<NcclEdge*, std::shared_ptr<NcclTransfer>>> batch_;  ///< in the order of the action list
 };
 
