@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/cuda_api.hpp"
 
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
-
-#include <cstdlib>
-#include <string>
 
 #include "gpu/check.hpp"
 
@@ -56,27 +52,7 @@ void CudaRuntime::destroy(GpuStream stream) noexcept {
   static_cast<void>(cudaGetLastError());
 }
 
-namespace {
-
-/// Throws GpuError unless the allocator keeps freed memory for its stream until that memory is allocated again.
-void require_memory_by_stream() {
-  const std::string backend = c10::cuda::CUDACachingAllocator::name();
-  if (backend != "native") {  // another one may give the memory to any stream
-    throw GpuError("PYTORCH_CUDA_ALLOC_CONF", "backend " + backend + " has no memory for NCCL's receives; omit it");
-  }
-  for (const char* variable : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || std::string(value).find("expandable_segments:True") == std::string::npos) continue;
-    // The allocator unmaps them once the memory's stream is idle, and does not wait for compute that still reads them.
-    throw GpuError(variable, "expandable_segments:True has no memory for NCCL's receives; omit it");
-  }
-}
-
-}  // namespace
-
 std::shared_ptr<void> CudaRuntime::allocate_with(GpuStream stream) {
-  static const bool checked = (require_memory_by_stream(), true);
-  static_cast<void>(checked);
   return std::make_shared<c10::cuda::CUDAStreamGuard>(
       c10::cuda::getStreamFromExternal(real(stream), c10::cuda::current_device()));
 }

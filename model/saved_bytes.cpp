@@ -53,11 +53,8 @@ std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t toke
       return product_of_sizes({tokens, bytes_of_mlp(config, widths)});
     case UnitKind::norm:
       return product_of_sizes({tokens, bytes_of_norm(config, widths)});
-    case UnitKind::head: {
-      const std::int64_t token = sum_of_sizes(
-          {product_of_sizes({widths.wide, config.vocab_size}), product_of_sizes({widths.element, config.hidden_size})});
-      return sum_of_sizes({product_of_sizes({tokens, token}), widths.wide});  // and the sum of the weights
-    }
+    case UnitKind::head:  // its input, and the gradient of the logits
+      return product_of_sizes({tokens, element, sum_of_sizes({config.vocab_size, config.hidden_size})});
     default:
       return 0;
   }

@@ -52,7 +52,7 @@ at::Tensor BoundaryMessages::receive_input(const StepAction& now, const Action& 
     Message message = extract(receives_, {action.stage, action.microbatch, direction}, action);
     observer_.waiting(now, message.action, rank_of(from));
     const std::int64_t begin_ns = monotonic_ns();
-    tensor = message.pending.wait();
+    tensor = message.pending->wait();
     observer_.action_ended(message.action);
     observer_.waited(now, monotonic_ns() - begin_ns);
   }
@@ -120,7 +120,7 @@ void BoundaryMessages::wait_for_sends() {
 
 void BoundaryMessages::retire_completed_sends() {
   std::erase_if(sends_, [&](Message& message) {
-    if (!message.pending.test()) return false;
+    if (!message.pending->test()) return false;
     observer_.action_ended(message.action);
     return true;
   });

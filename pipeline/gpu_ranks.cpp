@@ -114,6 +114,18 @@ std::string why_nccl_needs_one_gpu_a_rank(int nccl_version, bool enabled) {
   return "";
 }
 
+std::string why_nccl_cannot_receive(const std::string& allocator) {
+  // Expandable segments are unmapped once the stream of their memory is idle, which is not the stream that computes
+  // with what was received; the other backend hands memory to any stream.
+  for (const std::string setting : {"expandable_segments:True", "backend:cudaMallocAsync"}) {
+    if (allocator.find(setting) == std::string::npos) continue;
+    return setting +
+           " lets LibTorch take memory back while the GPU still computes with what NCCL received into it: unset " +
+           setting.substr(0, setting.find(':')) + ", or use --transport mpi";
+  }
+  return "";
+}
+
 RankGpus gpus_of_this_rank(GpuSupport& gpu) {
   RankGpus own;
   own.host = host_identity();

@@ -36,6 +36,10 @@ std::vector<int> assign_gpus(const std::vector<RankGpus>& ranks, GpuSharing shar
 /// NCCL_MULTI_RANK_GPU_ENABLE=1 (`enabled`).
 std::string why_nccl_needs_one_gpu_a_rank(int nccl_version, bool enabled);
 
+/// Why NCCL may not receive into memory of LibTorch's allocator with this configuration (PYTORCH_ALLOC_CONF or its
+/// older name PYTORCH_CUDA_ALLOC_CONF); empty if it may.
+std::string why_nccl_cannot_receive(const std::string& allocator);
+
 /// What this process sees on this node.
 RankGpus gpus_of_this_rank(GpuSupport& gpu);
 

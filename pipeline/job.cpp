@@ -66,7 +66,7 @@ ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const Pip
   ExitCode code = ExitCode::holds;
   explain_out_of_memory(memory_plan_text(training, plan, transport.rank()), [&] {
     try {
-      transport.connect(pairs_of(plan.schedule.placement, training.config.tied, plan.replicas));
+      transport.connect(connections_of(plan.schedule.placement, training.config.tied, plan.replicas));
       trainer.train(progress);
     } catch (const std::exception& error) {
       note_failure(trainer, error);

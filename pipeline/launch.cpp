@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
 #include "support/plain_text.hpp"
 #include "support/text.hpp"
@@ -46,6 +47,11 @@ std::string chosen_transport(const PipelineOptions& options) {
   }
   if (transport == "nccl" && options.device != "cuda") {
     throw InputError("transport nccl moves tensors between GPUs; give --device cuda with it");
+  }
+  for (const char* variable : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    const char* value = transport == "nccl" ? std::getenv(variable) : nullptr;
+    const std::string why = value == nullptr ? "" : why_nccl_cannot_receive(value);
+    if (!why.empty()) throw InputError(std::string(variable) + ": " + why);
   }
   return transport;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "pipeline/transport/rank_pairs.hpp"
 #include "support/error.hpp"
 #include "support/host.hpp"
 #include "support/machine_memory.hpp"
@@ -17,6 +18,8 @@ namespace plumbline {
 namespace {
 
 constexpr int most_ranks = 8;
+/// The two communicators of a rank and its neighbor, as measured (docs/gpu.md): NCCL does not say it beforehand.
+constexpr std::int64_t nccl_bytes_of_connection = (std::int64_t{6} << 30) / 5;
 
 std::string line(const std::array<std::string, 7>& cells) {
   std::array<char, 160> text{};
@@ -80,8 +83,7 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
     const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
     const std::int64_t rows = math_sequence(training.plan, action.microbatch, training.run.device, dtype);
     const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute, rows);
-    const std::int64_t beside =
-        begins ? plan_logits(config, stage, tokens, dtype) : plan_backward(config, stage, tokens, train, rows);
+    const std::int64_t beside = begins ? 0 : plan_backward(config, stage, tokens, train, rows);
     if (begins) live = sum_of_sizes({live, bytes});
     plan.activations = std::max(plan.activations, sum_of_sizes({live, beside}));
     if (ends) live -= bytes;
@@ -91,17 +93,25 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
 
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank) {
   const int here = plan.rank_in_pipeline(rank);
-  return plan_rank_memory(run_of_replica(training, plan, plan.replica_of(rank)), plan.stages,
-                          plan.schedule.placement.stages_on(here),
-                          plan.schedule.ranks.at(static_cast<std::size_t>(here)));
+  MemoryPlan memory =
+      plan_rank_memory(run_of_replica(training, plan, plan.replica_of(rank)), plan.stages,
+                       plan.schedule.placement.stages_on(here), plan.schedule.ranks.at(static_cast<std::size_t>(here)));
+  if (training.run.pipeline.transport == "nccl") {
+    const auto connections = connections_of(plan.schedule.placement, training.config.tied, plan.replicas);
+    memory.communicators = nccl_bytes_of_connection * std::ranges::count_if(connections, [&](const auto& ranks) {
+                             return std::ranges::count(ranks, rank) > 0;
+                           });
+  }
+  return memory;
 }
 
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {
   MemoryPlan all;
   for (const int rank : ranks) {
     const MemoryPlan one = memory_of(training, plan, rank);
-    for (const auto part : {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer,
-                            &MemoryPlan::activations, &MemoryPlan::dump, &MemoryPlan::checkpoint}) {
+    for (const auto part :
+         {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations,
+          &MemoryPlan::communicators, &MemoryPlan::dump, &MemoryPlan::checkpoint}) {
       all.*part = sum_of_sizes({all.*part, one.*part});
     }
   }

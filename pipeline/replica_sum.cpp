@@ -7,6 +7,7 @@
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "training/memory_meter.hpp"
@@ -41,20 +42,11 @@ ReplicaSum::InProgress ReplicaSum::receive(int replica, const About& about, std:
 }
 
 at::Tensor ReplicaSum::wait(InProgress& message) {
-  if (message.pending.test()) return message.pending.wait();
+  if (message.pending->test()) return message.pending->wait();
   if (waits_for_) waits_for_(group_.in_world(message.replica));
-  at::Tensor received = message.pending.wait();
+  at::Tensor received = message.pending->wait();
   if (waits_for_) waits_for_(-1);
   return received;
-}
-
-std::vector<ReplicaSum::Bucket> ReplicaSum::buckets_of(const TrainState& state) {
-  std::vector<Bucket> buckets;
-  for (const at::Tensor& run : gradient_runs(state)) {
-    const std::int64_t most = bucket_bytes / static_cast<std::int64_t>(run.element_size());
-    for (const at::Tensor& flat : run.split(most)) buckets.push_back({static_cast<std::int32_t>(buckets.size()), flat});
-  }
-  return buckets;
 }
 
 at::Tensor ReplicaSum::part_of(const Bucket& bucket, int replica) const {
@@ -68,21 +60,22 @@ void ReplicaSum::wait_for_sends(Bucket& bucket) {
 }
 
 /// Every replica gets its part of this rank's gradients.
-void ReplicaSum::hand_out(Bucket& bucket, const About& about) {
+void ReplicaSum::hand_out(Bucket& bucket) {
   const std::int64_t own = part_of(bucket, group_.rank()).numel();
   for (int replica = 0; replica < group_.size(); ++replica) {
     if (replica == group_.rank()) continue;
     if (own > 0) {
-      bucket.receives.push_back(receive(replica, about, own, bucket.flat.scalar_type()));
+      bucket.receives.push_back(receive(replica, bucket.about, own, bucket.flat.scalar_type()));
     }
     if (const at::Tensor part = part_of(bucket, replica); part.numel() > 0) {
-      bucket.sends.push_back(send(replica, about, part));
+      bucket.sends.push_back(send(replica, bucket.about, part));
     }
   }
+  group_.world().end_batch();
 }
 
 /// Adds this rank's part in the order of the replicas, and hands the sum to all.
-void ReplicaSum::add(Bucket& bucket, const About& about) {
+void ReplicaSum::add(Bucket& bucket) {
   at::Tensor own = part_of(bucket, group_.rank());
   if (own.numel() > 0) {
     auto received = bucket.receives.begin();
@@ -98,13 +91,15 @@ void ReplicaSum::add(Bucket& bucket, const About& about) {
   }
   bucket.receives.clear();
   wait_for_sends(bucket);  // before what was sent is written over
+  bucket.about.summed = true;
   for (int replica = 0; replica < group_.size(); ++replica) {
     if (replica == group_.rank()) continue;
-    if (own.numel() > 0) bucket.sends.push_back(send(replica, about, own));
+    if (own.numel() > 0) bucket.sends.push_back(send(replica, bucket.about, own));
     if (const at::Tensor theirs = part_of(bucket, replica); theirs.numel() > 0) {
-      bucket.receives.push_back(receive(replica, about, theirs.numel(), theirs.scalar_type(), theirs));
+      bucket.receives.push_back(receive(replica, bucket.about, theirs.numel(), theirs.scalar_type(), theirs));
     }
   }
+  group_.world().end_batch();
 }
 
 /// Waits for the sums of the other replicas' parts.
@@ -114,26 +109,48 @@ void ReplicaSum::take(Bucket& bucket) {
   bucket.receives.clear();
 }
 
-void ReplicaSum::sum_gradients(std::int64_t step, std::int32_t stage, const TrainState& state) {
+void ReplicaSum::start(std::int64_t step, std::int64_t stage, const TrainState& state) {
+  TrainState of_stage;
+  std::ranges::copy_if(state.parameters, std::back_inserter(of_stage.parameters),
+                       [&](const TrainedParameter& each) { return each.stage == stage; });
+  for (const at::Tensor& run : gradient_runs(of_stage)) {
+    for (const at::Tensor& flat : run.split(most_bytes_ / static_cast<std::int64_t>(run.element_size()))) {
+      const About about{step, static_cast<std::int32_t>(stage), static_cast<std::int32_t>(buckets_.size())};
+      const std::int64_t begin = buckets_.empty() ? 0 : buckets_.back().end;
+      buckets_.push_back({about, flat, begin, begin + static_cast<std::int64_t>(flat.nbytes())});
+    }
+  }
+  progress();
+}
+
+void ReplicaSum::advance(bool blocks) {
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::transport);
-  std::vector<Bucket> buckets = buckets_of(state);
-  const auto about = [&](const Bucket& bucket, bool summed) { return About{step, stage, bucket.number, summed}; };
-  std::vector<std::int64_t> begins = {0};  // bytes of the buckets before each, and of all
-  for (const Bucket& bucket : buckets) {
-    begins.push_back(begins.back() + static_cast<std::int64_t>(bucket.flat.nbytes()));
-  }
+  const auto can_end = [&](Bucket& bucket) {
+    const auto ended = [](InProgress& each) { return each.pending->test(); };
+    return blocks || (std::ranges::all_of(bucket.receives, ended) && std::ranges::all_of(bucket.sends, ended));
+  };
   // Buckets ahead and behind, so that messages are on their way while gradients are added.
-  std::size_t handed_out = 0, taken = 0;
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const std::int64_t end = begins[i + 1];
-    for (; handed_out < buckets.size() && (handed_out <= i || begins[handed_out] - end < bucket_bytes); ++handed_out) {
-      hand_out(buckets[handed_out], about(buckets[handed_out], false));
+  for (; added_ < buckets_.size(); ++added_) {
+    Bucket& next = buckets_[added_];
+    const auto is_full = [&] { return next.begin - buckets_[taken_].begin > most_bytes_; };
+    for (; is_full() && can_end(buckets_[taken_]); ++taken_) take(buckets_[taken_]);
+    if (is_full()) return;
+    for (; handed_out_ < buckets_.size() &&
+           (handed_out_ <= added_ || buckets_[handed_out_].begin - next.end < most_bytes_);
+         ++handed_out_) {
+      hand_out(buckets_[handed_out_]);
     }
-    add(buckets[i], about(buckets[i], true));
-    for (; taken < i && end - begins[taken] > bucket_bytes; ++taken) take(buckets[taken]);
+    if (!can_end(next)) return;
+    add(next);
   }
-  for (; taken < buckets.size(); ++taken) take(buckets[taken]);
+  for (; taken_ < added_ && can_end(buckets_[taken_]); ++taken_) take(buckets_[taken_]);
+}
+
+void ReplicaSum::finish() {
+  advance(true);
+  buckets_.clear();
+  handed_out_ = added_ = taken_ = 0;
   group_.world().wait_for_payloads();  // the caller reads the sums on the host, where no deadline ends a wait for them
 }
 

@@ -55,19 +55,23 @@ void ScheduleExecutor::run(const StepAction& now, const Action& action) {
       break;
     case ActionType::reduce:
       pipeline_.world().wait_for_payloads();
-      sum_replicas(now);
+      finish_replica_sums(now);
       reduce(now, action);
       break;
     case ActionType::step:
       pipeline_.world().wait_for_payloads();  // the host reads the norms
-      sum_replicas(now);
+      finish_replica_sums(now);
       update(now);
       break;
     default:
       throw std::logic_error("action " + now.text + " cannot be executed yet");
   }
   observer_.action_ended(now);
-  if (now.computes) messages_.retire_completed_sends();
+  if (!now.computes) return;
+  messages_.retire_completed_sends();
+  if (parts_.replicas == nullptr || !pass_.trains) return;
+  if (ends_gradients(now.index)) parts_.replicas->start(now.step, action.stage, parts_.state);
+  parts_.replicas->progress();
 }
 
 void ScheduleExecutor::forward(const StepAction& now, const Action& action) {
@@ -86,14 +90,22 @@ void ScheduleExecutor::backward(const StepAction& now, const Action& action) {
   if (!here.first()) messages_.stash_output(action, Direction::backward, std::move(gradient));
 }
 
+bool ScheduleExecutor::ends_gradients(std::int64_t index) const {
+  const auto adds = [&](const Action& each) {
+    return each.type == ActionType::backward || each.type == ActionType::backward_weight;
+  };
+  const auto at = list_.begin() + index;
+  return adds(*at) && std::none_of(at + 1, list_.end(),
+                                   [&](const Action& later) { return adds(later) && later.stage == at->stage; });
+}
+
 /// Before the gradients' first use: REDUCE on a rank with a tied weight, else STEP. So the uses of a tied weight are
 /// summed over replicas each, then added.
-void ScheduleExecutor::sum_replicas(const StepAction& now) {
-  if (parts_.replicas == nullptr || summed_step_ == now.step) return;
+void ScheduleExecutor::finish_replica_sums(const StepAction& now) {
+  if (parts_.replicas == nullptr) return;
   const std::int64_t begin_ns = monotonic_ns();
-  parts_.replicas->sum_gradients(now.step, static_cast<std::int32_t>(now.stage), parts_.state);
+  parts_.replicas->finish();
   observer_.waited(now, monotonic_ns() - begin_ns);
-  summed_step_ = now.step;
 }
 
 void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {

@@ -24,7 +24,9 @@ class ScheduleExecutor {
   void run(const StepAction& now, const Action& action);
   void forward(const StepAction& now, const Action& action);
   void backward(const StepAction& now, const Action& action);  ///< B and I
-  void sum_replicas(const StepAction& now);
+  /// Whether no later action adds to the gradients of this one's stage.
+  bool ends_gradients(std::int64_t index) const;
+  void finish_replica_sums(const StepAction& now);
   void reduce(const StepAction& now, const Action& action);
   void update(const StepAction& now);
   Stage& stage(std::int64_t index) const;
@@ -37,7 +39,6 @@ class ScheduleExecutor {
   Pass pass_;
   StepObserver& observer_;
   BoundaryMessages messages_;
-  std::int64_t summed_step_ = -1;  ///< whose gradients are summed over replicas
 };
 
 }  // namespace plumbline

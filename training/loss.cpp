@@ -9,6 +9,7 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/nll_loss_backward.h>
 #include <ATen/ops/nll_loss_forward.h>
+#include <ATen/ops/ones.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include <algorithm>
@@ -38,35 +39,24 @@ void in_chunks(const at::Tensor& matrix, const Compute& compute) {
   for (std::int64_t begin = 0; begin < rows; begin += most) compute(begin, std::min(most, rows - begin));
 }
 
-/// The gradient of the summed loss, from cross-entropy's saved log-probabilities [rows, vocabulary] in loss_dtype.
+/// Hands on the gradient of the logits, which the forward pass has computed.
 struct LossBackward final : torch::autograd::Node {
-  at::Tensor log_probabilities_, labels_, weight_;
-  std::vector<std::int64_t> shape_;  ///< of the logits
-  at::ScalarType dtype_ = at::kFloat;
+  at::Tensor gradient_;  ///< of the logits, in their shape and dtype
 
   variable_list apply(variable_list&& gradients) override {
     const std::lock_guard<std::mutex> lock(mutex_);  // required of a node that frees saved tensors
     variable_list result(num_outputs());
     if (!gradients[0].defined()) return result;
-    const at::NoGradGuard no_graph;
-    const at::Tensor kept = std::exchange(log_probabilities_, at::Tensor());
-    // In place if the dtype is that of the logits.
-    const at::Tensor made = kept.scalar_type() == dtype_ ? kept : at::empty(kept.sizes(), kept.options().dtype(dtype_));
-    in_chunks(kept, [&](std::int64_t begin, std::int64_t rows) {
-      const at::Tensor part = kept.narrow(0, begin, rows);
-      at::Tensor gradient = at::nll_loss_backward(gradients[0], part, labels_.narrow(0, begin, rows), {},
-                                                  at::Reduction::Sum, ignored_label, weight_);
-      // Row by row: sums the incoming elements, then computes each element, which may overwrite its input.
-      at::_log_softmax_backward_data_out(gradient, gradient, part, 1, part.scalar_type());
-      made.narrow(0, begin, rows).copy_(gradient);
-    });
-    result[0] = made.view(shape_);
+    if (gradients[0].is_cpu() && gradients[0].item<double>() != 1) {
+      throw std::logic_error("a backward pass begins at the loss, with the gradient 1");
+    }
+    result[0] = std::exchange(gradient_, at::Tensor());
     return result;
   }
 
   void release_variables() override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    log_probabilities_ = labels_ = weight_ = at::Tensor();
+    gradient_.reset();
   }
 
   std::string name() const override { return "LossBackward"; }
@@ -84,39 +74,36 @@ at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& label
   }
   const bool with_graph = torch::autograd::compute_requires_grad(logits);
   const at::ScalarType wide = loss_dtype(logits.scalar_type());
-  at::Tensor sum, kept, weight;
   const at::Tensor label_of_row = labels.view({-1});
+  at::Tensor loss;
   {
     const at::NoGradGuard no_graph;
     const at::Tensor flat = logits.detach().view({-1, logits.size(-1)});
-    if (with_graph) kept = flat.scalar_type() == wide ? flat : at::empty(flat.sizes(), flat.options().dtype(wide));
     const at::Tensor of_labels = at::empty({flat.size(0), 1}, flat.options().dtype(wide));
+    const at::Tensor of_sum = at::ones({}, of_labels.options()).div_(at::Scalar(valid_tokens_of_step));
     in_chunks(flat, [&](std::int64_t begin, std::int64_t rows) {
-      const at::Tensor given = flat.narrow(0, begin, rows);
-      const at::Tensor widened =
-          with_graph && given.scalar_type() != wide ? kept.narrow(0, begin, rows).copy_(given) : given.to(wide);
-      const at::Tensor part = at::log_softmax(widened, 1);
-      const at::Tensor label = label_of_row.narrow(0, begin, rows).clamp_min(0).unsqueeze(1);
-      of_labels.narrow(0, begin, rows).copy_(part.gather(1, label));
-      if (with_graph) kept.narrow(0, begin, rows).copy_(part);
+      const at::Tensor given = flat.narrow(0, begin, rows), label = label_of_row.narrow(0, begin, rows);
+      const at::Tensor part = at::log_softmax(given.to(wide), 1);
+      of_labels.narrow(0, begin, rows).copy_(part.gather(1, label.clamp_min(0).unsqueeze(1)));
+      if (!with_graph) return;
+      at::Tensor gradient = at::nll_loss_backward(of_sum, part, label, {}, at::Reduction::Sum, ignored_label, of_sum);
+      // Row by row: sums the incoming elements, then computes each element, which may overwrite its input.
+      at::_log_softmax_backward_data_out(gradient, gradient, part, 1, wide);
+      given.copy_(gradient);
     });
     // Reduction "sum" and one division have transformers' bits; a sum of separate losses does not. Without valid labels
     // the sum is 0 with zero gradients, where a mean would be 0/0.
-    std::tie(sum, weight) =
-        at::nll_loss_forward(of_labels, label_of_row.clamp_max(0), {}, at::Reduction::Sum, ignored_label);
+    loss =
+        std::get<0>(at::nll_loss_forward(of_labels, label_of_row.clamp_max(0), {}, at::Reduction::Sum, ignored_label))
+            .div(at::Scalar(valid_tokens_of_step));
   }
   if (with_graph) {
     const auto node = make_graph_node<LossBackward>();
     node->set_next_edges(torch::autograd::collect_next_edges(logits));
-    node->log_probabilities_ = std::move(kept);
-    node->labels_ = label_of_row;
-    node->weight_ = weight;
-    node->shape_ = logits.sizes().vec();
-    node->dtype_ = logits.scalar_type();
-    torch::autograd::set_history(sum, node);
+    node->gradient_ = logits.detach();
+    torch::autograd::set_history(loss, node);
   }
-  // The Scalar overload: the Tensor overload would save its divisor for backward.
-  return at::div(sum, at::Scalar(valid_tokens_of_step));
+  return loss;
 }
 
 }  // namespace plumbline

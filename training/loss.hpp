@@ -15,8 +15,8 @@ at::ScalarType loss_dtype(at::ScalarType dtype);
 /// Summed cross-entropy over the valid labels of this microbatch / valid tokens of the whole step; 0 if there are none.
 /// logits [batch, sequence, vocabulary], labels int64 [batch, sequence] (already shifted, -100 = not valid). Returns a
 /// scalar in loss_dtype of the logits; bfloat16 logits are widened first, so that sum and exponentials are float32.
-/// Rows are processed in chunks, bit-identical to cross_entropy over all of them. With autograd the logits' memory is
-/// overwritten, unless they are bfloat16: with the log-probabilities, then with their gradient.
+/// Rows are processed in chunks, bit-identical to cross_entropy over all of them. With autograd the logits are
+/// overwritten with their gradient, and the backward pass must begin at the loss: with the gradient 1.
 at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t valid_tokens_of_step);
 
 }  // namespace plumbline

@@ -8,7 +8,6 @@
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
-#include "training/loss.hpp"
 #include "training/precision.hpp"
 
 namespace plumbline {
@@ -16,7 +15,7 @@ namespace plumbline {
 std::string to_text(const MemoryPlan& plan) {
   return "at least " + bytes_text(plan.total()) + ": parameters " + bytes_text(plan.parameters) + ", gradients " +
          bytes_text(plan.gradients) + ", optimizer " + bytes_text(plan.optimizer) + ", activations " +
-         bytes_text(plan.activations) +
+         bytes_text(plan.activations) + (plan.communicators == 0 ? "" : ", NCCL " + bytes_text(plan.communicators)) +
          (plan.dump == 0 ? "" : ", copies for the dump after them " + bytes_text(plan.dump)) +
          (plan.checkpoint == 0 ? "" : ", copy for checkpoints " + bytes_text(plan.checkpoint));
 }
@@ -64,7 +63,7 @@ std::vector<UnitKind> last_layer_backward(const LlamaConfig& config, UnitRange u
 }  // namespace
 
 std::int64_t MemoryPlan::state() const {
-  return sum_of_sizes({parameters, gradients, optimizer});
+  return sum_of_sizes({parameters, gradients, optimizer, communicators});
 }
 
 std::int64_t MemoryPlan::total() const {
@@ -120,11 +119,6 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
   return bytes;
 }
 
-std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype) {
-  if (!holds(config, units, UnitKind::head) || loss_dtype(dtype) == dtype) return 0;
-  return product_of_sizes({tokens, config.vocab_size, static_cast<std::int64_t>(c10::elementSize(dtype))});
-}
-
 std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int64_t tokens, const TrainSettings& train,
                            std::int64_t math_sequence) {
   const c10::ScalarType dtype = computed_type(train);
@@ -140,11 +134,8 @@ std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int6
       most = std::max(most, sum_of_sizes({kept, product_of_sizes({size, element + widened})}) - released);
   };
   if (holds(config, units, UnitKind::head)) {
-    const std::int64_t saved = saved_bytes(config, {UnitKind::head}, tokens, dtype);
-    released =
-        saved - product_of_sizes({tokens, config.hidden_size, element});  // by the loss; the head's input remains
-    add(UnitKind::head, product_of_sizes({tokens, config.vocab_size, element}));  // the gradient of the logits
-    released = saved;
+    add(UnitKind::head, 0);
+    released = saved_bytes(config, {UnitKind::head}, tokens, dtype);
   }
   if (holds(config, units, UnitKind::norm)) released += saved_bytes(config, {UnitKind::norm}, tokens, dtype);
   if (layers_in(config, units) > 0) {
@@ -175,8 +166,7 @@ MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, 
   for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
     const std::int64_t tokens = batches.padded_tokens(microbatch);
     const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);
-    const std::int64_t beside =
-        std::max(plan_logits(config, all, tokens, dtype), plan_backward(config, all, tokens, run.train, rows));
+    const std::int64_t beside = plan_backward(config, all, tokens, run.train, rows);
     plan.activations =
         std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, recompute, rows), beside}));
   }

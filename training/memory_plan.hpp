@@ -20,9 +20,10 @@ struct MemoryPlan {
   std::int64_t parameters = 0;
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
-  std::int64_t activations = 0;  ///< peak bytes of forward and backward passes
-  std::int64_t dump = 0;         ///< copies of a step's state for a record of level dump, after the passes
-  std::int64_t checkpoint = 0;   ///< the copy that checkpoints in the background are written from, on a CPU
+  std::int64_t activations = 0;    ///< peak bytes of forward and backward passes
+  std::int64_t dump = 0;           ///< copies of a step's state for a record of level dump, after the passes
+  std::int64_t communicators = 0;  ///< NCCL's own memory
+  std::int64_t checkpoint = 0;     ///< the copy that checkpoints in the background are written from, on a CPU
 
   /// The bytes that live from the first step to the last.
   std::int64_t state() const;
@@ -42,10 +43,6 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 /// Bytes that these units keep of one microbatch of `tokens` positions until its backward pass: saved_bytes of each.
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                         Recompute recompute = Recompute::none, std::int64_t math_sequence = 0);
-
-/// Additional bytes of the loss in units with the head: the logits, if their log-probabilities are kept in another
-/// dtype. 0 without the head.
-std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
 
 /// Additional bytes of a backward pass: a weight's gradient before it is added to the sum, and what a layer or half
 /// recomputes, less what later units have released by then.

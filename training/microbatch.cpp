@@ -7,8 +7,10 @@ namespace plumbline {
 
 Microbatch to_device(Microbatch microbatch, at::Device device) {
   const MemoryScope scope(MemoryOwner::data);
-  microbatch.ids = microbatch.ids.to(device, /*non_blocking=*/true);
-  microbatch.labels = microbatch.labels.to(device, /*non_blocking=*/true);
+  for (at::Tensor* tensor : {&microbatch.ids, &microbatch.labels}) {
+    if (device.is_cuda()) *tensor = tensor->pin_memory();  // from other memory the host waits for the copy
+    *tensor = tensor->to(device, /*non_blocking=*/true);
+  }
   return microbatch;
 }
 

@@ -37,8 +37,7 @@ std::string first_difference(const MessageHeader& expected, const MessageHeader&
   if (expected.microbatch != got.microbatch) return "microbatch";
   if (expected.from_stage != got.from_stage || expected.to_stage != got.to_stage) return "stage";
   if (expected.dtype != got.dtype) return "dtype";
-  const bool shape_known = expected.dimensions != 0;
-  if (shape_known && (expected.dimensions != got.dimensions || expected.sizes != got.sizes)) return "shape";
+  if (expected.dimensions != got.dimensions || expected.sizes != got.sizes) return "shape";
   if (expected.sequence != got.sequence) return "sequence number";
   return {};
 }
@@ -50,7 +49,6 @@ bool is_between_replicas(const MessageHeader& header) {
 }
 
 std::string shape_text(const MessageHeader& header) {
-  if (header.dimensions == 0) return "unknown shape, " + dtype_text(header.dtype);
   return sizes_text(header) + " " + dtype_text(header.dtype);
 }
 

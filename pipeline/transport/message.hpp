@@ -21,7 +21,7 @@ struct MessageEnd {
 /// Whether it travels between replicas of one stage (ReplicaSum).
 bool is_between_replicas(const MessageHeader& header);
 
-/// "64x128x512 float32", "unknown shape, float32".
+/// "64x128x512 float32"
 std::string shape_text(const MessageHeader& header);
 /// "SEND_F microbatch 3 to rank 2, 64x128x512 float32", "SEND gradient bucket 3 to rank 2, 4096 float32"
 std::string describe(const MessageEnd& end);
@@ -31,8 +31,8 @@ std::string waiting_text(int rank, const std::string& what, std::chrono::millise
 /// Sizes of a header with a known shape.
 at::IntArrayRef sizes(const MessageHeader& header);
 
-/// Compares a received header `got` with the expected one (the shape only if the receiver knows it). Throws RunError
-/// naming both ranks, expected, got and the first field that differs.
+/// Compares a received header `got` with the expected one. Throws RunError naming both ranks, expected, got and the
+/// first field that differs.
 void check_header(int rank, const MessageEnd& receive, const MessageHeader& got);
 
 /// Checks that a send's payload is contiguous and matches its header. Throws RunError.

@@ -49,18 +49,16 @@ at::Tensor host_memory_like(const at::Tensor& tensor) {
 
 }  // namespace
 
-struct MessageTransport::OpenMessage final : Pending::Message {
-  OpenMessage(MessageTransport& started_by, MessageEnd this_end, at::Tensor its_tensor)
-      : transport(started_by), end(this_end), tensor(std::move(its_tensor)) {}
+/// With the tensor to send, or to receive into.
+struct MessageTransport::OpenMessage final : MessageInProgress, NcclTransfer {
+  OpenMessage(MessageTransport& started_by, MessageEnd this_end) : transport(started_by), end(this_end) {}
   bool test() override { return transport.test(*this); }
   at::Tensor wait() override { return transport.wait(*this); }
 
   MessageTransport& transport;
   MessageEnd end;
   MessageHeader came;
-  at::Tensor tensor;  ///< to send, or the buffer once it is allocated
-  at::Tensor staged;  ///< the same in host memory
-  std::shared_ptr<NcclTransfer> payload;
+  at::Tensor staged;                          ///< the tensor in host memory
   std::unique_ptr<TransportRequest> request;  ///< of header and host payload, until it has ended
   std::int64_t bytes = 0;                     ///< of the payload
   bool handed_on = false;                     ///< `wait` has returned the tensor, which is not there yet
@@ -100,11 +98,11 @@ auto MessageTransport::guarded(const Body& body) {
   }
 }
 
-void MessageTransport::connect(const std::vector<RankPair>& pairs) {
+void MessageTransport::connect(const std::vector<ConnectedRanks>& connections) {
   guarded([&] {
     if (!nccl_) return;
     const Limit afterwards = std::exchange(limit_, start_limit());
-    nccl_->connect(pairs, control_, [this](const std::string& what, const std::function<bool()>& ended) {
+    nccl_->connect(connections, control_, [this](const std::string& what, const std::function<bool()>& ended) {
       wait_until([&] { return what; }, ended);
     });
     limit_ = afterwards;
@@ -123,70 +121,71 @@ at::Device MessageTransport::device() const {
   return nccl_ ? nccl_->device() : staged_.value_or(at::kCPU);
 }
 
-MessageTransport::Opened MessageTransport::open(bool sends, int peer, const MessageHeader& header, at::Tensor tensor) {
-  if (peer < 0 || peer >= size() || peer == rank()) {
-    throw std::logic_error("a message to or from rank " + std::to_string(peer) + " cannot be posted by rank " +
+MessageTransport::Opened MessageTransport::open(MessageEnd end, at::Tensor tensor) {
+  if (end.peer < 0 || end.peer >= size() || end.peer == rank()) {
+    throw std::logic_error("a message to or from rank " + std::to_string(end.peer) + " cannot be posted by rank " +
                            std::to_string(rank()) + " of " + std::to_string(size()));
   }
-  auto made = std::make_shared<OpenMessage>(*this, MessageEnd{sends, peer, header}, std::move(tensor));
-  if (made->tensor.defined() || sends) check_payload(rank(), made->end, made->tensor);
-  made->end.header.sequence = sequences_[{peer, header.direction, sends}]++;
-  return made;
+  const Direction direction = end.header.direction;
+  const bool allocates = !end.sends && !tensor.defined();
+  if (allocates) {
+    const auto make = [&] { return allocate_buffer(rank(), end.header, device()); };
+    tensor = nccl_ ? nccl_->allocate(end.peer, direction, make) : make();
+  } else {
+    check_payload(rank(), end, tensor);
+  }
+  end.header.sequence = sequences_[{end.peer, direction, end.sends}]++;
+  auto made = std::make_shared<OpenMessage>(*this, end);
+  made->sends = end.sends;
+  made->after_compute = !allocates;
+  made->bytes = static_cast<std::int64_t>(tensor.nbytes());
+  made->tensor = std::move(tensor);
+  if (nccl_) nccl_->add(end.peer, direction, made);
+  return open_.emplace_back(std::move(made));
+}
+
+bool MessageTransport::announces(const MessageHeader& header) {
+  if (!nccl_ || !is_between_replicas(header)) return true;
+  if (!first_step_) first_step_ = header.step;
+  return header.step == *first_step_;
 }
 
 Pending MessageTransport::send(int peer, const MessageHeader& header, at::Tensor payload) {
   return guarded([&] {
-    const Opened message = open(true, peer, header, std::move(payload));
-    message->bytes = static_cast<std::int64_t>(message->tensor.nbytes());
-    ConstBytes body;
-    if (nccl_) {
-      message->payload = nccl_->send(peer, header.direction, message->tensor);
-    } else {
-      if (staged_) message->staged = host_copy(message->tensor);
-      body = payload_of(staged_ ? message->staged : message->tensor);
-    }
+    const Opened message = open({true, peer, header}, std::move(payload));
+    if (staged_) message->staged = host_copy(message->tensor);
+    const ConstBytes body = nccl_ ? ConstBytes() : payload_of(staged_ ? message->staged : message->tensor);
     const MessageHeader& head = message->end.header;
-    message->request = endpoint_->send(peer, channel_of(head.direction), bytes_of(head), body);
-    open_.push_back(message);
-    return Pending(message);
+    if (announces(head)) {
+      message->request = endpoint_->send(peer, channel_of(head.direction), bytes_of(head), body);
+    }
+    return message;
   });
 }
 
 Pending MessageTransport::receive(int peer, const MessageHeader& expected, at::Tensor into) {
   return guarded([&] {
-    const bool given = into.defined();
-    const Opened message = open(false, peer, expected, std::move(into));
-    if (!given && expected.dimensions != 0) message->tensor = make_buffer(peer, expected);
-    if (nccl_) {
-      message->payload = given ? nccl_->receive_into(peer, expected.direction, message->tensor)
-                               : nccl_->receive(peer, expected.direction, message->tensor);
+    const Opened message = open({false, peer, expected}, std::move(into));
+    if (announces(expected)) {
+      message->request = endpoint_->receive(peer, channel_of(expected.direction), bytes_of(message->came),
+                                            [this, &received = *message] { return place(received); });
     }
-    message->request = endpoint_->receive(peer, channel_of(expected.direction), bytes_of(message->came),
-                                          [this, &received = *message] { return place(received); });
-    open_.push_back(message);
-    return Pending(message);
+    return message;
   });
-}
-
-at::Tensor MessageTransport::make_buffer(int peer, const MessageHeader& header) {
-  const auto make = [&] { return allocate_buffer(rank(), header, device()); };
-  return nccl_ ? nccl_->allocate(peer, header.direction, make) : make();
 }
 
 Bytes MessageTransport::place(OpenMessage& receive) {
   check_header(rank(), receive.end, receive.came);
-  if (!receive.tensor.defined()) receive.tensor = make_buffer(receive.end.peer, receive.came);
-  if (nccl_) {
-    receive.payload->tensor = receive.tensor;
-    return {};
-  }
+  if (nccl_) return {};
   if (staged_) receive.staged = host_memory_like(receive.tensor);
   return buffer_of(staged_ ? receive.staged : receive.tensor);
 }
 
 void MessageTransport::end_batch() {
   guarded([&] {
-    if (nccl_) nccl_->progress();
+    if (!nccl_) return;
+    nccl_->progress();
+    wait_until([&] { return "NCCL to start " + describe(open_.back()->end); }, [&] { return nccl_->started(); });
   });
 }
 
@@ -196,9 +195,9 @@ void MessageTransport::progress() {
       if (!each->request || !each->request->test()) continue;
       const std::size_t bytes = each->request->body_bytes();
       each->request.reset();
-      if (each->end.sends || nccl_ || bytes == each->tensor.nbytes()) continue;
+      if (each->sends || nccl_ || static_cast<std::int64_t>(bytes) == each->bytes) continue;
       throw RunError("rank " + std::to_string(rank()) + ", " + describe(each->end) + ": " + std::to_string(bytes) +
-                     " bytes arrived instead of " + std::to_string(each->tensor.nbytes()));
+                     " bytes arrived instead of " + std::to_string(each->bytes));
     }
   };
   advance_requests();
@@ -209,17 +208,14 @@ void MessageTransport::progress() {
     throw;
   }
   std::erase_if(open_, [&](const Opened& each) {
-    if (each->request || (each->payload && !each->payload->ended)) return false;
-    const bool sends = each->end.sends;
-    if (!sends && !each->handed_on) each->bytes = static_cast<std::int64_t>(each->tensor.nbytes());
-    traffic_.add(each->end.peer, each->end.header.direction, sends, each->bytes);
-    if (sends) {
+    if (each->request || (nccl_ && !each->arrived)) return false;
+    traffic_.add(each->end.peer, each->end.header.direction, each->sends, each->bytes);
+    if (each->sends) {
       each->tensor.reset();
     } else if (each->staged.defined()) {
       each->tensor.copy_(each->staged);
     }
     each->staged.reset();
-    each->payload.reset();
     return each->ended = true;
   });
 }
@@ -283,16 +279,15 @@ bool MessageTransport::test(const OpenMessage& message) {
 
 at::Tensor MessageTransport::wait(OpenMessage& message) {
   return guarded([&] {
-    const bool ahead = nccl_ && nccl_->run_ahead() > 0 && !message.end.sends;
+    if (!message.sends && !message.tensor.defined()) throw std::logic_error("a receive was waited for twice");
+    const bool ahead = nccl_ && nccl_->run_ahead() > 0 && !message.sends;
     if (!message.ended) awaited_ = message.end.peer;
-    wait_until(
-        [&] { return describe(message.end); },
-        [&] { return message.ended || (ahead && !message.request && message.payload->event != GpuEvent::none); });
+    wait_until([&] { return describe(message.end); },
+               [&] { return message.ended || (ahead && !message.request && message.event != GpuEvent::none); });
     awaited_ = -1;
     if (!message.ended) {
-      message.bytes = static_cast<std::int64_t>(message.tensor.nbytes());
       message.handed_on = true;
-      nccl_->hand_on(*message.payload);
+      nccl_->hand_on(message);
       wait_for_open(&is_handed_on, nccl_->run_ahead());
     }
     return std::move(message.tensor);
@@ -323,7 +318,7 @@ void MessageTransport::wait_for_payloads() {
 }
 
 void MessageTransport::wait_for_sends() {
-  wait_for_open([](const OpenMessage& each) { return each.end.sends || each.handed_on; }, 0);
+  wait_for_open([](const OpenMessage& each) { return each.sends || each.handed_on; }, 0);
 }
 
 std::vector<std::string> MessageTransport::gather(const std::string& bytes) {
@@ -338,12 +333,17 @@ void MessageTransport::barrier() {
   guarded([&] { control_.barrier(); });
 }
 
+void MessageTransport::exchange_tensor(int peer, bool sends, const at::Tensor& tensor, const std::string& what) {
+  const auto transfer = std::make_shared<NcclTransfer>(NcclTransfer{.sends = sends, .tensor = tensor});
+  nccl_->add(peer, Direction::forward, transfer);
+  wait_until([&] { return what; }, [&] { return transfer->arrived; });
+}
+
 void MessageTransport::send_tensor(int peer, const at::Tensor& tensor) {
   guarded([&] {
     if (!nccl_) return control_.send_tensor(peer, staged_ ? host_copy(tensor) : tensor);
     const std::string what = control_.announce_tensor(peer, tensor);
-    const auto transfer = nccl_->send(peer, Direction::forward, tensor);
-    wait_until([&] { return what; }, [&] { return transfer->ended; });
+    exchange_tensor(peer, true, tensor, what);
   });
 }
 
@@ -351,8 +351,7 @@ void MessageTransport::receive_tensor(int peer, at::Tensor& tensor) {
   guarded([&] {
     if (nccl_) {
       const std::string what = control_.expect_tensor(peer, tensor);
-      const auto transfer = nccl_->receive_into(peer, Direction::forward, tensor);
-      return wait_until([&] { return what; }, [&] { return transfer->ended; });
+      return exchange_tensor(peer, false, tensor, what);
     }
     if (!staged_) return control_.receive_tensor(peer, tensor);
     at::Tensor staged = host_memory_like(tensor);

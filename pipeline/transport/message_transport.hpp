@@ -12,6 +12,7 @@
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/endpoint.hpp"
+#include "pipeline/transport/message.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
@@ -30,7 +31,7 @@ class MessageTransport final : public Transport {
   int rank() const override { return endpoint_->rank(); }
   int size() const override { return endpoint_->world_size(); }
 
-  void connect(const std::vector<RankPair>& pairs) override;
+  void connect(const std::vector<ConnectedRanks>& connections) override;
 
   void enter_steps() override { limit_ = step_limit(); }
   void leave_steps() override { limit_ = {settings_.save_timeout, " for a checkpoint", "checkpoint.timeout_ms"}; }
@@ -70,13 +71,18 @@ class MessageTransport final : public Transport {
   struct OpenMessage;
   using Opened = std::shared_ptr<OpenMessage>;
 
-  Opened open(bool sends, int peer, const MessageHeader& header, at::Tensor tensor);
-  at::Tensor make_buffer(int peer, const MessageHeader& header);
+  /// `tensor`: undefined where a receive allocates it.
+  Opened open(MessageEnd end, at::Tensor tensor);
+  /// Whether the header travels. Those between replicas do in the first step only, over NCCL: the shapes are those of
+  /// the parameters, and payloads arrive in order.
+  bool announces(const MessageHeader& header);
   /// Where the payload of a message goes whose header has come, after checking that.
   Bytes place(OpenMessage& receive);
   at::Device device() const;
   /// Advances all messages and forgets those that have ended.
   void progress();
+  /// By NCCL. `what`: the description of the wait.
+  void exchange_tensor(int peer, bool sends, const at::Tensor& tensor, const std::string& what);
   bool test(const OpenMessage& message);
   at::Tensor wait(OpenMessage& message);
   /// Blocks until at most `most` of the open messages are chosen ones; tells the callback for whom.
@@ -107,8 +113,9 @@ class MessageTransport final : public Transport {
   std::chrono::milliseconds patience_{0};
   int awaited_ = -1;  ///< the rank that this rank waits for
   TrafficCounter traffic_;
-  std::vector<Opened> open_;  ///< in the order started; shared with the handles, which may be dropped
+  std::vector<Opened> open_;  ///< in the order started
   std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;
+  std::optional<std::int64_t> first_step_;  ///< in which replicas exchanged a message
   std::string failure_;
   bool finished_ = false;
 };

@@ -30,38 +30,36 @@ struct Route {
   MPI_Comm communicator;
 };
 
-/// One of MPI's own requests, of a head or a part of a body. The destructor cancels it.
-class MpiRequest {
- public:
-  MpiRequest() = default;
-  ~MpiRequest() {
-    if (request_ == MPI_REQUEST_NULL) return;
-    MPI_Cancel(&request_);
-    MPI_Request_free(&request_);
-  }
-  MpiRequest(const MpiRequest&) = delete;
-  MpiRequest& operator=(const MpiRequest&) = delete;
-
-  MPI_Request* address() { return &request_; }
-  bool test() {
-    int ended = 0;
-    check_mpi(MPI_Test(&request_, &ended, MPI_STATUS_IGNORE), "MPI_Test");
-    return ended != 0;
-  }
-
- private:
-  MPI_Request request_ = MPI_REQUEST_NULL;
-};
-using MpiRequests = std::deque<MpiRequest>;  // whose elements do not move
-
-bool all_ended(MpiRequests& requests) {
-  return std::ranges::all_of(requests, &MpiRequest::test);
-}
-
 // A message is its head and then its body, in order on one route. One MPI message with a struct datatype over both
 // would be packed in pieces by the sender, which then must call MPI while the receiver waits; contiguous memory is
 // copied by the receiver alone (Open MPI 4.1, one host: 0.3 ms in place of the sender's whole action).
-class MpiSend final : public TransportRequest {
+class MpiMessage : public TransportRequest {
+ public:
+  ~MpiMessage() override {
+    for (MPI_Request& piece : pieces_) {
+      if (piece == MPI_REQUEST_NULL) continue;
+      MPI_Cancel(&piece);
+      MPI_Request_free(&piece);
+    }
+  }
+  MpiMessage(const MpiMessage&) = delete;
+  MpiMessage& operator=(const MpiMessage&) = delete;
+
+ protected:
+  MpiMessage() = default;
+  /// Of the head or a part of the body, which the caller starts.
+  MPI_Request* next_piece() { return &pieces_.emplace_back(MPI_REQUEST_NULL); }
+  /// Whether the first `count` pieces have ended.
+  bool have_ended(std::size_t count) {
+    int ended = 0;
+    check_mpi(MPI_Testall(static_cast<int>(count), pieces_.data(), &ended, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return ended != 0;
+  }
+
+  std::vector<MPI_Request> pieces_;
+};
+
+class MpiSend final : public MpiMessage {
  public:
   MpiSend(const Route& to, std::size_t part_bytes, ConstBytes head, ConstBytes body) {
     start(to, head);
@@ -69,19 +67,17 @@ class MpiSend final : public TransportRequest {
       start(to, body.first(std::min(part_bytes, body.size())));
     }
   }
-  bool test() override { return all_ended(requests_); }
+  bool test() override { return have_ended(pieces_.size()); }
 
  private:
   void start(const Route& to, ConstBytes bytes) {
     check_mpi(MPI_Issend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.peer, to.tag, to.communicator,
-                         requests_.emplace_back().address()),
+                         next_piece()),
               "MPI_Issend");
   }
-
-  MpiRequests requests_;
 };
 
-class MpiReceive final : public TransportRequest {
+class MpiReceive final : public MpiMessage {
  public:
   /// `order`: the receives of this route that are not matched yet.
   MpiReceive(const Route& from, std::size_t part_bytes, Bytes head, Endpoint::Place place,
@@ -91,18 +87,18 @@ class MpiReceive final : public TransportRequest {
   }
   ~MpiReceive() override { std::erase(order_, this); }
 
-  bool test() override { return (matched_ || (order_.front() == this && match())) && all_ended(requests_); }
+  bool test() override { return (matched_ || (order_.front() == this && match())) && have_ended(pieces_.size()); }
 
  private:
   /// Starts to receive what has come; returns whether that is the whole message.
   bool match() {
-    if (requests_.empty()) {
+    if (pieces_.empty()) {
       const auto bytes = take(head_);
       if (!bytes) return false;
       check_head(from_.peer, *bytes, head_.size());
     }
     if (!rest_) {
-      if (!requests_.front().test()) return false;
+      if (!have_ended(1)) return false;
       rest_ = place_();
     }
     while (!rest_->empty()) {
@@ -131,7 +127,7 @@ class MpiReceive final : public TransportRequest {
       unexpected_.resize(size);
       expected = unexpected_;
     }
-    check_mpi(MPI_Imrecv(expected.data(), bytes, MPI_BYTE, &message, requests_.emplace_back().address()), "MPI_Imrecv");
+    check_mpi(MPI_Imrecv(expected.data(), bytes, MPI_BYTE, &message, next_piece()), "MPI_Imrecv");
     return size;
   }
 
@@ -141,7 +137,6 @@ class MpiReceive final : public TransportRequest {
   Endpoint::Place place_;
   std::deque<MpiReceive*>& order_;
   std::vector<std::byte> unexpected_;
-  MpiRequests requests_;
   std::optional<Bytes> rest_;  ///< of the body, once the head is there
   bool matched_ = false;
 };

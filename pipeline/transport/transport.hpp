@@ -6,11 +6,11 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/pending.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/wait_callback.hpp"
@@ -18,6 +18,21 @@
 #include "training/rank_group.hpp"
 
 namespace plumbline {
+
+/// A message in progress. Its transport shares it, with its tensor, until it has ended or the transport is destroyed;
+/// the caller may drop it.
+class MessageInProgress {
+ public:
+  virtual ~MessageInProgress() = default;
+  /// Advances all messages of the transport without blocking; returns whether this one has ended. Throws RunError if a
+  /// header does not match.
+  virtual bool test() = 0;
+  /// Blocks until it has ended. Returns a receive's tensor, once (its buffer, owned by MemoryOwner::transport until the
+  /// caller re-tags it); undefined for a send. Throws DeadlineError when the deadline passes, naming message, peer,
+  /// shape and seconds, and RunError if the header does not match (both ends, expected and got).
+  virtual at::Tensor wait() = 0;
+};
+using Pending = std::shared_ptr<MessageInProgress>;
 
 /// A transport is also the group of all its ranks (RankGroup): gather, broadcast and the requests that they carry.
 class Transport : public RankGroup {
@@ -28,9 +43,9 @@ class Transport : public RankGroup {
   int rank() const override = 0;
   int size() const override = 0;
 
-  /// Collective, before the first message: opens connections between these pairs of ranks (the same list on all ranks).
-  /// Does nothing on transports without connections. Throws DeadlineError and RunError naming the two ranks.
-  virtual void connect(const std::vector<RankPair>& /*pairs*/) {}
+  /// Collective, before the first message: connects these ranks (the same list on all ranks). Does nothing on
+  /// transports without connections. Throws DeadlineError and RunError naming the ranks.
+  virtual void connect(const std::vector<ConnectedRanks>& /*connections*/) {}
 
   /// Ends start-up, or a phase outside steps, on this rank: waits now have the time limit of a step. Sends no message.
   void enter_steps() override = 0;
@@ -47,13 +62,12 @@ class Transport : public RankGroup {
 
   /// Starts to send a contiguous tensor. Does not block. Throws RunError if `payload` is not what `header` says.
   virtual Pending send(int peer, const MessageHeader& header, at::Tensor payload) = 0;
-  /// Starts to receive what `expected` says. `expected.dimensions` 0: the plan does not know the shape; the buffer is
-  /// then allocated when the header is there, else now. `into`: receives there instead, contiguous and of the expected
+  /// Starts to receive what `expected` says, in a new tensor or `into` a given one, contiguous and of the expected
   /// shape. Messages of one peer and direction arrive in the order sent.
   virtual Pending receive(int peer, const MessageHeader& expected, at::Tensor into) = 0;
   Pending receive(int peer, const MessageHeader& expected) { return receive(peer, expected, {}); }
-  /// The messages since the last call are a batch, whose messages may start together (NCCL: in groups) and do start
-  /// now. Tests and waits end a batch too.
+  /// The messages since the last call are a batch, whose messages start together, now (NCCL: as one group; blocks until
+  /// NCCL has started it). Tests and waits end a batch too.
   virtual void end_batch() = 0;
   /// NCCL: `wait` may return a tensor that is not there yet, if the header is and the compute stream waits for the
   /// payload. Blocks until all such tensors are there; call it before the host reads what was computed from them.

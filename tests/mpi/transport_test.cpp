@@ -62,7 +62,7 @@ TEST(MpiTransport, AbortsWithTheFailureAsReason) {
   {
     const auto transport = make_mpi_transport(hasty, [&](const std::string& why) { reason = why; });
     if (transport->rank() == 0) {
-      EXPECT_THROW(post_one(*transport, receive_from(*transport, 1, 3, {1, 2, 4})).wait(), DeadlineError);
+      EXPECT_THROW(post_one(*transport, receive_from(*transport, 1, 3, {1, 2, 4}))->wait(), DeadlineError);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (transport->rank() != 0) transport->abort("told to");
@@ -132,7 +132,7 @@ TEST(MpiTransport, NamesAPeerThatDiesBehindItsHeader) {
   if (rank == 1) {
     MessageTransport t(std::move(endpoint), hasty);
     EXPECT_THAT(thrown_by<DeadlineError>([&] {
-                  post_one(t, receive_from(t, 0, 3, {2, 5, 4})).wait();
+                  post_one(t, receive_from(t, 0, 3, {2, 5, 4}))->wait();
                 }),
                 HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 2x5x4 float32, 0.1 s"));
   }
@@ -148,8 +148,8 @@ TEST(MpiTransport, MessagesLargerThanOnePartArriveWhole) {
       if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {elements})), send_to(t, 1, 1, content(0, 1, {3}))});
       if (t.rank() == 1) {
         auto ids = post(t, {receive_from(t, 0, 0, {elements}), receive_from(t, 0, 1, {3})});
-        EXPECT_TRUE(at::equal(ids[1].wait(), content(0, 1, {3})));
-        EXPECT_TRUE(at::equal(ids[0].wait(), content(0, 0, {elements}))) << elements;
+        EXPECT_TRUE(at::equal(ids[1]->wait(), content(0, 1, {3})));
+        EXPECT_TRUE(at::equal(ids[0]->wait(), content(0, 0, {elements}))) << elements;
       }
       t.wait_for_sends();
     }

@@ -74,7 +74,7 @@ class DisturbedReceive : public ForwardingTransport {
   Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     return with_wait(inner_.receive(peer, expected, std::move(into)), [this](Pending& inner) {
       if (step_ == struck_ && !std::exchange(done_, true)) befall(way_);
-      return inner.wait();
+      return inner->wait();
     });
   }
 

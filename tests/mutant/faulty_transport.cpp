@@ -92,7 +92,7 @@ class WrongReceive : public ForwardingTransport {
     MessageHeader changed = expected;
     if (fault_.id == "C13") changed.dtype = static_cast<std::int32_t>(at::kDouble);
     return with_wait(inner_.receive(peer, changed, std::move(into)), [early = fault_.id == "C5"](Pending& inner) {
-      at::Tensor arrived = inner.wait();
+      at::Tensor arrived = inner->wait();
       if (early) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // this half was still on its way
       return arrived;
     });
@@ -117,7 +117,7 @@ class SwappedMicrobatches : public ForwardingTransport {
       held_ = std::make_shared<Held>();
       held_->header = header;
       held_->payload = std::move(payload);
-      return Pending(held_);
+      return held_;
     }
     if (on_step && held_ && !held_->sent && header.microbatch == *fault_.microbatch + 1) {
       std::swap(held_->payload, payload);
@@ -132,7 +132,7 @@ class SwappedMicrobatches : public ForwardingTransport {
 
  private:
   /// Ends with the others, when the step reaps its sends.
-  struct Held : Pending::Message {
+  struct Held : MessageInProgress {
     bool test() override { return sent; }
     at::Tensor wait() override { return {}; }
     MessageHeader header;

@@ -48,11 +48,11 @@ class ForwardingTransport : public Transport {
 };
 
 /// A message whose wait is done by `wait`, which is given the message.
-class ForwardingMessage : public Pending::Message {
+class ForwardingMessage : public MessageInProgress {
  public:
   using Wait = std::function<at::Tensor(Pending& inner)>;
   ForwardingMessage(Pending inner, Wait wait) : inner_(std::move(inner)), wait_(std::move(wait)) {}
-  bool test() override { return inner_.test(); }
+  bool test() override { return inner_->test(); }
   at::Tensor wait() override { return wait_(inner_); }
 
  private:
@@ -60,7 +60,7 @@ class ForwardingMessage : public Pending::Message {
   Wait wait_;
 };
 inline Pending with_wait(Pending inner, ForwardingMessage::Wait wait) {
-  return Pending(std::make_shared<ForwardingMessage>(std::move(inner), std::move(wait)));
+  return std::make_shared<ForwardingMessage>(std::move(inner), std::move(wait));
 }
 
 }  // namespace plumbline::mutant

@@ -61,12 +61,17 @@ TrainingRun wrap_run_of_replica(const TrainingRun& training, const PipelinePlan&
   return real_run_of_replica(training, plan, planted.value().id == "D6" ? 0 : replica);
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum13sum_gradientsEliRKNS_10TrainStateE", void, sum_gradients, ReplicaSum* sum,
-                std::int64_t step, std::int32_t stage, const TrainState& state);
-void wrap_sum_gradients(ReplicaSum* sum, std::int64_t step, std::int32_t stage, const TrainState& state) {
-  seams->before_replica_sum(step, sum->replica(), sum->replicas());
-  real_sum_gradients(sum, step, stage, state);
-  seams->after_replica_sum(step, sum->replica(), sum->replicas());
+PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum5startEllRKNS_10TrainStateE", void, start, ReplicaSum* sum, std::int64_t step,
+                std::int64_t stage, const TrainState& state);
+void wrap_start(ReplicaSum* sum, std::int64_t step, std::int64_t stage, const TrainState& state) {
+  seams->before_replica_sum(step, stage, sum->replica());
+  real_start(sum, step, stage, state);
+}
+
+PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum6finishEv", void, finish, ReplicaSum* sum);
+void wrap_finish(ReplicaSum* sum) {
+  real_finish(sum);
+  seams->after_replica_sum(sum->replica(), sum->replicas());
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline14zero_gradientsERKNS_10TrainStateE", void, zero_gradients, const TrainState& state);

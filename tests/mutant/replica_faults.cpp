@@ -4,6 +4,7 @@
 #include <ATen/Tensor.h>
 #include <c10/core/GradMode.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,56 +13,67 @@
 namespace plumbline::mutant {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 class FaultySum : public Seams {
  public:
   explicit FaultySum(Fault fault) : fault_(std::move(fault)) {}
 
   void made(const TrainingRun& /*training*/, const RankParts& parts) override {
-    for (const TrainedParameter& each : parts.state.parameters) gradients_.push_back(each.gradient());
+    for (const TrainedParameter& each : parts.state.parameters) gradients_.push_back({each.stage, each.gradient(), {}});
   }
 
   void stage_begins(bool forward, std::int64_t step, std::int64_t /*microbatch*/) override {
-    if (!forward && fault_.id == "D4" && step == fault_.step) keep();
+    if (forward || fault_.id != "D4" || step != fault_.step) return;
+    for (Gradient& each : gradients_) {
+      if (!started_.contains(each.stage)) keep(each);
+    }
   }
 
-  void before_replica_sum(std::int64_t step, int replica, int /*replicas*/) override {
+  void before_replica_sum(std::int64_t step, std::int64_t stage, int replica) override {
+    step_ = step;
+    started_.insert(stage);
     if (replica != fault_.rank || step != fault_.step) return;
     const c10::NoGradGuard no_grad;
-    if (fault_.id == "D5") keep();
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      if (fault_.id == "D1") gradients_[i].zero_();
-      if (fault_.id == "D2") gradients_[i].mul_(2);
-      if (fault_.id != "D4" || kept_.empty()) continue;
+    for (Gradient& each : gradients_) {
+      if (each.stage != stage) continue;
+      if (fault_.id == "D5") keep(each);
+      if (fault_.id == "D1") each.sum.zero_();
+      if (fault_.id == "D2") each.sum.mul_(2);
+      if (fault_.id != "D4" || !each.kept.defined()) continue;
       const MemoryScope scope(MemoryOwner::other);
-      const at::Tensor late = gradients_[i] - kept_[i];  // what the last pass adds
-      gradients_[i].copy_(kept_[i]);
-      kept_[i] = late;
+      const at::Tensor late = each.sum - each.kept;  // what the last pass adds
+      each.sum.copy_(each.kept);
+      each.kept = late;
     }
   }
 
-  void after_replica_sum(std::int64_t step, int replica, int replicas) override {
+  void after_replica_sum(int replica, int replicas) override {
+    if (started_.empty()) return;  // REDUCE has finished it
     const c10::NoGradGuard no_grad;
-    const bool struck = replica == fault_.rank && step == fault_.step;
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      if (fault_.id == "D3" && step == fault_.step) gradients_[i].div_(replicas);
-      if (fault_.id == "D4" && struck && !kept_.empty()) gradients_[i].add_(kept_[i]);
-      if (fault_.id == "D5" && struck) gradients_[i].copy_(kept_[i]);
+    const bool struck = replica == fault_.rank && step_ == fault_.step;
+    for (Gradient& each : gradients_) {
+      if (fault_.id == "D3" && step_ == fault_.step) each.sum.div_(replicas);
+      if (fault_.id == "D4" && struck && each.kept.defined()) each.sum.add_(each.kept);
+      if (fault_.id == "D5" && struck) each.sum.copy_(each.kept);
+      each.kept.reset();
     }
-    kept_.clear();
+    started_.clear();
   }
 
  private:
-  void keep() {
+  struct Gradient {
+    std::int64_t stage;
+    at::Tensor sum, kept;
+  };
+  static void keep(Gradient& gradient) {
     const c10::NoGradGuard no_grad;
     const MemoryScope scope(MemoryOwner::other);
-    kept_.clear();
-    for (const at::Tensor& gradient : gradients_) kept_.push_back(gradient.clone());
+    gradient.kept = gradient.sum.clone();
   }
 
   Fault fault_;
-  Tensors gradients_, kept_;
+  std::vector<Gradient> gradients_;
+  std::int64_t step_ = 0;
+  std::set<std::int64_t> started_;  ///< stages whose sums have started
 };
 
 }  // namespace

@@ -66,9 +66,9 @@ class Seams {
   virtual std::int64_t microbatch_of_data(std::int64_t microbatch) { return microbatch; }
   virtual std::int64_t step_of_data(std::int64_t step) { return step; }
   virtual std::int64_t step_of_rate(std::int64_t step) { return step; }
-  /// Around the sum of this rank's gradients over replicas.
-  virtual void before_replica_sum(std::int64_t /*step*/, int /*replica*/, int /*replicas*/) {}
-  virtual void after_replica_sum(std::int64_t /*step*/, int /*replica*/, int /*replicas*/) {}
+  /// Around the sum over replicas: before that of each stage, and after that of all.
+  virtual void before_replica_sum(std::int64_t /*step*/, std::int64_t /*stage*/, int /*replica*/) {}
+  virtual void after_replica_sum(int /*replica*/, int /*replicas*/) {}
   virtual void before_update(TrainState& /*state*/) {}
   virtual void after_update(TrainState& /*state*/) {}
 };

@@ -45,7 +45,7 @@ class RecordingTransport : public mutant::ForwardingTransport {
   int batches = 0;
 
  private:
-  struct Recorded : Pending::Message {
+  struct Recorded : MessageInProgress {
     Recorded(const std::vector<bool>& its_ended, std::size_t its_number) : ended(its_ended), number(its_number) {}
     bool test() override { return ended.at(number); }
     at::Tensor wait() override { return at::full({1}, static_cast<double>(number)); }
@@ -54,7 +54,7 @@ class RecordingTransport : public mutant::ForwardingTransport {
   };
   Pending start(Message message) {
     started.push_back(std::move(message));
-    return Pending(std::make_shared<Recorded>(ended, started.size() - 1));
+    return std::make_shared<Recorded>(ended, started.size() - 1);
   }
 };
 

@@ -87,6 +87,15 @@ TEST(GpuAssignment, SerializationRoundTrips) {
   EXPECT_THROW(parse_rank_gpus("nonsense"), RunError);
 }
 
+TEST(GpuAssignment, NcclNeedsTheDefaultAllocator) {
+  EXPECT_EQ(why_nccl_cannot_receive("max_split_size_mb:512,expandable_segments:False"), "");
+  EXPECT_EQ(
+      why_nccl_cannot_receive("max_split_size_mb:512,expandable_segments:True"),
+      "expandable_segments:True lets LibTorch take memory back while the GPU still computes with what NCCL received "
+      "into it: unset expandable_segments, or use --transport mpi");
+  EXPECT_THAT(why_nccl_cannot_receive("backend:cudaMallocAsync"), HasSubstr("unset backend"));
+}
+
 TEST(GpuAssignment, TwoRanksPerGpuNeedANewNcclAndItsVariable) {
   EXPECT_THAT(why_nccl_needs_one_gpu_a_rank(22809, true), HasSubstr("NCCL 2.28.9 refuses two ranks on one GPU"));
   EXPECT_THAT(why_nccl_needs_one_gpu_a_rank(23003, false), HasSubstr("NCCL_MULTI_RANK_GPU_ENABLE=1"));

@@ -98,6 +98,18 @@ TEST(MemoryTable, HasALineForEachNumberOfRanks) {
       << "a schedule that does not run on so many ranks says why";
 }
 
+TEST(MemoryPlans, CountWhatNcclTakesForEachNeighbor) {
+  TrainingRun training = quick_training();
+  for (const int world : {2, 3}) {  // rank 1 has a neighbor less than the ranks
+    const PipelinePlan plan = make_plan(training, world);
+    training.run.pipeline.transport = "mpi";
+    const std::int64_t without = memory_of(training, plan, 1).total();
+    training.run.pipeline.transport = "nccl";
+    EXPECT_EQ(memory_of(training, plan, 1).total() - without, (world - 1) * ((std::int64_t{6} << 30) / 5));
+    EXPECT_THAT(memory_plan_text(training, plan, 1), HasSubstr(world == 2 ? ", NCCL 1.20 GiB" : ", NCCL 2.40 GiB"));
+  }
+}
+
 TEST(MemoryTable, ShowsTheRankThatNeedsMost) {
   const TrainingRun training = quick_training();
   const PipelinePlan plan = make_plan(training, 8);  // the first rank has only the embedding

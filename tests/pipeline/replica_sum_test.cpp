@@ -3,6 +3,7 @@
 
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
@@ -37,6 +38,7 @@ TrainState state_of(const at::Tensor& random, std::int64_t seed, at::ScalarType 
     const auto number = static_cast<std::int64_t>(state.parameters.size());
     TrainedParameter parameter;
     parameter.name = "p" + std::to_string(number);
+    parameter.stage = number % 7 == 0 ? 1 : 0;
     parameter.value = at::zeros(size, dtype);
     const at::Tensor own = random.narrow(0, 101 * number + seed, parameter.value.numel()).view(size);
     parameter.value.mutable_grad() = (own * (1 + static_cast<double>(seed) / 7)).to(dtype);
@@ -54,6 +56,7 @@ TrainState copy_of(const TrainState& state) {
   for (const TrainedParameter& each : state.parameters) {
     TrainedParameter parameter;
     parameter.name = each.name;
+    parameter.stage = each.stage;
     parameter.value = each.value.clone();
     parameter.value.mutable_grad() = each.gradient().clone();
     copy.parameters.push_back(std::move(parameter));
@@ -93,7 +96,8 @@ TEST_P(ReplicaSums, AddsInTheOrderOfTheReplicas) {
         ReplicaSum group(Group(*transports[index], rank % ranks, ranks, replicas), at::kCPU);
         for (std::int64_t step = 0; step < 2; ++step) {
           if (step == 1) states[index] = std::move(again[index]);
-          group.sum_gradients(step, rank % ranks, states[index]);
+          for (const std::int64_t stage : {0, 1}) group.start(step, stage, states[index]);
+          group.finish();
           losses[index] = group.gather(step, rank % ranks, {static_cast<float>(rank), 0.5F});
         }
         transports[index]->finish();
@@ -138,7 +142,7 @@ class OpenBytes : public mutant::ForwardingTransport {
     peak_ = std::max(peak_, open_);
     return mutant::with_wait(std::move(inner), [this, bytes](Pending& message) {
       open_ -= bytes;
-      return message.wait();
+      return message->wait();
     });
   }
   std::int64_t open_ = 0, peak_ = 0;
@@ -158,13 +162,45 @@ TEST(ReplicaSumsWindow, HoldsThreeBuckets) {
         state.parameters.emplace_back().value = at::zeros({10 * window / static_cast<std::int64_t>(sizeof(float))});
         state.parameters[0].value.mutable_grad() = at::ones_like(state.parameters[0].value);
         OpenBytes counted(*transports[rank]);
-        ReplicaSum(Group(counted), at::kCPU).sum_gradients(0, 0, state);
+        ReplicaSum sum(Group(counted), at::kCPU);
+        sum.start(0, 0, state);
+        sum.finish();
         peaks[rank] = counted.peak();
         transports[rank]->finish();
       });
     }
   }
   EXPECT_THAT(peaks, ::testing::Each(window));
+}
+
+TEST(ReplicaSumsProgress, AStageIsSummedWhileTheOtherStillComputes) {
+  const auto transports = make_threads_transports(2, {});
+  std::array<std::array<float, 2>, 2> sums{};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank] {
+        const at::NoGradGuard no_grad;
+        TrainState state;
+        for (const std::int64_t stage : {0, 1}) {
+          TrainedParameter& made = state.parameters.emplace_back();
+          made.stage = stage;
+          made.value = at::zeros({8});
+          made.value.mutable_grad() = at::ones({8});
+        }
+        const auto of = [&](std::size_t stage) { return state.parameters[stage].gradient().sum().item<float>(); };
+        ReplicaSum sum(Group(*transports[rank]), at::kCPU);
+        sum.start(0, 1, state);
+        while (of(1) < 16) sum.progress();  // without a call that blocks
+        sums[rank] = {of(0), of(1)};
+        sum.start(0, 0, state);
+        sum.finish();
+        EXPECT_EQ(of(0), 16);
+        transports[rank]->finish();
+      });
+    }
+  }
+  EXPECT_THAT(sums, ::testing::Each(std::array<float, 2>{8, 16}));
 }
 
 TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
@@ -182,14 +218,14 @@ TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
   for (const int rank : {0, 1, 2}) {
     others.emplace_back([&, rank] {
       Transport& transport = *transports[static_cast<std::size_t>(rank)];
-      if (rank > 0) transport.receive(3, header).wait();
+      if (rank > 0) transport.receive(3, header)->wait();
       transport.finish();
     });
   }
   Pending to_other_replica = transports[3]->send(1, header, at::zeros({2}));
   Pending to_neighbor = own.send(0, header, at::zeros({2}));
-  to_other_replica.wait();
-  to_neighbor.wait();
+  to_other_replica->wait();
+  to_neighbor->wait();
   const auto traffic = own.collect_traffic();
   ASSERT_EQ(traffic.size(), 1U);
   EXPECT_EQ(traffic.front().peer, 0) << "rank 2 of the run";

@@ -68,7 +68,7 @@ class WatchedTransport : public mutant::ForwardingTransport {
     around_.before_message(rank(), expected);
     return mutant::with_wait(inner_.receive(peer, expected, std::move(into)), [this, expected](Pending& inner) {
       around_.before_wait(rank(), expected);
-      return inner.wait();
+      return inner->wait();
     });
   }
   void receive_tensor(int peer, at::Tensor& tensor) override {

@@ -15,7 +15,7 @@ int main(int count, char** arguments) {
   const bool right = count > 1 && std::string(arguments[1]) == "right";
   run_on_threads(make_threads_transports(2, TransportSettings{}), Ending::clean, [&](Transport& transport) {
     if (transport.rank() == 1) {
-      post_one(transport, receive_from(transport, 0, 0, {1, 4, 8})).wait();
+      post_one(transport, receive_from(transport, 0, 0, {1, 4, 8}))->wait();
       return;
     }
     const at::Tensor payload = content(0, 0, {1, 4, 8});

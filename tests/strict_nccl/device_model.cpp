@@ -100,6 +100,14 @@ void DeviceModel::put(Stream& stream, std::unique_ptr<Work> work) {
   stream.entries.push_back({std::move(work), host(stream.rank), ++last_number_});
 }
 
+void DeviceModel::put(Works works) {
+  ++last_number_;
+  for (auto& [id, work] : works) {
+    Stream& stream = this->stream(id);
+    stream.entries.push_back({std::move(work), host(stream.rank), last_number_});
+  }
+}
+
 void DeviceModel::drop(const std::function<bool(const Work&)>& chosen) {
   for (auto& [id, stream] : streams_) {
     std::erase_if(stream.entries, [&](const Stream::Entry& entry) { return chosen(*entry.work); });
@@ -133,19 +141,19 @@ bool DeviceModel::all_idle(int rank) const {
       streams_, [&](const auto& entry) { return entry.second.rank != rank || entry.second.entries.empty(); });
 }
 
-const Stream* DeviceModel::first_of(int rank) const {
-  const Stream* first = nullptr;
-  if (!serial_) return first;
-  for (const auto& [id, stream] : streams_) {
-    if (stream.rank != rank || stream.entries.empty()) continue;
-    if (first == nullptr || stream.entries.front().number < first->entries.front().number) first = &stream;
+const Stream* DeviceModel::before(const Stream& stream) const {
+  const Stream* first = &stream;
+  if (!serial_) return nullptr;
+  for (const auto& [id, each] : streams_) {
+    if (each.rank != stream.rank || each.entries.empty()) continue;
+    if (each.entries.front().number < first->entries.front().number) first = &each;
   }
-  return first;
+  return first == &stream ? nullptr : first;
 }
 
 bool DeviceModel::step(Stream& stream) {
   if (stream.entries.empty()) return false;
-  if (const Stream* first = first_of(stream.rank); first != nullptr && first != &stream) return false;
+  if (before(stream) != nullptr) return false;
   Stream::Entry& entry = stream.entries.front();
   stream.clock.merge(entry.host);
   if (!entry.work->run(stream, *this)) return false;
@@ -174,6 +182,7 @@ void DeviceModel::note_compute(int rank, Time begin, Time end) {
 
 void DeviceModel::run() {
   next_end_ = Time::max();
+  for (const auto& [rank, until] : asleep_) over(until);
   bool moved = true;
   while (moved) {
     moved = false;
@@ -198,9 +207,9 @@ std::vector<const Stream*> DeviceModel::circle() const {
         return true;
       }
       path.push_back(&found->second);
-      std::set<int> before = found->second.entries.front().work->waits_for();
-      if (const Stream* first = first_of(found->second.rank); first != nullptr && first->id != id) before = {first->id};
-      for (const int next : before) {
+      std::set<int> awaited = found->second.entries.front().work->waits_for();
+      if (const Stream* first = before(found->second)) awaited = {first->id};
+      for (const int next : awaited) {
         if (search(next)) return true;
       }
       path.pop_back();

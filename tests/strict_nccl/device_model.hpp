@@ -81,13 +81,18 @@ class DeviceModel {
   Time now() const { return now_ ? *now_ : std::chrono::steady_clock::now(); }
   /// Whether `end` has come.
   bool over(Time end);
-  /// Virtual time: to the next end of what is executed.
+  /// Virtual time: to the next end of what is executed, or of a host's sleep.
   void jump();
+  /// The rank's host does nothing until then.
+  void sleep(int rank, Time until) { asleep_[rank] = until; }
 
   Stream& create_stream(int rank, std::string name);
   Stream& stream(int id);
   void destroy_stream(int id);
   void put(Stream& stream, std::unique_ptr<Work> work);
+  using Works = std::vector<std::pair<int, std::unique_ptr<Work>>>;  ///< with their streams
+  /// Of one rank, together: none waits for another, on a device that executes its streams in order too.
+  void put(Works works);
   /// Drops the operations that the predicate selects, in any state.
   void drop(const std::function<bool(const Work&)>& chosen);
 
@@ -125,8 +130,8 @@ class DeviceModel {
  private:
   Clock& host(int rank) { return hosts_[static_cast<std::size_t>(rank)]; }
   bool step(Stream& stream);
-  /// The stream whose operation the rank's device must complete first; null if any may continue.
-  const Stream* first_of(int rank) const;
+  /// A stream whose operation the rank's device must complete before this one's; null if it may continue.
+  const Stream* before(const Stream& stream) const;
 
   std::vector<Clock> hosts_;
   std::vector<Computed> computed_;
@@ -138,6 +143,7 @@ class DeviceModel {
   int last_stream_ = 0;
   std::vector<std::unique_ptr<Work>> done_;
   std::set<int> frozen_;
+  std::map<int, Time> asleep_;  ///< by rank, also those that are over
   AccessLog log_;
   std::set<std::string> findings_;
   Time last_move_ = std::chrono::steady_clock::now();

@@ -104,7 +104,7 @@ class ListExecutor {
       }
     }
     if (auto coming = coming_.extract({action.stage, action.microbatch, direction})) {
-      inputs.push_back({coming.mapped().wait(), content(from, action.microbatch, direction)});
+      inputs.push_back({coming.mapped()->wait(), content(from, action.microbatch, direction)});
       if (direction == Direction::forward) inputs_[{action.stage, action.microbatch, direction}] = inputs.back();
     }
     const at::Tensor output = memory();
@@ -163,7 +163,7 @@ inline ListsOutcome run_lists(const Schedule& lowered, bool tied, RunOptions opt
   StrictWorld world(options.ranks, options.behavior);
   ListsOutcome outcome{run_strict(world, options,
                                   [&](Transport& t) {
-                                    t.connect(pairs_of(lowered.placement, tied));
+                                    t.connect(connections_of(lowered.placement, tied));
                                     t.barrier();
                                     const auto rank = static_cast<std::size_t>(t.rank());
                                     ListExecutor(world, t, lowered, kept.at(rank), times).run(lowered.ranks.at(rank));

@@ -39,7 +39,7 @@ Settings prompt() {
 void exchange(Transport& t) {
   const int peer = 1 - t.rank();
   auto ids = post(t, {send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
-  EXPECT_TRUE(at::equal(ids[1].wait(), content(peer, 1, {2, 7, 4})));
+  EXPECT_TRUE(at::equal(ids[1]->wait(), content(peer, 1, {2, 7, 4})));
   t.wait_for_sends();
 }
 
@@ -49,7 +49,7 @@ TEST(Mistakes, FindsTheCycleOfAnUngroupedExchange) {
   const Outcome outcome = run_strict({.behavior = prompt(), .seam = plant_nccl<SplitGroups>({0, 1})}, [](Transport& t) {
     const int peer = 1 - t.rank();
     auto ids = post(t, {send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
-    ids[1].wait();
+    ids[1]->wait();
   });
 
   EXPECT_THAT(
@@ -72,8 +72,8 @@ void both_directions(Transport& t) {
   } else {
     Pending gradient = post_one(t, receive_from(t, 0, 0, {1, 3, 4}, back));
     Pending activation = post_one(t, receive_from(t, 0, 1, {2, 7, 4}));
-    EXPECT_TRUE(at::equal(activation.wait(), content(0, 1, {2, 7, 4})));
-    EXPECT_TRUE(at::equal(gradient.wait(), content(0, 0, {1, 3, 4}, back)));
+    EXPECT_TRUE(at::equal(activation->wait(), content(0, 1, {2, 7, 4})));
+    EXPECT_TRUE(at::equal(gradient->wait(), content(0, 0, {1, 3, 4}, back)));
   }
 }
 
@@ -96,8 +96,8 @@ void two_shapes(Transport& t) {
     t.wait_for_sends();
   } else {
     auto ids = post(t, {receive_from(t, 0, 0, {2, 9, 4}), receive_from(t, 0, 1, {1, 3, 4})});
-    EXPECT_TRUE(at::equal(ids[0].wait(), content(0, 0, {2, 9, 4})));
-    EXPECT_TRUE(at::equal(ids[1].wait(), content(0, 1, {1, 3, 4})));
+    EXPECT_TRUE(at::equal(ids[0]->wait(), content(0, 0, {2, 9, 4})));
+    EXPECT_TRUE(at::equal(ids[1]->wait(), content(0, 1, {1, 3, 4})));
   }
 }
 
@@ -120,8 +120,8 @@ TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
       t.wait_for_sends();
     } else {
       auto ids = post(t, {receive_from(t, 0, 0, {1, 3, 4}), receive_from(t, 0, 1, {1, 3, 4})});
-      EXPECT_TRUE(at::equal(ids[0].wait(), content(0, 1, {1, 3, 4})));
-      ids[1].wait();
+      EXPECT_TRUE(at::equal(ids[0]->wait(), content(0, 1, {1, 3, 4})));
+      ids[1]->wait();
     }
   });
 
@@ -131,7 +131,7 @@ TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
 TEST(Mistakes, NamesUnequalCountsAndTypes) {
   const auto one_message = [](Transport& t) {
     if (t.rank() == 0) post(t, {send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
-    if (t.rank() == 1) post_one(t, receive_from(t, 0, 3, {2, 3, 4})).wait();
+    if (t.rank() == 1) post_one(t, receive_from(t, 0, 3, {2, 3, 4}))->wait();
     t.wait_for_sends();
   };
 
@@ -161,7 +161,7 @@ Outcome send_while_it_is_computed(const GpuSeam& seam, bool* arrived_right) {
       post(t, {send_to(t, 1, 5, payload)});
       t.wait_for_sends();
     } else {
-      *arrived_right = at::equal(post_one(t, receive_from(t, 0, 5, {2, 3, 4})).wait(), made);
+      *arrived_right = at::equal(post_one(t, receive_from(t, 0, 5, {2, 3, 4}))->wait(), made);
     }
   });
 }
@@ -193,8 +193,8 @@ std::vector<std::string> receive_into_memory_in_use(const GpuSeam& seam, bool* k
                      .time = milliseconds(500)});
     const Transfer received = receiver.receive(buffer), sent = sender.send(content(0, 0, {64}));
     move_on(sender, receiver, [&] { return world.compute_idle(1); });
-    move_on(sender, receiver, [&] { return received->ended; });
-    move_on(sender, receiver, [&] { return sent->ended; });
+    move_on(sender, receiver, [&] { return received->arrived; });
+    move_on(sender, receiver, [&] { return sent->arrived; });
   }
   return world.findings();
 }
@@ -226,8 +226,8 @@ TEST(Mistakes, FindsComputeThatReadsAPendingReceive) {
                   }});
     EXPECT_TRUE(world.compute_idle(1));
     const Transfer sent = sender.send(content(0, 0, {64}));
-    move_on(sender, receiver, [&] { return received->ended; });
-    move_on(sender, receiver, [&] { return sent->ended; });
+    move_on(sender, receiver, [&] { return received->arrived; });
+    move_on(sender, receiver, [&] { return sent->arrived; });
   }
 
   EXPECT_TRUE(seen.isnan().all().item<bool>()) << "a reader of an unfinished receive sees NaN, not old values";
@@ -243,7 +243,7 @@ TEST(Mistakes, FindsASendBufferReusedByCompute) {
     if (t.rank() == 0) {
       const at::Tensor payload = content(0, 5, {2, 3, 4});
       Pending id = post_one(t, send_to(t, 1, 5, payload));
-      for (int i = 0; i < 20; ++i) id.test();  // until its stream has reached it
+      for (int i = 0; i < 20; ++i) id->test();  // until its stream has reached it
       world.launch(0, {.name = "next forward",
                        .reads = {},
                        .writes = {{payload.const_data_ptr(), payload.nbytes()}},
@@ -254,7 +254,7 @@ TEST(Mistakes, FindsASendBufferReusedByCompute) {
       t.wait_for_sends();
     } else {
       t.barrier();
-      post_one(t, receive_from(t, 0, 5, {2, 3, 4})).wait();
+      post_one(t, receive_from(t, 0, 5, {2, 3, 4}))->wait();
     }
   });
 
@@ -275,7 +275,7 @@ TEST(Mistakes, FindsASendBufferWrittenByTheHost) {
     } else {
       t.barrier();
       t.barrier();
-      post_one(t, receive_from(t, 0, 5, {2, 3, 4})).wait();
+      post_one(t, receive_from(t, 0, 5, {2, 3, 4}))->wait();
     }
   });
 
@@ -294,7 +294,7 @@ TEST(Mistakes, FindsAnEventAfterAnUnstartedGroup) {
     OneEnd receiver(1, world.gpu(1));
     sender.send(payload);
     const Transfer received = receiver.receive(buffer);
-    move_on(sender, receiver, [&] { return received->ended; });
+    move_on(sender, receiver, [&] { return received->arrived; });
   }
 
   EXPECT_THAT(world.findings(),

@@ -60,11 +60,9 @@ NcclCommunicator NcclModel::init(int rank, const std::string& id, int ranks, int
   return handle;
 }
 
-bool NcclModel::start(Member& member) {
-  if (member.not_started.empty()) return true;
-  if (settings_.launch_waits && !device_.all_idle(member.rank)) return false;
-  for (auto& [stream, work] : member.not_started) device_.put(device_.stream(stream), std::move(work));
-  member.not_started.clear();
+bool NcclModel::start(int rank, Passed& group) {
+  if (group.busy_answers > 0 || (settings_.launch_waits && !device_.all_idle(rank))) return false;
+  device_.put(std::exchange(group.works, {}));
   return true;
 }
 
@@ -82,24 +80,29 @@ NcclState NcclModel::state(NcclCommunicator communicator) {
     --own.busy_answers;
     return {NcclProgress::busy, {}};
   }
-  return {start(own) ? NcclProgress::done : NcclProgress::busy, {}};
+  if (!own.starts()) return {NcclProgress::done, {}};
+  if (own.passed->busy_answers > 0) {
+    if (communicator == own.passed->first) --own.passed->busy_answers;
+    return {NcclProgress::busy, {}};
+  }
+  return {start(own.rank, *own.passed) ? NcclProgress::done : NcclProgress::busy, {}};
 }
 
 NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
   if (calls.empty()) return NcclProgress::done;
-  Member& own = member(calls.front().communicator);
-  Clique& all = clique(calls.front().communicator);
-  if (own.gone || own.finalizing) throw GpuError("ncclGroupEnd", "invalid usage: the communicator is closed");
-  if (own.busy_answers > 0 || !own.not_started.empty() || !std::ranges::all_of(all.members, &Member::here)) {
-    throw GpuError("ncclGroupEnd",
-                   "invalid argument: attempt to use a communicator before the previous operation was done");
-  }
-  std::vector<std::shared_ptr<Transfer>> transfers;
+  const auto group = std::make_shared<Passed>();
+  group->first = calls.front().communicator;
+  group->busy_answers = settings_.busy_answers;
+  std::map<NcclCommunicator, std::vector<std::shared_ptr<Transfer>>> transfers;
   for (const Call& call : calls) {
-    const int peer = all.members.at(static_cast<std::size_t>(call.peer)).rank;
-    if (call.communicator != calls.front().communicator || call.peer != calls.front().peer) {
-      throw GpuError("ncclGroupEnd", "rule of this project: neighbors and directions do not share a group");
+    Member& own = member(call.communicator);
+    Clique& all = clique(call.communicator);
+    if (own.gone || own.finalizing) throw GpuError("ncclGroupEnd", "invalid usage: the communicator is closed");
+    if (own.busy_answers > 0 || own.starts() || !std::ranges::all_of(all.members, &Member::here)) {
+      throw GpuError("ncclGroupEnd",
+                     "invalid argument: attempt to use a communicator before the previous operation was done");
     }
+    const int peer = all.members.at(static_cast<std::size_t>(call.peer)).rank;
     if (peer == rank) throw GpuError("ncclGroupEnd", "rule of this project: no messages to oneself");
     if (own.stream == 0) own.stream = call.stream;
     if (own.stream != call.stream) {
@@ -122,18 +125,21 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
     }
     Clique::Way& way = all.ways[{transfer->from, transfer->to}];
     (call.send ? way.sends : way.receives).push_back(transfer);
-    transfers.push_back(std::move(transfer));
+    transfers[call.communicator].push_back(std::move(transfer));
   }
-  own.not_started.emplace_back(calls.front().stream, std::make_unique<GroupWork>(std::move(transfers), settings_));
-  own.busy_answers = settings_.busy_answers;
-  if (own.busy_answers > 0) return NcclProgress::busy;
-  return start(own) ? NcclProgress::done : NcclProgress::busy;
+  for (auto& [communicator, each] : transfers) {
+    Member& own = member(communicator);
+    own.passed = group;
+    group->works.emplace_back(own.stream, std::make_unique<GroupWork>(std::move(each), settings_));
+  }
+  return start(rank, *group) ? NcclProgress::done : NcclProgress::busy;
 }
 
 bool NcclModel::starts_later(int stream) const {
   return std::ranges::any_of(cliques_, [&](const auto& entry) {
     return std::ranges::any_of(entry.second.members, [&](const Member& member) {
-      return std::ranges::any_of(member.not_started, [&](const auto& work) { return work.first == stream; });
+      return member.starts() &&
+             std::ranges::any_of(member.passed->works, [&](const auto& work) { return work.first == stream; });
     });
   });
 }
@@ -156,7 +162,7 @@ void NcclModel::destroy(NcclCommunicator communicator) {
 void NcclModel::abort(NcclCommunicator communicator) {
   Member& own = member(communicator);
   own.gone = true;
-  own.not_started.clear();
+  if (own.passed) std::erase_if(own.passed->works, [&](const auto& work) { return work.first == own.stream; });
   Clique& all = clique(communicator);
   const auto is_own = [&](const std::shared_ptr<Transfer>& each) { return each->rank() == own.rank; };
   device_.drop([&](const Work& work) {

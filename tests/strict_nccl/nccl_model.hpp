@@ -45,6 +45,13 @@ struct Transfer {
   std::string text() const;  ///< "rank 0's send of 12 float32 to rank 1"
 };
 
+/// What a rank has passed as one group, until it is on the streams.
+struct Passed {
+  NcclCommunicator first = NcclCommunicator::none;  ///< one of its communicators: its answers count
+  int busy_answers = 0;
+  DeviceModel::Works works;
+};
+
 /// One rank's communicator.
 struct Member {
   int rank = 0;  ///< of the world
@@ -53,8 +60,10 @@ struct Member {
   bool finalizing = false;
   int busy_answers = 0;
   std::string failure;
-  int stream = 0;  ///< the stream it is used on
-  std::vector<std::pair<int, std::unique_ptr<Work>>> not_started;
+  int stream = 0;                  ///< the stream it is used on
+  std::shared_ptr<Passed> passed;  ///< shared by the communicators of a group
+
+  bool starts() const { return passed && !passed->works.empty(); }
 };
 
 /// The communicators of one id.
@@ -107,8 +116,8 @@ class NcclModel {
   };
   Clique& clique(NcclCommunicator communicator) { return cliques_.at(handles_.at(communicator).id); }
   Member& member(NcclCommunicator communicator) { return clique(communicator).members[handles_.at(communicator).own]; }
-  /// Queues the member's operations on its stream, where a launch need not wait; returns whether none remain.
-  bool start(Member& member);
+  /// Queues the group on its streams, where a launch need not wait; returns whether it is there.
+  bool start(int rank, Passed& group);
   static void fail(Clique& clique, const std::string& text);
 
   DeviceModel& device_;

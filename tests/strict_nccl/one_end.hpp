@@ -19,25 +19,36 @@ namespace plumbline::strict {
 using Transfer = std::shared_ptr<NcclTransfer>;
 
 inline Transfer sending(const at::Tensor& payload) {
-  return std::make_shared<NcclTransfer>(NcclTransfer{.send = true, .tensor = payload});
+  return std::make_shared<NcclTransfer>(NcclTransfer{.sends = true, .tensor = payload});
 }
 inline Transfer receiving(const at::Tensor& buffer) {
-  return std::make_shared<NcclTransfer>(NcclTransfer{.send = false, .tensor = buffer});
+  return std::make_shared<NcclTransfer>(NcclTransfer{.tensor = buffer});
 }
 
 class OneEnd {
  public:
   OneEnd(int rank, GpuApi gpu)
-      : events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, "id", {}) {}
+      : gpu_(gpu), events_(gpu.cuda), rank_(rank), edge_(gpu, events_, {rank, {0, 1}, Direction::forward}, "id", {}) {}
 
   NcclEdge& edge() { return edge_; }
-  void add(const NcclGroup& group) { to_launch_.push_back(group); }
+  /// The next group.
+  void add(const std::vector<Transfer>& group) { to_start_.push_back(group); }
   /// A group of one message.
   Transfer send(const at::Tensor& payload) { return add_one(sending(payload)); }
   Transfer receive(const at::Tensor& buffer) { return add_one(receiving(buffer)); }
   void progress() {
     edge_.progress();
-    while (!to_launch_.empty() && edge_.connected() && edge_.launch(to_launch_.front())) to_launch_.pop_front();
+    while (!to_start_.empty() && edge_.connected() && !edge_.starting()) {
+      const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+      gpu_.nccl.group_start();
+      for (const Transfer& each : to_start_.front()) {
+        each->peer = 1 - rank_;
+        edge_.start(each, computed);
+      }
+      if (gpu_.nccl.group_end() == NcclProgress::done) edge_.started();
+      events_.recycle(computed);
+      to_start_.pop_front();
+    }
   }
 
  private:
@@ -46,9 +57,11 @@ class OneEnd {
     return transfer;
   }
 
+  GpuApi gpu_;
   GpuEvents events_;
+  int rank_;
   NcclEdge edge_;
-  std::deque<NcclGroup> to_launch_;
+  std::deque<std::vector<Transfer>> to_start_;
 };
 
 /// Advances both ends until `over`; both ranks are this thread.

@@ -9,6 +9,7 @@
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/forwarding_gpu.hpp"
@@ -56,9 +57,11 @@ class NotesConfig : public ForwardingNccl {
   using ForwardingNccl::ForwardingNccl;
   NcclCommunicator init_rank(const std::string& id, int ranks, int rank, const NcclConfig& config) override {
     max_ctas.push_back(config.max_ctas);
+    sizes.push_back(ranks);
     return inner_.init_rank(id, ranks, rank, config);
   }
   std::vector<int> max_ctas;
+  std::vector<int> sizes;  ///< ranks of each
 };
 
 TEST(NcclPayloads, EveryCommunicatorHasTheLimitOfMultiprocessors) {
@@ -70,6 +73,19 @@ TEST(NcclPayloads, EveryCommunicatorHasTheLimitOfMultiprocessors) {
   run_strict(world, {.seam = seam, .nccl = {.max_ctas = 3}}, [](Transport&) {});
 
   for (const auto& each : notes) EXPECT_THAT(each->max_ctas, ::testing::ElementsAre(3, 3)) << "forward and backward";
+}
+
+TEST(NcclPayloads, ReplicasShareOneCommunicatorForEachDirection) {
+  StrictWorld world(6);
+  std::vector<std::unique_ptr<NotesConfig>> notes;
+  const GpuSeam seam = [&](int rank, GpuApi inner) {
+    return GpuApi{inner.cuda, *notes.emplace_back(std::make_unique<NotesConfig>(world.gpu(rank).nccl))};
+  };
+  run_strict(world, {.ranks = 6, .seam = seam, .connect = false}, [](Transport& t) {
+    t.connect(connections_of({2, 1, PlacementKind::loop}, false, 3));
+  });
+
+  for (const auto& each : notes) EXPECT_THAT(each->sizes, ::testing::ElementsAre(2, 2, 3, 3)) << "neighbor, replicas";
 }
 
 TEST(NcclPayloads, AFailedCloseAbortsTheRemainingCommunicators) {

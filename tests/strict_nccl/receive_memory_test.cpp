@@ -32,7 +32,7 @@ Outcome receive_while_computing(const GpuSeam& seam, Seen& seen) {
         post_one(t, send_to(t, 1, m, content(0, m, {64})));
         continue;
       }
-      const at::Tensor came = post_one(t, receive_from(t, 0, m, {64})).wait();
+      const at::Tensor came = post_one(t, receive_from(t, 0, m, {64}))->wait();
       seen.computing.push_back(!world.compute_idle(1));
       seen.memory.push_back(came.const_data_ptr());
       const at::Tensor expected = content(0, m, {64});

@@ -35,6 +35,8 @@ struct Settings {
   bool serial_streams = false;
   /// A launch waits until the device is idle (lazy loading, cudaFree).
   bool launch_waits = false;
+  /// How long a host takes to queue a kernel; it polls nothing meanwhile. Needs virtual time.
+  std::chrono::microseconds queue_time{0};
   /// Kernels and messages last in virtual time, which stands still while the host of a rank does more than poll, and
   /// then jumps to the next end of one.
   bool virtual_time = false;

@@ -28,7 +28,7 @@ class StreamedCompute final : public Transport {
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
-  void connect(const std::vector<RankPair>& pairs) override { inner_->connect(pairs); }
+  void connect(const std::vector<ConnectedRanks>& connections) override { inner_->connect(connections); }
 
   void enter_steps() override { inner_->enter_steps(); }
   void leave_steps() override { inner_->leave_steps(); }
@@ -38,11 +38,11 @@ class StreamedCompute final : public Transport {
     const at::Tensor computed = std::exchange(payload, later(payload));
     keep(is_between_replicas(header) ? payload : computed);  // of replicas: a gradient, which the caller keeps
     copy("compute of what is sent", computed, payload);
-    return Pending(std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload)), false));
+    return std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload)), false);
   }
   Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     const bool given = into.defined();
-    return Pending(std::make_shared<Streamed>(*this, inner_->receive(peer, expected, std::move(into)), given));
+    return std::make_shared<Streamed>(*this, inner_->receive(peer, expected, std::move(into)), given);
   }
   void end_batch() override { inner_->end_batch(); }
   void wait_for_payloads() override { inner_->wait_for_payloads(); }
@@ -73,15 +73,15 @@ class StreamedCompute final : public Transport {
     return made;
   }
 
-  struct Streamed : Pending::Message {
+  struct Streamed : MessageInProgress {
     Streamed(StreamedCompute& its_transport, Pending message, bool into_given)
         : transport(its_transport), inner(std::move(message)), given(into_given) {}
     bool test() override {
       if (transport.world_.compute_idle(transport.rank())) transport.let_go();
-      return inner.test();
+      return inner->test();
     }
     at::Tensor wait() override {
-      at::Tensor arrived = inner.wait();
+      at::Tensor arrived = inner->wait();
       return arrived.defined() ? transport.read(arrived, given) : arrived;
     }
     StreamedCompute& transport;

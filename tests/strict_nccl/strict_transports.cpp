@@ -24,8 +24,8 @@ std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& worl
   return transports;
 }
 
-std::vector<RankPair> ring_pairs(int ranks) {
-  return pairs_of({ranks, 2, PlacementKind::loop}, /*tied=*/true);
+std::vector<ConnectedRanks> ring_pairs(int ranks) {
+  return connections_of({ranks, 2, PlacementKind::loop}, /*tied=*/true);
 }
 
 }  // namespace plumbline::strict

@@ -22,6 +22,6 @@ std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& worl
                                                                const GpuSeam& seam = {});
 
 /// All neighbors of a ring.
-std::vector<RankPair> ring_pairs(int ranks);
+std::vector<ConnectedRanks> ring_pairs(int ranks);
 
 }  // namespace plumbline::strict

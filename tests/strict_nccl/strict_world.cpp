@@ -262,6 +262,14 @@ void StrictWorld::launch(int rank, Kernel kernel) {
   shared_->acts();
   Stream& stream = shared_->device.stream(shared_->compute.at(static_cast<std::size_t>(rank)));
   shared_->device.put(stream, make_kernel(rank, std::move(kernel)));
+  const Time until = shared_->device.now() + shared_->settings.queue_time;
+  shared_->device.sleep(rank, until);
+  for (shared_->run(); !shared_->device.over(until); shared_->run()) {
+    shared_->polls_again(rank);
+    guard.unlock();
+    std::this_thread::yield();
+    guard.lock();
+  }
 }
 
 bool StrictWorld::compute_idle(int rank) {

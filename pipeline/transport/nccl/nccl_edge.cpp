@@ -10,33 +10,6 @@
 namespace plumbline {
 namespace {
 
-/// Ends a group even if one of its calls throws: NCCL counts open groups per thread, and inside one even an abort would
-/// only be queued.
-class OpenGroup {
- public:
-  explicit OpenGroup(NcclApi& nccl) : nccl_(nccl) { nccl_.group_start(); }
-  ~OpenGroup() {
-    if (closed_) return;
-    try {
-      nccl_.group_end();
-    } catch (const RunError&) {  // the first error is already propagating
-    }
-  }
-  OpenGroup(const OpenGroup&) = delete;
-  OpenGroup& operator=(const OpenGroup&) = delete;
-
-  NcclProgress close() {
-    closed_ = true;
-    return nccl_.group_end();
-  }
-
- private:
-  NcclApi& nccl_;
-  bool closed_ = false;
-};
-
-}  // namespace
-
 NcclType nccl_type(at::ScalarType type) {
   switch (type) {
     case at::kChar:
@@ -61,13 +34,15 @@ NcclType nccl_type(at::ScalarType type) {
   }
 }
 
+}  // namespace
+
 NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& id, const NcclConfig& config)
     : gpu_(gpu),
       events_(events),
-      ends_(ends),
+      ends_(std::move(ends)),
       stream_(gpu.cuda),
       memory_(gpu.cuda, events),
-      communicator_(gpu.nccl.init_rank(id, 2, ends.rank < ends.peer ? 0 : 1, config)) {}
+      communicator_(gpu.nccl.init_rank(id, static_cast<int>(ends_.ranks.size()), number_of(ends_.rank), config)) {}
 
 NcclEdge::~NcclEdge() {
   if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(release());
@@ -77,9 +52,17 @@ NcclCommunicator NcclEdge::release() noexcept {
   return std::exchange(communicator_, NcclCommunicator::none);
 }
 
+int NcclEdge::number_of(int rank) const {
+  return static_cast<int>(std::ranges::find(ends_.ranks, rank) - ends_.ranks.begin());
+}
+
 std::string NcclEdge::text() const {
-  return "the NCCL communicator of ranks " + std::to_string(std::min(ends_.rank, ends_.peer)) + " and " +
-         std::to_string(std::max(ends_.rank, ends_.peer)) +
+  std::string ranks;
+  for (const int rank : ends_.ranks) {
+    ranks += rank == ends_.ranks.front() ? "" : rank == ends_.ranks.back() ? " and " : ", ";
+    ranks += std::to_string(rank);
+  }
+  return "the NCCL communicator of ranks " + ranks +
          (ends_.direction == Direction::forward ? ", forward" : ", backward");
 }
 
@@ -100,59 +83,41 @@ void NcclEdge::progress() {
   memory_.note_freed();
   const NcclProgress now = state();
   if (now == NcclProgress::busy) return;
-  if (starting_) finish_start();
+  if (starting()) started();
   complete_reached();
 }
 
-bool NcclEdge::launch(NcclGroup& group) {
-  if (!starting_) start(group);
-  return !starting_ && group.empty();
-}
-
-void NcclEdge::start(NcclGroup& group) {
-  Launched launched;
-  for (; !group.empty() && group.front()->tensor.defined(); group.pop_front()) {
-    launched.transfers.push_back(std::move(group.front()));
-  }
-  if (launched.transfers.empty()) return;
-
-  // What is sent is computed by work queued on the compute stream.
-  if (std::ranges::any_of(launched.transfers, [](const auto& each) { return each->after_compute; })) {
-    const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+void NcclEdge::start(std::shared_ptr<NcclTransfer> transfer, GpuEvent computed) {
+  if (transfer->after_compute &&
+      std::ranges::none_of(
+          starting_, &NcclTransfer::after_compute, [](const auto& each) -> auto& { return *each; })) {
     gpu_.cuda.wait(stream_.get(), computed);
-    events_.recycle(computed);
   }
-
-  const int peer = ends_.rank < ends_.peer ? 1 : 0;
-  OpenGroup open(gpu_.nccl);
-  for (const auto& transfer : launched.transfers) {
-    const at::Tensor& tensor = transfer->tensor;
-    const auto count = static_cast<std::size_t>(tensor.numel());
-    const NcclType type = nccl_type(tensor.scalar_type());
-    if (transfer->send) {
-      gpu_.nccl.send(tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
-    } else {
-      gpu_.nccl.receive(tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
-    }
+  const at::Tensor& tensor = transfer->tensor;
+  const auto count = static_cast<std::size_t>(tensor.numel());
+  const NcclType type = nccl_type(tensor.scalar_type());
+  const int peer = number_of(transfer->peer);
+  if (transfer->sends) {
+    gpu_.nccl.send(tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
+  } else {
+    gpu_.nccl.receive(tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
   }
-  starting_ = std::move(launched);
-  if (open.close() == NcclProgress::done) finish_start();
+  starting_.push_back(std::move(transfer));
 }
 
-void NcclEdge::finish_start() {
-  starting_->event = events_.record(stream_.get());
-  for (const auto& transfer : starting_->transfers) transfer->event = starting_->event;
-  in_flight_.push_back(std::move(*starting_));
-  starting_.reset();
+void NcclEdge::started() {
+  const GpuEvent event = events_.record(stream_.get());
+  for (const auto& transfer : starting_) transfer->event = event;
+  in_flight_.push_back(std::exchange(starting_, {}));
 }
 
 void NcclEdge::complete_reached() {
-  while (!in_flight_.empty() && gpu_.cuda.reached(in_flight_.front().event)) {
-    const Launched& launched = in_flight_.front();
+  while (!in_flight_.empty() && gpu_.cuda.reached(in_flight_.front().front()->event)) {
+    const GpuEvent event = in_flight_.front().front()->event;
     // The host has seen the event; this also orders the compute stream after it explicitly.
-    gpu_.cuda.wait(gpu_.cuda.compute_stream(), launched.event);
-    events_.recycle(launched.event);
-    for (const auto& transfer : launched.transfers) transfer->ended = true;
+    gpu_.cuda.wait(gpu_.cuda.compute_stream(), event);
+    events_.recycle(event);
+    for (const auto& transfer : in_flight_.front()) transfer->arrived = true;
     in_flight_.pop_front();
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages with one peer in one direction: a communicator of two ranks and its stream.
+// Messages in one direction with a neighbor, or among replicas: a communicator of these ranks and its stream.
 //
-// Each peer and direction has its own, so that a message waits only for others on the same edge: on one stream a late
-// peer would delay the other, and a ring of sends would deadlock.
+// Each neighbor and direction has its own, so that a message waits only for others on the same edge: on one stream a
+// late neighbor would delay the other, and a ring of sends would deadlock. Replicas exchange the same messages in the
+// same order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,33 +11,32 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/owned_stream.hpp"
 #include "pipeline/transport/nccl/receive_memory.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
 
 /// A payload that NCCL transfers.
 struct NcclTransfer {
-  bool send = false;
+  bool sends = false;
+  int peer = 0;
   bool after_compute = true;        ///< it uses memory that compute queued before it uses, too
-  at::Tensor tensor;                ///< of a receive: undefined until its shape is known
+  at::Tensor tensor;                ///< whose memory is used until the event is reached
   GpuEvent event = GpuEvent::none;  ///< recorded after it once it is on its stream
-  bool ended = false;               ///< its event is reached, and the compute stream is ordered after it
+  bool arrived = false;             ///< its event is reached, and the compute stream is ordered after it
 };
-/// Payloads that follow each other on one edge.
-using NcclGroup = std::deque<std::shared_ptr<NcclTransfer>>;
 
 class NcclEdge {
  public:
   struct Ends {
     int rank = 0;
-    int peer = 0;
+    ConnectedRanks ranks;  ///< this one and its peers
     Direction direction = Direction::forward;
   };
 
@@ -53,9 +53,12 @@ class NcclEdge {
   bool connected();
   /// The buffer of a receive, made by `make`: the receive need not wait for compute.
   at::Tensor allocate(const std::function<at::Tensor()>& make) { return memory_.allocate(stream_.get(), make); }
-  /// Launches a group as far as its first receive without a buffer, and removes from it what it launched. Returns
-  /// whether the whole group is on the stream; call again until it is.
-  bool launch(NcclGroup& group);
+  /// Passes a transfer to NCCL, in an open group. `computed`: recorded behind the compute that it waits for.
+  void start(std::shared_ptr<NcclTransfer> transfer, GpuEvent computed);
+  /// After the group, once NCCL has put it on the streams.
+  void started();
+  /// Whether NCCL has not put what was passed on the stream yet; `progress` asks it.
+  bool starting() const { return !starting_.empty(); }
   /// Ends transfers whose event is reached. Throws RunError naming both ranks if NCCL reports a failure.
   void progress();
 
@@ -66,14 +69,11 @@ class NcclEdge {
   NcclCommunicator release() noexcept;
 
  private:
-  struct Launched {
-    std::vector<std::shared_ptr<NcclTransfer>> transfers;  ///< which own their tensors until the event is reached
-    GpuEvent event = GpuEvent::none;                       ///< recorded after them
-  };
+  using Transfers = std::vector<std::shared_ptr<NcclTransfer>>;
 
-  void start(NcclGroup& group);
-  void finish_start();
   void complete_reached();
+  /// A rank's number in the communicator.
+  int number_of(int rank) const;
   /// NCCL's progress; throws if the communicator failed.
   NcclProgress state();
 
@@ -82,12 +82,9 @@ class NcclEdge {
   Ends ends_;
   OwnedStream stream_;
   ReceiveMemory memory_;
-  NcclCommunicator communicator_;     ///< none once closed or released
-  std::optional<Launched> starting_;  ///< passed to NCCL, not on the stream yet
-  std::deque<Launched> in_flight_;    ///< on the stream, in order
+  NcclCommunicator communicator_;    ///< none once closed or released
+  Transfers starting_;               ///< passed to NCCL, not on the stream yet
+  std::deque<Transfers> in_flight_;  ///< on the stream, in order; those of a group have one event
 };
-
-/// Throws std::logic_error for a type that NCCL does not have.
-NcclType nccl_type(at::ScalarType type);
 
 }  // namespace plumbline

@@ -26,6 +26,31 @@ std::string version_text(const std::string& version) {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
+/// Ends a group even if one of its calls throws: NCCL counts open groups per thread, and inside one even an abort would
+/// only be queued.
+class OpenGroup {
+ public:
+  explicit OpenGroup(NcclApi& nccl) : nccl_(nccl) { nccl_.group_start(); }
+  ~OpenGroup() {
+    if (closed_) return;
+    try {
+      nccl_.group_end();
+    } catch (const RunError&) {  // the first error is already propagating
+    }
+  }
+  OpenGroup(const OpenGroup&) = delete;
+  OpenGroup& operator=(const OpenGroup&) = delete;
+
+  NcclProgress close() {
+    closed_ = true;
+    return nccl_.group_end();
+  }
+
+ private:
+  NcclApi& nccl_;
+  bool closed_ = false;
+};
+
 /// The result of `body`, or '!' and the text of its error.
 template <typename Body>
 std::string answer_or_error(const Body& body) {
@@ -55,8 +80,8 @@ NcclPayloads::NcclPayloads(GpuApi gpu, int rank, NcclSettings settings)
     : gpu_(gpu), rank_(rank), settings_(settings), events_(gpu.cuda) {}
 
 NcclEdge& NcclPayloads::find_edge(int peer, Direction direction) {
-  const auto found = edges_.find({peer, direction});
-  if (found == edges_.end()) {
+  const auto found = by_peer_.find({peer, direction});
+  if (found == by_peer_.end()) {
     throw std::logic_error("ranks " + std::to_string(rank_) + " and " + std::to_string(peer) +
                            " exchange messages without a connection");
   }
@@ -83,22 +108,23 @@ std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& 
   return ids;
 }
 
-void NcclPayloads::connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) {
-  if (pairs.empty()) return;
-  const std::vector<std::string> ids = agree_on_ids(pairs.size() * directions.size(), control);
+void NcclPayloads::connect(const std::vector<ConnectedRanks>& connections, Control& control,
+                           const Control::Wait& wait) {
+  if (connections.empty()) return;
+  const std::vector<std::string> ids = agree_on_ids(connections.size() * directions.size(), control);
   std::size_t next = 0;
-  for (const RankPair& pair : pairs) {
+  for (const ConnectedRanks& ranks : connections) {
     for (const Direction direction : directions) {
       const std::string& id = ids.at(next++);
-      if (pair.first != rank_ && pair.second != rank_) continue;
-      const int peer = pair.first == rank_ ? pair.second : pair.first;
+      if (std::ranges::count(ranks, rank_) == 0) continue;
       const NcclConfig config{direction == Direction::forward ? "plumbline forward" : "plumbline backward",
                               settings_.max_ctas};
-      const auto [place, is_new] = edges_.try_emplace(
-          {peer, direction},
-          std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, peer, direction}, id, config));
-      if (!is_new) throw std::logic_error("two connections of the same ranks");
-      NcclEdge& made = *place->second;
+      NcclEdge& made = *edges_.emplace_back(
+          std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, ranks, direction}, id, config));
+      for (const int peer : ranks) {
+        if (peer == rank_ || by_peer_.emplace(std::pair(peer, direction), &made).second) continue;
+        throw std::logic_error("two connections of the same ranks");
+      }
       wait(made.text(), [&] { return made.connected(); });
       warm_up(made, wait);
     }
@@ -111,65 +137,78 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
   const auto pattern = [&](int rank) {
     return at::full({elements}, 1000 + rank, at::TensorOptions(at::kFloat).device(settings_.device));
   };
-  const int peer = edge.ends().peer;
-  const Direction direction = edge.ends().direction;
   const at::Tensor sent = pattern(rank_);
-  const at::Tensor got = at::empty_like(sent);
-  const auto out = send(peer, direction, sent);
-  const auto in = receive_into(peer, direction, got);
-  wait("the first exchange over " + edge.text(), [&] { return in->ended && out->ended; });
-  if (!at::equal(got, pattern(peer))) {
+  std::vector<std::shared_ptr<NcclTransfer>> exchange;
+  for (const int peer : edge.ends().ranks) {
+    for (const bool sends : {true, false}) {
+      if (peer == rank_) continue;
+      exchange.push_back(
+          std::make_shared<NcclTransfer>(NcclTransfer{.sends = sends, .tensor = sends ? sent : at::empty_like(sent)}));
+      add(peer, edge.ends().direction, exchange.back());
+    }
+  }
+  wait("the first exchange over " + edge.text(),
+       [&] { return std::ranges::all_of(exchange, [](const auto& each) { return each->arrived; }); });
+  for (const auto& each : exchange) {
+    if (each->sends || at::equal(each->tensor, pattern(each->peer))) continue;
     throw RunError("rank " + std::to_string(rank_) + ": " + edge.text() +
                    " does not deliver what was sent; direct access between these GPUs may be broken on this machine: "
                    "try NCCL_P2P_DISABLE=1");
   }
 }
 
-std::shared_ptr<NcclTransfer> NcclPayloads::send(int peer, Direction direction, at::Tensor payload) {
-  return add(peer, direction, {.send = true, .tensor = std::move(payload)});
-}
-
-std::shared_ptr<NcclTransfer> NcclPayloads::receive(int peer, Direction direction, at::Tensor buffer) {
-  return add(peer, direction, {.after_compute = false, .tensor = std::move(buffer)});
+void NcclPayloads::add(int peer, Direction direction, std::shared_ptr<NcclTransfer> transfer) {
+  transfer->peer = peer;
+  batch_.emplace_back(&find_edge(peer, direction), std::move(transfer));
 }
 
 at::Tensor NcclPayloads::allocate(int peer, Direction direction, const std::function<at::Tensor()>& make) {
   return find_edge(peer, direction).allocate(make);
 }
 
-std::shared_ptr<NcclTransfer> NcclPayloads::receive_into(int peer, Direction direction, at::Tensor tensor) {
-  return add(peer, direction, {.tensor = std::move(tensor)});
+bool NcclPayloads::starting() const {
+  return std::ranges::any_of(
+      edges_, &NcclEdge::starting, [](const auto& each) -> auto& { return *each; });
 }
 
-std::shared_ptr<NcclTransfer> NcclPayloads::add(int peer, Direction direction, NcclTransfer transfer) {
-  NcclEdge& edge = find_edge(peer, direction);
-  if (!collecting_ || to_launch_.back().edge != &edge) to_launch_.push_back({&edge, {}});
-  collecting_ = true;
-  return to_launch_.back().transfers.emplace_back(std::make_shared<NcclTransfer>(std::move(transfer)));
+bool NcclPayloads::started() const {
+  return batch_.empty() && !starting();
 }
 
 void NcclPayloads::progress() {
-  collecting_ = false;
-  for (const auto& [key, edge] : edges_) edge->progress();
-  while (!to_launch_.empty() && to_launch_.front().edge->launch(to_launch_.front().transfers)) to_launch_.pop_front();
+  for (const auto& edge : edges_) edge->progress();
+  if (!batch_.empty() && !starting()) start_batch();
 }
 
-void NcclPayloads::hand_on(NcclTransfer& receive) {
+void NcclPayloads::start_batch() {
+  const auto batch = std::exchange(batch_, {});
+  // What is sent is computed by work queued on the compute stream.
+  const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+  OpenGroup group(gpu_.nccl);
+  for (const auto& [edge, transfer] : batch) edge->start(transfer, computed);
+  const bool done = group.close() == NcclProgress::done;
+  events_.recycle(computed);
+  for (const auto& [edge, transfer] : batch) {
+    if (done && edge->starting()) edge->started();
+  }
+}
+
+void NcclPayloads::hand_on(const NcclTransfer& receive) {
   gpu_.cuda.wait(gpu_.cuda.compute_stream(), receive.event);
-  receive.tensor.reset();
 }
 
 void NcclPayloads::close(const Control::Wait& wait) {
-  for (const auto& [key, edge] : edges_) edge->begin_close();
-  for (const auto& [key, edge] : edges_) {
+  for (const auto& edge : edges_) edge->begin_close();
+  for (const auto& edge : edges_) {
     wait("the end of " + edge->text(), [&one = *edge] { return one.closed(); });
   }
+  by_peer_.clear();
   edges_.clear();
 }
 
 void NcclPayloads::abort() noexcept {
   std::vector<NcclCommunicator> communicators;
-  for (const auto& [key, edge] : edges_) {
+  for (const auto& edge : edges_) {
     if (const NcclCommunicator communicator = edge->release(); communicator != NcclCommunicator::none) {
       communicators.push_back(communicator);
     }
@@ -183,7 +222,8 @@ void NcclPayloads::abort() noexcept {
     }
     call_bounded(settings_.abort_limit, std::move(calls));
   }
-  to_launch_.clear();
+  batch_.clear();
+  by_peer_.clear();
   edges_.clear();
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Payloads in GPU memory, by NCCL.
 //
-// Groups of all edges are launched in the order of the action list, each once the previous one is on its stream. A
-// device may execute its streams one after the other (one hardware queue, no free multiprocessor, a profiler). In this
-// order every list that is safe with blocking messages still completes; in any other order a receive could precede the
-// send that it waits for.
+// The messages of a batch are one group, which starts once the previous one is on its streams: NCCL starts a group on a
+// thread of its own, and meanwhile the host waits. So groups are queued in the order of the action list, on a device
+// that executes one after the other too. Within a group NCCL chooses the order; its messages do not wait for each
+// other.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,22 +47,22 @@ class NcclPayloads {
   at::Device device() const { return settings_.device; }
   int run_ahead() const { return settings_.run_ahead; }
 
-  /// Rank 0 creates and broadcasts the ids; then each pair, in list order and forward before backward, creates its
-  /// communicator and sends a tensor both ways, since NCCL opens its connections at first use. Blocks.
-  void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait);
+  /// Rank 0 creates and broadcasts the ids; then the ranks of each connection, in list order and forward before
+  /// backward, create their communicator and send each other a tensor, since NCCL opens its connections at first use.
+  /// Blocks.
+  void connect(const std::vector<ConnectedRanks>& connections, Control& control, const Control::Wait& wait);
 
-  /// In the order of the action list. The buffer of a receive is made by `allocate`, and may be given later.
-  std::shared_ptr<NcclTransfer> send(int peer, Direction direction, at::Tensor payload);
-  std::shared_ptr<NcclTransfer> receive(int peer, Direction direction, at::Tensor buffer);
+  /// Adds a transfer to the batch, in the order of the action list.
+  void add(int peer, Direction direction, std::shared_ptr<NcclTransfer> transfer);
+  /// A buffer, made by `make`, whose receive need not wait for the compute queued before it (after_compute).
   at::Tensor allocate(int peer, Direction direction, const std::function<at::Tensor()>& make);
-  /// Into any tensor: it waits for all compute queued before.
-  std::shared_ptr<NcclTransfer> receive_into(int peer, Direction direction, at::Tensor tensor);
-  /// Ends the group that `send` and `receive` collect, launches groups and advances transfers. Throws RunError if one
-  /// can no longer end.
+  /// Ends the batch, passes it to NCCL and advances transfers. Throws RunError if one can no longer end.
   void progress();
+  /// Whether all batches are on their streams; call `progress` until they are.
+  bool started() const;
 
-  /// Lets later compute use a receive whose `event` is recorded. The tensor is no longer kept here.
-  void hand_on(NcclTransfer& receive);
+  /// Lets later compute use a receive whose `event` is recorded.
+  void hand_on(const NcclTransfer& receive);
 
   /// Collective, after all ranks have agreed to end: nothing is in progress on any of them. Blocks.
   void close(const Control::Wait& wait);
@@ -72,7 +71,8 @@ class NcclPayloads {
 
  private:
   NcclEdge& find_edge(int peer, Direction direction);
-  std::shared_ptr<NcclTransfer> add(int peer, Direction direction, NcclTransfer transfer);
+  bool starting() const;
+  void start_batch();
   std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
   void warm_up(NcclEdge& edge, const Control::Wait& wait);
 
@@ -80,13 +80,9 @@ class NcclPayloads {
   int rank_;
   NcclSettings settings_;
   GpuEvents events_;
-  std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
-  struct EdgeGroup {
-    NcclEdge* edge;
-    NcclGroup transfers;
-  };
-  std::deque<EdgeGroup> to_launch_;  ///< in the order of the action list
-  bool collecting_ = false;          ///< the last group takes further messages of its edge
+  std::vector<std::unique_ptr<NcclEdge>> edges_;
+  std::map<std::pair<int, Direction>, NcclEdge*> by_peer_;
+  std::vector<std::pair<NcclEdge*, std::shared_ptr<NcclTransfer>>> batch_;  ///< in the order of the action list
 };
 
 }  // namespace plumbline

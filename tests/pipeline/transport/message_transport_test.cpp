@@ -62,7 +62,7 @@ class TwoRanks : public ::testing::Test {
     Pending received = post_one(rank(0), receive_from(rank(0), 1, 0, {2, 2}));
     post(rank(1), {send_to(rank(1), 0, 0, content(1, 0, {2, 2}))});
     return testing::error_of<RunError>([&] {
-      while (!received.test()) {
+      while (!received->test()) {
       }
     });
   }
@@ -90,12 +90,12 @@ TEST_F(TwoRanks, ALongerPayloadIsAnError) {
 
 TEST_F(TwoRanks, AnEarlyPayloadWaitsInItsHandle) {
   Pending sent = post_one(rank(0), send_to(rank(0), 1, 0, content(0, 0, {2, 2})));
-  EXPECT_FALSE(sent.test());
+  EXPECT_FALSE(sent->test());
 
   Pending received = post_one(rank(1), receive_from(rank(1), 0, 0, {2, 2}));
-  EXPECT_TRUE(received.test());
-  EXPECT_TRUE(sent.test());
-  EXPECT_TRUE(received.wait().equal(content(0, 0, {2, 2})));
+  EXPECT_TRUE(received->test());
+  EXPECT_TRUE(sent->test());
+  EXPECT_TRUE(received->wait().equal(content(0, 0, {2, 2})));
 }
 
 TEST_F(TwoRanks, AHandleMayOutliveItsTransport) {
@@ -131,7 +131,7 @@ std::pair<int, bool> wait_with_gaps_of(std::chrono::milliseconds gap) {
   if (gap > settings.timeout) send = [&] { post(*ranks[1], {send_to(*ranks[1], 0, 0, content(1, 0, {2, 2}))}); };
   Pending received = post_one(*ranks[0], receive_from(*ranks[0], 1, 0, {2, 2}));
   try {
-    received.wait();
+    received->wait();
     return {read, true};
   } catch (const DeadlineError&) {
     return {read, false};
@@ -158,7 +158,7 @@ TEST_F(TwoRanks, WaitCallbackSeesEachPeerOnce) {
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (!waits && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
     for (Pending& each : post(rank(1), {receive_from(rank(1), 0, 0, {2, 2}), receive_from(rank(1), 0, 1, {2, 2})})) {
-      each.wait();
+      each->wait();
     }
   });
 

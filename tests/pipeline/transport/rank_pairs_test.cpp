@@ -8,34 +8,33 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Pair = RankPair;
+using Ranks = ConnectedRanks;
 
 constexpr bool tied = true;
 
 TEST(RankPairs, ConnectNeighboringStagesEvenOnesFirst) {
-  EXPECT_THAT(pairs_of({4, 1, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(2, 3), Pair(1, 2)));
+  EXPECT_THAT(connections_of({4, 1, PlacementKind::loop}, !tied), ElementsAre(Ranks{0, 1}, Ranks{2, 3}, Ranks{1, 2}));
 }
 
 TEST(RankPairs, FormARingWithSeveralChunks) {
-  EXPECT_THAT(pairs_of({3, 2, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
+  EXPECT_THAT(connections_of({3, 2, PlacementKind::loop}, !tied), ElementsAre(Ranks{0, 1}, Ranks{0, 2}, Ranks{1, 2}));
 }
 
 TEST(RankPairs, ListEachPairOfAVOnce) {
-  EXPECT_THAT(pairs_of({3, 2, PlacementKind::v}, tied), ElementsAre(Pair(0, 1), Pair(1, 2)));
+  EXPECT_THAT(connections_of({3, 2, PlacementKind::v}, tied), ElementsAre(Ranks{0, 1}, Ranks{1, 2}));
 }
 
 TEST(RankPairs, IncludeTheEndsOfATiedWeight) {
-  EXPECT_THAT(pairs_of({3, 1, PlacementKind::loop}, tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
+  EXPECT_THAT(connections_of({3, 1, PlacementKind::loop}, tied), ElementsAre(Ranks{0, 1}, Ranks{0, 2}, Ranks{1, 2}));
 }
 
 TEST(RankPairs, ConnectTheSamePlaceOfReplicas) {
-  EXPECT_THAT(pairs_of({2, 1, PlacementKind::loop}, !tied, 3),
-              ElementsAre(Pair(0, 1), Pair(0, 2), Pair(0, 4), Pair(2, 3), Pair(2, 4), Pair(4, 5), Pair(1, 3),
-                          Pair(1, 5), Pair(3, 5)));
+  EXPECT_THAT(connections_of({2, 1, PlacementKind::loop}, !tied, 3),
+              ElementsAre(Ranks{0, 1}, Ranks{2, 3}, Ranks{4, 5}, Ranks{0, 2, 4}, Ranks{1, 3, 5}));
 }
 
 TEST(RankPairs, AreEmptyForOneRank) {
-  EXPECT_THAT(pairs_of({1, 2, PlacementKind::loop}, tied), IsEmpty());
+  EXPECT_THAT(connections_of({1, 2, PlacementKind::loop}, tied), IsEmpty());
 }
 
 }  // namespace

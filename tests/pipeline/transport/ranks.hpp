@@ -56,7 +56,6 @@ inline Message send_to(Transport& transport, int peer, int microbatch, const at:
   return {true, peer, made, payload};
 }
 
-/// An empty shape: the plan does not know it.
 inline Message receive_from(Transport& transport, int peer, int microbatch, at::IntArrayRef shape,
                             Direction direction = Direction::forward) {
   return {false, peer, header(peer, transport.rank(), microbatch, shape, direction), {}};

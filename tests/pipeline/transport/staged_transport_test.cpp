@@ -32,7 +32,7 @@ TEST(StagedTransport, CopiesAPayloadWhenItIsSent) {
       t.barrier();
     } else {
       t.barrier();
-      EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {2, 3})).wait(), content(0, 0, {2, 3})));
+      EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {2, 3}))->wait(), content(0, 0, {2, 3})));
     }
     t.wait_for_sends();
   });

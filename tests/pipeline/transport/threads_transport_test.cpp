@@ -99,7 +99,7 @@ TEST(ThreadsTransport, AbortEndsEveryWaitWithRankAndReason) {
   const auto before = std::chrono::steady_clock::now();
 
   const auto errors = errors_of(5, [](Transport& t) {
-    if (t.rank() == 1) post_one(t, receive_from(t, 0, 0, {1, 1, 4})).wait();
+    if (t.rank() == 1) post_one(t, receive_from(t, 0, 0, {1, 1, 4}))->wait();
     if (t.rank() == 2) t.barrier();
     if (t.rank() == 3) {
       post(t, {send_to(t, 4, 0, content(3, 0, {1, 1, 4}))});
@@ -134,7 +134,7 @@ TEST(WaitingRanks, AnnounceLongWaits) {
     Pending id = post_one(t, receive_from(t, t.rank() + 1, 0, {1, 2}));
     if (t.rank() == 0) std::this_thread::sleep_for(20ms);
     try {
-      id.wait();
+      id->wait();
       ADD_FAILURE() << "nobody sends";
     } catch (const DeadlineError& error) {
       const std::string end = "rank 2 has not reported that it waits";
@@ -154,7 +154,7 @@ TEST(WaitingRanks, NameRanksThatWaitForEachOther) {
   run_on_threads(transports, Ending::broken, [](Transport& t) {
     Pending id = post_one(t, receive_from(t, 1 - t.rank(), 0, {1, 2}));
     try {
-      id.wait();
+      id->wait();
       ADD_FAILURE() << "nobody sends";
     } catch (const DeadlineError& error) {
       EXPECT_THAT(error.what(), HasSubstr(": they wait for each other"));
@@ -204,7 +204,7 @@ TEST(ThreadsTransport, AnEarlyExitReleasesTheOthers) {
 TEST(ThreadsTransport, PropagatesTheCauseOfAFailure) {
   const auto errors = errors_of(2, [](Transport& t) {
     if (t.rank() == 0) post(t, {send_to(t, 1, 9, content(0, 9, {1, 1, 4}))});
-    if (t.rank() == 1) post_one(t, receive_from(t, 0, 3, {1, 1, 4})).wait();
+    if (t.rank() == 1) post_one(t, receive_from(t, 0, 3, {1, 1, 4}))->wait();
     t.barrier();
   });
 
@@ -224,7 +224,7 @@ TEST(ThreadsTransport, ASenderMayEndWithAPendingMessage) {
     if (t.rank() == 1) {
       while (!leaving) std::this_thread::yield();
       std::this_thread::sleep_for(20ms);
-      const at::Tensor got = post_one(t, receive_from(t, 0, 0, {8, 512, 512})).wait();
+      const at::Tensor got = post_one(t, receive_from(t, 0, 0, {8, 512, 512}))->wait();
       EXPECT_TRUE(at::equal(got, content(0, 0, {8, 512, 512})));
     }
   });
@@ -240,7 +240,7 @@ TEST(ThreadsTransport, ReceivedTensorIsNotTheSendersMemory) {
 
   ThreadRanks<2>::run(patient, Ending::clean, [&](Transport& t) {
     if (t.rank() == 0) post(t, {send_to(t, 1, 0, payload)});
-    if (t.rank() == 1) received = post_one(t, receive_from(t, 0, 0, {1, 3, 4})).wait().const_data_ptr();
+    if (t.rank() == 1) received = post_one(t, receive_from(t, 0, 0, {1, 3, 4}))->wait().const_data_ptr();
     t.wait_for_sends();
   });
 

@@ -19,7 +19,7 @@ TYPED_TEST_P(TransportSuite, DeadlineNamesAnUnansweredReceive) {
     if (t.rank() != 1) return;
     Pending id = post_one(t, receive_from(t, 0, 3, {64, 128, 512}));
     const auto before = std::chrono::steady_clock::now();
-    const std::string message = thrown_by<DeadlineError>([&] { id.wait(); });
+    const std::string message = thrown_by<DeadlineError>([&] { id->wait(); });
     const auto waited = std::chrono::steady_clock::now() - before;
     EXPECT_THAT(message, HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 64x128x512 float32, 0.1 s"));
     EXPECT_GE(waited, hasty.timeout);
@@ -67,7 +67,7 @@ TYPED_TEST_P(TransportSuite, SlowMessagesAreAccepted) {
       post(t, {send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
     }
     if (t.rank() == 1) {
-      EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {1, 2, 4})).wait(), content(0, 0, {1, 2, 4})));
+      EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {1, 2, 4}))->wait(), content(0, 0, {1, 2, 4})));
     }
     t.wait_for_sends();
   });
@@ -90,8 +90,8 @@ TYPED_TEST_P(TransportSuite, MisuseThrowsALogicError) {
     if (t.rank() == 0) post(t, {send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
     if (t.rank() == 1) {
       Pending id = post_one(t, receive_from(t, 0, 0, {1, 2, 4}));
-      id.wait();
-      EXPECT_THROW(id.wait(), std::logic_error);
+      id->wait();
+      EXPECT_THROW(id->wait(), std::logic_error);
     }
     t.wait_for_sends();
   });

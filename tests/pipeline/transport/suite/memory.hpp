@@ -19,13 +19,13 @@ TYPED_TEST_P(TransportSuite, SendCompletesOnlyWhenReceived) {
     if (t.rank() == 0) {
       Pending id = post_one(t, send_to(t, 1, 0, content(0, 0, {1, 1, 1})));
       std::this_thread::sleep_for(20ms);
-      EXPECT_FALSE(id.test());
+      EXPECT_FALSE(id->test());
       t.barrier();
       t.wait_for_sends();
-      EXPECT_TRUE(id.test());
+      EXPECT_TRUE(id->test());
     } else {
       t.barrier();
-      if (t.rank() == 1) post_one(t, receive_from(t, 0, 0, {1, 1, 1})).wait();
+      if (t.rank() == 1) post_one(t, receive_from(t, 0, 0, {1, 1, 1}))->wait();
     }
   });
 }
@@ -44,7 +44,7 @@ TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilReceived) {
     } else {
       t.barrier();
       if (t.rank() == 1) {
-        EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {4, 16, 8})).wait(), content(0, 0, {4, 16, 8})));
+        EXPECT_TRUE(at::equal(post_one(t, receive_from(t, 0, 0, {4, 16, 8}))->wait(), content(0, 0, {4, 16, 8})));
       }
     }
   });
@@ -61,7 +61,7 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).live, bytes);
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::activations).live, 0);
       t.barrier();
-      at::Tensor got = id.wait();
+      at::Tensor got = id->wait();
       EXPECT_EQ(storage_bytes(got), bytes);
       got.reset();
       EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).live, 0);
@@ -83,7 +83,7 @@ TYPED_TEST_P(TransportSuite, ReceivesIntoTheTensorThatIsGiven) {
       const at::Tensor whole = at::zeros({3, 5, 4});
       const at::Tensor into = whole.narrow(0, 1, 2);
       Pending id = t.receive(0, receive_from(t, 0, 0, {2, 5, 4}).header, into);
-      const at::Tensor got = id.wait();
+      const at::Tensor got = id->wait();
       t.wait_for_payloads();
       EXPECT_EQ(got.const_data_ptr(), into.const_data_ptr());
       EXPECT_TRUE(at::equal(into, content(0, 0, {2, 5, 4})));
