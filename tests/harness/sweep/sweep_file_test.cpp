@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_file.hpp"
 
+#include "harness/sweep/sweep_keys.hpp"
+#include "support/json_text.hpp"
 #include "support/error.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/matchers.hpp"
@@ -43,7 +45,6 @@ schedule = "1f1b"
 optimizer = "adamw"
 balance = [2, 0, 3]
 lengths = [8, [4, 2]]
-process_memory_limit = 0.6
 )");
 
   EXPECT_EQ(sweep.name, folder_.path().filename().string() + "/sweep");
@@ -67,7 +68,6 @@ process_memory_limit = 0.6
   EXPECT_EQ(sweep.cells[0].changes.optimizer, "adamw");
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
-  EXPECT_THAT(sweep.notes, ElementsAre(HasSubstr("process_memory_limit: is ignored")));
   EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
 }
 
@@ -96,6 +96,10 @@ TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
   EXPECT_EQ(sweep.time_limit_s, 300);
   EXPECT_THAT(sweep.launcher, AllOf(HasSubstr("mpirun"), HasSubstr("{world}")));
   EXPECT_EQ(sweep.device, "cpu");
+}
+
+TEST(SweepFileSchema, IsThatOfTheReadersKeys) {
+  expect_approved("../../docs/schemas/sweep.schema.json", json_text(sweep_file_schema(), 2) + "\n");
 }
 
 TEST_F(ReadSweepFile, WhatIsRefused) {
