@@ -62,8 +62,8 @@ void need_list(const TomlTable& table, const TomlKey& key, const std::vector<Val
 }
 
 Json limited(Json schema, const TomlKey& key) {
-  const auto limit = [&](double value) {
-    return key.type == TomlType::number ? Json(value) : Json(static_cast<std::int64_t>(value));
+  const auto limit = [](double value) {
+    return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
   };
   if (key.least) schema[key.above ? "exclusiveMinimum" : "minimum"] = limit(*key.least);
   if (key.most) schema[key.below ? "exclusiveMaximum" : "maximum"] = limit(*key.most);

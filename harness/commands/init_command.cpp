@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* sweep_name = "sweep.toml";
-constexpr std::chrono::seconds start_limit{20};
+constexpr std::chrono::seconds start_limit{120};
 
 struct Given {
   std::string reference, candidate;
@@ -76,13 +76,17 @@ struct Start {
   std::string output;  ///< on stderr
 };
 
-/// Starts the command for a short time, with a record that is thrown away.
+/// Starts the command until it begins a record, which is thrown away.
 Start start_of(const PlannedCommand& planned, const std::string& launcher, StopSignals& signals) {
   const ScratchFolder scratch;
   const fs::path folder = scratch.path(), record = folder / "record";
-  const StartedCommand command = started_command(
-      planned, {record.string(), uses_placeholder(planned, "port") ? free_port() : 0,
-                launcher_words(launcher, planned.ranks)});
+  const auto port = uses_placeholder(planned, "port") ? free_port() : 0;
+  const StartedCommand command =
+      started_command(planned, {record.string(), port, launcher_words(launcher, planned.ranks)});
+  const auto recorded = [&] {
+    std::error_code none;
+    return fs::exists(record / "manifest.json", none) || fs::exists(record / "replica-0" / "manifest.json", none);
+  };
   Launch asked;
   asked.command = command.words;
   asked.folder = folder;
@@ -90,17 +94,18 @@ Start start_of(const PlannedCommand& planned, const std::string& launcher, StopS
   asked.working_folder = planned.folder;
   asked.record = record;
   asked.time_limit = start_limit;
+  asked.at_glance = [&] {
+    if (recorded()) asked.time_limit = {};  // that is enough
+  };
   const LaunchFinding found = launch(asked, signals);
   if (found.interrupted) throw SystemError(found.words + " while the commands were tried");
-  if (found.timed_out) return {true, fmt::format("still running after {} s: it starts", start_limit.count()), ""};
-  if (found.exit_code != 0)
-    return {false, fmt::format("ended with exit code {}: {}", found.exit_code,
-                               last_error_line(folder / "stderr.txt", "")),
-            read_file(folder / "stderr.txt")};
-  const bool recorded = path_exists(record / "manifest.json") || path_exists(record / "replica-0");
-  return {recorded, recorded ? "ran, and wrote a record"
-                             : "ran, but wrote no record into {record} (plumbline.Record: docs/judge-your-trainer.md)",
-          ""};
+  if (recorded() && (found.timed_out || found.exit_code == 0)) return {true, "starts, and records", ""};
+  if (found.timed_out)
+    return {true, fmt::format("starts, but has recorded nothing after {} s", start_limit.count()), ""};
+  if (found.exit_code == 0)
+    return {false, "ran, but wrote no record into {record} (plumbline.Record: docs/judge-your-trainer.md)", ""};
+  const std::string output = read_file(folder / "stderr.txt"), words = last_error_line(folder / "stderr.txt", "");
+  return {false, fmt::format("ended with exit code {}: {}", found.exit_code, words), output};
 }
 
 /// Writes the file and reads it as a sweep does.
@@ -130,11 +135,12 @@ int write_for_commands(const Given& given) {
       const CommandCell& cell = file.commands->cells.front();
       const PlannedCommand command =
           of_candidate ? planned_candidate(cell, *file.commands) : planned_reference(cell, *file.commands);
+      print_text(fmt::format("{}: starting, until it records (at most {} s)\n", name, start_limit.count()));
       const Start start = start_of(command, file.launcher, signals);
       again = false;
       for (const std::string& option : optional_options) {  // does the trainer lack one that was added?
         if (start.works || start.output.find(option) == std::string::npos || !remove_option(sweep, option)) continue;
-        print_text(fmt::format("{}: takes no {}; left out of {}\n", name, option, sweep_name));
+        print_text(fmt::format("{}: takes no {}; left out\n", name, option));
         again = true;
         break;
       }
@@ -188,7 +194,7 @@ std::function<int()> add_init_command(CLI::App& app, const fs::path& trainers) {
   auto* candidate =
       command->add_option("--candidate", given->candidate,
                           "Your command that trains as a pipeline. {record}, {level}, {norms_from}, {world}, {port} and "
-                          "{schedule} are put in place, and each command is started for 20 s at most")
+                          "{schedule} are put in place, and each command is started until it records")
           ->type_name("CMD");
   reference->needs(candidate);
   candidate->needs(reference);

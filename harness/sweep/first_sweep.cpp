@@ -62,7 +62,9 @@ std::optional<std::int64_t> place_world(Words& words) {
 
 /// A list of TOML.
 std::string list_text(const Words& words) {
-  return json_text(Json(words));
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + json_text(Json(word));
+  return "[" + text + "]";
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ Keys keys_of_all() {
 }  // namespace
 
 const std::vector<TomlKey>& cell_keys() {
+  const std::string of_run = "the run file's";
   static const std::vector<TomlKey> keys{
       {.name = "run", .meaning = "the run file's path", .required = true, .example = "\"run.toml\""},
       {.name = "world_size",
@@ -75,17 +76,33 @@ const std::vector<TomlKey>& cell_keys() {
        .example = "2",
        .least = 1,
        .most = largest_world},
-      {.name = "replicas", .type = TomlType::integer, .meaning = "copies of the pipeline", .least = 1, .most = largest_world},
-      {.name = "schedule", .meaning = "a name or a CSV file's path"},
-      {.name = "optimizer", .meaning = "the optimizer", .words = optimizer_names},
-      {.name = "granularity", .meaning = "what stages consist of: run-file.md#pipeline", .words = granularity_names},
-      {.name = "partition", .meaning = "how layers are spread over stages", .words = {"uniform", "cost"}},
+      {.name = "replicas",
+       .type = TomlType::integer,
+       .meaning = "copies of the pipeline",
+       .otherwise = of_run,
+       .least = 1,
+       .most = largest_world},
+      {.name = "schedule", .meaning = "a name or a CSV file's path", .otherwise = of_run},
+      {.name = "optimizer", .meaning = "the optimizer", .otherwise = of_run, .words = optimizer_names},
+      {.name = "granularity",
+       .meaning = "what stages consist of: run-file.md#pipeline",
+       .otherwise = of_run,
+       .words = granularity_names},
+      {.name = "partition",
+       .meaning = "how layers are spread over stages",
+       .otherwise = of_run,
+       .words = {"uniform", "cost"}},
       {.name = "balance",
        .type = TomlType::integers,
        .meaning = "layers, or halves, of each stage; instead of `partition`",
+       .otherwise = of_run,
        .least = 0,
        .most = most_layers},
-      {.name = "lengths", .type = TomlType::integer_rows, .meaning = "as `data.lengths`", .least = 1},
+      {.name = "lengths",
+       .type = TomlType::integer_rows,
+       .meaning = "as `data.lengths`",
+       .otherwise = of_run,
+       .least = 1},
       {.name = "resume_at",
        .type = TomlType::integer,
        .meaning = "the run is stopped after so many steps with a checkpoint, and resumed; the resumed record is judged "
@@ -94,10 +111,11 @@ const std::vector<TomlKey>& cell_keys() {
        .least = 1},
       {.name = "resume_world",
        .type = TomlType::integer,
-       .meaning = "ranks of the resumed run; default `world_size`",
+       .meaning = "ranks of the resumed run",
+       .otherwise = "`world_size`",
        .least = 1,
        .most = largest_world},
-      {.name = "resume_schedule", .meaning = "its schedule; default `schedule`"}};
+      {.name = "resume_schedule", .meaning = "its schedule", .otherwise = "`schedule`"}};
   return keys;
 }
 

@@ -67,8 +67,8 @@ TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
 
   ASSERT_EQ(made.code, 0) << made.said;
   EXPECT_THAT(made.said, AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
-                               HasSubstr("candidate: ran, and wrote a record")));
-  EXPECT_THAT(sweep_file(), AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\",\"{world}\""),
+                               HasSubstr("candidate: starts, and records")));
+  EXPECT_THAT(sweep_file(), AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\", \"{world}\""),
                                   HasSubstr("world_sizes = [2]"), HasSubstr("schedules = [\"1f1b\"]"),
                                   Not(HasSubstr("{level}")), Not(HasSubstr("norms"))));
   const Ended swept = run(next(made.said).back());

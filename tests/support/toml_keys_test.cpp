@@ -73,7 +73,7 @@ TEST_F(TomlKeys, MakeASchema) {
   EXPECT_EQ(properties.at("steps"),
             Json({{"type", "integer"}, {"minimum", 1}, {"maximum", 9}, {"description", "how many"}}));
   EXPECT_EQ(properties.at("rate"),
-            Json({{"type", "number"}, {"exclusiveMinimum", 0.0}, {"exclusiveMaximum", 1.0}, {"default", 0.5}}));
+            Json({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}, {"default", 0.5}}));
   EXPECT_EQ(properties.at("mode"), Json({{"enum", {"one", "two"}}, {"default", "one"}}));
   EXPECT_EQ(properties.at("folder"), Json({{"type", "string"}, {"minLength", 1}, {"x-default", "none"}}));
   EXPECT_EQ(properties.at("sizes"), Json({{"type", "array"},
