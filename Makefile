@@ -24,7 +24,7 @@ test: ## set up, build everything, run every test but those of the label nightly
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
 
-nightly: ## what takes hours, in parts (CONTRIBUTING.md lists them)
+nightly: ## what takes hours, in parts (docs/contributing/nightly.md lists them)
 	@scripts/nightly
 
 fuzz: ## two minutes of libFuzzer on every reader of files (FUZZ='--seconds N READER': others)

@@ -44,7 +44,7 @@ Keys data_keys() {
         .type = TomlType::text_or_texts,
         .meaning = "data for evaluation only, of the kind of the training data",
         .otherwise = "no evaluation"}},
-      PLUMBLINE_KEY(data.token_type, .name = "token_type", .meaning = "of raw files: `uint16` (default up to 65,536 ids) or `uint32`",
+      PLUMBLINE_KEY(data.token_type, .name = "token_type", .meaning = "type of raw files: `uint16` (default up to 65,536 ids) or `uint32`",
                     .otherwise = "from the file", .words = {"uint16", "uint32"}),
       PLUMBLINE_KEY(data.seed, .name = "seed", .meaning = "for the first token, or the order of the windows", .least = 0),
       PLUMBLINE_KEY(data.shuffle, .name = "shuffle",
@@ -64,7 +64,7 @@ Keys data_keys() {
         .otherwise = "number of `lengths`",
         .least = 1,
         .most = largest_int32}},
-      PLUMBLINE_KEY(data.masked, .name = "masked", .meaning = "microbatches without a valid label; not all of them",
+      PLUMBLINE_KEY(data.masked, .name = "masked", .meaning = "microbatches without valid labels; not all of them",
                     .otherwise = "none", .least = 0, .distinct = true, .may_be_empty = true)};
 }
 
@@ -90,12 +90,12 @@ Keys train_keys() {
                     .least = 0, .most = 1, .above = true),
       PLUMBLINE_KEY(train.curve, .name = "curve",
                     .meaning = "`cosine` or `linear`: falls until the last step; `constant`; `wsd` (warm-up, stable, "
-                               "decay): constant, then linear in the last `decay_steps`. `constant` and, before its "
-                               "decay, `wsd` do not depend on `steps`, which may be raised on resume",
+                               "decay): constant, then linear in the last `decay_steps`. With `constant`, and with `wsd` "
+                               "before its decay, you may raise `steps` on resume without changing earlier rates",
                     .words = {"cosine", "linear", "constant", "wsd"}),
       {{.name = "decay_steps",
         .type = TomlType::integer,
-        .meaning = "of `wsd`: at most `steps` - `warmup_steps`",
+        .meaning = "with `wsd`: steps of the decay, at most `steps` - `warmup_steps`",
         .otherwise = "none",
         .least = 1}},
       PLUMBLINE_KEY(train.final_factor, .name = "final_factor", .meaning = "fraction of the peak at the end of the curve",
@@ -144,15 +144,15 @@ Keys pipeline_keys() {
       PLUMBLINE_KEY(pipeline.transport, .name = "transport", .meaning = "`threads`: of one process",
                     .words = {"mpi", "threads", "nccl"}),
       PLUMBLINE_KEY(pipeline.max_ctas, .name = "max_ctas",
-                    .meaning = "over `nccl`: how many multiprocessors a message may occupy, also while it waits (`maxCTAs`; "
+                    .meaning = "with `nccl`: how many multiprocessors a message may occupy, also while it waits (`maxCTAs`; "
                                "up to four wait at once). 0: NCCL's default",
                     .least = 0, .most = 64, .why_most = ", the most channels that NCCL has"),
       PLUMBLINE_KEY(pipeline.replicas, .name = "replicas",
                     .meaning = "copies of the pipeline, which add their gradients (exactness.md#replicas); must divide the "
-                               "number of microbatches. Rank r P + p of the run is rank p of replica r",
+                               "number of microbatches. With P ranks in each, rank r P + p of the run is rank p of replica r",
                     .least = 1, .most = largest_int32),
       PLUMBLINE_KEY(pipeline.timeout_ms, .name = "timeout_ms",
-                    .meaning = "longest wait for another rank within a step; a sweep's default is 30000", .least = 1,
+                    .meaning = "longest wait for another rank within a step; default in a sweep: 30000", .least = 1,
                     .most = longest_timeout_ms, .why_most = a_week),
       PLUMBLINE_KEY(pipeline.start_timeout_ms, .name = "start_timeout_ms",
                     .meaning = "the same before the first step, while ranks load and connect", .least = 1,
@@ -161,7 +161,7 @@ Keys pipeline_keys() {
 
 Keys evaluate_keys() {
   return {PLUMBLINE_KEY(evaluate.every, .name = "every",
-                        .meaning = "steps between evaluations; 0: only after the last step, which always has one",
+                        .meaning = "steps between evaluations; 0: only after the last step. The last step always has one",
                         .least = 0),
           {{.name = "microbatches",
             .type = TomlType::integer,
@@ -176,13 +176,13 @@ Keys checkpoint_keys() {
                         .meaning = "the folder for checkpoints; required here or on the command line",
                         .otherwise = "`--checkpoint`"),
           PLUMBLINE_KEY(checkpoint.every, .name = "every",
-                        .meaning = "steps between checkpoints; 0: only at the end, which always has one", .least = 0),
-          PLUMBLINE_KEY(checkpoint.keep, .name = "keep", .meaning = "how many are kept, the newest", .least = 1),
+                        .meaning = "steps between checkpoints; 0: only at the end. There is always one at the end", .least = 0),
+          PLUMBLINE_KEY(checkpoint.keep, .name = "keep", .meaning = "how many to keep: the newest", .least = 1),
           PLUMBLINE_KEY(checkpoint.background, .name = "background",
-                        .meaning = "training goes on while a thread writes a copy of parameters and moments, kept in host "
+                        .meaning = "training continues while a thread writes a copy of parameters and moments from host "
                                    "memory"),
           PLUMBLINE_KEY(checkpoint.timeout_ms, .name = "timeout_ms",
-                        .meaning = "longest time to write one; a later save is given up, as with a full disk", .least = 1,
+                        .meaning = "longest time to write one; a slower save is given up, as with a full disk", .least = 1,
                         .most = longest_timeout_ms, .why_most = a_week)};
 }
 

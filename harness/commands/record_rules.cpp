@@ -76,7 +76,7 @@ void add_not_recorded(std::string& text) {
 
 /// One item of a list, wrapped.
 std::string item_of(const std::string& heading, const std::string& words) {
-  constexpr std::size_t width = 150;
+  constexpr std::size_t width = 118;
   std::istringstream all(words);
   std::string text, line = "* **" + heading + "**:";
   for (std::string word; all >> word;) {

@@ -40,11 +40,11 @@ Keys keys_of_all() {
                     .meaning = "checks to make (checks.md); `as_asked` and `completion` are always made",
                     .otherwise = "all", .words = check_names(), .distinct = true),
       PLUMBLINE_KEY(accept_missing, .name = "accept_missing",
-                    .meaning = "claims: a case holds though this was not compared in full, or not at all; the verdict names "
-                               "it. With another list `--resume` judges finished cases again",
+                    .meaning = "claims: a case holds even if this was not compared in full, or not at all; the verdict names "
+                               "it. If you change the list, `--resume` judges finished cases again",
                     .otherwise = "none", .words = claims_of_every_case(), .distinct = true, .may_be_empty = true),
       PLUMBLINE_KEY(repeat, .name = "repeat",
-                    .meaning = "ids of cases to run a second time, for the check `repeatability`", .otherwise = "none",
+                    .meaning = "ids of cases to run twice, for the check `repeatability`", .otherwise = "none",
                     .distinct = true, .may_be_empty = true),
       {{.name = "launcher",
         .meaning = "the command that starts the ranks; `{world}` is their number",
@@ -54,8 +54,8 @@ Keys keys_of_all() {
         .fallback = "cpu",
         .words = {"cpu", "cuda"}}},
       PLUMBLINE_KEY(time_limit_s, .name = "time_limit_s",
-                    .meaning = "longest time of one run. A rank that is stopped (SIGSTOP) before its first heartbeat ends "
-                               "its run after 30 s",
+                    .meaning = "longest time of one run. If a rank is stopped (SIGSTOP) before its first heartbeat, its run "
+                               "ends after 30 s",
                     .least = 0, .most = 1e6, .above = true),
       {{.name = "cell",
         .type = TomlType::tables,
@@ -105,9 +105,9 @@ const std::vector<TomlKey>& cell_keys() {
        .least = 1},
       {.name = "resume_at",
        .type = TomlType::integer,
-       .meaning = "the run is stopped after so many steps with a checkpoint, and resumed; the resumed record is judged "
-                  "against the uninterrupted reference (checks.md#resume). With `world_size = 1` and `schedule = "
-                  "\"sequential\"` plumbline-reference makes the first segment",
+       .meaning = "stops the run after this many steps with a checkpoint, and resumes it; the resumed record is compared "
+                  "with the uninterrupted reference (checks.md#resume). With `world_size = 1` and `schedule = "
+                  "\"sequential\"`, plumbline-reference runs the first part",
        .least = 1},
       {.name = "resume_world",
        .type = TomlType::integer,
@@ -126,26 +126,26 @@ const std::vector<KeyOf<SweepFile>>& run_file_sweep_keys() {
         .meaning = "run files (run-file.md) of the matrix",
         .otherwise = "none"}},
       PLUMBLINE_KEY(replicas, .name = "replicas",
-                    .meaning = "copies of the pipeline: a case has `replicas` x ranks; left out where it does not divide a "
+                    .meaning = "copies of the pipeline: a case has `replicas` x ranks; skipped where it does not divide a "
                                "run's microbatches",
                     .otherwise = "the run file's", .least = 1, .most = largest_world, .distinct = true),
       PLUMBLINE_KEY(in_turn, .name = "in_turn",
-                    .meaning = "further schedules: each once at every world size, the runs taking turns",
+                    .meaning = "more schedules: each once at every world size, with the runs in rotation",
                     .otherwise = "none", .words = schedule_names(), .distinct = true),
       PLUMBLINE_KEY(optimizers, .name = "optimizers", .meaning = "optimizers of the matrix",
                     .otherwise = "the run file's", .words = optimizer_names, .distinct = true),
       PLUMBLINE_KEY(granularities, .name = "granularities", .meaning = "what stages consist of: run-file.md#pipeline",
                     .otherwise = "the run file's", .words = granularity_names, .distinct = true),
       PLUMBLINE_KEY(clipping, .name = "clipping",
-                    .meaning = "the clip limit must act in some steps and not in others, in all cases of the matrix"),
+                    .meaning = "in all cases of the matrix, the clip limit must act in some steps and not in others"),
       PLUMBLINE_KEY(bench, .name = "bench",
-                    .meaning = "the data must cover all faults (checks.md#of-each-reference-bench); otherwise gaps are a "
-                               "warning"),
+                    .meaning = "requires that the data cover all faults (checks.md#of-each-reference-bench); otherwise gaps "
+                               "are a warning"),
       {{.name = "tier",
         .meaning = "comparison mode: exactness.md#comparison-modes",
         .fallback = "bits",
         .words = {"bits", "calibrated"}}},
-      PLUMBLINE_KEY(mixed_gpus, .name = "mixed_gpus", .meaning = "GPUs of different models; only with `calibrated`")};
+      PLUMBLINE_KEY(mixed_gpus, .name = "mixed_gpus", .meaning = "allows GPUs of different models; only with `calibrated`")};
   return keys;
 }
 
@@ -161,7 +161,7 @@ const std::vector<TomlKey>& requested_keys() {
                    .most = most_requested};
   };
   static const std::vector<TomlKey> keys{
-      count("steps", "steps of every run of a command; this and the following are requested if given", 1),
+      count("steps", "steps of every run of a command. This key and the next ones are requested if given", 1),
       count("microbatches", "microbatches of a step", 1),
       count("seed", "the record's seed", 0),
       count("threads", "compute threads of each rank", 1),
@@ -194,7 +194,7 @@ const std::vector<KeyOf<SweepFile>>& command_sweep_keys() {
              {{.name = "values", .type = TomlType::table, .meaning = "placeholders of your own", .otherwise = "empty"}},
              {{.name = "mesh",
                .type = TomlType::table,
-               .meaning = "axes beside the pipeline, `{ dp = 2, tp = 2 }`: `world_sizes` are then those of one pipeline",
+               .meaning = "axes other than the pipeline, `{ dp = 2, tp = 2 }`; `world_sizes` then count the ranks of one pipeline",
                .otherwise = "empty"}}};
     for (const TomlKey& key : requested_keys()) {
       if (key.name != "device") all.push_back({key, {}});
